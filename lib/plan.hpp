@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bounds.hpp"
+#include "clip.hpp"
+#include "npy.hpp"
+#include "profile.hpp"
+
+/// Request + Header -> Plan: every rule is checked here, before anything has been created.
+namespace clipper {
+
+/// The four numbers of the operation and the words around them, as they were given.
+struct Request {
+  const Profile* profile = profile_named("native");  ///< never null
+  std::optional<std::string> min;                    ///< each number as text, or @file.npy
+  std::optional<std::string> max;
+  std::optional<std::string> scale;
+  std::optional<std::string> bias;
+  std::optional<MinAboveMax> min_above_max;  ///< instead of the profile's rule
+  std::string nan = "keep";                  ///< keep, error, min, max or a number
+};
+
+/// What will be done to a tensor, fully decided.
+struct Plan {
+  npy::Header header;  ///< the input's; the output's but for `data_offset`
+  Operation operation;
+  bool refuse_nan = false;  ///< a NaN among the results is an error that names the first one
+};
+
+/// Error{usage} for anything among the request's numbers that is not one. Needs no tensor.
+void check_numbers(const Request& request);
+
+/// Throws Error{usage} for numbers and combinations that the profile forbids, Error{input} for tensors that
+/// it does not take, and what reading an @file.npy throws.
+[[nodiscard]] Plan make_plan(const Request& request, const npy::Header& header);
+
+/// "float32 (3, 4), min 0, max 6": the plan with its numbers as converted.
+[[nodiscard]] std::string describe(const Plan& plan);
+
+}  // namespace clipper
