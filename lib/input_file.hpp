@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "descriptor.hpp"
+#include "npy.hpp"
+
+/// Reading. Every failure is an Error that names the path: {io} if nothing else is said.
+namespace clipper {
+
+/// A file, pipe or device that is read.
+class InputFile {
+ public:
+  /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal.
+  [[nodiscard]] static InputFile open(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] const struct stat& status() const noexcept { return status_; }  ///< as it was when opened
+
+  /// A regular file: it has a size, and is read anywhere. Everything else is a stream: read once, in order.
+  /// Standard input always is a stream, as it may stand anywhere in a file.
+  [[nodiscard]] bool is_regular() const noexcept { return regular_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(status_.st_size); }
+
+  /// The next bytes, less than asked for only at the end.
+  [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
+
+  /// The next bytes, all of them; Error{input} if the stream ends before.
+  void read_exactly(std::span<std::byte> bytes);
+
+  /// Error{input} unless everything has been read.
+  void expect_end();
+
+  /// The bytes at `offset` of a regular file, all of them. Callable from many threads.
+  void read_at(std::span<std::byte> bytes, std::uint64_t offset) const;
+
+ private:
+  InputFile(Descriptor fd, std::string path);
+
+  Descriptor fd_;
+  std::string path_;
+  struct stat status_ {};
+  bool regular_ = false;
+};
+
+/// The header at the start of the file, which stands before the first element afterwards. Errors have the
+/// path in front. A regular file must have exactly the size that its header says. `header_bytes`, if asked
+/// for, are the bytes before the first element.
+[[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
+                                      std::vector<std::byte>* header_bytes = nullptr);
+
+/// Whether `path` leads to the file that is open as `input`.
+[[nodiscard]] bool is_same_file(const InputFile& input, const std::string& path);
+
+}  // namespace clipper

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "descriptor.hpp"
+#include "input_file.hpp"
+
+/// Writing. Every failure is an Error that names the path: {io} if nothing else is said.
+namespace clipper {
+
+/// A file that is written. Nothing of it is visible under its path before commit(), and nothing is left if it
+/// is destroyed without; a stream (pipe, device, standard output) gets its bytes at once instead.
+class OutputFile {
+ public:
+  enum class Existing : std::uint8_t { replace, refuse };
+
+  /// A new file, or the replacement of one, or a stream; "-" is standard output. A symbolic link is followed.
+  /// A new file gets the mode that the umask leaves, a replacement keeps the replaced file's.
+  /// Error{usage} if it is a terminal, Error{refused} for an existing file with Existing::refuse, for a block
+  /// device and a dangling link.
+  [[nodiscard]] static OutputFile create(const std::string& path, Existing existing);
+
+  /// The replacement of the input file itself, which keeps its mode and owner. Error{refused} if that is no
+  /// regular file, has several hard links, or cannot keep its owner.
+  [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  /// Bytes are written anywhere, in any order, from many threads: write_at(). Otherwise write(), in order.
+  [[nodiscard]] bool is_regular() const noexcept { return !temporary_.empty(); }
+
+  void write(std::span<const std::byte> bytes);
+  void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
+
+  /// Puts the complete file in place. In place of an input it is on the disk before that; Error{not_durable}
+  /// if only the directory could not be confirmed.
+  void commit();
+
+ private:
+  OutputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  void create_temporary();
+  void sync_directory() const;
+
+  Descriptor fd_;
+  std::string path_;       ///< the destination, links resolved
+  std::string temporary_;  ///< beside it, until commit(); empty for a stream
+  int registration_ = -1;  ///< in the table that remove_temporaries() goes through
+  mode_t mode_ = 0;        ///< the finished file's
+  Existing existing_ = Existing::replace;
+  bool durable_ = false;
+};
+
+/// Removes what unfinished OutputFiles have on the disk. Only for a signal handler that ends the process.
+void remove_temporaries() noexcept;
+
+}  // namespace clipper
