@@ -1,0 +1,240 @@
+#include "cli.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr const char* kDescription =
+    "Clips every element of a .npy tensor: what is below MIN becomes MIN, what is above MAX becomes MAX.\n"
+    "dtype, shape, memory order and byte order stay, and so do the exact bits of all other elements.";
+
+constexpr const char* kFooter = R"(Examples:
+  clipper --min 0 --max 6 in.npy out.npy
+  clipper --min -1 --max 1 --in-place x.npy            rewrites the file itself, safely
+  clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
+  clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
+  producer | clipper --max 255 - - | consumer
+  clipper profiles                                     the rules of every system, as a table
+
+Exit status:
+  0 done    2 wrong usage    3 input refused    4 I/O or memory    5 refused for safety
+  6 replaced, but not confirmed to be on the disk    128+n ended by signal n
+)";
+
+/// What CLI11 fills. All values are text: it would read 010 as octal and nothing as 0.
+struct Typed {
+  std::string input;
+  std::string output;
+  std::string min;
+  std::string max;
+  std::string scale;
+  std::string bias;
+  std::string nan;
+  std::string profile;
+  std::string min_above_max;
+  std::string dtype;
+  std::string threads;
+  std::string chunk_size;
+  std::string simd;
+  bool in_place = false;
+  bool no_clobber = false;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::usage, message);
+}
+
+/// CLI11's help without what the usage line and the texts say already.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(28); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_name().empty() ? "" : " " + option->get_type_name();
+  }
+
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    std::string text = fmt::format("\n{}:\n", group);
+    for (const CLI::Option* option : options) text += make_option(option, is_positional);
+    return text;
+  }
+};
+
+void add_options(CLI::App& app, Typed& typed) {
+  app.description(kDescription);
+  app.footer(kFooter);
+  app.set_version_flag("--version", "clipper " CLIPPER_VERSION, "Print the version");
+
+  app.add_option("IN", typed.input, "The tensor, a .npy file; - is standard input")
+      ->required()
+      ->type_name("");
+  app.add_option("OUT", typed.output, "The result, replaced if it exists; - is standard output")
+      ->type_name("");
+
+  const auto value = [&](const char* name, std::string& target, const char* type, const char* help) {
+    return app.add_option(name, target, help)->type_name(type);
+  };
+  value("--profile", typed.profile, "NAME",
+        "The rules: native (default), directml, onnx, openvino, or a version: onnx-6")
+      ->group("Operation");
+  value("--min", typed.min, "X", "Lower bound: a number, inf or -inf, or @FILE.npy")->group("Operation");
+  value("--max", typed.max, "X", "Upper bound, likewise")->group("Operation");
+  value("--scale", typed.scale, "X", "Multiply by X first (default 1 if there is a bias)")
+      ->group("Operation");
+  value("--bias", typed.bias, "X", "Then add X (default 0 if there is a scale)")->group("Operation");
+  value("--nan", typed.nan, "WHAT", "NaN elements: keep (default), error, min, max or a number")
+      ->group("Operation");
+  value("--min-above-max", typed.min_above_max, "WHAT",
+        "If MIN > MAX: error, or all elements become min or max")
+      ->group("Operation");
+  value("--dtype", typed.dtype, "DTYPE", "The input's dtype; needed for bfloat16 that was saved as |V2")
+      ->group("Operation");
+
+  app.add_flag("-i,--in-place", typed.in_place, "Replace IN by the result")->group("Files");
+  app.add_flag("-n,--no-clobber", typed.no_clobber, "Refuse to replace an existing OUT")->group("Files");
+
+  value("--threads", typed.threads, "N", "At most N threads (default: as many as may run)")->group("Running");
+  app.add_flag("-v,--verbose", typed.verbose, "Say on standard error what was chosen")->group("Running");
+  app.add_flag("-q,--quiet", typed.quiet, "Print nothing but errors")
+      ->excludes("--verbose")
+      ->group("Running");
+
+  constexpr const char* kHidden = "";
+  value("--chunk-size", typed.chunk_size, "BYTES", "What a thread handles at a time")->group(kHidden);
+  value("--simd", typed.simd, "LEVEL", "baseline, v3 or v4 instead of the best that the CPU has")
+      ->group(kHidden);
+}
+
+/// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
+/// would eat a file's name or an option.
+void check_values_present(const CLI::App& app, std::span<const char* const> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") return;
+    if (word.size() > 3 && word.starts_with("--") && word.ends_with('='))
+      refuse(fmt::format("{} has no value behind it (an empty variable?)", word));
+    const CLI::Option* const option = app.get_option_no_throw(std::string(word));
+    const bool takes_value =
+        option != nullptr && word.starts_with("--") && option->get_items_expected_min() > 0;
+    if (takes_value && i + 1 < words.size() && std::string_view(words[i + 1]).starts_with("--"))
+      refuse(fmt::format("{} has no value: {} follows (an empty variable?)", word, words[i + 1]));
+  }
+}
+
+std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
+                        std::size_t highest) {
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < lowest || value > highest)
+    refuse(fmt::format("{}: '{}' is not a whole number from {} to {}", flag, text, lowest, highest));
+  return value;
+}
+
+const Profile* parse_profile(std::string_view text) {
+  if (const Profile* const profile = profile_named(text)) return profile;
+  std::vector<std::string_view> names;
+  for (const Profile& row : profiles()) names.push_back(row.name);
+  refuse(fmt::format("--profile: '{}' is none of {}", text, fmt::join(names, ", ")));
+}
+
+MinAboveMax parse_min_above_max(std::string_view text) {
+  if (text == "error") return MinAboveMax::error;
+  if (text == "min") return MinAboveMax::min;
+  if (text == "max") return MinAboveMax::max;
+  refuse(fmt::format("--min-above-max: '{}' is not error, min or max", text));
+}
+
+SimdLevel parse_simd_level(std::string_view text) {
+  const std::optional<SimdLevel> level = simd_level_named(text);
+  if (!level) refuse(fmt::format("--simd: '{}' is not baseline, v3 or v4", text));
+  if (*level > simd_levels().back()) refuse(fmt::format("--simd {}: this CPU does not have it", text));
+  return *level;
+}
+
+Request understood_request(const CLI::App& app, const Typed& typed) {
+  Request request;
+  const auto take = [&](const char* name, const std::string& text, std::optional<std::string>& into) {
+    if (app.count(name) > 0) into = text;
+  };
+  take("--min", typed.min, request.min);
+  take("--max", typed.max, request.max);
+  take("--scale", typed.scale, request.scale);
+  take("--bias", typed.bias, request.bias);
+  if (app.count("--profile") > 0) request.profile = parse_profile(typed.profile);
+  if (app.count("--nan") > 0) request.nan = typed.nan;
+  if (app.count("--min-above-max") > 0) request.min_above_max = parse_min_above_max(typed.min_above_max);
+  check_numbers(request);
+  return request;
+}
+
+Command understood(const CLI::App& app, const Typed& typed) {
+  Command command;
+  command.request = understood_request(app, typed);
+  command.input = typed.input;
+  command.verbose = typed.verbose;
+  if (typed.in_place && app.count("OUT") > 0) refuse("--in-place takes one file: it is input and output");
+  if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
+  if (!typed.in_place && app.count("OUT") == 0)
+    refuse("OUT is missing (- is standard output; --in-place replaces IN)");
+  if (!typed.in_place) command.output = typed.output;
+  if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
+  if (app.count("--dtype") > 0) {
+    command.dtype = dtype_named(typed.dtype);
+    if (!command.dtype) refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", typed.dtype));
+  }
+  if (app.count("--threads") > 0)
+    command.engine.threads = static_cast<unsigned>(parse_count("--threads", typed.threads, 1, 1024));
+  if (app.count("--chunk-size") > 0)
+    command.engine.chunk_size = parse_count("--chunk-size", typed.chunk_size, 4096, std::size_t{1} << 30);
+  if (app.count("--simd") > 0) command.engine.level = parse_simd_level(typed.simd);
+  return command;
+}
+
+}  // namespace
+
+void print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    throw Error(ErrorKind::io, "standard output: cannot be written");
+}
+
+bool parse_words(CLI::App& app, int argc, const char* const* argv) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help");
+  check_values_present(app, std::span(argv, static_cast<std::size_t>(argc)));
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    print(app.help());
+  } catch (const CLI::CallForVersion& version) {
+    print(fmt::format("{}\n", version.what()));
+  } catch (const CLI::ParseError& error) {
+    refuse(fmt::format("{} ({} --help says more)", error.what(), app.get_name()));
+  }
+  return false;
+}
+
+std::optional<Command> parse_command_line(int argc, const char* const* argv) {
+  CLI::App app("", "clipper");
+  Typed typed;
+  add_options(app, typed);
+  if (!parse_words(app, argc, argv)) return std::nullopt;
+  return understood(app, typed);
+}
+
+}  // namespace clipper

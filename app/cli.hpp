@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dtype.hpp"
+#include "engine.hpp"
+#include "output_file.hpp"
+#include "plan.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace clipper {
+
+/// Lets CLI11 parse; false when that only printed help or the version. Every mistake becomes Error{usage}.
+[[nodiscard]] bool parse_words(CLI::App& app, int argc, const char* const* argv);
+
+/// Error{io} if standard output does not take the text.
+void print(const std::string& text);
+
+/// What was typed, understood but not yet compared with any file.
+struct Command {
+  Request request;
+  std::string input;                  ///< "-" is standard input
+  std::optional<std::string> output;  ///< "-" is standard output; nothing with --in-place
+  std::optional<DType> dtype;
+  OutputFile::Existing existing = OutputFile::Existing::replace;
+  Engine::Options engine;
+  bool verbose = false;
+};
+
+/// The command, or nothing when it only asked for help or the version, which are printed then.
+/// Throws Error{usage}.
+[[nodiscard]] std::optional<Command> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace clipper

@@ -1,0 +1,108 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli.hpp"
+#include "error.hpp"
+#include "printable.hpp"
+#include "profiles_command.hpp"
+
+namespace clipper {
+namespace {
+
+extern "C" void end_by_signal(int signal) {
+  remove_temporaries();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void handle_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;  // nohup
+    action.sa_handler = end_by_signal;
+    action.sa_flags = SA_RESTART | SA_NODEFER;
+    ::sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit then fails, and that is handled
+}
+
+/// With a standard stream closed, the next file to be opened would get its number and its output.
+void reserve_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+      return;
+}
+
+void log_to_stderr() {
+  auto logger =
+      std::make_shared<spdlog::logger>("clipper", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("clipper: %v");
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void clip_file(const Command& command) {
+  InputFile input = InputFile::open(command.input);
+  std::vector<std::byte> header_bytes;
+  const npy::Header header = read_header(input, command.dtype, &header_bytes);
+  const Plan plan = naming(input.path(), [&] { return make_plan(command.request, header); });
+  Engine engine(command.engine, plan);
+  if (command.verbose) {
+    log_to_stderr();
+    spdlog::info("{}: {}, profile {}", printable(input.path()), describe(plan),
+                 command.request.profile->name);
+    spdlog::info("{} threads, {} KiB chunks, SIMD level {}", engine.threads(),
+                 command.engine.chunk_size / 1024, name(command.engine.level));
+  }
+  const bool in_place = !command.output || (command.existing == OutputFile::Existing::replace &&
+                                            is_same_file(input, *command.output));
+  OutputFile output =
+      in_place ? OutputFile::create_in_place(input) : OutputFile::create(*command.output, command.existing);
+  const std::string new_header = npy::format(header);
+  engine.run(plan, input, output,
+             in_place ? std::span<const std::byte>(header_bytes) : std::as_bytes(std::span(new_header)));
+  output.commit();
+}
+
+int failed(ErrorKind kind, std::string_view message) {
+  std::fputs(fmt::format("clipper: {}\n", printable(message)).c_str(), stderr);
+  return static_cast<int>(kind);
+}
+
+int run(int argc, char** argv) {
+  try {
+    reserve_standard_streams();
+    handle_signals();
+    if (argc > 1 && argv[1] == std::string_view("profiles")) {
+      list_profiles(argc - 1, argv + 1);
+    } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
+      clip_file(*command);
+    }
+    return 0;
+  } catch (const Error& error) {
+    return failed(error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(ErrorKind::io, "out of memory");
+  } catch (const std::exception& error) {
+    return failed(ErrorKind::io, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace clipper
+
+int main(int argc, char** argv) {
+  return clipper::run(argc, argv);
+}
