@@ -1,0 +1,316 @@
+"""What clipper promises, in plain Python: the table of rules and the formula, independent of the C++.
+
+Numbers are exact: text becomes a Fraction (or the floats inf, -inf, nan, -0.0, which no Fraction is) and
+is rounded once per step that the rules name. Elements are unsigned integers that hold their bits.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, inf, trunc
+
+import numpy as np
+
+FLOATS = {"float16": (5, 10), "float32": (8, 23), "float64": (11, 52), "bfloat16": (8, 7)}  # exponent, fraction bits
+INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+DTYPES = INTS + list(FLOATS)
+FLOAT32_MAX = Fraction(float(np.finfo(np.float32).max))
+
+
+def size(dtype):
+    return 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+
+
+def bits_type(dtype):
+    return np.dtype(f"<u{size(dtype)}")
+
+
+def values(bits, dtype):
+    """Elements as numbers that numpy can calculate with: bfloat16 as the float32 it is the upper half of."""
+    if dtype == "bfloat16":
+        return (bits.astype("<u4") << 16).view("<f4")
+    return bits.view(np.dtype(dtype).newbyteorder("<"))
+
+
+def to_bits(numbers, dtype):
+    """The inverse of values(), which needs no rounding."""
+    if dtype == "bfloat16":
+        return (numbers.view("<u4") >> 16).astype("<u2")
+    return numbers.view(bits_type(dtype))
+
+
+# Numbers ------------------------------------------------------------------------------------------------
+
+
+def exact(text):
+    """The number that a text spells."""
+    text = text.lower()
+    if "inf" in text or "nan" in text:
+        return float(text)
+    number = Fraction(float.fromhex(text)) if "0x" in text else Fraction(text)
+    return -0.0 if number == 0 and text.startswith("-") else number
+
+
+def is_finite(number):
+    return number == number and number not in (inf, -inf)
+
+
+def nearest(number, dtype):
+    """The bits of the float nearest to a number, ties to even, beyond the largest infinity."""
+    exponent_bits, fraction_bits = FLOATS[dtype]
+    infinity = (2**exponent_bits - 1) << fraction_bits
+    if number != number:
+        return infinity + (1 << (fraction_bits - 1))
+    sign = (str(number).startswith("-")) << (exponent_bits + fraction_bits)
+    if number in (inf, -inf):
+        return sign + infinity
+    number = abs(Fraction(number))
+    if number == 0:
+        return sign
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = number.numerator.bit_length() - number.denominator.bit_length()
+    exponent = max(exponent - (number < Fraction(2) ** exponent), 1 - bias)
+    significand = round(number / Fraction(2) ** (exponent - fraction_bits))  # Python rounds halves to even
+    return sign + min(((exponent + bias - 1) << fraction_bits) + significand, infinity)
+
+
+def value(bits, dtype):
+    """The number that an element is."""
+    number = float(values(np.array([bits], bits_type(dtype)), dtype)[0])
+    return Fraction(number) if is_finite(number) and str(number) != "-0.0" else number
+
+
+def rounded(number, dtype):
+    return value(nearest(number, dtype), dtype)
+
+
+# The rules ----------------------------------------------------------------------------------------------
+
+
+class Refused(Exception):
+    """A case that a rule forbids: the exit code, and a word that the message must contain."""
+
+    def __init__(self, rule, code, word):
+        self.rule, self.code, self.word = rule, code, word
+
+
+class Unspecified(Exception):
+    """The rules do not say, so that there is no golden."""
+
+
+USAGE, INPUT = 2, 3  # exit codes
+
+
+@dataclass(frozen=True)
+class Profile:
+    name: str
+    document: str                          # what the goldens follow where no library does it
+    dtypes: tuple = tuple(DTYPES)
+    ranks: range = range(65)
+    bounds_required: bool = False
+    absent: str = "infinite"               # or float32, lowest
+    through: tuple = ()                    # the types that a bound passes on its way to T
+    integers: str = "truncate"             # or exact, inward
+    saturate_wrong_side: bool = False
+    above: str = "error"                   # min > max: or min, max
+    nan_bounds: bool = False
+    scale: bool = False
+    newer: str = ""                        # the next version, as a message must name it
+
+
+DML_2 = ("float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")
+DML = dict(document="DML_ELEMENT_WISE_CLIP_OPERATOR_DESC", bounds_required=True, through=("float32",), above="min", scale=True)
+ONNX = ("float16", "float32", "float64")
+ATTRIBUTES = dict(dtypes=ONNX, absent="float32", through=("float32",))
+INPUTS = dict(absent="lowest", integers="exact", above="max", nan_bounds=True)
+
+PROFILES = [
+    Profile("native", "", scale=True),
+    Profile("directml-1.0", dtypes=DML_2[:2], ranks=range(4, 5), newer="directml-2.1", **DML),
+    Profile("directml-2.1", dtypes=DML_2, ranks=range(4, 5), newer="directml-3.0", **DML),
+    Profile("directml-3.0", dtypes=DML_2, ranks=range(1, 9), newer="directml-5.0", **DML),
+    Profile("directml-5.0", dtypes=(*DML_2, "int64", "uint64"), ranks=range(1, 9), **DML),
+    Profile("onnx-1", "ONNX Clip-1, with the defaults of Clip-6", newer="onnx-6", **ATTRIBUTES),
+    Profile("onnx-6", "ONNX Clip-6", newer="onnx-11", **ATTRIBUTES),
+    Profile("onnx-11", "ONNX Clip-11", dtypes=ONNX, newer="onnx-12", **INPUTS),
+    Profile("onnx-12", "ONNX Clip-12", dtypes=(*ONNX, *INTS), newer="onnx-13", **INPUTS),
+    Profile("onnx-13", "ONNX Clip-13", **INPUTS),
+    Profile("openvino", "OpenVINO Clamp-1", bounds_required=True, through=("float64",), integers="inward",
+            saturate_wrong_side=True),
+]
+
+
+def version_that_takes(profile, accepts):
+    """How a message names the first newer version that would take what this one does not; else nothing."""
+    rows = {row.name: row for row in PROFILES}
+    while profile.newer:
+        profile = rows[profile.newer]
+        if accepts(profile):
+            family, version = profile.name.split("-")
+            return f"Clip-{version}" if family == "onnx" else version
+    return ""
+
+
+def check_tensor(profile, dtype, shape):
+    if dtype not in profile.dtypes:
+        raise Refused("dtype", INPUT, version_that_takes(profile, lambda p: dtype in p.dtypes) or dtype)
+    if len(shape) not in profile.ranks:
+        raise Refused("rank", INPUT, version_that_takes(profile, lambda p: len(shape) in p.ranks) or "dimensions")
+
+
+def float_bound(profile, dtype, text, side):
+    number = exact(text)
+    steps = profile.through
+    if "float64" in steps and dtype in ("float16", "bfloat16"):
+        steps = ("float64", "float32")
+    result = number
+    for step in (*steps, dtype):
+        result = rounded(result, step)
+    if result == (inf if side == "--min" else -inf) and number != result:
+        if profile.saturate_wrong_side:
+            raise Unspecified
+        raise Refused(f"range {side}", USAGE, text)
+    return nearest(result, dtype)
+
+
+def int_bound(profile, dtype, text, side):
+    lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    number = exact(text)
+    if profile.integers == "exact" and not (is_finite(number) and number == trunc(number) and lowest <= number <= highest):
+        raise Refused(f"exact {lowest <= number <= highest}", USAGE, text)
+    result = number
+    for step in profile.through:
+        result = rounded(result, step)
+    if result not in (inf, -inf):
+        inward = ceil if side == "--min" else floor
+        result = inward(result) if profile.integers == "inward" else trunc(result)
+    wrong = result > highest if side == "--min" else result < lowest
+    if wrong and not profile.saturate_wrong_side:
+        if lowest <= number <= highest:
+            raise Unspecified  # only the float32 on the way left the range
+        raise Refused(f"range {side}", USAGE, text)
+    return int(min(max(result, lowest), highest)) & (2 ** (8 * size(dtype)) - 1)
+
+
+def absent_bound(profile, dtype, side):
+    sign = -1 if side == "--min" else 1
+    if dtype in INTS:
+        info = np.iinfo(dtype)
+        return int(info.min if sign < 0 else info.max) & (2 ** (8 * size(dtype)) - 1)
+    if profile.absent == "float32":
+        return nearest(sign * FLOAT32_MAX, dtype)
+    infinity = nearest(sign * inf, dtype)
+    return infinity - 1 if profile.absent == "lowest" else infinity
+
+
+def bound(profile, dtype, side, text, read_file):
+    if text is None:
+        if profile.bounds_required:
+            raise Refused("required", USAGE, side)
+        return absent_bound(profile, dtype, side)
+    if text.startswith("@"):
+        file_dtype, bits = read_file(text[1:])
+        if file_dtype != dtype:
+            raise Refused("file dtype", USAGE, file_dtype)
+        if bits.size != 1:
+            raise Refused("file size", USAGE, text[1:])
+        if not profile.nan_bounds and np.isnan(values(bits, dtype)).any():
+            raise Refused("NaN file", USAGE, text[1:])
+        return int(bits.reshape(-1)[0])
+    if exact(text) != exact(text) and not (profile.nan_bounds and dtype in FLOATS):
+        raise Refused("NaN", USAGE, text)
+    return (float_bound if dtype in FLOATS else int_bound)(profile, dtype, text, side)
+
+
+@dataclass
+class Plan:
+    """A case as the rules understand it: bounds as bits, numbers exact."""
+    dtype: str
+    lo: int
+    hi: int
+    above: str
+    nan: int | None
+    scale: object
+    bias: object
+    arguments: dict
+
+
+def plan(profile, dtype, shape, arguments, read_file):
+    """What a command line means for a tensor; Refused or Unspecified."""
+    check_tensor(profile, dtype, shape)
+    options = dict(zip(arguments.split()[::2], arguments.split()[1::2]))
+    for name in ("--scale", "--bias"):
+        if name in options and not (profile.scale and is_finite(exact(options[name]))):
+            raise Refused("scale" if profile.scale else "no scale", USAGE, name[2:])
+    lo, hi = (bound(profile, dtype, side, options.get(side), read_file) for side in ("--min", "--max"))
+    lo_value, hi_value = (values(np.array([b], bits_type(dtype)), dtype)[0] for b in (lo, hi))
+    written = [exact(options[side]) for side in ("--min", "--max") if not options.get(side, "@").startswith("@")]
+    above_as_written = len(written) == 2 and written[0] > written[1]
+    above = options.get("--min-above-max", profile.above)
+    if above_as_written or lo_value > hi_value:
+        if above == "error" or profile.integers == "inward" and not above_as_written:
+            raise Refused("above" if above_as_written else "above as converted", USAGE, options.get("--min") or options["--max"])
+    scale, bias = (exact(options[name]) if name in options else None for name in ("--scale", "--bias"))
+    if "float32" in profile.through:
+        scale, bias = (None if n is None else rounded(n, "float32") for n in (scale, bias))
+    return Plan(dtype, lo, hi, above, nan_element(dtype, options.get("--nan", "keep"), lo, hi), scale, bias, options)
+
+
+def nan_element(dtype, text, lo, hi):
+    if text in ("keep", "error") or dtype in INTS:
+        return None
+    return {"min": lo, "max": hi}[text] if text in ("min", "max") else nearest(exact(text), dtype)
+
+
+# The formula --------------------------------------------------------------------------------------------
+
+
+def narrowed(numbers, dtype):
+    """float32 to a half type, nearest even; a NaN keeps its sign and upper payload and is quiet."""
+    if dtype == "float16":
+        return numbers.astype("<f2").view("<u2")
+    wide = numbers.view("<u4").astype("<u8")
+    bits = (wide + 0x7FFF + (wide >> 16 & 1)) >> 16
+    return np.where(np.isnan(numbers), wide >> 16 | 0x40, bits).astype("<u2")
+
+
+def clipped(numbers, lo, hi, above):
+    if above == "min":  # max(Min, min(x, Max))
+        numbers = np.where(numbers > hi, hi, numbers)
+        return np.where(numbers < lo, lo, numbers)
+    numbers = np.where(numbers < lo, lo, numbers)
+    return np.where(numbers > hi, hi, numbers)
+
+
+def scaled_ints(p, numbers, lo, hi):
+    """Exact for 64-bit integers with integer scale and bias, in float64 otherwise; Python compares exactly."""
+    scale, bias = 1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias
+    whole = size(p.dtype) == 8 and all(n == trunc(n) and -(2**63) <= n < 2**64 for n in (scale, bias))
+    result = []
+    for x in (int(n) for n in numbers):
+        g = x * trunc(scale) + trunc(bias) if whole else float(x) * float(scale) + float(bias)
+        result.append(lo if g < lo else hi if g > hi else trunc(g))
+    return np.array(result, p.dtype)
+
+
+def result(p, bits):
+    """The bits that clipper must write for a tensor's."""
+    x = values(bits, p.dtype)
+    lo, hi = values(np.array([p.lo, p.hi], bits_type(p.dtype)), p.dtype)
+    with np.errstate(all="ignore"):
+        if p.scale is None and p.bias is None:
+            out = to_bits(clipped(x, lo, hi, p.above), p.dtype)
+        elif p.dtype in INTS:
+            out = to_bits(scaled_ints(p, x, int(lo), int(hi)), p.dtype)
+        else:
+            wide = np.dtype("<f8" if p.dtype == "float64" else "<f4")
+            scale, bias = (values(np.array([nearest(n, wide.name)], f"<u{wide.itemsize}"), wide.name)[0]
+                           for n in (1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias))
+            g = np.add(np.multiply(x.astype(wide), scale), bias)
+            g = clipped(g, lo.astype(wide), hi.astype(wide), p.above)
+            out = narrowed(g, p.dtype) if size(p.dtype) == 2 else to_bits(g, p.dtype)
+    where = np.isnan(values(out, p.dtype))
+    if p.arguments.get("--nan") == "error" and where.any():
+        raise Refused("NaN element", INPUT, int(np.argmax(where)))
+    if p.nan is not None:
+        out = np.where(where, np.array(p.nan, bits_type(p.dtype)), out)
+    return out

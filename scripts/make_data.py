@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+"""Makes all of data/ but its README: inputs, and goldens by the real libraries.
+
+    python3 scripts/make_data.py           regenerates data/
+    python3 scripts/make_data.py --check   regenerates elsewhere and compares
+
+Deterministic. The first call makes a virtual environment with the pinned libraries in build-data/, unless
+the running Python has them. Needs Python >= 3.11.
+"""
+
+import io
+import os
+import subprocess
+import sys
+import venv
+from collections import Counter
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "data"
+PINS = {"numpy": "2.4.6", "ml_dtypes": "0.6.0", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
+
+
+def has_libraries():
+    try:
+        return all(metadata.version(name) == version for name, version in PINS.items())
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def rerun_with_libraries():
+    home = ROOT / "build-data" / "venv"
+    if Path(sys.prefix) == home:
+        sys.exit("make_data.py: the virtual environment lacks the pinned libraries; remove build-data/")
+    if not (home / "complete").exists():
+        venv.create(home, with_pip=True, clear=True)
+        subprocess.check_call([home / "bin/pip", "install", "--quiet", *(f"{n}=={v}" for n, v in PINS.items())])
+        (home / "complete").touch()
+    os.execv(home / "bin/python", [home / "bin/python", *sys.argv])
+
+
+if __name__ == "__main__" and not has_libraries():
+    rerun_with_libraries()
+
+sys.dont_write_bytecode = True  # leave no trace in scripts/
+
+import numpy as np  # noqa: E402  (the libraries are there only from here on)
+
+import contract  # noqa: E402
+import oracles  # noqa: E402
+from contract import DTYPES, FLOATS, INTS, PROFILES, bits_type, nearest, size  # noqa: E402
+
+# The cases: what is typed behind the profile. The rules decide which profile takes a case and which
+# refuses it, so that each is tried with each.
+
+FLOAT_CASES = [
+    "",
+    "--min 0 --max 6", "--min -1.5 --max 2.25", "--min 0.1 --max 0.3",
+    "--min 0", "--max 6", "--min -0", "--max -0", "--min -2.5",
+    "--min 1 --max 1", "--min 0 --max 0", "--min -0 --max 0", "--min 0 --max -0", "--min -0 --max -0",
+    "--min 0x1.8p-1 --max 0x1.8p1", "--min -5.e-1 --max +.5",
+    "--min -inf --max inf", "--min -inf --max 0", "--min 0 --max inf", "--min inf --max inf",
+    "--min -inf --max -inf", "--min -inf", "--max inf", "--min inf", "--max -inf",
+    "--min -1e400 --max 1e400", "--min 1e400 --max inf", "--min -inf --max -1e400",
+    "--min 16777217 --max 16777219", "--min -65504 --max 65504", "--min -65520 --max 65520", "--min -1e39 --max 1e39",
+    "--min 61 --max 17", "--min 61 --max 17 --min-above-max min", "--min 61 --max 17 --min-above-max max",
+    "--min 61 --max 17 --min-above-max error", "--min 0 --max 6 --min-above-max max",
+    "--min nan --max 1", "--min 0 --max nan", "--min nan --max nan", "--min nan", "--max nan",
+    "--min 0 --max 6 --nan keep", "--min 0 --max 6 --nan min", "--min 0.5 --max 6 --nan max",
+    "--min 0 --max 6 --nan 9", "--min 0 --max 6 --nan -7.5", "--min 0 --max 6 --nan error",
+    "--min 0 --max 6 --scale 0.5 --bias 1", "--min -6 --max 6 --scale 1.1 --bias -1.1", "--min -6 --max 6 --scale -3",
+    "--min -1 --max 1 --bias 0.1", "--min -100 --max 100 --scale 1.0000001 --bias 1e-8",
+    "--min -1e30 --max 1e30 --scale 16777217 --bias 16777219", "--scale 0.1 --bias 0.2", "--scale 1e30", "--scale 1",
+    "--min -inf --max inf --scale 1e-6", "--min -6 --max 6 --scale inf", "--min -6 --max 6 --bias nan",
+]
+# Numbers that lie beside a tie, or on it: one rounding and two differ.
+EXTRA_CASES = {
+    "float16": [
+        "--min 1.000488281250000000001 --max 6", "--min 1.00048828125 --max 1.00146484375", "--max 65519.99",
+        "--min 65519.99", "--min 65520", "--max -65520", "--min 6e-8 --max 6e-5", "--min 2.98e-8 --max 2.99e-8",
+    ],
+    "bfloat16": [
+        "--min 1.003906250000000000001 --max 6", "--min 1.00390625 --max 1.01171875", "--min 1.005 --max 3.0101",
+        "--max 3.3961e38", "--min 3.3962e38", "--max -3.3962e38", "--min 1e-40 --max 1e-38", "--min 4.59e-41 --max 4.6e-41",
+    ],
+    "float32": [
+        "--min 1.00000005960464477539062500001 --max 6", "--min 1.000000059604644775390625 --max 6",
+        "--max 3.4028235677973366e38", "--min -3.40282356e38 --max 3.40282356e38", "--min 3.4028235677973367e38 --max inf",
+        "--max -1e39", "--min 1e-45 --max 1e-39", "--min 7e-46 --max 7.1e-46",
+    ],
+    "float64": [
+        "--min 1.000000000000000111022302462515654042363166809082031250001 --max 6", "--max 1.7976931348623158e308",
+        "--min 9007199254740993 --max 9007199254740995", "--min 1.7976931348623159e308", "--max -1.7976931348623159e308",
+        "--min 5e-324 --max 1e-310", "--min 2.4703282292062327e-324 --max 2.4703282292062328e-324",
+        "--scale 1e308", "--min -6 --max 6 --scale 0.1 --bias 1e-17",
+    ],
+}
+INT_CASES = [
+    "",
+    "--min 0 --max 6", "--min -3 --max 100", "--min 2", "--max 5", "--min -2", "--min 5 --max 5", "--min 0 --max 0",
+    "--min 0.5 --max 5.5", "--min -1.9 --max 1.9", "--min 0.2 --max 0.8", "--max -0.5", "--min -0.5", "--min 1e0 --max 5e1",
+    "--min 0.9999999999999999999 --max 5.0000000000000000001", "--min 0x10 --max 0x1.9p4", "--min -0 --max 3",
+    "--min -300 --max 300", "--min -5 --max -2", "--min 300 --max 500", "--min -500 --max -300",
+    "--min -1e30 --max 1e30", "--min 1e30 --max 1e31", "--min -inf --max inf", "--min inf --max inf", "--min -inf --max -inf",
+    "--min -1e400 --max 1e400", "--min 16777217 --max 16777219",
+    "--min 61 --max 17", "--min 61 --max 17 --min-above-max min", "--min 61 --max 17 --min-above-max max",
+    "--min 61 --max 17 --min-above-max error", "--min nan --max 1", "--min 0 --max nan",
+    "--min 3 --max 9 --nan 5",
+    "--min 0 --max 100 --scale 0.5 --bias 1", "--min -100 --max 100 --scale 2 --bias -1", "--min -100 --max 100 --scale -1",
+    "--min 0 --max 100 --scale 0 --bias 3", "--min 0 --max 100 --bias 0.9", "--min -9 --max 9 --scale 0.1 --bias -0.95",
+    "--scale 0.3333333333333333 --bias 0.5", "--scale -1", "--scale 3 --bias 1", "--scale 1e30", "--bias -1e30",
+    "--min 0 --max 100 --scale 16777217 --bias -16777216", "--min 0 --max 9 --scale inf", "--min 0 --max 9 --bias nan",
+]
+for name in INTS:
+    lowest, highest = int(np.iinfo(name).min), int(np.iinfo(name).max)
+    EXTRA_CASES[name] = [
+        f"--min {lowest} --max {highest}", f"--min {lowest - 1} --max {highest + 1}", f"--min {lowest} --max {lowest}",
+        f"--min {highest} --max {highest}", f"--min {highest - 1}", f"--max {lowest + 1}", f"--min {highest + 1}",
+        f"--max {lowest - 1}", f"--scale 1 --bias {highest}",
+    ]
+for name in ("int64", "uint64"):
+    EXTRA_CASES[name] += [
+        "--min 9007199254740993 --max 9007199254740995", "--min 9007199254740991 --max 9223372036854775295",
+        "--scale 9223372036854775807 --bias -1", "--scale 18446744073709551615 --bias 18446744073709551615",
+        "--bias -9223372036854775808", "--scale -9223372036854775808", "--scale 1.5 --bias 0.25",
+    ]
+FILE_CASES = ["--min @data/bounds/{0}-lo.npy --max @data/bounds/{0}-hi.npy", "--min @data/bounds/{0}-lo.npy",
+              "--max @data/bounds/{0}-hi.npy", "--min 1 --max @data/bounds/{0}-hi.npy"]
+FILE_REFUSED = {"float32": ["--min @data/bounds/float64-lo.npy", "--max @data/bounds/float32-two.npy"],
+                "int8": ["--min @data/bounds/uint8-lo.npy"]}
+SHAPES = [(), (6,), (2, 3), (1, 1, 2, 3), (1, 1, 1, 2, 3), (1,) * 7 + (6,), (1,) * 8 + (6,)]
+SAME_AS_NEWER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # but for dtypes and ranks
+TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13")
+
+
+def cases(profile, dtype):
+    yield from FLOAT_CASES if dtype in FLOATS else INT_CASES
+    if profile.name not in SAME_AS_NEWER:
+        yield from EXTRA_CASES[dtype]
+    if profile.name in TAKES_FILES:
+        yield from (case.format(dtype) for case in FILE_CASES)
+        if dtype in FLOATS:
+            yield f"--min @data/bounds/{dtype}-nan.npy --max 1"
+        yield from FILE_REFUSED.get(dtype, [])
+
+
+# The inputs ---------------------------------------------------------------------------------------------
+
+
+def float_edges(dtype):
+    """One of each kind, both signs: zero, subnormal, normal, around the bounds of the cases, inf, NaN."""
+    infinity = nearest(np.inf, dtype)
+    quiet = 1 << (FLOATS[dtype][1] - 1)
+    smallest = 1 << FLOATS[dtype][1]
+    magnitudes = [0, 1, 2, smallest - 1, smallest]
+    for text in ("0.1", "1", "6"):
+        magnitudes += [nearest(contract.exact(text), dtype) + i for i in (-1, 0, 1)]
+    magnitudes += [nearest(contract.exact(t), dtype) for t in ("0.5", "1.5", "2.25", "17", "61", "65504", "16777218", "1e39")]
+    magnitudes += [infinity - 1, infinity]
+    magnitudes += [infinity + quiet, infinity + quiet + 5, infinity + 2 * quiet - 1, infinity + 1, infinity + quiet - 1]
+    if dtype == "float64":
+        largest = nearest(contract.FLOAT32_MAX, dtype)
+        magnitudes += [largest - 1, largest, largest + 1, nearest(2**53 - 1, dtype), nearest(2**53 + 2, dtype)]
+    sign = 1 << (8 * size(dtype) - 1)
+    return [bits + s for s in (0, sign) for bits in dict.fromkeys(magnitudes)]
+
+
+def int_edges(dtype):
+    info = np.iinfo(dtype)
+    numbers = {s * n for s in (-1, 1) for n in (*range(8), 17, 61, 100, 300, 70000, 2**24 + 1, 2**53 + 3)}
+    numbers |= {s * 2**n + i for n in (7, 8, 15, 16, 31, 32, 53, 63, 64) for s in (-1, 1) for i in (-1, 0, 1)}
+    kept = sorted(n for n in numbers if info.min <= n <= info.max)
+    return [n & (2**info.bits - 1) for n in kept]
+
+
+def edges(dtype):
+    return np.array(float_edges(dtype) if dtype in FLOATS else int_edges(dtype), bits_type(dtype))
+
+
+# Files --------------------------------------------------------------------------------------------------
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def element_npy(bits, dtype):
+    """bfloat16 is written as numpy writes an ml_dtypes array."""
+    return npy(oracles.typed(bits, dtype))
+
+
+def bound_files():
+    """path -> dtype, bits"""
+    files = {}
+    for dtype in DTYPES:
+        number = {"lo": 3, "hi": 20} if dtype in INTS else {"lo": contract.exact("-0.7"), "hi": contract.exact("2.3")}
+        if dtype in FLOATS:
+            number["nan"] = np.nan
+        for name, n in number.items():
+            bits = np.array(nearest(n, dtype) if dtype in FLOATS else n, bits_type(dtype))
+            files[f"data/bounds/{dtype}-{name}.npy"] = dtype, bits.reshape(1) if name == "hi" else bits
+    files["data/bounds/float32-two.npy"] = "float32", np.array([0, nearest(1, "float32")], "<u4")
+    return files
+
+
+HEADER_SHAPES = [
+    (), (0,), (1,), (7,), (10,), (99999,), (10**9,), (2**62,), (3, 4), (5, 1), (1, 5), (1, 1), (0, 3), (3, 0), (0, 0), (1, 2, 1),
+    (10, 9), (9, 10), (1000, 2), (2, 1000), (2, 3, 400), (20, 3, 4), (2**31, 0), (0, 2**40), (1,) * 16, (2, *(1,) * 30, 3),
+    (1,) * 32, (1,) * 64, (2, *(1,) * 62, 2), (0,) * 64, (*(10**3,) * 5, 0), (0, *(9,) * 63), (0, *(1,) * 40, *(10**5,) * 3),
+]
+HEADER_SHAPES += [(0, *(1,) * n) for n in (*range(14, 18), *range(35, 39), *range(56, 60))]  # texts around 64 * n
+
+
+def header(descr, fortran, shape):
+    """What np.save writes in front of such an array; an array too large to make has the same header as its flags."""
+    dtype = oracles.BFLOAT16 if descr == "<V2" else np.dtype(descr)
+    if np.prod([max(n, 1) for n in shape], dtype=object) <= 10**6:
+        array = np.zeros(shape, dtype, order="F" if fortran else "C")
+        return npy(array).removesuffix(bytes(array.nbytes))
+    file = io.BytesIO()
+    order = fortran and 0 not in shape and sum(n > 1 for n in shape) > 1
+    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": order, "shape": shape})
+    return file.getvalue()
+
+
+def headers():
+    rows = [("<f4", fortran, shape) for shape in HEADER_SHAPES for fortran in (False, True)[: 1 + (1 < len(shape) < 32)]]
+    descrs = ["|i1", "|u1", *(o + d for d in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8") for o in "<>"), "<V2", "|V2"]
+    few = [(False, ()), (False, (7,)), (False, (3, 4)), (True, (3, 4))]
+    rows += [(descr, *row) for descr in descrs for row in few]
+    for descr, fortran, shape in dict.fromkeys(rows):
+        yield descr, fortran, comma(shape), header(descr, fortran, shape).hex()
+
+
+def comma(shape):
+    return ",".join(map(str, shape))
+
+
+def tsv(names, rows):
+    return "".join("\t".join(map(str, row)) + "\n" for row in [names.split(), *rows]).encode()
+
+
+# The goldens --------------------------------------------------------------------------------------------
+
+
+def kind_of_difference(dtype, theirs, ours):
+    if theirs == ours:
+        return ""
+    a, b = (float(x) for x in contract.values(np.array([theirs, ours], bits_type(dtype)), dtype))
+    if np.isnan(a):
+        return "NaN bits" if np.isnan(b) else "NaN made"
+    return "sign of zero" if a == 0 and b == 0 else "inf passed" if np.isinf(a) else "value"
+
+
+class Goldens:
+    def __init__(self):
+        self.bounds = bound_files()
+        self.seen = Counter()
+        self.files, self.cases, self.refused, self.disagreements = {}, [], [], {}
+
+    def oracle(self, profile, p, arguments, bits, golden):
+        """Whose bytes the golden is; who took the case and gave others is counted, with the first example."""
+        agree = []
+        for library, y in oracles.outputs(profile.name, p, bits).items():
+            kinds = [kind_of_difference(p.dtype, theirs, ours) for theirs, ours in zip(y, golden)]
+            for kind in sorted(set(kinds) - {""}):
+                i = kinds.index(kind)
+                example = [arguments, *(f"{a[i]:0{2 * size(p.dtype)}x}" for a in (bits, y, golden))]
+                self.disagreements.setdefault((profile.name, p.dtype, library, kind), [0, *example])[0] += 1
+            if not set(kinds) - {"", "NaN bits"}:
+                agree.append(library + (" except NaN bits" if any(kinds) else ""))
+        if agree:
+            return ", ".join(agree)
+        own = {"--nan", "--min-above-max"} & p.arguments.keys() or profile.name == "native"
+        return "formula: clipper's own" if own else "document: " + profile.document
+
+    def add(self, profile, dtype, bits):
+        shape = (1, 1, 1, bits.size) if profile.ranks == range(4, 5) else (bits.size,)
+        if dtype not in profile.dtypes:
+            return self.try_tensor(profile, dtype, shape)
+        rows = []
+        for arguments in cases(profile, dtype):
+            try:
+                p = contract.plan(profile, dtype, shape, arguments, self.bounds.get)
+                golden = contract.result(p, bits)
+            except contract.Unspecified:
+                continue
+            except contract.Refused as refusal:
+                self.refuse(profile, dtype, shape, arguments, refusal)
+                continue
+            oracle = self.oracle(profile, p, arguments, bits, golden)
+            self.cases.append((profile.name, dtype, len(rows), oracle, arguments, comma(shape) if len(shape) > 1 else ""))
+            rows.append(golden)
+        self.files[f"goldens/{profile.name}/{dtype}.npy"] = element_npy(np.array(rows), dtype)
+
+    def try_tensor(self, profile, dtype, shape):
+        try:
+            contract.check_tensor(profile, dtype, shape)
+        except contract.Refused as refusal:
+            self.refuse(profile, dtype, shape, "--min 0 --max 6", refusal)
+
+    def refuse(self, profile, dtype, shape, arguments, refusal):
+        """Two examples of each rule are enough for each profile and dtype; shapes are all kept."""
+        self.seen[profile.name, dtype, refusal.rule] += 1
+        if refusal.rule == "rank" or self.seen[profile.name, dtype, refusal.rule] <= 2:
+            self.refused.append((profile.name, dtype, comma(shape), refusal.code, arguments, refusal.word))
+
+
+def make():
+    """path under data/ -> bytes"""
+    goldens = Goldens()
+    inputs = {dtype: edges(dtype) for dtype in DTYPES}
+    for profile in PROFILES:
+        for dtype, bits in inputs.items():
+            goldens.add(profile, dtype, bits)
+        for shape in SHAPES:
+            goldens.try_tensor(profile, "float32", shape)
+    files = goldens.files
+    files["example.npy"] = npy(np.linspace(-3, 9.5, 24, dtype=np.float32).reshape(4, 6))
+    files |= {f"edge/{dtype}.npy": element_npy(bits, dtype) for dtype, bits in inputs.items()}
+    files |= {path.removeprefix("data/"): element_npy(bits, dtype) for path, (dtype, bits) in goldens.bounds.items()}
+    files["headers/headers.tsv"] = tsv("descr fortran_order shape header", headers())
+    files["goldens/cases.tsv"] = tsv("profile dtype row oracle arguments shape", goldens.cases)
+    files["goldens/refused.tsv"] = tsv("profile dtype shape exit_code arguments word", goldens.refused)
+    files["goldens/disagreements.tsv"] = tsv("profile dtype library kind cases arguments input theirs golden",
+                                             (key + tuple(row) for key, row in goldens.disagreements.items()))
+    return files
+
+
+def write(files, directory):
+    for old in directory.rglob("*"):
+        if old.is_file() and old.name != "README.md" and str(old.relative_to(directory)) not in files:
+            old.unlink()
+    for path, content in files.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_bytes(content)
+
+
+def check(files):
+    stored = {str(p.relative_to(DATA)): p.read_bytes() for p in DATA.rglob("*") if p.is_file() and p.name != "README.md"}
+    return sorted(path for path in stored.keys() | files.keys() if stored.get(path) != files.get(path))
+
+
+def main():
+    files = make()
+    if sys.argv[1:] == ["--check"]:
+        different = check(files)
+        sys.exit("make_data.py: not as stored: " + ", ".join(different) if different else 0)
+    write(files, DATA)
+    print(f"data/: {len(files)} files, {sum(map(len, files.values())):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
