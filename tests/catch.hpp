@@ -1,0 +1,8 @@
+#pragma once
+
+/// Catch2, version 2 or 3.
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif

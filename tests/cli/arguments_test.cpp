@@ -1,0 +1,136 @@
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// With in.npy in it.
+class Directory : public TemporaryDirectory {
+ public:
+  Directory() { write_file(*this / "in.npy", float32_file({-9, -0.7F, 0, 9})); }
+
+  /// What becomes of in.npy.
+  [[nodiscard]] std::string clipped_by(Words arguments) const {
+    arguments.insert(arguments.end(), {"in.npy", "out.npy"});
+    CAPTURE(arguments);
+    check_done(run_clipper(arguments, {path()}));
+    return read_file(*this / "out.npy");
+  }
+
+  /// With in.npy and out.npy behind the arguments.
+  void check_usage(Words arguments, std::string_view word) const {
+    arguments.insert(arguments.end(), {"in.npy", "out.npy"});
+    check_refused_untouched(*this, arguments, 2, word);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("negative numbers are values, in every notation") {
+  const Directory directory;
+  CHECK(directory.clipped_by({"--min", "-6"}) == float32_file({-6, -0.7F, 0, 9}));
+  CHECK(directory.clipped_by({"--min=-6"}) == float32_file({-6, -0.7F, 0, 9}));
+  CHECK(directory.clipped_by({"--min=-inf", "--max", "-.5"}) == float32_file({-9, -0.7F, -0.5F, -0.5F}));
+  CHECK(directory.clipped_by({"--min", "-inf"}) == read_file(directory / "in.npy"));
+  CHECK(directory.clipped_by({"--min", "-.5"}) == float32_file({-0.5F, -0.5F, 0, 9}));
+  CHECK(directory.clipped_by({"--min", "-1e-3"}) == float32_file({-1e-3F, -1e-3F, 0, 9}));
+  CHECK(directory.clipped_by({"--max", "-0x1p-1"}) == float32_file({-9, -0.7F, -0.5F, -0.5F}));
+}
+
+TEST_CASE("options may stand anywhere") {
+  const Directory directory;
+  for (const Words& arguments :
+       {Words{"in.npy", "out.npy", "--max", "6"}, Words{"in.npy", "--max=6", "out.npy"},
+        Words{"--max", "6", "--", "in.npy", "out.npy"}, Words{"--max", "6", "in.npy", "--", "out.npy"}}) {
+    CAPTURE(arguments);
+    check_done(run_clipper(arguments, {directory.path()}));
+    CHECK(read_file(directory / "out.npy") == float32_file({-9, -0.7F, 0, 6}));
+  }
+}
+
+TEST_CASE("without bounds nothing is clipped") {
+  const Directory directory;
+  CHECK(directory.clipped_by({}) == read_file(directory / "in.npy"));
+}
+
+TEST_CASE("an empty or missing value is no number and takes no other word") {
+  const Directory directory;
+  for (const std::string option : {"--min", "--max", "--scale", "--bias", "--nan", "--min-above-max",
+                                   "--dtype", "--threads", "--chunk-size", "--simd", "--profile"}) {
+    directory.check_usage({option + "="}, option);
+    directory.check_usage({option, ""}, option);
+  }
+  directory.check_usage({"--min", "--max", "6"}, "--min");
+  check_refused_untouched(directory, {"in.npy", "out.npy", "--min"}, 2, "--min");
+}
+
+TEST_CASE("a number is a number to its end") {
+  const Directory directory;
+  for (const char* text :
+       {" 1", "1 ", "1x", "x", "0x", "1e", "1,5", "1_0", "--1", "1.2.3", "infin", ".", "-"}) {
+    directory.check_usage({"--min", text}, "--min");
+    directory.check_usage({"--max", text}, "--max");
+    directory.check_usage({"--scale", text}, "--scale");
+    directory.check_usage({"--bias", text}, "--bias");
+    directory.check_usage({"--nan", text}, "--nan");
+  }
+  directory.check_usage({"--min", "nan"}, "--min");
+  directory.check_usage({"--scale", "inf"}, "--scale");
+  directory.check_usage({"--bias", "nan"}, "--bias");
+  directory.check_usage({"--min", "1e999"}, "1e999");
+  directory.check_usage({"--min", "6", "--max", "0"}, "--min 6");
+  directory.check_usage({"--min-above-max", "swap"}, "swap");
+  directory.check_usage({"--simd", "avx2"}, "avx2");
+  directory.check_usage({"--profile", "tensorflow"}, "tensorflow");
+}
+
+TEST_CASE("counts are whole decimal numbers") {
+  const Directory directory;
+  for (const char* text : {"0", "-1", "+1", "1x", "x", "1.5", "0x10", " 2", "1e2", "99999999999999999999"}) {
+    directory.check_usage({"--threads", text}, "--threads");
+    directory.check_usage({"--chunk-size", text}, "--chunk-size");
+  }
+  directory.check_usage({"--threads", "1025"}, "--threads");
+  directory.check_usage({"--chunk-size", "4095"}, "--chunk-size");
+
+  write_file(directory / "large.npy", float32_file(scattered_floats(100'000)));
+  const Result result = run_clipper(
+      {"-v", "--threads", "010", "--chunk-size", "4096", "large.npy", "out.npy"}, {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(result.error.find("10 threads") != std::string::npos);
+}
+
+TEST_CASE("words that mean nothing are refused") {
+  const Directory directory;
+  directory.check_usage({"--minimum", "0"}, "--minimum");
+  directory.check_usage({"--mi", "0"}, "--mi");
+  directory.check_usage({"-x"}, "-x");
+  directory.check_usage({"--min", "0", "--min", "1"}, "--min");
+  directory.check_usage({"--threads", "1", "--threads", "2"}, "--threads");
+  directory.check_usage({"-q", "-v"}, "-v");
+  check_refused_untouched(directory, {"in.npy", "out.npy", "more.npy"}, 2, "more.npy");
+  check_refused_untouched(directory, {"--min", "0", "in.npy"}, 2, "OUT");
+  check_refused_untouched(directory, {"--min", "0"}, 2, "IN");
+  check_refused_untouched(directory, {}, 2, "IN");
+}
+
+TEST_CASE("what was typed is checked before any file is opened") {
+  const Directory directory;
+  check_refused_untouched(directory, {"--min", "x", "missing.npy", "out.npy"}, 2, "--min");
+  check_refused_untouched(directory, {"--threads", "0", "missing.npy", "out.npy"}, 2, "--threads");
+}
+
+TEST_CASE("the environment changes nothing") {
+  const Directory directory;
+  for (const char* variable : {"LC_ALL=de_DE.UTF-8", "LC_ALL=C", "TMPDIR=/nonexistent", "NO_COLOR=1"}) {
+    CAPTURE(variable);
+    const Words words{"env", variable, CLIPPER_BINARY, "--max", "1.5", "in.npy", "out.npy"};
+    check_done(Process(words, {directory.path()}).finish());
+    CHECK(read_file(directory / "out.npy") == float32_file({-9, -0.7F, 0, 1.5F}));
+  }
+}
+
+}  // namespace clipper::testing

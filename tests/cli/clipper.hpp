@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "files.hpp"
+#include "process.hpp"
+
+/// The program as its users have it.
+namespace clipper::testing {
+
+using Words = std::vector<std::string>;
+
+inline Words clipper_words(const Words& arguments) {
+  Words words{CLIPPER_BINARY};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+inline Result run_clipper(const Words& arguments, const Process::Settings& settings = {},
+                          std::string_view input = "") {
+  return Process(clipper_words(arguments), settings).finish(input);
+}
+
+/// Runs a shell script in which "$@" is clipper with these arguments.
+inline Result run_in_shell(const std::string& script, const Words& arguments,
+                           const Process::Settings& settings = {}) {
+  Words words{"sh", "-c", script, "sh"};
+  for (const std::string& word : clipper_words(arguments)) words.push_back(word);
+  return Process(words, settings).finish();
+}
+
+inline void check_done(const Result& result) {
+  CHECK(result.signal == 0);
+  CHECK(result.exit_code == 0);
+  CHECK(result.error.empty());
+}
+
+/// It exited with this code and said why in one line, which contains `word`, on standard error.
+inline void check_refused(const Result& result, int exit_code, std::string_view word) {
+  CAPTURE(result.error, word);
+  CHECK(result.signal == 0);
+  CHECK(result.exit_code == exit_code);
+  CHECK(result.error.starts_with("clipper: "));
+  CHECK(result.error.find('\n') + 1 == result.error.size());
+  CHECK(result.error.find(word) != std::string::npos);
+}
+
+/// Runs clipper in `directory`, where it must refuse and leave everything as it was.
+inline Result check_refused_untouched(
+    const TemporaryDirectory& directory, const Words& arguments, int exit_code, std::string_view word,
+    const std::function<void()>& prepare = [] {}, std::string_view input = "") {
+  CAPTURE(arguments);
+  const auto before = directory.snapshot();
+  Result result = run_clipper(arguments, {directory.path(), prepare}, input);
+  check_refused(result, exit_code, word);
+  CHECK(directory.snapshot() == before);
+  return result;
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,141 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+const std::string kInput = float32_file({-1, 0.5F, 9});
+const std::string kOutput = float32_file({0, 0.5F, 6});
+
+Words clip(const Words& arguments) {
+  Words words{"--min", "0", "--max", "6"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("--in-place replaces the file and keeps its mode") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "x.npy";
+  for (const mode_t mode : {0640U, 0600U, 0777U, 04755U}) {
+    for (const char* option : {"--in-place", "-i"}) {
+      CAPTURE(mode, option);
+      write_file(file, kInput);
+      REQUIRE(::chmod(file.c_str(), mode) == 0);
+      const ino_t inode = status_of(file).st_ino;
+      check_done(run_clipper(clip({option, "x.npy"}), {directory.path(), [] { ::umask(077); }}));
+      CHECK(read_file(file) == kOutput);
+      CHECK(status_of(file).st_ino != inode);
+      CHECK(mode_of(file) == mode);
+      CHECK(directory.entries() == Words{"x.npy"});
+    }
+  }
+}
+
+TEST_CASE("--in-place keeps the owner") {
+  if (::geteuid() != 0) return;  // only root has files of others
+  const TemporaryDirectory directory;
+  const std::string file = directory / "x.npy";
+  write_file(file, kInput);
+  REQUIRE(::chown(file.c_str(), 1234, 4321) == 0);
+  check_done(run_clipper(clip({"-i", file})));
+  CHECK(status_of(file).st_uid == 1234);
+  CHECK(status_of(file).st_gid == 4321);
+}
+
+TEST_CASE("--in-place keeps the bytes of the header") {
+  const std::string elements = bytes_of(std::vector<float>{-1, 0.5F, 9});
+  const std::string text = "{\"shape\": (3L,), 'fortran_order': True, 'descr': '=f4'}   ";
+  const std::string version_2 =
+      std::string("\x93NUMPY\x02\0", 8) + static_cast<char>(text.size()) + std::string(3, '\0') + text;
+  for (const std::string& header :
+       {version_2, npy_file("<f4", "False", "(3,)", "", 16), npy_file("f4", "True", "(3,)", "", 1)}) {
+    const TemporaryDirectory directory;
+    write_file(directory / "x.npy", header + elements);
+    check_done(run_clipper(clip({"-i", "x.npy"}), {directory.path()}));
+    CHECK(read_file(directory / "x.npy") == header + bytes_of(std::vector<float>{0, 0.5F, 6}));
+  }
+}
+
+TEST_CASE("--in-place with chunks and threads") {
+  const std::vector<float> elements = scattered_floats(300'000);
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file(elements));
+  check_done(run_clipper(clip({"-i", "--threads", "3", "--chunk-size", "4096", directory / "x.npy"})));
+  CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
+}
+
+TEST_CASE("--in-place follows a symbolic link, which stays") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "real");
+  write_file(directory / "real/x.npy", kInput);
+  std::filesystem::create_symlink("real/x.npy", directory / "link");
+  check_done(run_clipper(clip({"-i", "link"}), {directory.path()}));
+  CHECK(std::filesystem::read_symlink(directory / "link") == "real/x.npy");
+  CHECK(read_file(directory / "real/x.npy") == kOutput);
+  CHECK(directory.entries() == Words{"link", "real"});
+}
+
+TEST_CASE("OUT that is IN means --in-place") {
+  // Not a header that np.save writes: in place it stays.
+  const std::string header = npy_file("<f4", "False", "(1,)", "", 16);
+  for (const auto& [in, out] : std::vector<std::pair<std::string, std::string>>{{"x.npy", "x.npy"},
+                                                                                {"x.npy", "./x.npy"},
+                                                                                {"x.npy", "link"},
+                                                                                {"link", "x.npy"},
+                                                                                {"link", "link"}}) {
+    CAPTURE(in, out);
+    const TemporaryDirectory directory;
+    write_file(directory / "x.npy", header + bytes_of(std::vector{9.0F}));
+    REQUIRE(::chmod((directory / "x.npy").c_str(), 0640) == 0);
+    std::filesystem::create_symlink("x.npy", directory / "link");
+    check_done(run_clipper(clip({in, out}), {directory.path()}));
+    CHECK(read_file(directory / "x.npy") == header + bytes_of(std::vector{6.0F}));
+    CHECK(mode_of(directory / "x.npy") == 0640);
+    CHECK(std::filesystem::is_symlink(directory / "link"));
+    CHECK(directory.entries() == Words{"link", "x.npy"});
+  }
+}
+
+TEST_CASE("in place of a file with several hard links is refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
+  check_refused_untouched(directory, clip({"-i", "x.npy"}), 5, "x.npy: has 2 hard links");
+  check_refused_untouched(directory, clip({"x.npy", "y.npy"}), 5, "x.npy: has 2 hard links");
+}
+
+TEST_CASE("in place needs a file") {
+  const TemporaryDirectory directory;
+  check_refused_untouched(
+      directory, clip({"-i", "-"}), 5, "regular file", [] {}, kInput);
+  check_refused_untouched(directory, clip({"-i", "missing.npy"}), 4, "missing.npy: ");
+  check_refused_untouched(directory, clip({"-i", "."}), 4, ".: ");
+}
+
+TEST_CASE("--no-clobber contradicts --in-place") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  check_refused_untouched(directory, clip({"-i", "-n", "x.npy"}), 2, "--no-clobber");
+  check_refused_untouched(directory, clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
+}
+
+TEST_CASE("whatever stops it in place, the file stays as it was") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()}));
+  write_file(directory / "short.npy", kInput.substr(0, kInput.size() - 1));
+  check_refused_untouched(directory, clip({"-i", "--nan", "error", "x.npy"}), 3, "x.npy: ");
+  check_refused_untouched(directory, clip({"-i", "short.npy"}), 3, "short.npy: ");
+  check_refused_untouched(directory, {"-i", "--min", "7", "--max", "6", "x.npy"}, 2, "x.npy: ");
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,144 @@
+#include <grp.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+const std::vector<float> kElements = scattered_floats(400'000);
+const std::string kInput = float32_file(kElements);
+const std::string kOutput = float32_file(clipped(kElements, 0, 6));
+
+Words clip(const Words& arguments) {
+  Words words{"--min", "0", "--max", "6"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+/// For Settings::prepare.
+template <class Resource>
+std::function<void()> limit(Resource resource, rlim_t value) {
+  return [=] {
+    const rlimit both{value, value};
+    if (::setrlimit(resource, &both) != 0) ::_exit(125);
+  };
+}
+
+/// With in.npy and an older out.npy in it.
+class Directory : public TemporaryDirectory {
+ public:
+  Directory() {
+    write_file(*this / "in.npy", kInput);
+    write_file(*this / "out.npy", "old");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a file that may not grow as large as needed") {
+  const Directory directory;
+  for (const rlim_t size : {0U, 100U, 1'599'999U}) {
+    for (const Words& arguments : {Words{"in.npy", "out.npy"}, Words{"in.npy", "new.npy"},
+                                   Words{"-i", "in.npy"}, Words{"--threads", "1", "in.npy", "out.npy"}}) {
+      const std::string& named = arguments.back();
+      check_refused_untouched(directory, clip(arguments), 4, named + ": ", limit(RLIMIT_FSIZE, size));
+    }
+    check_refused_untouched(directory, clip({"-", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_FSIZE, size),
+                            kInput);
+  }
+}
+
+TEST_CASE("no file descriptor left") {
+  if (kSanitized) return;  // the sanitizers open files of their own
+  const Directory directory;
+  // 3 are open, and the loader needs one, which becomes the input's.
+  check_refused_untouched(directory, clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
+  check_refused_untouched(directory, clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
+}
+
+TEST_CASE("no memory for the buffers") {
+  if (kSanitized) return;  // the sanitizers need terabytes of addresses
+  const Directory directory;
+  write_file(directory / "in.npy", npy_file("<f4", "False", "(5000000,)", ""));
+  std::filesystem::resize_file(directory / "in.npy", 128 + 20'000'000);
+  check_refused_untouched(directory,
+                          clip({"--threads", "100", "--chunk-size", "16777216", "in.npy", "out.npy"}), 4,
+                          "cannot allocate", limit(RLIMIT_AS, 512U << 20));
+}
+
+TEST_CASE("little memory is no reason to crash") {
+  if (kSanitized) return;
+  constexpr int kLoaderFailed = 127;
+  for (rlim_t mebibytes = 8; mebibytes < 200; mebibytes += 12) {
+    const Directory directory;
+    const Result result = run_clipper(clip({"--threads", "8", "in.npy", "out.npy"}),
+                                      {directory.path(), limit(RLIMIT_AS, mebibytes << 20)});
+    CAPTURE(mebibytes, result.error);
+    CHECK(result.signal == 0);
+    const bool expected = result.exit_code == 0 || result.exit_code == 4 || result.exit_code == kLoaderFailed;
+    CHECK(expected);
+    CHECK((read_file(directory / "out.npy") == (result.exit_code == 0 ? kOutput : "old")));
+    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+  }
+}
+
+TEST_CASE("without more threads it goes on with what it has") {
+  if (kSanitized) return;  // the sanitizers start threads of their own
+  const Directory directory;
+  std::filesystem::copy_file(CLIPPER_BINARY, directory / "clipper");
+  REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
+  const auto alone = [] {
+    constexpr uid_t kNobody = 65534;  // the limit does not bind root
+    limit(RLIMIT_NPROC, 1)();
+    if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setuid(kNobody) != 0)) ::_exit(125);
+  };
+  for (const Words& ends : {Words{"in.npy", "new.npy"}, Words{"in.npy", "-"}}) {
+    Words words{directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"};
+    words.insert(words.end(), ends.begin(), ends.end());
+    const Result result = Process(words, {directory.path(), alone}).finish();
+    check_done(result);
+    CHECK(((ends[1] == "-" ? result.output : read_file(directory / "new.npy")) == kOutput));
+  }
+}
+
+TEST_CASE("closed standard streams are nobody's file") {
+  const auto closing = [](const std::vector<int>& streams) {
+    return [=] {
+      for (const int stream : streams) ::close(stream);
+    };
+  };
+  for (const std::vector<int>& streams : {std::vector{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
+    CAPTURE(streams);
+    const Directory directory;
+    check_done(run_clipper(clip({"in.npy", "out.npy"}), {directory.path(), closing(streams)}));
+    CHECK((read_file(directory / "out.npy") == kOutput));
+    const auto before = directory.snapshot();
+    const Result result = run_clipper(clip({"missing.npy", "out.npy"}), {directory.path(), closing(streams)});
+    CHECK(result.exit_code == 4);
+    CHECK(directory.snapshot() == before);
+  }
+  const Directory directory;
+  check_refused_untouched(directory, clip({"-", "out.npy"}), 4, "standard input: ", closing({0}));
+  check_refused_untouched(directory, clip({"in.npy", "-"}), 4, "standard output: ", closing({1}));
+  check_refused_untouched(directory, {"--help"}, 4, "standard output: ", closing({1}));
+}
+
+TEST_CASE("a file that shrinks while it is read") {
+  for (const char* threads : {"1", "3"}) {
+    const Directory directory;
+    Process process(clipper_words(clip({"--threads", threads, "--chunk-size", "4096", "in.npy", "-"})),
+                    {directory.path()});
+    process.wait_for_output();  // it has read the header, and waits for us to read
+    std::filesystem::resize_file(directory / "in.npy", 1'000'000);
+    check_refused(process.finish(), 4, "in.npy: changed while it was read");
+  }
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,154 @@
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "simd.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+const std::string kInput = float32_file({9});
+const std::string kOutput = float32_file({6});
+
+bool contains(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("names of any bytes are clipped") {
+  for (const std::string name : {"new\nline.npy", "-leading", "--min", "--min=", "-", "\xff\xfe.npy",
+                                 "gr\xc3\xb6\xc3\x9f"
+                                 "e",
+                                 "a b'\"$\\*", "@at", "profiles", "\x1b[31m"}) {
+    CAPTURE(name);
+    const TemporaryDirectory directory;
+    write_file(directory / name, kInput);
+    check_done(run_clipper({"--max", "6", "--", "./" + name, "./out"}, {directory.path()}));
+    CHECK(read_file(directory / "out") == kOutput);
+    check_done(run_clipper({"--max", "6", "./out", "./" + name}, {directory.path()}));
+    CHECK(read_file(directory / name) == kOutput);
+    if (name == "-") continue;
+    write_file(directory / name, kInput);
+    check_done(run_clipper({"--max", "6", "-i", "--", name}, {directory.path()}));
+    CHECK(read_file(directory / name) == kOutput);
+  }
+}
+
+TEST_CASE("a message is one line of printable text, whatever the name") {
+  const auto message = [](const std::string& name) {
+    const TemporaryDirectory directory;
+    return check_refused_untouched(directory, {"--", "./" + name, "out.npy"}, 4, "clipper: ./").error;
+  };
+  CHECK(contains(message("new\nline"), "./new\\x0aline: "));
+  CHECK(contains(message("\x1b[31m\x7f\t"), "./\\x1b[31m\\x7f\\x09: "));
+  CHECK(contains(message("bad\xff\xc3"), "./bad\\xff\\xc3: "));
+  CHECK(contains(message("control\xc2\x9b"
+                         "31m"),
+                 "./control\\xc2\\x9b31m: "));
+  CHECK(contains(message("gr\xc3\xb6\xc3\x9f"
+                         "e"),
+                 "./gr\xc3\xb6\xc3\x9f"
+                 "e: "));
+}
+
+TEST_CASE("what was typed is escaped in messages, too") {
+  check_refused(run_clipper({"--min", "1\n2", "a", "b"}), 2, "1\\x0a2");
+  check_refused(run_clipper({"--unknown\nword", "a", "b"}), 2, "--unknown\\x0aword");
+}
+
+TEST_CASE("help and version are printed and nothing else is done") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  for (const Words& words :
+       {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"--help", "in.npy", "out.npy"}}) {
+    CAPTURE(words);
+    const Result result = run_clipper(words, {directory.path()});
+    check_done(result);
+    CHECK_FALSE(result.output.empty());
+    CHECK(result.output.back() == '\n');
+    CHECK(directory.entries() == Words{"in.npy"});
+    check_refused(run_in_shell("\"$@\" >/dev/full", words, {directory.path()}), 4, "standard output: ");
+  }
+  const std::string version = run_clipper({"--version"}).output;
+  CHECK(version.starts_with("clipper "));
+  CHECK(std::isdigit(static_cast<unsigned char>(version[8])) != 0);
+}
+
+TEST_CASE("the help names every public option, and examples") {
+  const std::string help = run_clipper({"--help"}).output;
+  for (const char* word : {"--min ",
+                           "--max ",
+                           "--scale ",
+                           "--bias ",
+                           "--nan ",
+                           "--min-above-max ",
+                           "--dtype ",
+                           "--profile ",
+                           "-i,--in-place ",
+                           "-n,--no-clobber ",
+                           "--threads ",
+                           "-q,--quiet ",
+                           "-v,--verbose ",
+                           "-h,--help ",
+                           "--version ",
+                           "IN ",
+                           "OUT ",
+                           "Examples:",
+                           "clipper --min 0 --max 6 in.npy out.npy",
+                           "Exit status:"}) {
+    CAPTURE(word);
+    CHECK(contains(help, word));
+  }
+  CHECK_FALSE(contains(help, "--simd"));
+  CHECK_FALSE(contains(help, "--chunk-size"));
+  for (std::size_t at = 0; at < help.size(); at = help.find('\n', at) + 1)
+    CHECK(help.find('\n', at) - at <= 110);
+}
+
+TEST_CASE("--verbose says on standard error what was chosen") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file(scattered_floats(10'000)));
+  const Words arguments{"-v",        "--min", "0.1",          "--max", "6e0",    "--simd", "baseline",
+                        "--threads", "2",     "--chunk-size", "4096",  "in.npy", "-"};
+  const Result result = run_clipper(arguments, {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(result.output.size() == 128 + 40'000);
+  for (const char* word :
+       {"in.npy", "float32", "(10000,)", "min 0.1", "max 6", "baseline", "2 threads", "4 KiB"}) {
+    CAPTURE(word, result.error);
+    CHECK(contains(result.error, word));
+  }
+  for (std::size_t at = 0; at < result.error.size(); at = result.error.find('\n', at) + 1)
+    CHECK(result.error.compare(at, 9, "clipper: ") == 0);
+}
+
+TEST_CASE("--verbose shows bounds as the elements that they became") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", npy_file("|i1", "False", "(3,)", "abc"));
+  const Result result =
+      run_clipper({"-v", "--min", "-300", "--max", "2.9", "in.npy", "out.npy"}, {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.error, "min -128, max 2"));
+  CHECK(contains(result.error, std::string(name(simd_levels().back()))));
+}
+
+TEST_CASE("--verbose keeps a name on one line") {
+  const TemporaryDirectory directory;
+  write_file(directory / "new\nline", kInput);
+  const Result result = run_clipper({"-v", "new\nline", "out.npy"}, {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.error, "new\\x0aline"));
+}
+
+TEST_CASE("--quiet prints errors only") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  check_done(run_clipper({"-q", "in.npy", "out.npy"}, {directory.path()}));
+  check_refused(run_clipper({"-q", "missing.npy", "out.npy"}, {directory.path()}), 4, "missing.npy");
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,71 @@
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// A tensor of shape (300, 1000) with NaN at positions 123456 and later.
+std::string with_nans(const char* fortran_order) {
+  std::vector<float> elements = scattered_floats(300'000);
+  for (const std::size_t at : {123'456U, 123'457U, 200'000U, 299'999U}) elements[at] = kNan;
+  return npy_file("<f4", fortran_order, "(300, 1000)", bytes_of(elements));
+}
+
+}  // namespace
+
+TEST_CASE("--nan error names the first NaN, whatever the threads and chunks, and writes nothing") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out.npy", "old");
+  for (const auto& [order, index] :
+       std::vector<std::pair<const char*, std::string>>{{"False", "[123, 456]"}, {"True", "[156, 411]"}}) {
+    write_file(directory / "in.npy", with_nans(order));
+    for (const char* threads : {"1", "2", "7"}) {
+      for (const char* chunk_size : {"4096", "8192", "262144", "16777216"}) {
+        for (const char* out : {"out.npy", "new.npy"}) {
+          const Result result = check_refused_untouched(directory,
+                                                        {"--nan", "error", "--max", "6", "--threads", threads,
+                                                         "--chunk-size", chunk_size, "in.npy", out},
+                                                        3, index);
+          CHECK(result.error.find("in.npy: ") != std::string::npos);
+          CHECK(result.error.find("123456") != std::string::npos);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("--nan error between pipes names the first NaN and sends nothing behind it") {
+  for (const char* threads : {"1", "7"}) {
+    const Result result = run_clipper(
+        {"--nan", "error", "--threads", threads, "--chunk-size", "4096", "-", "-"}, {}, with_nans("False"));
+    check_refused(result, 3, "standard input: NaN at [123, 456]");
+    CHECK(result.output.size() <= 128 + 123'456 * sizeof(float));
+  }
+}
+
+TEST_CASE("--nan error sees the NaN that scale and bias make") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({1, std::numeric_limits<float>::infinity()}));
+  check_refused_untouched(directory, {"--nan", "error", "--scale", "0", "in.npy", "out.npy"}, 3, "[1]");
+}
+
+TEST_CASE("--nan error of a 0-d tensor, and of tensors without NaN") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{kNan})));
+  check_refused_untouched(directory, {"--nan", "error", "in.npy", "out.npy"}, 3, "NaN at []");
+  for (const std::string& file :
+       {float32_file({1, 2}), float32_file({}), npy_file("|i1", "False", "(3,)", "abc")}) {
+    write_file(directory / "in.npy", file);
+    check_done(run_clipper({"--nan", "error", "in.npy", "out.npy"}, {directory.path()}));
+    CHECK(read_file(directory / "out.npy") == file);
+  }
+}
+
+}  // namespace clipper::testing

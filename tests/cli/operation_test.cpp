@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "dtype.hpp"
+#include "simd.hpp"
+#include "tensors.hpp"
+#include "tsv.hpp"
+
+namespace clipper::testing {
+namespace {
+
+constexpr std::size_t kUsualHeader = 128;
+
+std::string data_file(const std::string& name) {
+  return read_file(CLIPPER_DATA_DIR "/" + name);
+}
+
+/// What clipper writes for the file.
+std::string output_for(const std::string& file, Words arguments) {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", file);
+  arguments.insert(arguments.end(), {"in.npy", "out.npy"});
+  CAPTURE(arguments);
+  check_done(run_clipper(arguments, {directory.path()}));
+  CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+  return read_file(directory / "out.npy");
+}
+
+/// Rows of goldens/cases.tsv: a plain clip and one with scale and bias, for every dtype.
+std::vector<std::vector<std::string>> some_cases() {
+  std::vector<std::vector<std::string>> cases;
+  for (const DTypeInfo& dtype : kDTypes) {
+    const int limit = is_floating(dtype.dtype) ? 6 : 100;
+    for (const std::string& arguments :
+         {std::string("--min 0 --max 6"), fmt::format("--min 0 --max {} --scale 0.5 --bias 1", limit)}) {
+      const std::size_t known = cases.size();
+      for (const auto& row : tsv::read("goldens/cases.tsv"))
+        if (row[0] == "native" && row[1] == dtype.name && row[4] == arguments) cases.push_back(row);
+      CAPTURE(dtype.name, arguments);
+      CHECK(cases.size() == known + 1);
+    }
+  }
+  return cases;
+}
+
+/// A golden in one byte order, 1-D and in both memory orders.
+void check_golden(const Words& arguments, const std::string& descr, const std::string& elements,
+                  const std::string& golden, std::size_t size) {
+  const std::size_t half = elements.size() / size / 2;
+  const std::string line = fmt::format("({},)", elements.size() / size);
+  const std::string matrix = fmt::format("(2, {})", half);
+  CAPTURE(descr);
+  CHECK(output_for(npy_file(descr, "False", line, elements), arguments) ==
+        npy_file(descr, "False", line, golden));
+  for (const char* fortran_order : {"False", "True"}) {
+    CAPTURE(fortran_order);
+    CHECK(output_for(npy_file(descr, fortran_order, matrix, elements.substr(0, 2 * half * size)),
+                     arguments) == npy_file(descr, fortran_order, matrix, golden.substr(0, 2 * half * size)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the first command of the README") {
+  const std::string example = data_file("example.npy");
+  std::vector<float> elements((example.size() - kUsualHeader) / sizeof(float));
+  std::memcpy(elements.data(), example.data() + kUsualHeader, elements.size() * sizeof(float));
+  REQUIRE(elements.size() == 24);
+  CHECK(output_for(example, {"--min", "0", "--max", "6"}) ==
+        example.substr(0, kUsualHeader) + bytes_of(clipped(elements, 0, 6)));
+}
+
+TEST_CASE("goldens of every dtype come out of the program, header and all") {
+  for (const auto& row : some_cases()) {
+    const DTypeInfo& dtype = info(dtype_named(row[1]).value());
+    const std::string elements = data_file("edge/" + row[1] + ".npy").substr(kUsualHeader);
+    const std::string golden =
+        data_file("goldens/native/" + row[1] + ".npy")
+            .substr(kUsualHeader + std::stoul(row[2]) * elements.size(), elements.size());
+    const Words arguments = tsv::split(row[4], ' ');
+    CAPTURE(row[1], arguments);
+    const std::string descr(dtype.descr);
+    check_golden(arguments, (dtype.size == 1 ? "|" : "<") + descr, elements, golden, dtype.size);
+    if (dtype.size > 1)
+      check_golden(arguments, ">" + descr, byte_swapped(elements, dtype.size),
+                   byte_swapped(golden, dtype.size), dtype.size);
+  }
+}
+
+TEST_CASE("every level, thread count and chunk size gives the same bytes") {
+  const std::vector<float> elements = scattered_floats(800'001);
+  const std::string input = float32_file(elements);
+  const std::string expected = float32_file(clipped(elements, 0, 6));
+  for (const SimdLevel level : simd_levels()) {
+    for (const char* threads : {"1", "2", "7"}) {
+      for (const char* chunk_size : {"4096", "262144"}) {
+        CAPTURE(name(level), threads, chunk_size);
+        const bool same =
+            expected == output_for(input, {"--min", "0", "--max", "6", "--simd", std::string(name(level)),
+                                           "--threads", threads, "--chunk-size", chunk_size});
+        CHECK(same);
+      }
+    }
+  }
+}
+
+TEST_CASE("tensors of no and of one element") {
+  const Words arguments{"--min", "0", "--max", "6"};
+  const std::string nine = bytes_of(std::vector<float>{9});
+  const std::string six = bytes_of(std::vector<float>{6});
+  CHECK(output_for(npy_file("<f4", "False", "()", nine), arguments) == npy_file("<f4", "False", "()", six));
+  CHECK(output_for(npy_file("<f4", "False", "(1, 1)", nine), arguments) ==
+        npy_file("<f4", "False", "(1, 1)", six));
+  for (const char* shape : {"(0,)", "(3, 0)", "(0, 1000000)"}) {
+    const std::string file = npy_file("<f4", "False", shape, "");
+    CHECK(output_for(file, arguments) == file);
+  }
+}
+
+TEST_CASE("the header is np.save's, whatever the input's is") {
+  const std::string elements = bytes_of(std::vector<float>{1, 2, 3});
+  const std::string expected = npy_file("<f4", "False", "(3, 1)", elements);
+  CHECK(output_for(npy_file("<f4", "True", "(3, 1)", elements), {}) == expected);
+  CHECK(output_for(npy_file("f4", "False", "(3L, 1)", elements, 16), {}) == expected);
+  CHECK(output_for(npy_file("<f4", "True", "(0, 3)", ""), {}) == npy_file("<f4", "False", "(0, 3)", ""));
+}
+
+TEST_CASE("a bfloat16 tensor that numpy has saved again keeps its |V2") {
+  const std::string input =
+      npy_file("|V2", "False", "(2,)", bytes_of(std::vector<std::uint16_t>{0x3f80, 0x4100}));
+  CHECK(output_for(input, {"--dtype", "bfloat16", "--max", "6"}) ==
+        npy_file("|V2", "False", "(2,)", bytes_of(std::vector<std::uint16_t>{0x3f80, 0x40c0})));
+}
+
+TEST_CASE("a 64-bit bound is exact") {
+  const std::string input = npy_file("<u8", "False", "(1,)", bytes_of(std::vector<std::uint64_t>{0}));
+  for (const std::uint64_t bound : {9007199254740993U, 18446744073709551615U})
+    CHECK(output_for(input, {"--min", std::to_string(bound)}) ==
+          npy_file("<u8", "False", "(1,)", bytes_of(std::vector{bound})));
+}
+
+TEST_CASE("a bound from a file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "lo.npy",
+             npy_file(">f4", "False", "()", byte_swapped(bytes_of(std::vector{1.5F}), 4)));
+  CHECK(output_for(float32_file({1, 2}), {"--min", "@" + directory / "lo.npy"}) == float32_file({1.5F, 2}));
+}
+
+}  // namespace clipper::testing

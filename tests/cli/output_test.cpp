@@ -1,0 +1,165 @@
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+const std::string kOutput = float32_file({0, 0.5F, 6});
+
+/// With in.npy in it.
+class Directory : public TemporaryDirectory {
+ public:
+  Directory() { write_file(*this / "in.npy", float32_file({-1, 0.5F, 9})); }
+
+  [[nodiscard]] Result clip_to(const std::string& out, mode_t umask = 022) const {
+    return run_clipper(to(out), {path(), [=] { ::umask(umask); }});
+  }
+
+  static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
+};
+
+/// For Settings::prepare: permissions do not bind root, so root becomes nobody.
+void be_no_root() {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() != 0) return;
+  if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(125);
+}
+
+/// A clipper that everyone may start, in a directory that everyone may write to.
+void share(const TemporaryDirectory& directory) {
+  std::filesystem::copy_file(CLIPPER_BINARY, directory / "clipper");
+  REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
+}
+
+/// Runs the shared clipper as nobody; it must refuse and leave everything as it was.
+void check_denied(const TemporaryDirectory& directory, const Words& arguments, int exit_code,
+                  std::string_view word) {
+  Words words{directory / "clipper"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const auto before = directory.snapshot();
+  check_refused(Process(words, {directory.path(), be_no_root}).finish(), exit_code, word);
+  CHECK(directory.snapshot() == before);
+}
+
+}  // namespace
+
+TEST_CASE("a new file has the mode that the umask leaves") {
+  for (const mode_t umask : {0000U, 0022U, 0027U, 0077U, 0777U}) {
+    CAPTURE(umask);
+    const Directory directory;
+    check_done(directory.clip_to("out.npy", umask));
+    CHECK(mode_of(directory / "out.npy") == (0666 & ~umask));
+    REQUIRE(::chmod((directory / "out.npy").c_str(), 0600) == 0);
+    CHECK(read_file(directory / "out.npy") == kOutput);
+    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+  }
+}
+
+TEST_CASE("an existing file is replaced whole and keeps its mode") {
+  for (const mode_t mode : {0600U, 0644U, 0755U}) {
+    CAPTURE(mode);
+    const Directory directory;
+    const std::string out = directory / "out.npy";
+    write_file(out, std::string(100'000, 'x'));
+    REQUIRE(::chmod(out.c_str(), mode) == 0);
+    const Descriptor reader(::open(out.c_str(), O_RDONLY | O_CLOEXEC));
+    check_done(directory.clip_to("out.npy", 077));
+    CHECK(read_file(out) == kOutput);
+    CHECK(mode_of(out) == mode);
+    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+
+    struct stat old {};
+    REQUIRE(::fstat(reader.get(), &old) == 0);
+    CHECK(old.st_size == 100'000);
+    CHECK(old.st_ino != status_of(out).st_ino);
+  }
+}
+
+TEST_CASE("a symbolic link to a file is followed and stays") {
+  const Directory directory;
+  std::filesystem::create_directory(directory / "real");
+  write_file(directory / "real/out.npy", "old");
+  std::filesystem::create_symlink("real/out.npy", directory / "link");
+  check_done(directory.clip_to("link"));
+  CHECK(std::filesystem::read_symlink(directory / "link") == "real/out.npy");
+  CHECK(read_file(directory / "real/out.npy") == kOutput);
+  CHECK(directory.entries() == Words{"in.npy", "link", "real"});
+}
+
+TEST_CASE("--no-clobber refuses what exists and nothing else") {
+  const Directory directory;
+  write_file(directory / "out.npy", "old");
+  std::filesystem::create_symlink("out.npy", directory / "link");
+  for (const char* option : {"-n", "--no-clobber"}) {
+    for (const char* out : {"out.npy", "link"}) {
+      Words arguments = Directory::to(out);
+      arguments.push_back(option);
+      check_refused_untouched(directory, arguments, 5, std::string(out) + ": ");
+    }
+  }
+  check_done(run_clipper({"-n", "in.npy", "new.npy"}, {directory.path()}));
+  CHECK(read_file(directory / "new.npy") == read_file(directory / "in.npy"));
+}
+
+TEST_CASE("an OUT that cannot be written is named, and nothing changes") {
+  const Directory directory;
+  std::filesystem::create_directory(directory / "directory");
+  std::filesystem::create_symlink("nowhere", directory / "dangling");
+  std::filesystem::create_symlink("loop", directory / "loop");
+  for (const auto& [out, exit_code] : std::vector<std::pair<std::string, int>>{{"directory", 4},
+                                                                               {".", 4},
+                                                                               {"directory/", 4},
+                                                                               {"missing/out.npy", 4},
+                                                                               {"in.npy/out.npy", 4},
+                                                                               {"out.npy/", 4},
+                                                                               {"loop", 4},
+                                                                               {"dangling", 5},
+                                                                               {std::string(256, 'x'), 4}})
+    check_refused_untouched(directory, Directory::to(out), exit_code, out + ": ");
+  check_refused_untouched(directory, Directory::to(""), 4, ": ");
+}
+
+TEST_CASE("permissions are respected") {
+  const Directory directory;
+  share(directory);
+  write_file(directory / "out.npy", "old");
+  REQUIRE(::chmod((directory / "out.npy").c_str(), 0444) == 0);
+  REQUIRE(::chmod((directory / "in.npy").c_str(), 0444) == 0);
+  check_denied(directory, Directory::to("out.npy"), 4, "out.npy: ");
+  check_denied(directory, {"-i", "in.npy"}, 5, "in.npy: ");
+
+  REQUIRE(::chmod((directory / "out.npy").c_str(), 0666) == 0);
+  REQUIRE(::chmod(directory.path().c_str(), 0555) == 0);
+  check_denied(directory, Directory::to("out.npy"), 4, "out.npy: ");
+  check_denied(directory, Directory::to("new.npy"), 4, "new.npy: ");
+  REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
+}
+
+TEST_CASE("an IN that cannot be read is named, and nothing changes") {
+  const Directory directory;
+  write_file(directory / "out.npy", "old");
+  check_refused_untouched(directory, {"missing.npy", "out.npy"}, 4, "missing.npy: ");
+  check_refused_untouched(directory, {".", "out.npy"}, 4, ".: ");
+  check_refused_untouched(directory, {"", "out.npy"}, 4, ": ");
+  check_refused_untouched(directory, {"--min", "@missing.npy", "in.npy", "out.npy"}, 4, "missing.npy: ");
+}
+
+TEST_CASE("a name as long as the file system allows") {
+  const Directory directory;
+  const std::string longest(255, 'x');
+  for (int run = 0; run < 2; ++run) check_done(directory.clip_to(longest));
+  check_done(run_clipper({"-i", longest}, {directory.path()}));
+  CHECK(directory.entries() == Words{"in.npy", longest});
+  CHECK(read_file(directory / longest) == kOutput);
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,154 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+const std::vector<float> kElements = scattered_floats(500'001);
+const std::string kInput = float32_file(kElements);
+const std::string kOutput = float32_file(clipped(kElements, 0, 6));
+
+Words clip(const Words& arguments) {
+  Words words{"--min", "0", "--max", "6"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+/// A pseudo-terminal, by the name of its end for programs.
+class Terminal {
+ public:
+  Terminal() : fd_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    REQUIRE(::grantpt(fd_.get()) == 0);
+    REQUIRE(::unlockpt(fd_.get()) == 0);
+    path_ = ::ptsname(fd_.get());
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// For Settings::prepare: a standard stream leads to the terminal.
+  [[nodiscard]] std::function<void()> as(int stream) const {
+    return [this, stream] { ::dup2(::open(path_.c_str(), O_RDWR | O_NOCTTY), stream); };
+  }
+
+ private:
+  Descriptor fd_;
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("from pipe to pipe") {
+  for (const Words& arguments :
+       {Words{"-", "-"}, Words{"--threads", "1", "-", "-"},
+        Words{"--threads", "7", "--chunk-size", "4096", "-", "-"}, Words{"/dev/stdin", "/dev/stdout"}}) {
+    CAPTURE(arguments);
+    const Result result = run_clipper(clip(arguments), {}, kInput);
+    check_done(result);
+    CHECK((result.output == kOutput));
+  }
+}
+
+TEST_CASE("from file to pipe and from pipe to file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  const Result result = run_clipper(clip({"in.npy", "-"}), {directory.path()});
+  check_done(result);
+  CHECK((result.output == kOutput));
+
+  check_done(run_clipper(clip({"-", "out.npy"}), {directory.path()}, kInput));
+  CHECK((read_file(directory / "out.npy") == kOutput));
+  CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+}
+
+TEST_CASE("standard input is read from where it stands") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  check_done(run_in_shell("\"$@\" <in.npy >redirected.npy", clip({"-", "-"}), {directory.path()}));
+  CHECK((read_file(directory / "redirected.npy") == kOutput));
+
+  write_file(directory / "two.npy", float32_file({1, 2}) + float32_file({9}));
+  check_done(run_in_shell("{ dd bs=136 count=1 of=first.npy status=none; \"$@\"; } <two.npy",
+                          clip({"-", "second.npy"}), {directory.path()}));
+  CHECK(read_file(directory / "second.npy") == float32_file({6}));
+}
+
+TEST_CASE("standard input is not touched when IN is a file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  const Result result = run_in_shell("printf 'one\\ntwo\\n' | { \"$@\"; cat; }", clip({"in.npy", "out.npy"}),
+                                     {directory.path()});
+  check_done(result);
+  CHECK(result.output == "one\ntwo\n");
+}
+
+TEST_CASE("FIFOs and devices are streams and stay what they are") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  const Result result =
+      run_in_shell("mkfifo from to && { cat in.npy >from & cat to >out.npy & } && \"$@\" && wait",
+                   clip({"from", "to"}), {directory.path()});
+  check_done(result);
+  CHECK((read_file(directory / "out.npy") == kOutput));
+  CHECK(directory.entries() == Words{"from", "in.npy", "out.npy", "to"});
+
+  const struct stat before = status_of("/dev/null");
+  check_done(run_clipper(clip({"in.npy", "/dev/null"}), {directory.path()}));
+  CHECK(status_of("/dev/null").st_mode == before.st_mode);
+  CHECK(status_of("/dev/null").st_ino == before.st_ino);
+}
+
+TEST_CASE("a stream that is shorter or longer than its header says is refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out.npy", "old");
+  for (const std::size_t length : {0UL, 5UL, 11UL, 100UL, 128UL, 129UL, 300'000UL, kInput.size() - 1}) {
+    CAPTURE(length);
+    for (const char* out : {"out.npy", "new.npy"})
+      check_refused_untouched(
+          directory, clip({"-", out}), 3, "standard input: ", [] {}, kInput.substr(0, length));
+  }
+  check_refused_untouched(
+      directory, clip({"-", "out.npy"}), 3, "after the array", [] {}, kInput + "x");
+  check_refused(run_clipper(clip({"-", "-"}), {}, kInput + "x"), 3, "after the array");
+  check_refused(run_clipper(clip({"-", "-"}), {}, kInput.substr(0, 300'000)), 3, "standard input: ");
+}
+
+TEST_CASE("without a reader it ends as cat does") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  const auto without_reader = [&](const std::function<void()>& prepare) {
+    Process process(clipper_words(clip({"in.npy", "-"})), {directory.path(), prepare});
+    process.wait_for_output();
+    process.close_output();
+    return process.finish();
+  };
+  const Result ended = without_reader([] {});
+  CHECK(ended.signal == SIGPIPE);
+  CHECK(ended.error.empty());
+  check_refused(without_reader([] { std::signal(SIGPIPE, SIG_IGN); }), 4, "standard output: ");
+}
+
+TEST_CASE("a full device is an error") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({1}));
+  check_refused_untouched(directory, clip({"in.npy", "/dev/full"}), 4, "/dev/full: ");
+  check_refused(run_in_shell("\"$@\" >/dev/full", clip({"in.npy", "-"}), {directory.path()}), 4,
+                "standard output: ");
+}
+
+TEST_CASE("a tensor is neither typed nor shown on a terminal") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({1}));
+  const Terminal terminal;
+  check_refused_untouched(directory, clip({"-", "out.npy"}), 2, "terminal", terminal.as(STDIN_FILENO));
+  check_refused_untouched(directory, clip({"in.npy", "-"}), 2, "terminal", terminal.as(STDOUT_FILENO));
+  check_refused_untouched(directory, clip({"in.npy", terminal.path()}), 2, "terminal");
+}
+
+}  // namespace clipper::testing

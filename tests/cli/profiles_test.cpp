@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clipper.hpp"
+#include "dtype.hpp"
+#include "profile.hpp"
+#include "tensors.hpp"
+#include "tsv.hpp"
+
+namespace clipper::testing {
+namespace {
+
+constexpr std::size_t kUsualHeader = 128;
+
+/// The tensor of a row of data/goldens: the first elements of edge/`dtype`.npy, or those given, in a shape.
+std::string tensor(const std::string& dtype, const std::string& shape, std::string elements = "") {
+  const std::string edge = read_file(CLIPPER_DATA_DIR "/edge/" + dtype + ".npy");
+  if (elements.empty()) elements = edge.substr(kUsualHeader);
+  const std::size_t size = info(dtype_named(dtype).value()).size;
+  std::size_t count = 1;
+  for (const std::int64_t dimension : tsv::shape(shape)) count *= static_cast<std::size_t>(dimension);
+  const std::string text = fmt::format("({})", shape + (tsv::shape(shape).size() == 1 ? "," : ""));
+  return npy_file(edge.substr(edge.find("': '") + 4, 3), "False", text, elements.substr(0, count * size));
+}
+
+Words arguments_of(const std::string& profile, const std::string& typed) {
+  Words arguments{"--profile", profile};
+  for (const std::string& word : tsv::split(typed, ' '))
+    arguments.push_back(word.starts_with("@data") ? "@" CLIPPER_DATA_DIR + word.substr(5) : word);
+  arguments.insert(arguments.end(), {"in.npy", "out.npy"});
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("--profile reaches the goldens of every profile") {
+  std::set<std::string> seen;
+  for (const auto& row : tsv::read("goldens/cases.tsv")) {
+    const std::string& profile = row[0];
+    const std::string& dtype = row[1];
+    const bool four_dimensions = !row[5].empty();
+    if (row[4] != "--min 0 --max 6" || !seen.insert(profile).second) continue;
+    CAPTURE(profile, dtype);
+    const TemporaryDirectory directory;
+    const std::string edge = read_file(CLIPPER_DATA_DIR "/edge/" + dtype + ".npy");
+    write_file(directory / "in.npy", four_dimensions ? tensor(dtype, row[5]) : edge);
+    check_done(run_clipper(arguments_of(profile, row[4]), {directory.path()}));
+    const std::string output = read_file(directory / "out.npy").substr(kUsualHeader);
+    CHECK(output == read_file(CLIPPER_DATA_DIR "/goldens/" + profile + "/" + dtype + ".npy")
+                        .substr(kUsualHeader + std::stoul(row[2]) * output.size(), output.size()));
+  }
+  CHECK(seen.size() == profiles().size());
+}
+
+TEST_CASE("what a profile forbids has its exit code and its reason") {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& row : tsv::read("goldens/refused.tsv")) {
+    if (!seen.insert({row[0], row[3]}).second) continue;
+    CAPTURE(row);
+    const TemporaryDirectory directory;
+    write_file(directory / "in.npy", tensor(row[1], row[2]));
+    check_refused_untouched(directory, arguments_of(row[0], row[4]), std::stoi(row[3]), row[5]);
+  }
+  CHECK(seen.size() >= 2 * profiles().size());
+}
+
+TEST_CASE("clipper profiles lists every profile") {
+  for (const Words& words : {Words{"profiles"}, Words{"profiles", "--json"}}) {
+    CAPTURE(words);
+    const Result result = run_clipper(words);
+    check_done(result);
+    for (const Profile& profile : profiles()) CHECK(result.output.find(profile.name) != std::string::npos);
+    check_refused(run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
+  }
+  check_done(run_clipper({"profiles", "--help"}));
+  check_refused(run_clipper({"profiles", "--jsn"}), 2, "--jsn");
+  check_refused(run_clipper({"profiles", "in.npy"}), 2, "in.npy");
+}
+
+TEST_CASE("a file called profiles is clipped where no command can stand") {
+  const TemporaryDirectory directory;
+  write_file(directory / "profiles", float32_file({9}));
+  for (const Words& words : {Words{"--max", "6", "profiles", "out"}, Words{"./profiles", "out", "--max", "6"},
+                             Words{"--", "profiles", "out"}}) {
+    CAPTURE(words);
+    check_done(run_clipper(words, {directory.path()}));
+    CHECK(read_file(directory / "out") == float32_file({words[0] == "--" ? 9.0F : 6.0F}));
+  }
+}
+
+}  // namespace clipper::testing

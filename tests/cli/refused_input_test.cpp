@@ -1,0 +1,136 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using namespace std::string_literals;
+
+/// A file of an input that is refused, and a word of the reason.
+using Refused = std::vector<std::pair<std::string, std::string>>;
+
+const std::string kThree = bytes_of(std::vector<float>{1, 2, 3});
+
+std::string with_text(const std::string& text) {
+  return "\x93NUMPY\x01\0"s + static_cast<char>(text.size()) + '\0' + text + kThree;
+}
+
+std::string with_shape(const std::string& shape) {
+  return npy_file("<f4", "False", shape, kThree);
+}
+
+std::string with_descr(const std::string& descr) {
+  return npy_file(descr, "False", "(3,)", kThree);
+}
+
+/// Every file must be refused with the word, and its path named.
+void check_all(const Refused& files) {
+  const TemporaryDirectory directory;
+  write_file(directory / "out.npy", "old");
+  for (const auto& [file, word] : files) {
+    CAPTURE(file.substr(0, 200));
+    write_file(directory / "in.npy", file);
+    for (const char* out : {"out.npy", "new.npy"}) {
+      const Result result = check_refused_untouched(directory, {"--min", "0", "in.npy", out}, 3, word);
+      CHECK(result.error.starts_with("clipper: in.npy: "));
+      CHECK(result.output.empty());
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("files that are no .npy file, or no whole one") {
+  const std::string good = float32_file({1, 2, 3});
+  check_all({{"", "truncated"},
+             {"PK\x03\x04 and more of a zip", ".npz"},
+             {"not a tensor at all", "not an .npy file"},
+             {"\x93NUMPX" + good.substr(6), "not an .npy file"},
+             {good.substr(0, 6), "truncated"},
+             {good.substr(0, 9), "truncated"},
+             {good.substr(0, 100), "truncated"},
+             {good.substr(0, 128), "12 data bytes expected"},
+             {good.substr(0, good.size() - 1), "has 11"},
+             {good + "x", "1 bytes after the array"},
+             {"\x93NUMPY\x00\x00"s + good.substr(8), "version 0.0"},
+             {"\x93NUMPY\x01\x01"s + good.substr(8), "version 1.1"},
+             {"\x93NUMPY\x04\x00"s + good.substr(8), "version 4.0"},
+             {"\x93NUMPY\x02\x00\xf0\xff\xff\xff"s, "4294967280"},
+             {"\x93NUMPY\x02\x00\x01\x00\x01\x00"s + std::string(70'000, ' '), "65537"}});
+}
+
+TEST_CASE("headers that are not the one dict") {
+  check_all({{with_text("{'descr': '<f4', 'fortran_order': False}"), "shape"},
+             {with_text("{'descr': '<f4', 'shape': (3,)}"), "fortran_order"},
+             {with_text("{'shape': (3,), 'fortran_order': False}"), "descr"},
+             {with_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}"), "more"},
+             {with_text("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,)}"), "descr"},
+             {with_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} # why"), "#"},
+             {with_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)"), "end"},
+             {with_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}\0"s), "\\x00"},
+             {with_text("{'descr': '<f4', 'fortran_order': \xff, 'shape': (3,)}"), "\\xff"},
+             {with_text("[]"), "{"},
+             {with_text(std::string(200, '[')), "{"},
+             {npy_file("<f4", "0", "(3,)", kThree), "True or False"},
+             {npy_file("<f4", "'False'", "(3,)", kThree), "True or False"}});
+}
+
+TEST_CASE("shapes that are none") {
+  std::string too_many = "(";
+  for (int i = 0; i < 65; ++i) too_many += "1, ";
+  check_all({{with_shape("(3)"), "','"},
+             {with_shape("[3]"), "'('"},
+             {with_shape("3"), "'('"},
+             {with_shape("(-3,)"), "-3"},
+             {with_shape("(3.0,)"), ".0"},
+             {with_shape("(0x3,)"), "x3"},
+             {with_shape("(1_0,)"), "_0"},
+             {with_shape("(True,)"), "True"},
+             {with_shape("((3,),)"), "dimension"},
+             {with_shape(too_many + ")"), "64 dimensions"},
+             {with_shape("(4294967296, 4294967296)"), "too large"},
+             {with_shape("(4611686018427387904,)"), "too large"},
+             {with_shape("(18446744073709551616,)"), "too large"},
+             {with_shape("(1180591620717411303424,)"), "too large"},
+             {with_shape("(0, 9223372036854775808)"), "too large"},
+             {with_shape("(2305843009213693951,)"), "12"}});
+}
+
+TEST_CASE("dtypes that are not clipped") {
+  check_all({{with_descr("|O"), "Python objects"},
+             {with_descr("|b1"), "bool"},
+             {with_descr("<c8"), "complex"},
+             {with_descr("|S4"), "strings"},
+             {with_descr("<U1"), "strings"},
+             {with_descr("<M8[ns]"), "dates"},
+             {with_descr("<m8[s]"), "time"},
+             {with_descr("|V4"), "V4"},
+             {with_descr("|V2"), "--dtype bfloat16"},
+             {with_descr("<f16"), "f16"},
+             {with_descr("<i3"), "i3"},
+             {with_descr(""), "dtype"},
+             {with_text("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,)}"), "structured"},
+             {with_text("{'descr': ('<f4', (3,)), 'fortran_order': False, 'shape': (1,)}"), "sub-array"}});
+}
+
+TEST_CASE("every beginning of a file is refused") {
+  const TemporaryDirectory directory;
+  const std::string file = npy_file("<f4", "False", "(3,)", kThree, 16);
+  for (std::size_t length = 0; length < file.size(); length += 3) {
+    write_file(directory / "in.npy", file.substr(0, length));
+    check_refused_untouched(directory, {"in.npy", "out.npy"}, 3, "in.npy: ");
+  }
+}
+
+TEST_CASE("--dtype must agree with the file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({1}));
+  check_refused_untouched(directory, {"--dtype", "float64", "in.npy", "out.npy"}, 3, "in.npy: ");
+  check_refused_untouched(directory, {"--dtype", "float8", "in.npy", "out.npy"}, 2, "float8");
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,147 @@
+#include "input_file.hpp"
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "catch.hpp"
+#include "error.hpp"
+#include "files.hpp"
+#include "refusal.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+std::string text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("a file is read in order and anywhere") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  InputFile file = InputFile::open(directory / "file");
+  CHECK(file.path() == directory / "file");
+  CHECK(file.is_regular());
+  CHECK(file.size() == 10);
+
+  std::array<std::byte, 4> bytes{};
+  file.read_exactly(bytes);
+  CHECK(text(bytes) == "0123");
+  file.read_at(bytes, 6);
+  CHECK(text(bytes) == "6789");
+  CHECK(file.read(bytes) == 4);
+  CHECK(text(bytes) == "4567");
+  CHECK(file.read(bytes) == 2);
+  CHECK(file.read(bytes) == 0);
+  file.expect_end();
+}
+
+TEST_CASE("an end that comes too early or too late") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  InputFile file = InputFile::open(directory / "file");
+  std::array<std::byte, 8> bytes{};
+  file.read_exactly(bytes);
+  CHECK(refusal(ErrorKind::input, [&] { file.read_exactly(bytes); }) ==
+        directory / "file: ends before its last element");
+
+  InputFile again = InputFile::open(directory / "file");
+  CHECK(refusal(ErrorKind::input, [&] { again.expect_end(); }) == directory / "file: bytes after the array");
+}
+
+TEST_CASE("a file that has shrunk is an I/O error") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  const InputFile file = InputFile::open(directory / "file");
+  std::filesystem::resize_file(directory / "file", 5);
+  std::array<std::byte, 4> bytes{};
+  file.read_at(bytes, 1);
+  CHECK(text(bytes) == "1234");
+  const std::string message = refusal(ErrorKind::io, [&] { file.read_at(bytes, 3); });
+  CHECK(message.starts_with(directory / "file: changed while it was read"));
+}
+
+TEST_CASE("what cannot be opened is named") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_symlink("loop", directory / "loop");
+  const auto message = [](const std::string& path) {
+    return refusal(ErrorKind::io, [&] { std::ignore = InputFile::open(path); });
+  };
+  CHECK(message(directory / "missing") == directory / "missing: cannot be opened: No such file or directory");
+  CHECK(message(directory.path()) == directory.path() + ": cannot be read: Is a directory");
+  CHECK(message(directory / "loop").starts_with(directory / "loop: cannot be opened: "));
+}
+
+TEST_CASE("a FIFO is a stream, and its header is read as it comes") {
+  const TemporaryDirectory directory;
+  REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+  const std::string bytes = float32_file({1, 2});
+  std::thread feed([&] {
+    std::ofstream fifo(directory / "fifo", std::ios::binary);
+    for (const char byte : bytes) fifo << byte << std::flush;
+  });
+  InputFile file = InputFile::open(directory / "fifo");
+  CHECK_FALSE(file.is_regular());
+  const npy::Header header = read_header(file, std::nullopt);
+  CHECK(header.count == 2);
+  std::array<std::byte, 8> elements{};
+  file.read_exactly(elements);
+  CHECK(text(elements) == bytes.substr(128));
+  file.expect_end();
+  feed.join();
+}
+
+TEST_CASE("a header is handed out byte for byte, and the elements come next") {
+  const TemporaryDirectory directory;
+  const std::string header_text = npy_file("<f4", "False", "(1,)", "", 16);
+  write_file(directory / "file", header_text + "abcd");
+  InputFile file = InputFile::open(directory / "file");
+  std::vector<std::byte> bytes;
+  const npy::Header header = read_header(file, std::nullopt, &bytes);
+  CHECK(header.data_offset == header_text.size());
+  CHECK(text(bytes) == header_text);
+  std::array<std::byte, 4> element{};
+  file.read_exactly(element);
+  CHECK(text(element) == "abcd");
+}
+
+TEST_CASE("a file must have the size that its header says") {
+  const TemporaryDirectory directory;
+  const auto message = [&](const std::string& bytes) {
+    write_file(directory / "file", bytes);
+    return refusal(ErrorKind::input, [&] {
+      InputFile file = InputFile::open(directory / "file");
+      std::ignore = read_header(file, std::nullopt);
+    });
+  };
+  const std::string file = float32_file({1, 2});
+  CHECK(message(file.substr(0, file.size() - 3)) ==
+        directory / "file: 8 data bytes expected for float32 (2,), the file has 5");
+  CHECK(message(file + "xyz") == directory / "file: 3 bytes after the array");
+  CHECK(message(file.substr(0, 20)).starts_with(directory / "file: truncated header"));
+  CHECK(message("hello world!").starts_with(directory / "file: not an .npy file"));
+}
+
+TEST_CASE("the same file by every name") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "x");
+  write_file(directory / "other", "x");
+  std::filesystem::create_symlink("file", directory / "link");
+  std::filesystem::create_hard_link(directory / "file", directory / "hard");
+  const InputFile file = InputFile::open(directory / "file");
+  CHECK(is_same_file(file, directory / "file"));
+  CHECK(is_same_file(file, directory / "./file"));
+  CHECK(is_same_file(file, directory / "link"));
+  CHECK(is_same_file(file, directory / "hard"));
+  CHECK_FALSE(is_same_file(file, directory / "other"));
+  CHECK_FALSE(is_same_file(file, directory / "missing"));
+  CHECK_FALSE(is_same_file(file, "-"));
+}
+
+}  // namespace clipper::testing

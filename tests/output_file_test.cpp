@@ -1,0 +1,159 @@
+#include "output_file.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "catch.hpp"
+#include "error.hpp"
+#include "files.hpp"
+#include "refusal.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+constexpr auto kReplace = OutputFile::Existing::replace;
+constexpr auto kRefuse = OutputFile::Existing::refuse;
+
+std::span<const std::byte> bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// The only entry besides `name`.
+std::string temporary_beside(const TemporaryDirectory& directory, const std::string& name) {
+  Names names = directory.entries();
+  std::erase(names, name);
+  REQUIRE(names.size() == 1);
+  return names[0];
+}
+
+}  // namespace
+
+TEST_CASE("nothing is visible before the commit") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  CHECK(file.is_regular());
+  file.write(bytes("abc"));
+  file.write(bytes("def"));
+  const std::string temporary = temporary_beside(directory, "out");
+  CHECK(temporary.starts_with(".out.clipper-"));
+  CHECK(mode_of(directory / temporary) == 0600);
+  file.commit();
+  CHECK(directory.entries() == Names{"out"});
+  CHECK(read_file(directory / "out") == "abcdef");
+}
+
+TEST_CASE("bytes are written anywhere, in any order") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  file.write_at(bytes("world"), 6);
+  file.write_at(bytes("hello "), 0);
+  file.commit();
+  CHECK(read_file(directory / "out") == "hello world");
+}
+
+TEST_CASE("without a commit nothing is left, and what was there stays") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out", "old");
+  const auto before = directory.snapshot();
+  for (const char* name : {"out", "new"}) {
+    OutputFile file = OutputFile::create(directory / name, kReplace);
+    file.write(bytes("abc"));
+    OutputFile moved = std::move(file);
+    CHECK(directory.entries().size() == 2);
+  }
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("a replacement keeps the mode, and an open reader its file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out", "old");
+  REQUIRE(::chmod((directory / "out").c_str(), 0751) == 0);
+  std::ifstream reader(directory / "out");
+  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  file.write(bytes("new"));
+  file.commit();
+  CHECK(read_file(directory / "out") == "new");
+  CHECK(mode_of(directory / "out") == 0751);
+  std::string old;
+  reader >> old;
+  CHECK(old == "old");
+}
+
+TEST_CASE("--no-clobber holds until the end") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kRefuse);
+  file.write(bytes("new"));
+  write_file(directory / "out", "a file that came between");
+  CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: exists"));
+  CHECK(read_file(directory / "out") == "a file that came between");
+  CHECK(refusal(ErrorKind::refused, [&] {
+          std::ignore = OutputFile::create(directory / "out", kRefuse);
+        }).starts_with(directory / "out: exists"));
+}
+
+TEST_CASE("in place, the mode stays and the links are followed") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "old");
+  REQUIRE(::chmod((directory / "file").c_str(), 0640) == 0);
+  std::filesystem::create_symlink("file", directory / "link");
+  {
+    const InputFile input = InputFile::open(directory / "link");
+    OutputFile file = OutputFile::create_in_place(input);
+    file.write(bytes("new"));
+    CHECK(read_file(directory / "file") == "old");
+    file.commit();
+  }
+  CHECK(read_file(directory / "file") == "new");
+  CHECK(mode_of(directory / "file") == 0640);
+  CHECK(std::filesystem::is_symlink(directory / "link"));
+
+  std::filesystem::create_hard_link(directory / "file", directory / "hard");
+  const InputFile input = InputFile::open(directory / "file");
+  CHECK(refusal(ErrorKind::refused, [&] {
+          std::ignore = OutputFile::create_in_place(input);
+        }).starts_with(directory / "file: has 2 hard links"));
+  CHECK(directory.entries() == Names{"file", "hard", "link"});
+}
+
+TEST_CASE("a device gets its bytes at once") {
+  OutputFile file = OutputFile::create("/dev/null", kReplace);
+  CHECK_FALSE(file.is_regular());
+  file.write(bytes("abc"));
+  file.commit();
+
+  OutputFile full = OutputFile::create("/dev/full", kReplace);
+  CHECK(refusal(ErrorKind::io, [&] { full.write(bytes("abc")); }) ==
+        "/dev/full: cannot be written: No space left on device");
+}
+
+TEST_CASE("what a signal handler removes") {
+  const TemporaryDirectory directory;
+  write_file(directory / "old", "old");
+  OutputFile done = OutputFile::create(directory / "done", kReplace);
+  done.commit();
+  OutputFile first = OutputFile::create(directory / "old", kReplace);
+  OutputFile second = OutputFile::create(directory / "new", kReplace);
+  CHECK(directory.entries().size() == 4);
+  remove_temporaries();
+  CHECK(directory.entries() == Names{"done", "old"});
+}
+
+TEST_CASE("a slot for the signal handler is free again behind its file") {
+  const TemporaryDirectory directory;
+  for (int i = 0; i < 1000; ++i) {
+    OutputFile file = OutputFile::create(directory / "out", kReplace);
+    if (i % 2 == 0) file.commit();
+  }
+  for (int i = 0; i < 1000; ++i)
+    CHECK(refusal(ErrorKind::io, [&] { std::ignore = OutputFile::create(directory / "no/out", kReplace); }) !=
+          "too many outputs at once");
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "catch.hpp"
+#include "error.hpp"
+
+namespace clipper {
+
+/// The message of the Error of that kind that `work` must throw.
+template <class Work>
+std::string refusal(ErrorKind kind, Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    INFO(error.what());
+    CHECK(static_cast<int>(error.kind()) == static_cast<int>(kind));
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+}  // namespace clipper

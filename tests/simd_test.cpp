@@ -1,0 +1,31 @@
+#include "simd.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "catch.hpp"
+
+namespace clipper {
+
+TEST_CASE("the levels of this machine begin with the baseline and rise") {
+  const std::span<const SimdLevel> levels = simd_levels();
+  REQUIRE_FALSE(levels.empty());
+  CHECK(levels.front() == SimdLevel::baseline);
+  CHECK(std::adjacent_find(levels.begin(), levels.end(), std::greater_equal<>{}) == levels.end());
+}
+
+TEST_CASE("a level is found by its name") {
+  CHECK(name(SimdLevel::baseline) == "baseline");
+  CHECK(name(SimdLevel::v3) == "v3");
+  CHECK(name(SimdLevel::v4) == "v4");
+  for (const SimdLevel level : {SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4})
+    CHECK(simd_level_named(name(level)) == level);
+  CHECK(simd_level_named("") == std::nullopt);
+  CHECK(simd_level_named("V3") == std::nullopt);
+  CHECK(simd_level_named("v") == std::nullopt);
+  CHECK(simd_level_named("v5") == std::nullopt);
+}
+
+}  // namespace clipper

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// .npy files as bytes, made without the library that is tested.
+namespace clipper::testing {
+
+/// A file of version 1.0 whose header text is padded until the elements begin at a multiple of `alignment`.
+/// With 64 it is what np.save writes for short shapes.
+inline std::string npy_file(std::string_view descr, std::string_view fortran_order, std::string_view shape,
+                            std::string_view elements, std::size_t alignment = 64) {
+  std::string text = "{'descr': '";
+  text.append(descr).append("', 'fortran_order': ").append(fortran_order);
+  text.append(", 'shape': ").append(shape).append(", }");
+  if (alignment == 64) text.resize(std::max<std::size_t>(text.size(), 117), ' ');
+  while ((10 + text.size() + 1) % alignment != 0) text += ' ';
+  text += '\n';
+  std::string bytes("\x93NUMPY\x01\0", 8);
+  bytes += static_cast<char>(text.size() & 0xff);
+  bytes += static_cast<char>(text.size() >> 8);
+  return bytes.append(text).append(elements);
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& elements) {
+  std::string bytes(elements.size() * sizeof(T), '\0');
+  if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
+  return bytes;
+}
+
+/// A 1-D float32 file.
+inline std::string float32_file(const std::vector<float>& elements) {
+  return npy_file("<f4", "False", fmt::format("({},)", elements.size()), bytes_of(elements));
+}
+
+/// `count` floats from -20 to 20 that are in no order.
+inline std::vector<float> scattered_floats(std::size_t count) {
+  std::vector<float> elements(count);
+  std::uint32_t state = 1;
+  for (float& element : elements) {
+    state = state * 1664525 + 1013904223;
+    element = static_cast<float>(state >> 8) * (40.0F / 0x1p24F) - 20.0F;
+  }
+  return elements;
+}
+
+inline std::vector<float> clipped(std::vector<float> elements, float min, float max) {
+  for (float& element : elements) element = std::clamp(element, min, max);
+  return elements;
+}
+
+/// Every element of `size` bytes in the other byte order.
+inline std::string byte_swapped(std::string elements, std::size_t size) {
+  for (std::size_t at = 0; at < elements.size(); at += size)
+    std::reverse(elements.data() + at, elements.data() + at + size);
+  return elements;
+}
+
+}  // namespace clipper::testing
