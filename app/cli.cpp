@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <charconv>
-#include <cstdio>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "error.hpp"
+#include "words.hpp"
 
 namespace clipper {
 namespace {
@@ -19,7 +18,8 @@ constexpr const char* kDescription =
     "Clips every element of a .npy tensor: what is below MIN becomes MIN, what is above MAX becomes MAX.\n"
     "dtype, shape, memory order and byte order stay, and so do the exact bits of all other elements.";
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kFooter = R"(
+Examples:
   clipper --min 0 --max 6 in.npy out.npy
   clipper --min -1 --max 1 --in-place x.npy            rewrites the file itself, safely
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
@@ -57,82 +57,66 @@ struct Typed {
   throw Error(ErrorKind::usage, message);
 }
 
-/// CLI11's help without what the usage line and the texts say already.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter() { column_width(28); }
+struct ValueOption {
+  const char* group;
+  const char* name;
+  const char* type;
+  std::string Typed::*text;
+  const char* help;
+};
 
-  std::string make_option_opts(const CLI::Option* option) const override {
-    return option->get_type_name().empty() ? "" : " " + option->get_type_name();
-  }
+struct Flag {
+  const char* group;
+  const char* name;
+  bool Typed::*given;
+  const char* help;
+};
 
-  std::string make_group(std::string group, bool is_positional,
-                         std::vector<const CLI::Option*> options) const override {
-    std::string text = fmt::format("\n{}:\n", group);
-    for (const CLI::Option* option : options) text += make_option(option, is_positional);
-    return text;
-  }
+constexpr const char* kOperation = "Operation";
+constexpr const char* kFiles = "Files";
+constexpr const char* kRunning = "Running";
+constexpr const char* kHidden = "";
+
+constexpr std::array kValueOptions{
+    ValueOption{kOperation, "--profile", "NAME", &Typed::profile,
+                "The rules: native (default), directml, onnx, openvino, or a version: onnx-6"},
+    ValueOption{kOperation, "--min", "X", &Typed::min, "Lower bound: a number, inf or -inf, or @FILE.npy"},
+    ValueOption{kOperation, "--max", "X", &Typed::max, "Upper bound, likewise"},
+    ValueOption{kOperation, "--scale", "X", &Typed::scale,
+                "Multiply by X first (default 1 if there is a bias)"},
+    ValueOption{kOperation, "--bias", "X", &Typed::bias, "Then add X (default 0 if there is a scale)"},
+    ValueOption{kOperation, "--nan", "WHAT", &Typed::nan,
+                "NaN elements: keep (default), error, min, max or a number"},
+    ValueOption{kOperation, "--min-above-max", "WHAT", &Typed::min_above_max,
+                "If MIN > MAX: error, or all elements become min or max"},
+    ValueOption{kOperation, "--dtype", "DTYPE", &Typed::dtype,
+                "The input's dtype; needed for bfloat16 that was saved as |V2"},
+    ValueOption{kRunning, "--threads", "N", &Typed::threads,
+                "At most N threads (default: as many as may run)"},
+    ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
+    ValueOption{kHidden, "--simd", "LEVEL", &Typed::simd, "baseline, v3 or v4 instead of the CPU's best"},
+};
+
+constexpr std::array kFlags{
+    Flag{kFiles, "-i,--in-place", &Typed::in_place, "Replace IN by the result"},
+    Flag{kFiles, "-n,--no-clobber", &Typed::no_clobber, "Refuse to replace an existing OUT"},
+    Flag{kRunning, "-v,--verbose", &Typed::verbose, "Say on standard error what was chosen"},
+    Flag{kRunning, "-q,--quiet", &Typed::quiet, "Print nothing but errors"},
 };
 
 void add_options(CLI::App& app, Typed& typed) {
   app.description(kDescription);
   app.footer(kFooter);
   app.set_version_flag("--version", "clipper " CLIPPER_VERSION, "Print the version");
-
   app.add_option("IN", typed.input, "The tensor, a .npy file; - is standard input")
       ->required()
       ->type_name("");
   app.add_option("OUT", typed.output, "The result, replaced if it exists; - is standard output")
       ->type_name("");
-
-  const auto value = [&](const char* name, std::string& target, const char* type, const char* help) {
-    return app.add_option(name, target, help)->type_name(type);
-  };
-  value("--profile", typed.profile, "NAME",
-        "The rules: native (default), directml, onnx, openvino, or a version: onnx-6")
-      ->group("Operation");
-  value("--min", typed.min, "X", "Lower bound: a number, inf or -inf, or @FILE.npy")->group("Operation");
-  value("--max", typed.max, "X", "Upper bound, likewise")->group("Operation");
-  value("--scale", typed.scale, "X", "Multiply by X first (default 1 if there is a bias)")
-      ->group("Operation");
-  value("--bias", typed.bias, "X", "Then add X (default 0 if there is a scale)")->group("Operation");
-  value("--nan", typed.nan, "WHAT", "NaN elements: keep (default), error, min, max or a number")
-      ->group("Operation");
-  value("--min-above-max", typed.min_above_max, "WHAT",
-        "If MIN > MAX: error, or all elements become min or max")
-      ->group("Operation");
-  value("--dtype", typed.dtype, "DTYPE", "The input's dtype; needed for bfloat16 that was saved as |V2")
-      ->group("Operation");
-
-  app.add_flag("-i,--in-place", typed.in_place, "Replace IN by the result")->group("Files");
-  app.add_flag("-n,--no-clobber", typed.no_clobber, "Refuse to replace an existing OUT")->group("Files");
-
-  value("--threads", typed.threads, "N", "At most N threads (default: as many as may run)")->group("Running");
-  app.add_flag("-v,--verbose", typed.verbose, "Say on standard error what was chosen")->group("Running");
-  app.add_flag("-q,--quiet", typed.quiet, "Print nothing but errors")
-      ->excludes("--verbose")
-      ->group("Running");
-
-  constexpr const char* kHidden = "";
-  value("--chunk-size", typed.chunk_size, "BYTES", "What a thread handles at a time")->group(kHidden);
-  value("--simd", typed.simd, "LEVEL", "baseline, v3 or v4 instead of the best that the CPU has")
-      ->group(kHidden);
-}
-
-/// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
-/// would eat a file's name or an option.
-void check_values_present(const CLI::App& app, std::span<const char* const> words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--") return;
-    if (word.size() > 3 && word.starts_with("--") && word.ends_with('='))
-      refuse(fmt::format("{} has no value behind it (an empty variable?)", word));
-    const CLI::Option* const option = app.get_option_no_throw(std::string(word));
-    const bool takes_value =
-        option != nullptr && word.starts_with("--") && option->get_items_expected_min() > 0;
-    if (takes_value && i + 1 < words.size() && std::string_view(words[i + 1]).starts_with("--"))
-      refuse(fmt::format("{} has no value: {} follows (an empty variable?)", word, words[i + 1]));
-  }
+  for (const ValueOption& row : kValueOptions)
+    app.add_option(row.name, typed.*row.text, row.help)->type_name(row.type)->group(row.group);
+  for (const Flag& row : kFlags) app.add_flag(row.name, typed.*row.given, row.help)->group(row.group);
+  app.get_option("--quiet")->excludes("--verbose");
 }
 
 std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
@@ -206,28 +190,6 @@ Command understood(const CLI::App& app, const Typed& typed) {
 }
 
 }  // namespace
-
-void print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    throw Error(ErrorKind::io, "standard output: cannot be written");
-}
-
-bool parse_words(CLI::App& app, int argc, const char* const* argv) {
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "Print this help");
-  check_values_present(app, std::span(argv, static_cast<std::size_t>(argc)));
-  try {
-    app.parse(argc, argv);
-    return true;
-  } catch (const CLI::CallForHelp&) {
-    print(app.help());
-  } catch (const CLI::CallForVersion& version) {
-    print(fmt::format("{}\n", version.what()));
-  } catch (const CLI::ParseError& error) {
-    refuse(fmt::format("{} ({} --help says more)", error.what(), app.get_name()));
-  }
-  return false;
-}
 
 std::optional<Command> parse_command_line(int argc, const char* const* argv) {
   CLI::App app("", "clipper");

@@ -8,17 +8,7 @@
 #include "output_file.hpp"
 #include "plan.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace clipper {
-
-/// Lets CLI11 parse; false when that only printed help or the version. Every mistake becomes Error{usage}.
-[[nodiscard]] bool parse_words(CLI::App& app, int argc, const char* const* argv);
-
-/// Error{io} if standard output does not take the text.
-void print(const std::string& text);
 
 /// What was typed, understood but not yet compared with any file.
 struct Command {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli.hpp"
 #include "npy.hpp"
 #include "profile.hpp"
+#include "words.hpp"
 
 namespace clipper {
 namespace {

@@ -169,16 +169,23 @@ template <bool kSwap, class T>
 }
 
 template <SimdLevel kLevel, bool kSwap, class T>
-[[gnu::always_inline]] inline void clip_all(const Operation& operation, const T* in, T* out,
-                                            std::size_t count) noexcept {
-  if (operation.arithmetic == Arithmetic::none)
-    for_each_element<kSwap>(in, out, count, rule_of<T>(operation));
-  else if constexpr (HalfType<T>)
+[[gnu::always_inline]] inline void scale_and_clip(const Operation& operation, const T* in, T* out,
+                                                  std::size_t count) noexcept {
+  if constexpr (HalfType<T>)
     scale_and_clip_halves<kLevel, kSwap>(operation, in, out, count);
   else if constexpr (std::is_floating_point_v<T>)
     scale_and_clip_floats<kSwap>(operation, in, out, count);
   else
     scale_and_clip_integers<kSwap>(operation, in, out, count);
+}
+
+template <SimdLevel kLevel, bool kSwap, class T>
+[[gnu::always_inline]] inline void clip_all(const Operation& operation, const T* in, T* out,
+                                            std::size_t count) noexcept {
+  if (operation.arithmetic == Arithmetic::none)
+    for_each_element<kSwap>(in, out, count, rule_of<T>(operation));
+  else
+    scale_and_clip<kLevel, kSwap>(operation, in, out, count);
 }
 
 template <SimdLevel kLevel, class T>

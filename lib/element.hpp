@@ -11,7 +11,8 @@ namespace clipper {
 /// The number that an element is, exactly.
 [[nodiscard]] Number number_of(DType dtype, ElementBits element);
 
-/// The shortest decimal text that converts back to the element: "0.1", "-0", "inf", "nan", "255".
+/// The element rounded to the fewest decimal digits that convert back to it: "0.1", "-0", "inf", "nan",
+/// "255".
 [[nodiscard]] std::string element_text(DType dtype, ElementBits element);
 
 /// The elements that no element of the dtype lies beyond: -inf and inf, or an integer's extremes.

@@ -70,7 +70,7 @@ void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes) {
   std::vector<std::byte> bytes(npy::kPreambleSize);
   bytes.resize(file.read(bytes));
-  const npy::Header header = naming(file.path(), [&] {
+  npy::Header header = naming(file.path(), [&] {
     const std::uint64_t offset = npy::data_offset(bytes);
     const std::size_t start = bytes.size();
     bytes.resize(std::max(start, std::size_t{offset}));

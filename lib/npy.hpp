@@ -28,7 +28,7 @@ namespace clipper::npy {
 inline constexpr std::size_t kPreambleSize = 12;
 
 /// The longest header text that is read; numpy's own are 118 bytes unless the shape is extreme.
-inline constexpr std::size_t kMaxHeaderSize = 64 * 1024;
+inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
 
 inline constexpr std::size_t kMaxRank = 64;
 

@@ -29,6 +29,8 @@ class OutputFile {
   /// regular file, has several hard links, or cannot keep its owner.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();

@@ -16,6 +16,7 @@ namespace {
 
 /// The one element of an @file.npy, which has the tensor's dtype.
 Number read_scalar(std::string_view flag, const std::string& path, DType dtype) {
+  if (path == "-") throw Error(ErrorKind::usage, fmt::format("{} @-: a file is needed", flag));
   InputFile file = InputFile::open(path);
   const npy::Header header =
       read_header(file, dtype == DType::bfloat16 ? std::optional(dtype) : std::nullopt);
@@ -147,6 +148,16 @@ Number parse_nan_replacement(const std::string& text) {
 
 constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min", "max"};
 
+/// The number as an element, which is infinite only if it was written so.
+template <class T>
+ElementBits finite_as_written(const Number& number, DType dtype, const std::string& label) {
+  const ElementBits element = to_bits(round_to<T>(number));
+  const bool infinite = element == lowest_element(dtype) || element == highest_element(dtype);
+  if (infinite && number.kind == Number::Kind::finite)
+    throw Error(ErrorKind::usage, fmt::format("{}: not finite as a {}", label, info(dtype).name));
+  return element;
+}
+
 std::optional<ElementBits> nan_replacement(const Request& request, DType dtype,
                                            const std::optional<GivenNumber>& min,
                                            const std::optional<GivenNumber>& max) {
@@ -163,7 +174,7 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype,
     if constexpr (std::is_integral_v<T>)
       return std::nullopt;
     else
-      return to_bits(round_to<T>(number));
+      return finite_as_written<T>(number, dtype, fmt::format("--nan {}", what));
   });
 }
 

@@ -70,7 +70,7 @@ class HalfRule {
         : shift_(static_cast<std::uint16_t>(kLargest - last)),
           before_first_(static_cast<std::int16_t>(kLargest - (last - first) - 1)) {}
 
-    [[gnu::always_inline]] bool contains(std::uint16_t bits) const noexcept {
+    [[nodiscard, gnu::always_inline]] bool contains(std::uint16_t bits) const noexcept {
       return static_cast<std::int16_t>(static_cast<std::uint16_t>(bits + shift_)) > before_first_;
     }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <latch>
 #include <limits>
@@ -18,7 +19,7 @@ constexpr unsigned kNoLimit = std::numeric_limits<unsigned>::max();
 
 unsigned cpus_of(double quota, double period) {
   if (!(quota > 0) || !(period > 0)) return kNoLimit;
-  return std::max(1U, static_cast<unsigned>(quota / period + 0.5));
+  return std::max(1U, static_cast<unsigned>(std::lround(quota / period)));
 }
 
 unsigned quota_v2(const std::string& group) {

@@ -1,0 +1,79 @@
+#include "words.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::usage, message);
+}
+
+/// CLI11's help without what the usage line and the texts say already.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(28); }
+
+  [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_type_name().empty() ? "" : " " + option->get_type_name();
+  }
+
+  [[nodiscard]] std::string make_group(std::string group, bool is_positional,
+                                       std::vector<const CLI::Option*> options) const override {
+    std::string text = fmt::format("\n{}:\n", group);
+    for (const CLI::Option* option : options) text += make_option(option, is_positional);
+    text.pop_back();
+    return text;
+  }
+};
+
+/// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
+/// would eat a file's name or an option.
+void check_values_present(const CLI::App& app, std::span<const char* const> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") return;
+    if (word.size() > 3 && word.starts_with("--") && word.ends_with('='))
+      refuse(fmt::format("{} has no value behind it (an empty variable?)", word));
+    const CLI::Option* const option = app.get_option_no_throw(std::string(word));
+    const bool takes_value =
+        option != nullptr && word.starts_with("--") && option->get_items_expected_min() > 0;
+    if (takes_value && i + 1 < words.size() && std::string_view(words[i + 1]).starts_with("--"))
+      refuse(fmt::format("{} has no value: {} follows (an empty variable?)", word, words[i + 1]));
+  }
+}
+
+}  // namespace
+
+void print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    throw Error(ErrorKind::io, "standard output: cannot be written");
+}
+
+bool parse_words(CLI::App& app, int argc, const char* const* argv) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help");
+  check_values_present(app, std::span(argv, static_cast<std::size_t>(argc)));
+  try {
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    print(app.help());
+  } catch (const CLI::CallForVersion& version) {
+    print(fmt::format("{}\n", version.what()));
+  } catch (const CLI::ParseError& error) {
+    refuse(fmt::format("{} ({} --help says more)", error.what(), app.get_name()));
+  }
+  return false;
+}
+
+}  // namespace clipper
