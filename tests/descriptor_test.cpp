@@ -28,7 +28,7 @@ TEST_CASE("a descriptor is closed once, by its last owner") {
   {
     Descriptor first(fd);
     Descriptor second(std::move(first));
-    CHECK(first.get() == -1);
+    CHECK(first.get() == -1);  // NOLINT(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
     Descriptor third;
     third = std::move(second);
     CHECK(third.get() == fd);

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,10 +46,8 @@ std::string header_of(const Case& one) {
   return std::string(one.out_header, 'h');
 }
 
-/// A FIFO that has been filled or will be read by this process; small enough for its buffer.
-std::string make_fifo(const std::string& path) {
+void make_fifo(const std::string& path) {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  return path;
 }
 
 Request clip_request() {
@@ -72,8 +73,12 @@ std::string file_to_file(const TemporaryDirectory& directory, const std::string&
 std::string stream_to_stream(const TemporaryDirectory& directory, const std::string& header,
                              const Engine::Options& options) {
   std::string result;
-  std::thread feed([&] { write_file(directory / "from", read_file(directory / "in.npy")); });
-  std::thread drain([&] { result = read_file(directory / "to"); });
+  const std::string file = read_file(directory / "in.npy");
+  std::thread feed([&] { std::ofstream(directory / "from", std::ios::binary) << file; });
+  std::thread drain([&] {
+    std::ifstream fifo(directory / "to", std::ios::binary);
+    result.assign(std::istreambuf_iterator<char>(fifo), {});
+  });
   {
     InputFile input = InputFile::open(directory / "from");
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
@@ -154,7 +159,7 @@ TEST_CASE("a stream's length is checked, and what it got is not committed") {
   const std::string file = npy_file("|u1", "False", "(20000,)", std::string(20'000, 'x'));
   make_fifo(directory / "from");
   const auto run = [&](const std::string& bytes, unsigned threads) {
-    std::thread feed([&] { write_file(directory / "from", bytes); });
+    std::thread feed([&] { std::ofstream(directory / "from", std::ios::binary) << bytes; });
     std::string message = refusal(ErrorKind::input, [&] {
       InputFile input = InputFile::open(directory / "from");
       const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));

@@ -49,8 +49,8 @@ class TemporaryDirectory {
   TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX") {
     REQUIRE(::mkdtemp(path_.data()) != nullptr);
   }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  TemporaryDirectory(TemporaryDirectory&&) = delete;
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
   ~TemporaryDirectory() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);

@@ -56,6 +56,7 @@ class Process {
     auto [output, child_output] = make_pipe();
     auto [error, child_error] = make_pipe();
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     pid_ = ::fork();
@@ -79,8 +80,8 @@ class Process {
     ::fcntl(input_.get(), F_SETFL, O_NONBLOCK);
   }
 
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
+  Process(Process&&) = delete;
+  Process& operator=(Process&&) = delete;
 
   ~Process() {
     if (pid_ <= 0) return;
