@@ -59,8 +59,11 @@ class Process {
     argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
+    sigset_t all;
+    sigset_t usual;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &usual);  // none may meet Catch's handlers in the new process
     pid_ = ::fork();
-    REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
       ::dup2(child_input.get(), STDIN_FILENO);
       ::dup2(child_output.get(), STDOUT_FILENO);
@@ -68,12 +71,15 @@ class Process {
       ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);  // what ctest leaves open
       for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ})
         std::signal(signal, SIG_DFL);
+      ::pthread_sigmask(SIG_SETMASK, &usual, nullptr);
       if (::chdir(settings.directory.c_str()) == 0) {
         settings.prepare();
         ::execvp(argv[0], argv.data());
       }
       ::_exit(126);
     }
+    ::pthread_sigmask(SIG_SETMASK, &usual, nullptr);
+    REQUIRE(pid_ > 0);
     input_ = std::move(input);
     output_ = std::move(output);
     error_ = std::move(error);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -130,16 +129,6 @@ TEST_CASE("closed standard streams are nobody's file") {
   check_refused_untouched(directory, clip({"-", "out.npy"}), 4, "standard input: ", closing({0}));
   check_refused_untouched(directory, clip({"in.npy", "-"}), 4, "standard output: ", closing({1}));
   check_refused_untouched(directory, {"--help"}, 4, "standard output: ", closing({1}));
-}
-
-TEST_CASE("a message is not written into the output, though that has the number of standard error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
-  const Result result =
-      run_in_shell("mkfifo to && { cat to >got & } && \"$@\" >&- 2>&-; code=$?; wait; exit $code",
-                   {"--nan", "error", "in.npy", "to"}, {directory.path()});
-  CHECK(result.exit_code == 3);
-  CHECK(read_file(directory / "got").find("clipper") == std::string::npos);
 }
 
 TEST_CASE("a file that shrinks while it is read") {
