@@ -43,11 +43,11 @@ mode_t current_umask() {
 /// The temporary files on the disk, for the signal handler. A slot is claimed before its file is created, so
 /// that no signal can come between the two.
 struct Slot {
-  std::atomic<bool> taken;
-  std::atomic<bool> filled;
-  std::array<char, PATH_MAX> path;
+  std::atomic<bool> taken = false;
+  std::atomic<bool> filled = false;
+  std::array<char, PATH_MAX> path{};
 };
-std::array<Slot, 256> temporaries;
+constinit std::array<Slot, 256> temporaries;  // zeros of the loader: a constructor would touch every page
 
 int register_temporary(const std::string& path) {
   if (path.size() >= PATH_MAX) throw_system_error(path, "cannot be created", ENAMETOOLONG);
