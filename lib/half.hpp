@@ -1,73 +1,73 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "dtype.hpp"
 
-/// float16 and bfloat16 elements to float and back, for the kernels. Widening is exact. Narrowing rounds to
-/// nearest even; a NaN keeps its sign and the upper bits of its payload and is quiet afterwards: what the
-/// F16C instructions do, so that every way gives the same bytes. Branch-free, for the vectorizer.
+/// float16 and bfloat16 elements to float and back. Widening is exact. Narrowing rounds to nearest even; a
+/// NaN keeps its sign and the upper bits of its payload and is quiet afterwards: what the F16C instructions
+/// do, so that every way gives the same bytes.
+///
+/// Bits is std::int32_t or a vector of it, Float is float or a vector of as many; a half's bits are the lower
+/// 16 of 32, the upper ones are 0.
 namespace clipper {
 
-[[gnu::always_inline]] inline float widen(BFloat16 x) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+template <HalfType T, class Float, class Bits>
+[[gnu::always_inline]] inline Float widen_bits(const Bits& half) noexcept {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return __builtin_bit_cast(Float, half << 16);
+  } else {
+    const Bits magnitude = half & 0x7fff;
+    // The fraction and exponent fields moved into a float's places, then the exponent bias corrected by a
+    // power of two, which is exact also for subnormals.
+    const Float finite = __builtin_bit_cast(Float, magnitude << 13) * 0x1p112F;
+    const Bits special = magnitude << 13 | 0x7f800000;
+    const Bits bits = magnitude < Float16::kInfinity ? __builtin_bit_cast(Bits, finite) : special;
+    return __builtin_bit_cast(Float, bits | (half ^ magnitude) << 16);
+  }
 }
 
-[[gnu::always_inline]] inline float widen(Float16 x) noexcept {
-  const std::uint32_t magnitude = x.bits & 0x7fffU;
-  const std::uint32_t sign = (x.bits & 0x8000U) << 16;
-  // The fraction and exponent fields moved into a float's places, then the exponent bias corrected by a power
-  // of two, which is exact also for subnormals.
-  const float finite = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
-  const std::uint32_t special = 0x7f800000U | (magnitude << 13);
-  const std::uint32_t bits = magnitude < Float16::kInfinity ? std::bit_cast<std::uint32_t>(finite) : special;
-  return std::bit_cast<float>(bits | sign);
-}
-
-template <HalfType T>
-T narrow_half(float x) noexcept;
-
-template <>
-[[gnu::always_inline]] inline BFloat16 narrow_half(float x) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  const std::uint32_t quiet = (bits >> 16) | 0x40U;
-  return {static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded)};
-}
-
-template <>
-[[gnu::always_inline]] inline Float16 narrow_half(float x) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  const std::uint32_t sign = (bits >> 16) & 0x8000U;
+template <class Bits, class Float>
+[[gnu::always_inline]] inline Bits narrow_to_float16(const Float& x) noexcept {
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  const Bits magnitude = bits & 0x7fffffff;
   // Subnormal result: adding 0.5 puts the last fraction bit of a float where a float16 subnormal has its own,
   // so that the addition does the rounding.
-  const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F);
-  const std::uint32_t normal = (magnitude - (112U << 23) + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
-  const std::uint32_t quiet = 0x7e00U | ((magnitude >> 13) & 0x3ffU);
-  std::uint32_t half = magnitude < 0x38800000U ? subnormal : normal;           // 2^-14, the smallest normal
-  half = magnitude >= 0x47800000U ? std::uint32_t{Float16::kInfinity} : half;  // 2^16
-  half = magnitude > 0x7f800000U ? quiet : half;
-  return {static_cast<std::uint16_t>(half | sign)};
+  const Bits subnormal = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, magnitude) + 0.5F) - 0x3f000000;
+  const Bits normal = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+  const Bits infinity = magnitude - magnitude + Float16::kInfinity;
+  const Bits quiet = ((magnitude >> 13) & 0x3ff) | 0x7e00;
+  Bits half = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
+  half = magnitude < 0x47800000 ? half : infinity;          // 2^16
+  half = magnitude > 0x7f800000 ? quiet : half;
+  return half | ((bits >> 16) & 0x8000);
+}
+
+template <class Bits, class Float>
+[[gnu::always_inline]] inline Bits narrow_to_bfloat16(const Float& x) noexcept {
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  // A NaN is not rounded, which could carry into its sign.
+  const Bits rounded = x == x ? bits + 0x7fff + ((bits >> 16) & 1) : bits | 0x400000;
+  return (rounded >> 16) & 0xffff;
+}
+
+template <HalfType T, class Bits, class Float>
+[[gnu::always_inline]] inline Bits narrow_bits(const Float& x) noexcept {
+  if constexpr (std::is_same_v<T, BFloat16>)
+    return narrow_to_bfloat16<Bits>(x);
+  else
+    return narrow_to_float16<Bits>(x);
 }
 
 template <HalfType T>
-[[gnu::always_inline]] inline void widen_all(const T* in, float* out, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) out[i] = widen(in[i]);
+[[nodiscard]] inline float widen(T x) noexcept {
+  return widen_bits<T, float>(std::int32_t{x.bits});
 }
 
 template <HalfType T>
-[[gnu::always_inline]] inline void narrow_all(const float* in, T* out, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) out[i] = narrow_half<T>(in[i]);
+[[nodiscard]] inline T narrow_half(float x) noexcept {
+  return {static_cast<std::uint16_t>(narrow_bits<T, std::int32_t>(x))};
 }
-
-#if defined(__x86_64__)
-/// The same by F16C instructions, for CPUs that have them.
-void widen_all_f16c(const Float16* in, float* out, std::size_t count) noexcept;
-void narrow_all_f16c(const float* in, Float16* out, std::size_t count) noexcept;
-#endif
 
 }  // namespace clipper

@@ -1,96 +1,123 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "dtype.hpp"
+#include "vector.hpp"
 
 /// What a clipped element is: decided here and nowhere else.
+///
+/// A rule is applied to vectors of elements and tells a tally which of them it moved. For the loop around it
+/// and for the tally it has
+///     Elements      the vector that it is applied to
+///     Lane          the unsigned integer of a mask's lanes
+///     kBytes        the size of the instruction set's vectors, and of masks
+///     kKept         how often it calls Tally::kept for a vector
+///     kCalculates   whether elements that were not moved are others than before
+///     kReplacesNan
 namespace clipper {
 
 /// y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan`, if it is replaced. NaN is neither below
-/// nor above anything, and lo > hi gives hi. T: integers, float, double.
-template <class T>
-struct Rule {
-  T lo;
-  T hi;
-  T nan;
-  bool replace_nan;
-
-  [[gnu::always_inline]] T operator()(T x) const noexcept {
-    T y = x < lo ? lo : x;
-    y = y > hi ? hi : y;
-    if constexpr (std::is_floating_point_v<T>) y = replace_nan && y != y ? nan : y;
-    return y;
-  }
-};
-
-/// The same for float16 and bfloat16, without any arithmetic on the values. The bit patterns of the elements
-/// below a bound are one interval, or two if positive and negative ones are below it; NaN is in none.
-template <HalfType T>
-class HalfRule {
+/// nor above anything, and lo > hi gives hi (but counts wrongly). T: integers, float, double.
+template <std::size_t kVectorBytes, class T, bool kReplaceNan>
+class Rule {
  public:
-  HalfRule(T lo, T hi, T nan, bool replace_nan) noexcept
-      : lo_(lo), hi_(hi), nan_(nan), replace_nan_(replace_nan) {
-    constexpr std::uint16_t kNegativeInfinity = kSign | T::kInfinity;
-    if (value(lo) > 0) {
-      negative_below_ = {kSign, kNegativeInfinity};
-      positive_below_ = {0, static_cast<std::uint16_t>(lo.bits - 1)};
-    } else {
-      negative_below_ = {static_cast<std::uint16_t>((lo.bits | kSign) + 1), kNegativeInfinity};
-    }
-    if (value(lo) > value(hi)) {
-      negative_above_ = {kSign, kNegativeInfinity};
-      positive_above_ = {0, T::kInfinity};
-    } else if (value(hi) < 0) {
-      negative_above_ = {kSign, static_cast<std::uint16_t>(hi.bits - 1)};
-      positive_above_ = {0, T::kInfinity};
-    } else {
-      positive_above_ = {static_cast<std::uint16_t>((hi.bits & ~kSign) + 1), T::kInfinity};
-    }
-  }
+  using Elements = Vector<T, kVectorBytes>;
+  using Lane = UnsignedOfSize<sizeof(T)>;
+  static constexpr std::size_t kBytes = kVectorBytes;
+  static constexpr std::size_t kKept = 1;
+  static constexpr bool kCalculates = false;
+  static constexpr bool kReplacesNan = kReplaceNan;
 
-  [[gnu::always_inline]] T operator()(T x) const noexcept {
-    std::uint16_t y =
-        negative_below_.contains(x.bits) || positive_below_.contains(x.bits) ? lo_.bits : x.bits;
-    y = negative_above_.contains(x.bits) || positive_above_.contains(x.bits) ? hi_.bits : y;
-    y = replace_nan_ && (y & 0x7fff) > T::kInfinity ? nan_.bits : y;
-    return {y};
+  [[gnu::always_inline]] Rule(T lo, T hi, T nan) noexcept
+      : lo_(broadcast<kBytes>(lo)), hi_(broadcast<kBytes>(hi)), nan_(broadcast<kBytes>(nan)) {}
+
+  template <class Tally>
+  [[gnu::always_inline]] Elements operator()(const Elements& x, Tally& tally) const noexcept {
+    const Elements raised = x < lo_ ? lo_ : x;
+    const Elements y = raised > hi_ ? hi_ : raised;
+    // An element that a bound replaces differs from it, and integers are compared faster than floats.
+    tally.kept(bits(raised) == bits(x), bits(y) == bits(raised), __builtin_bit_cast(Mask, x != x));
+    if constexpr (kReplaceNan)
+      return x != x ? nan_ : y;
+    else
+      return y;
   }
 
  private:
-  static constexpr std::uint16_t kSign = 0x8000;
+  using Bits = Vector<Lane, kBytes>;
+  using Mask = decltype(Bits{} == Bits{});
 
-  /// Bit patterns from first to last, none if first > last. Moved so that `last` is the largest int16, the
-  /// test is one addition that wraps and one comparison.
-  class Interval {
-   public:
-    Interval() = default;
-    Interval(std::uint16_t first, std::uint16_t last) noexcept
-        : shift_(static_cast<std::uint16_t>(kLargest - last)),
-          before_first_(static_cast<std::int16_t>(kLargest - (last - first) - 1)) {}
+  [[gnu::always_inline]] static Bits bits(const Elements& elements) noexcept {
+    return __builtin_bit_cast(Bits, elements);
+  }
 
-    [[nodiscard, gnu::always_inline]] bool contains(std::uint16_t bits) const noexcept {
-      return static_cast<std::int16_t>(static_cast<std::uint16_t>(bits + shift_)) > before_first_;
-    }
+  Elements lo_;
+  Elements hi_;
+  Elements nan_;
+};
 
-   private:
-    static constexpr int kLargest = 0x7fff;
-    std::uint16_t shift_ = 0;
-    std::int16_t before_first_ = kLargest;
-  };
+/// The same for the bits of float16 and bfloat16, as integers. Sign and magnitude become a key in the order
+/// of the values, -0 directly before +0, with the NaNs at both ends. Two additions that wrap bring all NaNs
+/// above, where none is less than a bound, or below, where none is greater than one.
+template <std::size_t kVectorBytes, HalfType T, bool kReplaceNan>
+class Rule<kVectorBytes, T, kReplaceNan> {
+ public:
+  using Elements = Vector<std::int16_t, kVectorBytes>;
+  using Lane = std::uint16_t;
+  static constexpr std::size_t kBytes = kVectorBytes;
+  static constexpr std::size_t kKept = 0;
+  static constexpr bool kCalculates = false;
+  static constexpr bool kReplacesNan = kReplaceNan;
 
-  /// The element's place among all; both zeros at 0.
-  static int value(T x) noexcept { return (x.bits & kSign) != 0 ? -(x.bits & ~kSign) : x.bits; }
+  [[gnu::always_inline]] Rule(T lo, T hi, T nan) noexcept {
+    const bool exchanged = value(lo) > value(hi);
+    const int lo_key = exchanged ? key(hi) : value(lo) == 0 ? -1 : key(lo);
+    const int hi_key = exchanged ? key(hi) : value(hi) == 0 ? 0 : key(hi);
+    lo_ = elements(exchanged ? hi.bits : lo.bits);
+    hi_ = elements(hi.bits);
+    nan_ = elements(nan.bits);
+    lo_key_ = elements(lo_key + kNanAbove);
+    hi_key_ = elements(hi_key + kNanBelow);
+  }
 
-  T lo_;
-  T hi_;
-  T nan_;
-  bool replace_nan_;
-  Interval negative_below_;
-  Interval positive_below_;
-  Interval negative_above_;
-  Interval positive_above_;
+  template <class Tally>
+  [[gnu::always_inline]] Elements operator()(const Elements& x, Tally& tally) const noexcept {
+    const auto key = __builtin_bit_cast(Wrapping, x ^ ((x >> 15) & kMagnitude));
+    const auto nan_above = __builtin_bit_cast(Elements, key + static_cast<std::uint16_t>(kNanAbove));
+    const auto nan_below = __builtin_bit_cast(Elements, key + static_cast<std::uint16_t>(kNanBelow));
+    const auto below = nan_above < lo_key_;
+    const auto above = nan_below > hi_key_;
+    const auto is_nan = nan_above > kInfinityAbove;
+    const Elements raised = below ? lo_ : x;
+    const Elements y = above ? hi_ : raised;
+    tally.moved(below, above, is_nan);
+    if constexpr (kReplaceNan)
+      return is_nan ? nan_ : y;
+    else
+      return y;
+  }
+
+ private:
+  using Wrapping = Vector<std::uint16_t, kBytes>;
+
+  static constexpr std::int16_t kMagnitude = 0x7fff;
+  static constexpr int kNanAbove = -0x8000 + T::kInfinity + 1;  // -inf becomes the lowest number
+  static constexpr int kNanBelow = 0x7fff - T::kInfinity;       // inf becomes the highest number
+  static constexpr std::int16_t kInfinityAbove = T::kInfinity + kNanAbove;
+
+  [[gnu::always_inline]] static Elements elements(int bits) noexcept {
+    return broadcast<kBytes>(static_cast<std::int16_t>(bits));
+  }
+  static int value(T x) noexcept { return (x.bits & 0x8000) != 0 ? -(x.bits & 0x7fff) : x.bits; }
+  static int key(T x) noexcept { return (x.bits & 0x8000) != 0 ? value(x) - 1 : value(x); }
+
+  Elements lo_;
+  Elements hi_;
+  Elements nan_;
+  Elements lo_key_;
+  Elements hi_key_;
 };
 
 }  // namespace clipper

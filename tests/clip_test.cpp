@@ -1,10 +1,8 @@
 #include "clip.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <random>
 #include <span>
@@ -15,89 +13,19 @@
 
 #include "catch.hpp"
 #include "clip_cases.hpp"
+#include "clip_check.hpp"
 #include "reference_clip.hpp"
 
 namespace clipper {
 namespace {
 
 using cases::Bounds;
+using cases::Case;
+using cases::check_apart;
+using cases::check_in_place;
 using cases::Elements;
-
-constexpr std::array kByteOrders{ByteOrder::little, ByteOrder::big};
-
-/// Elements in memory between guard bytes, `offset` elements away from the allocation's alignment.
-class Memory {
- public:
-  Memory(const Operation& op, std::size_t count, std::size_t offset)
-      : start_(kGuardSize + offset * info(op.dtype).size),
-        bytes_(start_ + count * info(op.dtype).size + kGuardSize, std::byte{0xa5}) {}
-
-  Memory(const Operation& op, std::span<const ElementBits> elements, std::size_t offset)
-      : Memory(op, elements.size(), offset) {
-    for (std::size_t i = 0; i < elements.size(); ++i)
-      reference::store(op.dtype, op.order, elements[i], data() + i * info(op.dtype).size);
-  }
-
-  std::byte* data() { return bytes_.data() + start_; }
-
-  friend bool operator==(const Memory& a, const Memory& b) {
-    return a.bytes_.size() == b.bytes_.size() &&
-           std::memcmp(a.bytes_.data(), b.bytes_.data(), a.bytes_.size()) == 0;
-  }
-
- private:
-  static constexpr std::size_t kGuardSize = 64;
-
-  std::size_t start_;
-  std::vector<std::byte> bytes_;
-};
-
-/// An operation on some elements, and what must come of it.
-struct Case {
-  Operation op;
-  std::span<const ElementBits> elements;
-  std::span<const ElementBits> expected;
-};
-
-/// What is wrong with the result of a case, or "nothing".
-std::string what_is_wrong(const Case& test, SimdLevel level, Memory& result, const Memory& expected) {
-  if (result == expected) return "nothing";
-  const Operation& op = test.op;
-  const std::string where = std::string{name(level)} + ": " + reference::text(op) + ": ";
-  const std::string of_all = " of " + std::to_string(test.elements.size()) + " elements";
-  for (std::size_t i = 0; i < test.elements.size(); ++i) {
-    const ElementBits bits = reference::load(op.dtype, op.order, result.data() + i * info(op.dtype).size);
-    if (bits == test.expected[i]) continue;
-    return where + "number " + std::to_string(i) + of_all + ", " +
-           reference::text(op.dtype, test.elements[i]) + ", became " + reference::text(op.dtype, bits) +
-           ", not " + reference::text(op.dtype, test.expected[i]);
-  }
-  return where + "something was written outside" + of_all;
-}
-
-/// Every level does what is expected where the elements are, and touches nothing else.
-void check_in_place(const Case& test, std::size_t offset) {
-  const Memory source{test.op, test.elements, offset};
-  const Memory expected{test.op, test.expected, offset};
-  for (const SimdLevel level : simd_levels()) {
-    Memory changed = source;
-    clip(test.op, changed.data(), changed.data(), test.elements.size(), level);
-    REQUIRE(what_is_wrong(test, level, changed, expected) == "nothing");
-  }
-}
-
-/// Every level does what is expected from one place to another, and touches nothing else.
-void check_apart(const Case& test, std::size_t from, std::size_t to) {
-  const Memory source{test.op, test.elements, from};
-  const Memory expected{test.op, test.expected, to};
-  for (const SimdLevel level : simd_levels()) {
-    Memory read = source;
-    Memory written{test.op, test.elements.size(), to};
-    clip(test.op, read.data(), written.data(), test.elements.size(), level);
-    REQUIRE(what_is_wrong(test, level, written, expected) == "nothing");
-    REQUIRE(read == source);
-  }
-}
+using cases::kByteOrders;
+using cases::Memory;
 
 /// Every level and both byte orders do what the oracle does.
 void check(Operation op, std::span<const ElementBits> elements) {

@@ -120,6 +120,17 @@ inline ElementBits clip_floating(const Operation& op, double g, ElementBits g_bi
   return g > hi ? op.hi : g_bits;
 }
 
+/// g, in the precision of the operation.
+inline double scaled_floating(const Operation& op, ElementBits element) {
+  if (op.arithmetic == Arithmetic::none) return value(op.dtype, element);
+  if (op.arithmetic == Arithmetic::float32) {
+    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
+    return static_cast<double>(product + static_cast<float>(op.bias));
+  }
+  const double product = from_bits<double>(element) * op.scale;
+  return product + op.bias;
+}
+
 inline ElementBits clip_floating(const Operation& op, ElementBits element) {
   if (op.arithmetic == Arithmetic::float32) {
     const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
@@ -185,6 +196,14 @@ inline ElementBits clip_integer(const Operation& op, ElementBits element) {
   return clip_integer(op, g, g);
 }
 
+/// The same operation with the bounds of the dtype.
+inline Operation unbounded(Operation op) {
+  const bool is_signed = info(op.dtype).kind == NumberKind::signed_integer;
+  op.lo = is_signed ? sign_bit(op.dtype) : 0;
+  op.hi = all_ones(op.dtype) ^ op.lo;
+  return op;
+}
+
 /// What becomes of one element.
 inline ElementBits clip(const Operation& op, ElementBits element) {
   return is_floating(op.dtype) ? clip_floating(op, element) : clip_integer(op, element);
@@ -195,6 +214,34 @@ inline std::vector<ElementBits> clip(const Operation& op, std::span<const Elemen
   result.reserve(elements.size());
   for (const ElementBits element : elements) result.push_back(clip(op, element));
   return result;
+}
+
+/// One element more, of which g became y.
+template <class Number>
+void count(Counts& counts, Number g, Number y) {
+  counts.raised += y > g ? 1 : 0;
+  counts.lowered += y < g ? 1 : 0;
+}
+
+inline void count_floating(const Operation& op, ElementBits element, Counts& counts) {
+  const double g = scaled_floating(op, element);
+  if (std::isnan(g)) ++counts.nan;
+  count(counts, g, std::min(std::max(g, value(op.dtype, op.lo)), value(op.dtype, op.hi)));
+}
+
+inline void count_integer(const Operation& op, ElementBits element, Counts& counts) {
+  const Int128 g = integer(op.dtype, clip_integer(unbounded(op), element));
+  count(counts, g, integer(op.dtype, clip_integer(op, element)));
+}
+
+/// What an operation does to the elements, of which `clip` has made `result`.
+inline Counts count(const Operation& op, std::span<const ElementBits> elements,
+                    std::span<const ElementBits> result) {
+  Counts counts;
+  for (const ElementBits element : elements)
+    is_floating(op.dtype) ? count_floating(op, element, counts) : count_integer(op, element, counts);
+  counts.changed = !std::equal(elements.begin(), elements.end(), result.begin(), result.end());
+  return counts;
 }
 
 /// One element as it is in memory.
@@ -216,6 +263,13 @@ inline ElementBits load(DType dtype, ByteOrder order, const std::byte* from) {
 inline std::string text(DType dtype, ElementBits bits) {
   std::ostringstream out;
   out << "0x" << std::hex << std::setfill('0') << std::setw(static_cast<int>(2 * info(dtype).size)) << bits;
+  return out.str();
+}
+
+inline std::string text(const Counts& counts) {
+  std::ostringstream out;
+  out << counts.raised << " raised, " << counts.lowered << " lowered, " << counts.nan << " NaN, "
+      << (counts.changed ? "changed" : "not changed");
   return out.str();
 }
 

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "clip.hpp"
+#include "dtype.hpp"
+#include "vector.hpp"
+
+/// What a rule did to the elements of a block, counted in lanes of the elements' own width. A rule says of
+/// each vector of elements, in masks, either what it moved or what it kept, whichever it knows at no cost.
+namespace clipper {
+
+/// Counts nothing, for the price of nothing.
+struct NoTally {
+  static constexpr bool kCounts = false;
+  static constexpr std::size_t kMostVectors = std::numeric_limits<std::size_t>::max();
+
+  template <class... Any>
+  [[gnu::always_inline]] void moved(const Any&... /*masks*/) noexcept {}
+  template <class... Any>
+  [[gnu::always_inline]] void kept(const Any&... /*masks*/) noexcept {}
+  template <class... Any>
+  [[gnu::always_inline]] void compare(const Any&... /*vectors*/) noexcept {}
+};
+
+template <class AnyRule>
+class Tally {
+ public:
+  static constexpr bool kCounts = true;
+
+  /// More could overflow a lane, of which a rule may count two in one.
+  static constexpr std::size_t kMostVectors = sizeof(typename AnyRule::Lane) == 1 ? 255 : 65'535;
+
+  /// Masks of the elements with y > g, y < g and g NaN.
+  template <class Mask>
+  [[gnu::always_inline]] void moved(const Mask& up, const Mask& down, const Mask& nan) noexcept {
+    raised_ -= __builtin_bit_cast(Lanes, up);
+    lowered_ -= __builtin_bit_cast(Lanes, down);
+    nan_ -= __builtin_bit_cast(Lanes, nan);
+  }
+
+  /// Masks of all others, the elements without y > g and without y < g; and of those with g NaN.
+  template <class Mask>
+  [[gnu::always_inline]] void kept(const Mask& not_up, const Mask& not_down, const Mask& nan) noexcept {
+    raised_ += __builtin_bit_cast(Lanes, not_up);
+    lowered_ += __builtin_bit_cast(Lanes, not_down);
+    nan_ -= __builtin_bit_cast(Lanes, nan);
+  }
+
+  /// A vector of elements as it was and as it is now.
+  template <class V>
+  [[gnu::always_inline]] void compare(const V& before, const V& after) noexcept {
+    difference_ |= __builtin_bit_cast(Bits, before) ^ __builtin_bit_cast(Bits, after);
+  }
+
+  /// To be called once, after this many vectors of elements.
+  [[gnu::always_inline]] void add_to(Counts& counts, std::size_t vectors) noexcept {
+    raised_ += static_cast<Lane>(vectors * AnyRule::kKept);
+    lowered_ += static_cast<Lane>(vectors * AnyRule::kKept);
+    counts.raised += sum<Lane>(raised_);
+    counts.lowered += sum<Lane>(lowered_);
+    counts.nan += sum<Lane>(nan_);
+    for (std::size_t i = 0; i < sizeof(Bits) / sizeof(std::uint64_t); ++i)
+      counts.changed = counts.changed || difference_[i] != 0;
+  }
+
+ private:
+  using Lane = typename AnyRule::Lane;
+  using Lanes = Vector<Lane, AnyRule::kBytes>;
+  using Bits = Vector<std::uint64_t, sizeof(typename AnyRule::Elements)>;
+
+  /// Adds neighbours until the lanes are wide enough for any sum.
+  template <class Narrow>
+  [[gnu::always_inline]] static std::uint64_t sum(const Vector<Narrow, AnyRule::kBytes>& lanes) noexcept {
+    if constexpr (sizeof(Narrow) < sizeof(std::uint64_t)) {
+      using Wide = UnsignedOfSize<2 * sizeof(Narrow)>;
+      const auto pairs = __builtin_bit_cast(Vector<Wide, AnyRule::kBytes>, lanes);
+      return sum<Wide>((pairs & std::numeric_limits<Narrow>::max()) + (pairs >> (8 * sizeof(Narrow))));
+    } else {
+      std::uint64_t result = 0;
+      for (std::size_t i = 0; i < AnyRule::kBytes / sizeof(Narrow); ++i) result += lanes[i];
+      return result;
+    }
+  }
+
+  Lanes raised_{};
+  Lanes lowered_{};
+  Lanes nan_{};
+  Bits difference_{};
+};
+
+}  // namespace clipper
