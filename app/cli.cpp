@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>
@@ -22,6 +23,7 @@ constexpr const char* kFooter = R"(
 Examples:
   clipper --min 0 --max 6 in.npy out.npy
   clipper --min -1 --max 1 --in-place x.npy            rewrites the file itself, safely
+  clipper --min 0 --output-dir clipped *.npy           many files at once
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
   clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
   producer | clipper --max 255 - - | consumer
@@ -34,8 +36,8 @@ Exit status:
 
 /// What CLI11 fills. All values are text: it would read 010 as octal and nothing as 0.
 struct Typed {
-  std::string input;
-  std::string output;
+  std::vector<std::string> files;
+  std::string output_dir;
   std::string min;
   std::string max;
   std::string scale;
@@ -91,6 +93,8 @@ constexpr std::array kValueOptions{
                 "If MIN > MAX: error, or all elements become min or max"},
     ValueOption{kOperation, "--dtype", "DTYPE", &Typed::dtype,
                 "The input's dtype; needed for bfloat16 that was saved as |V2"},
+    ValueOption{kFiles, "--output-dir", "DIR", &Typed::output_dir,
+                "Write every FILE's result into DIR, which is made if missing"},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
                 "At most N threads (default: as many as may run)"},
     ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
@@ -98,7 +102,7 @@ constexpr std::array kValueOptions{
 };
 
 constexpr std::array kFlags{
-    Flag{kFiles, "-i,--in-place", &Typed::in_place, "Replace IN by the result"},
+    Flag{kFiles, "-i,--in-place", &Typed::in_place, "Replace every FILE by its result"},
     Flag{kFiles, "-n,--no-clobber", &Typed::no_clobber, "Refuse to replace an existing OUT"},
     Flag{kRunning, "-v,--verbose", &Typed::verbose, "Say on standard error what was chosen"},
     Flag{kRunning, "-q,--quiet", &Typed::quiet, "Print nothing but errors"},
@@ -108,10 +112,9 @@ void add_options(CLI::App& app, Typed& typed) {
   app.description(kDescription);
   app.footer(kFooter);
   app.set_version_flag("--version", "clipper " CLIPPER_VERSION, "Print the version");
-  app.add_option("IN", typed.input, "The tensor, a .npy file; - is standard input")
-      ->required()
-      ->type_name("");
-  app.add_option("OUT", typed.output, "The result, replaced if it exists; - is standard output")
+  app.add_option("FILES", typed.files,
+                 "IN OUT: the tensor and the result, .npy files; - is standard input or output.\n"
+                 "With --in-place or --output-dir all of them are inputs")
       ->type_name("");
   for (const ValueOption& row : kValueOptions)
     app.add_option(row.name, typed.*row.text, row.help)->type_name(row.type)->group(row.group);
@@ -166,17 +169,31 @@ Request understood_request(const CLI::App& app, const Typed& typed) {
   return request;
 }
 
+void understand_files(const Typed& typed, bool into_directory, Command& command) {
+  if (typed.files.empty()) refuse("IN is missing (clipper --help says more)");
+  command.inputs = typed.files;
+  if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
+  if (typed.in_place && into_directory) refuse("--in-place and --output-dir contradict each other");
+  if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
+  if (into_directory && typed.output_dir.empty()) refuse("--output-dir: no directory (an empty variable?)");
+  if (into_directory) command.output_directory = typed.output_dir;
+  if (typed.in_place || into_directory) {
+    if (into_directory && std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end())
+      refuse("--output-dir: standard input has no name there");
+    return;
+  }
+  if (typed.files.size() == 1) refuse("OUT is missing (- is standard output; --in-place replaces IN)");
+  if (typed.files.size() > 2)
+    refuse(fmt::format("{}: a third file; many inputs need --output-dir or --in-place", typed.files[2]));
+  command.inputs.pop_back();
+  command.output = typed.files.back();
+}
+
 Command understood(const CLI::App& app, const Typed& typed) {
   Command command;
   command.request = understood_request(app, typed);
-  command.input = typed.input;
+  understand_files(typed, app.count("--output-dir") > 0, command);
   command.verbose = typed.verbose;
-  if (typed.in_place && app.count("OUT") > 0) refuse("--in-place takes one file: it is input and output");
-  if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
-  if (!typed.in_place && app.count("OUT") == 0)
-    refuse("OUT is missing (- is standard output; --in-place replaces IN)");
-  if (!typed.in_place) command.output = typed.output;
-  if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
   if (app.count("--dtype") > 0) {
     command.dtype = dtype_named(typed.dtype);
     if (!command.dtype) refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", typed.dtype));

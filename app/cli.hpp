@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dtype.hpp"
 #include "engine.hpp"
@@ -13,8 +14,9 @@ namespace clipper {
 /// What was typed, understood but not yet compared with any file.
 struct Command {
   Request request;
-  std::string input;                  ///< "-" is standard input
-  std::optional<std::string> output;  ///< "-" is standard output; nothing with --in-place
+  std::vector<std::string> inputs;              ///< at least one; "-" is standard input
+  std::optional<std::string> output;            ///< of the only input; "-" is standard output
+  std::optional<std::string> output_directory;  ///< neither output nor directory: every input in place
   std::optional<DType> dtype;
   OutputFile::Existing existing = OutputFile::Existing::replace;
   Engine::Options engine;

@@ -1,20 +1,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <new>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cli.hpp"
+#include "clip_command.hpp"
 #include "error.hpp"
 #include "printable.hpp"
 #include "profiles_command.hpp"
@@ -53,36 +49,6 @@ void reserve_standard_streams() {
       return;
 }
 
-void log_to_stderr() {
-  auto logger =
-      std::make_shared<spdlog::logger>("clipper", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("clipper: %v");
-  spdlog::set_default_logger(std::move(logger));
-}
-
-void clip_file(const Command& command) {
-  InputFile input = InputFile::open(command.input);
-  std::vector<std::byte> header_bytes;
-  const npy::Header header = read_header(input, command.dtype, &header_bytes);
-  const Plan plan = naming(input.path(), [&] { return make_plan(command.request, header); });
-  Engine engine(command.engine, plan);
-  if (command.verbose) {
-    log_to_stderr();
-    spdlog::info("{}: {}, profile {}", printable(input.path()), describe(plan),
-                 command.request.profile->name);
-    spdlog::info("{} threads, {} KiB chunks, SIMD level {}", engine.threads(),
-                 command.engine.chunk_size / 1024, name(command.engine.level));
-  }
-  const bool in_place = !command.output || (command.existing == OutputFile::Existing::replace &&
-                                            is_same_file(input, *command.output));
-  OutputFile output =
-      in_place ? OutputFile::create_in_place(input) : OutputFile::create(*command.output, command.existing);
-  const std::string new_header = npy::format(header);
-  engine.run(plan, input, output,
-             in_place ? std::span<const std::byte>(header_bytes) : std::as_bytes(std::span(new_header)));
-  output.commit();
-}
-
 int failed(ErrorKind kind, std::string_view message) {
   std::fputs(fmt::format("clipper: {}\n", printable(message)).c_str(), stderr);
   return static_cast<int>(kind);
@@ -96,7 +62,7 @@ int run(int argc, char** argv) {
     if (argc > 1 && argv[1] == std::string_view("profiles")) {
       list_profiles(argc - 1, argv + 1);
     } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
-      clip_file(*command);
+      clip_files(*command);
     }
     return 0;
   } catch (const Error& error) {

@@ -39,4 +39,8 @@ auto retry_interrupted(Call call) {
   return result;
 }
 
+/// Makes a pipe hold as much as an unprivileged process may ask for, so that both ends wait less for each
+/// other. Anything else stays as it is.
+void enlarge_pipe(const Descriptor& fd) noexcept;
+
 }  // namespace clipper

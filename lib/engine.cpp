@@ -10,8 +10,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <limits>
-#include <new>
-#include <optional>
+#include <mutex>
 
 #include "error.hpp"
 #include "threads.hpp"
@@ -54,81 +53,57 @@ class Chunks {
   std::uint64_t first_;
 };
 
-/// While it lives, oneTBB has this many threads, more than cores if so asked.
-struct Workers {
-  explicit Workers(unsigned threads) : count(tbb::global_control::max_allowed_parallelism, threads) {}
-
-  tbb::global_control count;
-  tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
-};
-
-/// One tensor on its way from input to output. Elements are named by their position in the file.
+/// One tensor on its way. Every step is for the chunk of that number, with its elements at `memory`.
 class Transfer {
  public:
-  Transfer(const Plan& plan, SimdLevel level, InputFile& input, OutputFile& output, std::size_t data_offset)
-      : plan_(plan), level_(level), input_(input), output_(output), data_offset_(data_offset) {}
+  Transfer(const Plan& plan, InputFile& input, const Chunks& chunks)
+      : plan_(plan), input_(input), chunks_(chunks) {}
 
-  /// `bytes_of(chunk, buffer)` is the memory for a chunk in the buffer of that number.
-  template <class BytesOf>
-  void run_serially(const Chunks& chunks, const BytesOf& bytes_of) {
-    for (std::uint64_t i = 0; i < chunks.size(); ++i) {
-      const Chunks::Chunk chunk = chunks[i];
-      const std::span<std::byte> bytes = bytes_of(chunk, 0);
-      if (!needed(chunk.begin)) return;
-      read(bytes, chunk.begin);
-      clip(bytes, chunk.begin);
-      write(bytes, chunk.begin);
+  /// In any order from a regular file, otherwise one after the other.
+  void read(std::uint64_t chunk, std::byte* memory) const {
+    const auto [begin, count] = chunks_[chunk];
+    const std::span bytes(memory, count * element_size_);
+    if (input_.is_regular())
+      input_.read_at(bytes, plan_.header.data_offset + begin * element_size_);
+    else
+      input_.read_exactly(bytes);
+  }
+
+  /// The chunk's counts, if it is counted.
+  Counts clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Engine::Counting counting) {
+    const auto [begin, count] = chunks_[chunk];
+    Counts counts;
+    if (counting == Engine::Counting::on) {
+      counts = clip_and_count(plan_.operation, memory, memory, count, level);
+      const std::lock_guard lock(counts_mutex_);
+      counts_ += counts;
+    } else {
+      clipper::clip(plan_.operation, memory, memory, count, level);
+    }
+    if (plan_.refuse_nan) note_nan(chunk, memory);
+    return counts;
+  }
+
+  /// In any order to a regular file, otherwise one after the other. The first chunk brings the header along.
+  void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
+             std::span<const std::byte> header) const {
+    const auto [begin, count] = chunks_[chunk];
+    const std::span bytes(memory, count * element_size_);
+    if (!output.is_regular()) {
+      if (chunk == 0) output.write(header);
+      output.write(bytes);
+    } else if (chunk == 0) {
+      output.write_start(header, bytes);
+    } else {
+      output.write_at(bytes, header.size() + begin * element_size_);
     }
   }
 
-  /// Each thread reads, clips and writes a chunk at its place.
-  template <class BytesOf>
-  void run_anywhere(const Chunks& chunks, const BytesOf& bytes_of, unsigned threads) {
-    const Workers workers(threads);
-    tbb::task_arena arena(static_cast<int>(threads));
-    arena.execute([&] {
-      tbb::parallel_for(std::uint64_t{0}, chunks.size(), [&](std::uint64_t i) {
-        const Chunks::Chunk chunk = chunks[i];
-        const auto thread = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
-        const std::span<std::byte> bytes = bytes_of(chunk, thread);
-        if (!needed(chunk.begin)) return;
-        read(bytes, chunk.begin);
-        clip(bytes, chunk.begin);
-        write(bytes, chunk.begin);
-      });
-    });
+  /// Whether a NaN that is refused, as far as is known, stands in the chunk or before it.
+  [[nodiscard]] bool is_refused(std::uint64_t chunk) const {
+    return first_nan_ < chunks_[chunk].begin + chunks_[chunk].count;
   }
-
-  /// Reads and writes keep the order, as a stream needs; a chunk's buffer is free again when it is written.
-  template <class BytesOf>
-  void run_in_order(const Chunks& chunks, const BytesOf& bytes_of, unsigned threads, std::size_t buffers) {
-    const Workers workers(threads);
-    tbb::task_arena arena(static_cast<int>(threads));
-    std::uint64_t next = 0;
-    const auto read_next = [&](tbb::flow_control& control) {
-      const std::uint64_t i = next++;
-      if (i >= chunks.size() || !needed(chunks[i].begin)) {
-        control.stop();
-        return i;
-      }
-      read(bytes_of(chunks[i], i % buffers), chunks[i].begin);
-      return i;
-    };
-    const auto clip_chunk = [&](std::uint64_t i) {
-      clip(bytes_of(chunks[i], i % buffers), chunks[i].begin);
-      return i;
-    };
-    const auto write_chunk = [&](std::uint64_t i) {
-      write(bytes_of(chunks[i], i % buffers), chunks[i].begin);
-    };
-    using tbb::filter_mode;
-    arena.execute([&] {
-      tbb::parallel_pipeline(
-          buffers, tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
-                       tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_chunk) &
-                       tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_chunk));
-    });
-  }
+  [[nodiscard]] bool comes_after_nan(std::uint64_t chunk) const { return first_nan_ < chunks_[chunk].begin; }
 
   /// Throws for the first NaN if there was one that is refused.
   void refuse_nan() const {
@@ -138,86 +113,167 @@ class Transfer {
                                               npy::index_text(plan_.header, position), position));
   }
 
+  [[nodiscard]] Counts counts() const {
+    const std::lock_guard lock(counts_mutex_);
+    return counts_;
+  }
+
  private:
-  void read(std::span<std::byte> bytes, std::uint64_t begin) {
-    if (input_.is_regular())
-      input_.read_at(bytes, plan_.header.data_offset + begin * element_size_);
-    else
-      input_.read_exactly(bytes);
-  }
-
-  void clip(std::span<std::byte> bytes, std::uint64_t begin) {
-    const std::size_t count = bytes.size() / element_size_;
-    clipper::clip(plan_.operation, bytes.data(), bytes.data(), count, level_);
-    if (!plan_.refuse_nan) return;
-    const auto nan = find_nan(plan_.operation.dtype, plan_.operation.order, bytes.data(), count);
-    if (nan) note_nan(begin + *nan);
-  }
-
-  void write(std::span<const std::byte> bytes, std::uint64_t begin) {
-    if (!needed(begin + bytes.size() / element_size_)) return;
-    if (output_.is_regular())
-      output_.write_at(bytes, data_offset_ + begin * element_size_);
-    else
-      output_.write(bytes);
-  }
-
-  /// Whether the elements before `end` are free of any NaN that is refused, as far as is known.
-  [[nodiscard]] bool needed(std::uint64_t end) const { return end <= first_nan_; }
-
-  void note_nan(std::uint64_t position) {
+  void note_nan(std::uint64_t chunk, const std::byte* memory) {
+    const auto [begin, count] = chunks_[chunk];
+    const auto nan = find_nan(plan_.operation.dtype, plan_.operation.order, memory, count);
+    if (!nan) return;
     std::uint64_t known = first_nan_;
-    while (position < known && !first_nan_.compare_exchange_weak(known, position)) {
+    while (begin + *nan < known && !first_nan_.compare_exchange_weak(known, begin + *nan)) {
     }
   }
 
   const Plan& plan_;
-  SimdLevel level_;
   InputFile& input_;
-  OutputFile& output_;
-  std::size_t data_offset_;
+  const Chunks& chunks_;
   std::size_t element_size_ = info(plan_.header.dtype).size;
   std::atomic<std::uint64_t> first_nan_ = kNone;
+  mutable std::mutex counts_mutex_;
+  Counts counts_;
 };
 
 }  // namespace
+
+/// oneTBB's threads, more than cores if so asked, and the arena that all work is done in.
+struct Engine::Pool {
+  explicit Pool(unsigned threads)
+      : count(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads)) {}
+
+  tbb::global_control count;
+  tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
+  tbb::task_arena arena;
+};
 
 void Engine::Free::operator()(std::byte* memory) const noexcept {
   std::free(memory);
 }
 
-Engine::Engine(const Options& options, const Plan& plan)
-    : chunk_size_(std::max(kPage, options.chunk_size / kPage * kPage)), level_(options.level) {
-  const std::uint64_t chunks = plan.header.data_size() / chunk_size_ + 1;
-  if (chunks > 1)
-    threads_ = startable_threads(options.threads != 0 ? options.threads : available_threads(), kStack);
-  // Two each, so that ordered reads and writes can go on while every thread clips.
-  const std::size_t buffers = threads_ == 1 ? 1 : 2 * std::size_t{threads_};
-  for (std::size_t i = 0; i < buffers; ++i) {
-    buffers_.emplace_back(static_cast<std::byte*>(std::aligned_alloc(kPage, chunk_size_)));
-    if (!buffers_.back())
-      throw Error(ErrorKind::io, fmt::format("cannot allocate {} KiB for each of {} threads",
-                                             2 * chunk_size_ / 1024, threads_));
-  }
+Engine::Engine(const Options& options) : options_(options) {
+  options_.chunk_size = std::max(kPage, options.chunk_size / kPage * kPage);
 }
 
-void Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header) {
-  const std::size_t element_size = info(plan.header.dtype).size;
-  const Chunks chunks(plan.header.count, element_size, chunk_size_, header.size());
-  Transfer transfer(plan, level_, input, output, header.size());
-  const auto bytes_of = [&](const Chunks::Chunk& chunk, std::size_t buffer) {
-    return std::span(buffers_[buffer].get(), chunk.count * element_size);
+Engine::~Engine() = default;
+
+void Engine::prepare(std::uint64_t data_size) {
+  if (data_size <= prepared_for_) return;
+  const bool small = data_size <= options_.chunk_size;
+  const std::size_t size = small ? (data_size + kPage - 1) / kPage * kPage : options_.chunk_size;
+  if (!small)
+    threads_ = startable_threads(options_.threads != 0 ? options_.threads : available_threads(), kStack);
+  // Two each, so that ordered reads and writes can go on while every thread clips.
+  buffers_ = threads_ == 1 ? 1 : 2 * std::size_t{threads_};
+  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, buffers_ * size)));
+  if (!memory_)
+    throw Error(ErrorKind::io,
+                fmt::format("cannot allocate {} KiB for {} threads", buffers_ * size / 1024, threads_));
+  if (threads_ > 1) pool_ = std::make_unique<Pool>(threads_);
+  prepared_for_ = small ? data_size : kNone;
+}
+
+void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>& work) {
+  prepare(kNone);
+  if (!pool_) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  many_ = true;
+  pool_->arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, work); });
+  many_ = false;
+}
+
+std::byte* Engine::buffer(std::size_t index) const noexcept {
+  return memory_.get() + index * options_.chunk_size;
+}
+
+/// In every thread and in any order if `parallel`, otherwise in the calling one. While a thread waits for the
+/// last chunks of its tensor it must not begin another tensor, which could go on for long: hence isolate().
+void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
+  if (!pool_) {
+    for (std::uint64_t i = 0; i < count; ++i) step(i, buffer(0));
+    return;
+  }
+  const auto take = [&](std::uint64_t i) {
+    step(i, buffer(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())));
+  };
+  pool_->arena.execute([&] {
+    if (parallel && count > 1)
+      tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::uint64_t{0}, count, take); });
+    else
+      for (std::uint64_t i = 0; i < count; ++i) take(i);
+  });
+}
+
+/// Reads and writes keep the order, as streams need; a chunk's memory is free again when it is written.
+/// `read` returns false to end it.
+void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
+                         const Step& clip, const Step& write) {
+  std::uint64_t next = 0;
+  const auto read_next = [&](tbb::flow_control& control) {
+    const std::uint64_t i = next++;
+    if (i >= count || !read(i, buffer(i % buffers_))) control.stop();
+    return i;
+  };
+  const auto clip_one = [&](std::uint64_t i) {
+    clip(i, buffer(i % buffers_));
+    return i;
+  };
+  const auto write_one = [&](std::uint64_t i) { write(i, buffer(i % buffers_)); };
+  using tbb::filter_mode;
+  pool_->arena.execute([&] {
+    tbb::parallel_pipeline(
+        buffers_, tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
+                      tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_one) &
+                      tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_one));
+  });
+}
+
+Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+                   Counting counting) {
+  const Chunks chunks(plan.header.count, info(plan.header.dtype).size, options_.chunk_size, header.size());
+  Transfer transfer(plan, input, chunks);
+  const auto read = [&](std::uint64_t chunk, std::byte* memory) {
+    if (transfer.comes_after_nan(chunk)) return false;
+    transfer.read(chunk, memory);
+    return true;
+  };
+  const auto clip = [&](std::uint64_t chunk, std::byte* memory) {
+    transfer.clip(chunk, memory, options_.level, counting);
+  };
+  const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
+    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
   };
 
-  output.write(header);
-  if (threads_ == 1)
-    transfer.run_serially(chunks, bytes_of);
-  else if (input.is_regular() && output.is_regular())
-    transfer.run_anywhere(chunks, bytes_of, threads_);
+  output.reserve(header.size() + plan.header.data_size());
+  if (chunks.size() == 0) output.write(header);
+  const bool streams = !input.is_regular() || !output.is_regular();
+  if (streams && pool_ && !many_)
+    pipe_chunks(chunks.size(), read, clip, write);
   else
-    transfer.run_in_order(chunks, bytes_of, threads_, buffers_.size());
+    for_each_chunk(chunks.size(), !streams, [&](std::uint64_t chunk, std::byte* memory) {
+      if (!read(chunk, memory)) return;
+      clip(chunk, memory);
+      write(chunk, memory);
+    });
   transfer.refuse_nan();
   if (!input.is_regular()) input.expect_end();
+  return transfer.counts();
+}
+
+Counts Engine::scan(const Plan& plan, InputFile& input) {
+  const Chunks chunks(plan.header.count, info(plan.header.dtype).size, options_.chunk_size, 0);
+  Transfer transfer(plan, input, chunks);
+  std::atomic<bool> changed = false;
+  for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
+    if (changed) return;
+    transfer.read(chunk, memory);
+    if (transfer.clip(chunk, memory, options_.level, Counting::on).changed) changed = true;
+  });
+  return transfer.counts();
 }
 
 }  // namespace clipper

@@ -2,10 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "clip.hpp"
 #include "input_file.hpp"
 #include "output_file.hpp"
 #include "plan.hpp"
@@ -13,10 +14,11 @@
 
 namespace clipper {
 
-/// A Plan over chunks and threads: read, clip, write.
+/// A Plan over chunks and threads: read, clip, write. For one tensor or for many, one after the other or at
+/// once.
 ///
-/// Memory is bounded by threads and chunk size, whatever the tensor's size. It is had by the constructor, so
-/// that an engine is made before the output exists. Every thread count and chunk size gives the same bytes.
+/// Memory is bounded by threads and chunk size, whatever the tensors' sizes. Every thread count and chunk
+/// size gives the same bytes.
 class Engine {
  public:
   struct Options {
@@ -25,25 +27,53 @@ class Engine {
     SimdLevel level = simd_levels().back();
   };
 
-  Engine(const Options& options, const Plan& plan);
+  explicit Engine(const Options& options);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  /// Gets the memory and the threads for a tensor of that many bytes, so that they are there before its
+  /// output is. One that fits a chunk gets no threads. Error{io} without memory.
+  void prepare(std::uint64_t data_size);
+
+  /// Calls `work(0)` to `work(count - 1)`, several at once; each may prepare() and run(). After an exception
+  /// no further ones begin, and the first is thrown again.
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
+
+  enum class Counting : std::uint8_t { off, on };
 
   /// Writes `header`, then every element of the input, which stands behind its own header. The output is not
   /// committed. Error{input} if a stream is shorter or longer than its header says, or for a NaN with
-  /// plan.refuse_nan.
-  void run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header);
+  /// plan.refuse_nan. What is not counted is zero.
+  Counts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+             Counting counting = Counting::off);
 
-  [[nodiscard]] unsigned threads() const noexcept { return threads_; }
+  /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes.
+  [[nodiscard]] Counts scan(const Plan& plan, InputFile& input);
+
+  [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
 
  private:
+  struct Pool;
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
-  using Buffer = std::unique_ptr<std::byte[], Free>;
 
-  std::size_t chunk_size_;
-  SimdLevel level_;
+  /// What is done with a chunk: its number, the memory for it.
+  using Step = std::function<void(std::uint64_t, std::byte*)>;
+
+  void for_each_chunk(std::uint64_t count, bool parallel, const Step& step);
+  void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
+                   const Step& clip, const Step& write);
+  [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
+
+  Options options_;
+  std::uint64_t prepared_for_ = 0;  ///< bytes of a tensor
   unsigned threads_ = 1;
-  std::vector<Buffer> buffers_;
+  std::size_t buffers_ = 1;  ///< of a chunk each, in memory_
+  std::unique_ptr<std::byte[], Free> memory_;
+  std::unique_ptr<Pool> pool_;  ///< of several threads
+  bool many_ = false;           ///< in for_each(): every thread has its own tensor
 };
 
 }  // namespace clipper

@@ -21,6 +21,7 @@ InputFile InputFile::open(const std::string& path) {
       throw Error(ErrorKind::usage, "standard input is a terminal; a tensor cannot be typed");
     Descriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard input", "cannot be opened");
+    enlarge_pipe(copy);
     return {std::move(copy), "standard input"};
   }
   Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
@@ -28,6 +29,7 @@ InputFile InputFile::open(const std::string& path) {
   InputFile file(std::move(fd), path);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
+  if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
   return file;
 }
 

@@ -2,9 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/random.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <climits>
@@ -18,6 +22,9 @@
 
 namespace clipper {
 namespace {
+
+/// What a file must be at least for fallocate() to be worth a call.
+constexpr std::uint64_t kReserved = 1 << 20;
 
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -81,18 +88,20 @@ OutputFile OutputFile::create(const std::string& path, Existing existing) {
       throw Error(ErrorKind::usage, "standard output is a terminal; a tensor is not text");
     Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
+    enlarge_pipe(copy);
     return {std::move(copy), "standard output"};
   }
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
+  if (::lstat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    if (::lstat(path.c_str(), &status) == 0)
-      throw Error(ErrorKind::refused, fmt::format("{}: a symbolic link to nothing", path));
     OutputFile file({}, path);
     file.existing_ = existing;
-    file.mode_ = 0666 & ~current_umask();
     file.create_temporary();
     return file;
+  }
+  if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) throw_system_error(path, "cannot be examined");
+    throw Error(ErrorKind::refused, fmt::format("{}: a symbolic link to nothing", path));
   }
   if (S_ISDIR(status.st_mode)) throw_system_error(path, "cannot be written", EISDIR);
   if (S_ISBLK(status.st_mode)) throw Error(ErrorKind::refused, fmt::format("{}: a block device", path));
@@ -101,6 +110,7 @@ OutputFile OutputFile::create(const std::string& path, Existing existing) {
     if (fd.get() < 0) throw_system_error(path, "cannot be opened");
     if (::isatty(fd.get()) != 0)
       throw Error(ErrorKind::usage, fmt::format("{}: a terminal; a tensor is not text", path));
+    enlarge_pipe(fd);
     return {std::move(fd), path};
   }
   if (existing == Existing::refuse)
@@ -135,24 +145,50 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
   return file;
 }
 
+/// Without a name where the file system can do that: then nothing is left whatever happens, and nobody can
+/// open it before it is complete.
 void OutputFile::create_temporary() {
+  regular_ = true;
+  const std::string directory = directory_of(path_);
+  const mode_t mode = mode_ ? 0600 : 0666;
+  static const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
+  if (!can_be_named) return create_named_temporary();
+  fd_ = Descriptor(
+      retry_interrupted([&] { return ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
+  if (fd_.get() >= 0) return;
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_named_temporary();
+  throw_system_error(path_, "cannot be created");
+}
+
+void OutputFile::create_named_temporary() {
+  name_temporary();
+  fd_ = Descriptor(retry_interrupted(
+      [&] { return ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600); }));
+  if (fd_.get() >= 0) return;
+  const int error = errno;
+  forget_temporary();
+  throw_system_error(path_, "cannot be created", error);
+}
+
+/// A name that nothing has, registered before anything gets it.
+void OutputFile::name_temporary() {
   const std::size_t slash = path_.rfind('/');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
   const std::string suffix = fmt::format(".clipper-{}", random_suffix());
   temporary_ =
       fmt::format("{}.{}{}", path_.substr(0, name), path_.substr(name, NAME_MAX - 1 - suffix.size()), suffix);
   registration_ = register_temporary(temporary_);
-  fd_ = Descriptor(retry_interrupted(
-      [&] { return ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600); }));
-  if (fd_.get() >= 0) return;
-  const int error = errno;
+}
+
+void OutputFile::forget_temporary() noexcept {
   unregister_temporary(std::exchange(registration_, -1));
-  throw_system_error(path_, "cannot be created", error);
+  temporary_.clear();
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : fd_(std::move(other.fd_)),
       path_(std::move(other.path_)),
+      regular_(other.regular_),
       temporary_(std::move(other.temporary_)),
       registration_(std::exchange(other.registration_, -1)),
       mode_(other.mode_),
@@ -162,7 +198,18 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 OutputFile::~OutputFile() {
   if (registration_ < 0) return;
   ::unlink(temporary_.c_str());
-  unregister_temporary(registration_);
+  forget_temporary();
+}
+
+void OutputFile::reserve(std::uint64_t size) const {
+  const bool zeros_may_replace_a_file = mode_ && !durable_;  // at a power cut
+  if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;
+  struct statfs system {};
+  if (::fstatfs(fd_.get(), &system) != 0) return;
+  if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) return;
+  const auto bytes = static_cast<off_t>(size);
+  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, 0, bytes); }) == 0) return;
+  if (errno != EOPNOTSUPP) throw_system_error(path_, "cannot be written");
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
@@ -171,6 +218,20 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     if (put < 0) throw_system_error(path_, "cannot be written");
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
+}
+
+/// One call: two would make the system fill the first page with zeros in between.
+void OutputFile::write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const {
+  const auto part = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const std::array parts{part(header), part(elements)};
+  const ssize_t put = retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), 0); });
+  if (put < 0) throw_system_error(path_, "cannot be written");
+  const auto done = static_cast<std::size_t>(put);
+  write_at(header.subspan(std::min(done, header.size())), done);
+  const std::size_t elements_done = done - std::min(done, header.size());
+  write_at(elements.subspan(elements_done), header.size() + elements_done);
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
@@ -188,17 +249,49 @@ void OutputFile::commit() {
     if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
     return;
   }
-  if (::fchmod(fd_.get(), mode_) != 0) throw_system_error(path_, "cannot be given its mode");
+  const bool has_mode = !mode_ && temporary_.empty();
+  if (!has_mode && ::fchmod(fd_.get(), mode_.value_or(0666 & ~current_umask())) != 0)
+    throw_system_error(path_, "cannot be given its mode");
   if (durable_ && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
-  if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
+  check_close();
+  put_in_place();
+  if (durable_) sync_directory();
+}
+
+/// What close() has to report (a network file system, a quota) it reports for every descriptor of the file:
+/// before the file is visible, then.
+void OutputFile::check_close() const {
+  const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || ::close(copy) != 0) throw_system_error(path_, "cannot be written");
+}
+
+void OutputFile::put_in_place() {
+  const auto refuse_existing = [&] {
+    if (existing_ == Existing::refuse && errno == EEXIST)
+      throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path_));
+  };
+  if (temporary_.empty()) {
+    if (!mode_ && link_as(path_)) return;
+    refuse_existing();
+    // A link cannot replace a file, a rename can.
+    name_temporary();
+    if (!link_as(temporary_)) {
+      const int error = errno;
+      forget_temporary();
+      throw_system_error(path_, "cannot be put in place", error);
+    }
+  }
   const unsigned flags = existing_ == Existing::refuse ? RENAME_NOREPLACE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) != 0) {
-    if (errno == EEXIST)
-      throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path_));
+    refuse_existing();
     throw_system_error(path_, "cannot be put in place");
   }
-  unregister_temporary(std::exchange(registration_, -1));
-  if (durable_) sync_directory();
+  forget_temporary();
+}
+
+bool OutputFile::link_as(const std::string& path) const {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_.get());
+  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 void OutputFile::sync_directory() const {

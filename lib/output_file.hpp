@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -35,10 +36,16 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  /// Bytes are written anywhere, in any order, from many threads: write_at(). Otherwise write(), in order.
-  [[nodiscard]] bool is_regular() const noexcept { return !temporary_.empty(); }
+  /// Bytes are written anywhere, in any order, from many threads: write_start() and write_at(). Otherwise
+  /// write(), in order.
+  [[nodiscard]] bool is_regular() const noexcept { return regular_; }
+
+  /// Takes the disk space for `size` bytes where that makes writing them faster and safe. Error{io} if there
+  /// is no such space.
+  void reserve(std::uint64_t size) const;
 
   void write(std::span<const std::byte> bytes);
+  void write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const;
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   /// Puts the complete file in place. In place of an input it is on the disk before that; Error{not_durable}
@@ -48,13 +55,20 @@ class OutputFile {
  private:
   OutputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   void create_temporary();
+  void create_named_temporary();
+  void name_temporary();
+  void forget_temporary() noexcept;
+  void check_close() const;
+  void put_in_place();
+  [[nodiscard]] bool link_as(const std::string& path) const;
   void sync_directory() const;
 
   Descriptor fd_;
-  std::string path_;       ///< the destination, links resolved
-  std::string temporary_;  ///< beside it, until commit(); empty for a stream
-  int registration_ = -1;  ///< in the table that remove_temporaries() goes through
-  mode_t mode_ = 0;        ///< the finished file's
+  std::string path_;            ///< the destination, links resolved
+  bool regular_ = false;        ///< otherwise a stream
+  std::string temporary_;       ///< its name beside the destination, while it has one
+  int registration_ = -1;       ///< of that name, in the table that remove_temporaries() goes through
+  std::optional<mode_t> mode_;  ///< of the file that is replaced; a new one's comes from the umask
   Existing existing_ = Existing::replace;
   bool durable_ = false;
 };

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -62,7 +64,8 @@ std::string file_to_file(const TemporaryDirectory& directory, const std::string&
                          const Engine::Options& options) {
   InputFile input = InputFile::open(directory / "in.npy");
   const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
-  Engine engine(options, plan);
+  Engine engine(options);
+  engine.prepare(plan.header.data_size());
   OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace);
   engine.run(plan, input, output, std::as_bytes(std::span(header)));
   output.commit();
@@ -82,7 +85,8 @@ std::string stream_to_stream(const TemporaryDirectory& directory, const std::str
   {
     InputFile input = InputFile::open(directory / "from");
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
-    Engine engine(options, plan);
+    Engine engine(options);
+    engine.prepare(plan.header.data_size());
     OutputFile output = OutputFile::create(directory / "to", OutputFile::Existing::replace);
     engine.run(plan, input, output, std::as_bytes(std::span(header)));
     output.commit();
@@ -163,7 +167,8 @@ TEST_CASE("a stream's length is checked, and what it got is not committed") {
     std::string message = refusal(ErrorKind::input, [&] {
       InputFile input = InputFile::open(directory / "from");
       const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
-      Engine engine({.threads = threads, .chunk_size = kChunk}, plan);
+      Engine engine({.threads = threads, .chunk_size = kChunk});
+      engine.prepare(plan.header.data_size());
       OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace);
       engine.run(plan, input, output, {});
     });
@@ -178,18 +183,107 @@ TEST_CASE("a stream's length is checked, and what it got is not committed") {
 }
 
 TEST_CASE("a small tensor needs no threads, a large one gets what it is given") {
-  npy::Header header;
-  header.dtype = DType::float32;
-  const auto threads = [&](std::uint64_t count, const Engine::Options& options) {
-    header.shape = {static_cast<std::int64_t>(count)};
-    header.count = count;
-    return Engine(options, make_plan(Request{}, header)).threads();
+  const auto threads = [](std::uint64_t size, const Engine::Options& options) {
+    Engine engine(options);
+    engine.prepare(size);
+    return engine.threads();
   };
   CHECK(threads(0, {.threads = 8}) == 1);
-  CHECK(threads(1000, {.threads = 8}) == 1);
-  CHECK(threads(1'000'000, {.threads = 8}) == 8);
-  CHECK(threads(1'000'000, {.threads = 1}) == 1);
-  CHECK(threads(1'000'000, {}) >= 1);
+  CHECK(threads(4000, {.threads = 8}) == 1);
+  CHECK(threads(4'000'000, {.threads = 8}) == 8);
+  CHECK(threads(4'000'000, {.threads = 1}) == 1);
+  CHECK(threads(4'000'000, {}) >= 1);
+}
+
+TEST_CASE("many tensors, small and large, at once and one after the other") {
+  const TemporaryDirectory directory;
+  const std::string header = "header";
+  std::vector<std::string> expected;
+  constexpr std::size_t kTensors = 60;
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    write_file(directory / "in.npy", input_of({"<i4", i * i * 7, 128, 128}));
+    expected.push_back(in_one_chunk(directory, header));
+    std::filesystem::rename(directory / "in.npy", directory / fmt::format("in{}.npy", i));
+  }
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    Engine engine({.threads = threads, .chunk_size = kChunk});
+    for (int round = 0; round < 2; ++round) {
+      engine.for_each(kTensors, [&](std::size_t i) {
+        InputFile input = InputFile::open(directory / fmt::format("in{}.npy", i));
+        const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+        engine.prepare(plan.header.data_size());
+        OutputFile output =
+            OutputFile::create(directory / fmt::format("out{}.npy", i), OutputFile::Existing::replace);
+        engine.run(plan, input, output, std::as_bytes(std::span(header)));
+        output.commit();
+      });
+      for (std::size_t i = 0; i < kTensors; ++i) {
+        CAPTURE(threads, round, i);
+        CHECK((read_file(directory / fmt::format("out{}.npy", i)) == expected[i]));
+        std::filesystem::remove(directory / fmt::format("out{}.npy", i));
+      }
+    }
+  }
+}
+
+TEST_CASE("of many tensors none begins after a failure") {
+  for (const unsigned threads : {1U, 3U}) {
+    Engine engine({.threads = threads});
+    std::atomic<std::size_t> begun = 0;
+    CHECK(refusal(ErrorKind::io, [&] {
+            engine.for_each(100'000, [&](std::size_t) {
+              ++begun;
+              throw Error(ErrorKind::io, "no");
+            });
+          }) == "no");
+    CHECK(begun <= threads);
+  }
+}
+
+TEST_CASE("counts are the same for every thread count, chunk size and way of reading") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", input_of({"|u1", 50'000, 128, 128}));
+  const std::string elements = read_file(directory / "in.npy").substr(128);
+  const auto count = [&](auto matches) {
+    return std::count_if(elements.begin(), elements.end(),
+                         [&](char c) { return matches(static_cast<unsigned char>(c)); });
+  };
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    InputFile input = InputFile::open(directory / "in.npy");
+    const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+    Engine engine({.threads = threads, .chunk_size = kChunk});
+    engine.prepare(plan.header.data_size());
+    OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace);
+    const Counts counts = engine.run(plan, input, output, {}, Engine::Counting::on);
+    CHECK(counts.raised == static_cast<std::uint64_t>(count([](int c) { return c < 17; })));
+    CHECK(counts.lowered == static_cast<std::uint64_t>(count([](int c) { return c > 100; })));
+    CHECK(counts.nan == 0);
+    CHECK(counts.changed);
+  }
+}
+
+TEST_CASE("a scan finds the one element that would change, wherever it is") {
+  const TemporaryDirectory directory;
+  constexpr std::size_t kCount = 50'000;
+  const auto scan = [&](const std::string& elements, unsigned threads) {
+    write_file(directory / "in.npy", npy_file("|u1", "False", fmt::format("({},)", kCount), elements));
+    InputFile input = InputFile::open(directory / "in.npy");
+    const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+    Engine engine({.threads = threads, .chunk_size = kChunk});
+    engine.prepare(plan.header.data_size());
+    return engine.scan(plan, input);
+  };
+  std::string elements(kCount, char{50});
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    CHECK_FALSE(scan(elements, threads).changed);
+    for (const std::size_t position :
+         {std::size_t{0}, std::size_t{4095}, std::size_t{4096}, kCount / 2, kCount - 1}) {
+      CAPTURE(threads, position);
+      elements[position] = 101;
+      CHECK(scan(elements, threads).changed);
+      elements[position] = 50;
+    }
+  }
 }
 
 }  // namespace clipper::testing

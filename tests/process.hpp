@@ -95,6 +95,7 @@ class Process {
     ::waitpid(pid_, nullptr, 0);
   }
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const { REQUIRE(::kill(pid_, signal) == 0); }
 
   /// Writes to its standard input, which stays open.

@@ -129,6 +129,41 @@ TEST_CASE("--no-clobber contradicts --in-place") {
   check_refused_untouched(directory, clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
 }
 
+TEST_CASE("in place, a file that would not change is not touched") {
+  const TemporaryDirectory directory;
+  const std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
+  write_file(directory / "x.npy", float32_file(elements));
+  const auto before = directory.snapshot();
+  const timespec written = status_of(directory / "x.npy").st_mtim;
+  for (const char* threads : {"1", "3"}) {
+    check_done(run_clipper(clip({"-i", "--threads", threads, "x.npy"}), {directory.path()}));
+    CHECK((directory.snapshot() == before));
+    CHECK(status_of(directory / "x.npy").st_mtim.tv_nsec == written.tv_nsec);
+  }
+}
+
+TEST_CASE("in place, one element at the end is enough to rewrite the file") {
+  const TemporaryDirectory directory;
+  std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
+  elements.back() = 7;
+  write_file(directory / "x.npy", float32_file(elements));
+  check_done(run_clipper(clip({"-i", "x.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
+}
+
+TEST_CASE("in place of many") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"x.npy", "y.npy", "z.npy"}) write_file(directory / name, kInput);
+  check_done(run_clipper(clip({"-i", "x.npy", "y.npy"}), {directory.path()}));
+  CHECK(read_file(directory / "x.npy") == kOutput);
+  CHECK(read_file(directory / "y.npy") == kOutput);
+  CHECK(read_file(directory / "z.npy") == kInput);
+  write_file(directory / "x.npy", kInput);
+  check_refused_untouched(directory, clip({"-i", "x.npy", "missing.npy"}), 4, "missing.npy: ");
+  std::filesystem::create_symlink("x.npy", directory / "link");
+  check_refused_untouched(directory, clip({"-i", "x.npy", "link"}), 2, "x.npy and link are one file");
+}
+
 TEST_CASE("whatever stops it in place, the file stays as it was") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()}));

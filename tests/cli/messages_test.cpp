@@ -1,5 +1,6 @@
 #include <cctype>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -91,7 +92,8 @@ TEST_CASE("the help names every public option, and examples") {
                            "-h,--help ",
                            "--version ",
                            "IN ",
-                           "OUT ",
+                           "OUT",
+                           "--output-dir ",
                            "Examples:",
                            "clipper --min 0 --max 6 in.npy out.npy",
                            "Exit status:"}) {
@@ -129,6 +131,27 @@ TEST_CASE("--verbose shows bounds as the elements that they became") {
   CHECK(result.exit_code == 0);
   CHECK(contains(result.error, "min -128, max 2"));
   CHECK(contains(result.error, std::string(name(simd_levels().back()))));
+}
+
+TEST_CASE("--verbose says how much was clipped") {
+  const TemporaryDirectory directory;
+  std::vector<float> elements(1000, 1);
+  for (std::size_t i = 0; i < 81; ++i) elements[i] = -1;
+  for (std::size_t i = 100; i < 143; ++i) elements[i] = 7;
+  for (std::size_t i = 200; i < 203; ++i) elements[i] = std::numeric_limits<float>::quiet_NaN();
+  write_file(directory / "in.npy", float32_file(elements));
+  const Words bounds{"-v", "--min", "0", "--max", "6"};
+  const auto run = [&](Words arguments) {
+    arguments.insert(arguments.begin(), bounds.begin(), bounds.end());
+    const Result result = run_clipper(arguments, {directory.path()});
+    CHECK(result.exit_code == 0);
+    return result.error;
+  };
+  const std::string counts = "in.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN\n";
+  CHECK(contains(run({"in.npy", "out.npy"}), counts));
+  CHECK(contains(run({"-i", "in.npy"}), counts));
+  CHECK(contains(run({"-i", "in.npy"}),
+                 "clipped 0 % (0 % raised, 0 % lowered), 3 NaN; nothing changes, not rewritten"));
 }
 
 TEST_CASE("--verbose keeps a name on one line") {

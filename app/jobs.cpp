@@ -1,0 +1,70 @@
+#include "jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path common_part(const fs::path& a, const fs::path& b) {
+  fs::path common;
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end() && *i == *j; ++i, ++j) common /= *i;
+  return common;
+}
+
+}  // namespace
+
+std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs) {
+  std::vector<Job> jobs;
+  std::map<fs::path, std::string> input_of;
+  for (const std::string& input : inputs) {
+    std::error_code unresolved;  // opening it says more
+    const auto [known, is_new] = input_of.emplace(fs::weakly_canonical(input, unresolved), input);
+    if (!is_new && !unresolved)
+      throw Error(ErrorKind::usage, fmt::format("{} and {} are one file", known->second, input));
+    jobs.push_back({input, std::nullopt});
+  }
+  return jobs;
+}
+
+std::vector<Job> jobs_into(const std::string& directory, const std::vector<std::string>& inputs) {
+  std::vector<fs::path> paths;
+  for (const std::string& input : inputs) paths.push_back(fs::absolute(input).lexically_normal());
+  fs::path root = paths.front().parent_path();
+  for (const fs::path& path : paths) root = common_part(root, path.parent_path());
+
+  std::vector<Job> jobs;
+  std::map<std::string, std::string> input_of;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const fs::path output = directory / paths[i].lexically_relative(root);
+    const auto [known, is_new] = input_of.emplace(output.string(), inputs[i]);
+    if (!is_new)
+      throw Error(ErrorKind::usage, fmt::format("{} and {} would both be written to {}", known->second,
+                                                inputs[i], known->first));
+    jobs.push_back({inputs[i], output.string()});
+  }
+  return jobs;
+}
+
+void make_directories(const std::vector<Job>& jobs) {
+  std::set<fs::path> parents;
+  for (const Job& job : jobs)
+    if (job.output) parents.insert(fs::path(*job.output).parent_path());
+  for (const fs::path& parent : parents) {
+    std::error_code error;
+    fs::create_directories(parent, error);
+    if (error)
+      throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
+  }
+}
+
+}  // namespace clipper

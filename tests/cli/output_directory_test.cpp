@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+Words clip_into(const std::string& directory, const Words& files) {
+  Words words{"--min", "0", "--max", "6", "--output-dir", directory};
+  words.insert(words.end(), files.begin(), files.end());
+  return words;
+}
+
+/// A tensor that no other number has.
+std::string input(int number) {
+  return float32_file({-1, static_cast<float>(number) / 1000, 9});
+}
+
+std::string output(int number) {
+  return float32_file({0, static_cast<float>(number) / 1000, 6});
+}
+
+}  // namespace
+
+TEST_CASE("--output-dir takes every file, and keeps their places to each other") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "in/a/deep");
+  std::filesystem::create_directories(directory / "in/b");
+  write_file(directory / "in/a/x.npy", input(1));
+  write_file(directory / "in/a/deep/x.npy", input(2));
+  write_file(directory / "in/b/x.npy", input(3));
+  check_done(
+      run_clipper(clip_into("new/out", {"in/a/x.npy", "in/a/deep/../deep/x.npy", directory / "in/b/x.npy"}),
+                  {directory.path()}));
+  CHECK(read_file(directory / "new/out/a/x.npy") == output(1));
+  CHECK(read_file(directory / "new/out/a/deep/x.npy") == output(2));
+  CHECK(read_file(directory / "new/out/b/x.npy") == output(3));
+
+  check_done(run_clipper(clip_into("one", {"in/b/x.npy"}), {directory.path()}));
+  CHECK(read_file(directory / "one/x.npy") == output(3));
+  check_done(run_clipper(clip_into("above", {"../x.npy", "x.npy"}), {directory / "in/a/deep"}));
+  CHECK(read_file(directory / "in/a/deep/above/x.npy") == output(1));
+  CHECK(read_file(directory / "in/a/deep/above/deep/x.npy") == output(2));
+}
+
+TEST_CASE("many files, small and large, with any number of threads") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "in");
+  Words files;
+  for (int i = 0; i < 300; ++i) {
+    files.push_back(fmt::format("in/{}.npy", i));
+    write_file(directory / files.back(), input(i));
+  }
+  const std::vector<float> large = scattered_floats(300'000);
+  files.emplace_back("in/large.npy");
+  write_file(directory / files.back(), float32_file(large));
+  for (const char* threads : {"1", "2", "7"}) {
+    CAPTURE(threads);
+    Words words = clip_into("out", files);
+    words.insert(words.end(), {"--threads", threads});
+    check_done(run_clipper(words, {directory.path()}));
+    for (int i = 0; i < 300; ++i) CHECK(read_file(directory / fmt::format("out/{}.npy", i)) == output(i));
+    CHECK((read_file(directory / "out/large.npy") == float32_file(clipped(large, 0, 6))));
+    std::filesystem::remove_all(directory / "out");
+  }
+}
+
+TEST_CASE("existing files in --output-dir are replaced, or not with --no-clobber") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", input(1));
+  std::filesystem::create_directory(directory / "out");
+  write_file(directory / "out/x.npy", "old");
+  write_file(directory / "out/y.npy", "other");
+  const Result refused = run_clipper({"-n", "--output-dir", "out", "x.npy"}, {directory.path()});
+  check_refused(refused, 5, "out/x.npy: ");
+  CHECK(read_file(directory / "out/x.npy") == "old");
+  check_done(run_clipper(clip_into("out", {"x.npy"}), {directory.path()}));
+  CHECK(read_file(directory / "out/x.npy") == output(1));
+  CHECK(read_file(directory / "out/y.npy") == "other");
+}
+
+TEST_CASE("a bad input among many is found before anything is written") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "out");
+  Words files;
+  for (int i = 0; i < 20; ++i) {
+    files.push_back(fmt::format("{}.npy", i));
+    write_file(directory / files.back(), input(i));
+  }
+  write_file(directory / "13.npy", input(13).substr(0, 130));
+  check_refused(run_clipper(clip_into("out", files), {directory.path()}), 3, "13.npy: ");
+  CHECK(std::filesystem::is_empty(directory / "out"));
+}
+
+TEST_CASE("what --output-dir cannot do is refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", input(1));
+  check_refused_untouched(directory, clip_into("out", {"x.npy", "./x.npy"}), 2, "out/x.npy");
+  check_refused_untouched(directory, clip_into("out", {"-"}), 2, "standard input");
+  check_refused_untouched(directory, clip_into("out", {}), 2, "IN");
+  check_refused_untouched(directory, clip_into("", {"x.npy"}), 2, "--output-dir");
+  check_refused_untouched(directory, clip_into("x.npy/out", {"x.npy"}), 4, "x.npy/out");
+  check_refused_untouched(directory, {"-i", "--output-dir", "out", "x.npy"}, 2, "--in-place");
+  check_refused_untouched(directory, {"x.npy", "y.npy", "z.npy"}, 2, "z.npy");
+}
+
+}  // namespace clipper::testing
