@@ -9,41 +9,19 @@ the running Python has them. Needs Python >= 3.11.
 """
 
 import io
-import os
-import subprocess
 import sys
-import venv
 from collections import Counter
-from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
-PINS = {"numpy": "2.4.6", "ml_dtypes": "0.6.0", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
-
-
-def has_libraries():
-    try:
-        return all(metadata.version(name) == version for name, version in PINS.items())
-    except metadata.PackageNotFoundError:
-        return False
-
-
-def rerun_with_libraries():
-    home = ROOT / "build-data" / "venv"
-    if Path(sys.prefix) == home:
-        sys.exit("make_data.py: the virtual environment lacks the pinned libraries; remove build-data/")
-    if not (home / "complete").exists():
-        venv.create(home, with_pip=True, clear=True)
-        subprocess.check_call([home / "bin/pip", "install", "--quiet", *(f"{n}=={v}" for n, v in PINS.items())])
-        (home / "complete").touch()
-    os.execv(home / "bin/python", [home / "bin/python", *sys.argv])
-
-
-if __name__ == "__main__" and not has_libraries():
-    rerun_with_libraries()
 
 sys.dont_write_bytecode = True  # leave no trace in scripts/
+
+import libraries  # noqa: E402
+
+if __name__ == "__main__":
+    libraries.require(libraries.PEERS)
 
 import numpy as np  # noqa: E402  (the libraries are there only from here on)
 

@@ -1,0 +1,186 @@
+// The kernels against memcpy of the same bytes, in one process. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
+// threads/DTYPE/BYTES/THREADS for clip by the best level on several threads.
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+#include <string>
+
+#include "clip.hpp"
+#include "number.hpp"
+
+namespace {
+
+using clipper::ByteOrder;
+using clipper::DType;
+using clipper::Operation;
+using clipper::SimdLevel;
+
+constexpr std::size_t kCached = 64UL << 10;
+constexpr std::size_t kUncached = 16UL << 20;
+constexpr std::size_t kChunk = 256UL << 10;  // of kUncached, when several threads share it
+constexpr std::size_t kHugePage = 2UL << 20;
+constexpr int kMemcpyRepetitions = 12;  // in other moments of a run: everything is compared with it
+
+enum class Work { clip, scale_bias_clip, clip_and_count };
+
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+/// Where a kernel reads and where it writes, `size` bytes each. The pages exist, and are huge if the system
+/// has such: numpy's arrays are so, too.
+class Buffers {
+ public:
+  explicit Buffers(std::size_t size) : size_(size) {
+    const std::size_t all = (2 * size + kHugePage - 1) / kHugePage * kHugePage;
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, all)));
+    if (!memory_) throw std::bad_alloc();
+    ::madvise(memory_.get(), all, MADV_HUGEPAGE);
+    std::memset(memory_.get(), 1, all);
+  }
+
+  [[nodiscard]] std::byte* in() const { return memory_.get(); }
+  [[nodiscard]] std::byte* out() const { return memory_.get() + size_; }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<std::byte[], Free> memory_;
+};
+
+template <class T>
+T element(double value) {
+  if constexpr (clipper::HalfType<T>)
+    return clipper::narrow<T>(value);
+  else
+    return static_cast<T>(value);
+}
+
+/// Elements from -10 to 10, or 0 to 20 if unsigned.
+void fill(std::byte* memory, std::size_t size, DType dtype, ByteOrder order) {
+  const std::size_t period = std::min(size, 1UL << 20);
+  const bool is_unsigned = clipper::info(dtype).kind == clipper::NumberKind::unsigned_integer;
+  std::minstd_rand random(1);
+  std::uniform_real_distribution<double> values(is_unsigned ? 0 : -10, is_unsigned ? 20 : 10);
+  clipper::with_type(dtype, [&]<class T>() {
+    for (std::size_t offset = 0; offset < period; offset += sizeof(T)) {
+      const T x = element<T>(values(random));
+      std::memcpy(memory + offset, &x, sizeof(T));
+      if (order != clipper::kNativeOrder) std::reverse(memory + offset, memory + offset + sizeof(T));
+    }
+  });
+  for (std::size_t offset = period; offset < size; offset += period)
+    std::memcpy(memory + offset, memory, period);
+}
+
+Operation make_operation(Work work, DType dtype, ByteOrder order) {
+  Operation operation;
+  operation.dtype = dtype;
+  operation.order = order;
+  clipper::with_type(dtype, [&]<class T>() {
+    operation.lo = clipper::to_bits(element<T>(0));
+    operation.hi = clipper::to_bits(element<T>(6));
+  });
+  if (work != Work::scale_bias_clip) return operation;
+  const bool narrow = clipper::is_floating(dtype) && dtype != DType::float64;
+  operation.arithmetic = narrow ? clipper::Arithmetic::float32 : clipper::Arithmetic::float64;
+  operation.scale = 0.5;
+  operation.bias = 1;
+  return operation;
+}
+
+void measure_memcpy(benchmark::State& state, std::size_t size) {
+  const Buffers buffers(size);
+  for (auto _ : state) {
+    std::memcpy(buffers.out(), buffers.in(), size);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+}
+
+void measure_kernel(benchmark::State& state, Work work, const Operation& operation, SimdLevel level,
+                    std::size_t size) {
+  const Buffers buffers(size);
+  fill(buffers.in(), size, operation.dtype, operation.order);
+  const std::size_t count = size / clipper::info(operation.dtype).size;
+  for (auto _ : state) {
+    if (work == Work::clip_and_count)
+      benchmark::DoNotOptimize(clipper::clip_and_count(operation, buffers.in(), buffers.out(), count, level));
+    else
+      clipper::clip(operation, buffers.in(), buffers.out(), count, level);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+}
+
+/// kUncached bytes are cut into chunks. For kCached bytes every thread has a pair of buffers of its own,
+/// which it clips again and again, kUncached bytes in all.
+void measure_threads(benchmark::State& state, const Operation& operation, std::size_t size, int threads) {
+  const bool own = size == kCached;
+  const std::size_t each = own ? kCached : kChunk;
+  const Buffers buffers(own ? kCached * static_cast<std::size_t>(threads) : size);
+  fill(buffers.in(), own ? kCached * static_cast<std::size_t>(threads) : size, operation.dtype,
+       operation.order);
+  const std::size_t count = each / clipper::info(operation.dtype).size;
+  const SimdLevel level = clipper::simd_levels().back();
+  const auto clip_chunk = [&](std::size_t chunk) {
+    const auto thread = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
+    const std::size_t offset = (own ? thread : chunk) * each;
+    clipper::clip(operation, buffers.in() + offset, buffers.out() + offset, count, level);
+  };
+  tbb::task_arena arena(threads);
+  for (auto _ : state) {
+    arena.execute([&] { tbb::parallel_for(std::size_t{0}, kUncached / each, clip_chunk); });
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kUncached));
+}
+
+template <class... Arguments>
+benchmark::internal::Benchmark* add(const std::string& name, const Arguments&... arguments) {
+  return benchmark::RegisterBenchmark(name.c_str(), arguments...)->UseRealTime();
+}
+
+void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
+  const clipper::DTypeInfo& row = clipper::info(dtype);
+  constexpr std::array kWorks{std::pair{Work::clip, "clip"},
+                              std::pair{Work::scale_bias_clip, "scale_bias_clip"},
+                              std::pair{Work::clip_and_count, "clip_and_count"}};
+  for (const auto& [work, name] : kWorks)
+    for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
+      if (row.size == 1 && order != clipper::kNativeOrder) continue;
+      add(fmt::format("{}/{}/{}/{}/{}", name, row.name, order == ByteOrder::little ? "little" : "big",
+                      clipper::name(level), size),
+          measure_kernel, work, make_operation(work, dtype, order), level, size);
+    }
+}
+
+void add_all() {
+  for (const std::size_t size : {kCached, kUncached}) {
+    add(fmt::format("memcpy/{}", size), measure_memcpy, size)->Repetitions(kMemcpyRepetitions);
+    for (const clipper::DTypeInfo& row : clipper::kDTypes) {
+      for (const SimdLevel level : clipper::simd_levels()) add_kernels(row.dtype, level, size);
+      for (const int threads : {1, 2})
+        add(fmt::format("threads/{}/{}/{}", row.name, size, threads), measure_threads,
+            make_operation(Work::clip, row.dtype, clipper::kNativeOrder), size, threads);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  add_all();
+  benchmark::RunSpecifiedBenchmarks();
+}

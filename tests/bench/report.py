@@ -1,0 +1,147 @@
+"""The results as Markdown and JSON."""
+
+import json
+
+from targets import CACHED, DTYPES, LEVELS, LIBRARIES, TARGETS, UNCACHED, kernel, level, size_text
+
+BEGIN, END = "<!-- written by scripts/bench -->", "<!-- end of what scripts/bench wrote -->"
+CALL = 16  # bytes, as in peers.py
+WORKS = {"clip": "clip", "scale_bias_clip": "scale, bias, clip", "clip_and_count": "clip and count"}
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+def number(value):
+    """Three digits, as far as they are behind the point."""
+    return f"{value:.3f}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def target_rows(samples, parts):
+    for target in TARGETS:
+        if target.part not in parts:
+            continue
+        sign = "≥" if target.at_least else "≤"
+        limit = f"{sign} {target.limit:g}{target.unit}"
+        ratio = target.measured(samples)
+        if ratio is None:
+            yield [target.what, "not measured", "", limit, ""]
+            continue
+        figure = number(ratio.median) + target.unit + (f" ({ratio.of})" if ratio.of else "")
+        spread = f"{number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
+        yield [target.what, figure, spread, limit, "yes" if target.reached(ratio) else "**no**"]
+
+
+def summary(samples, about, picture):
+    machine = about["machine"]
+    rounds = " and ".join(f"{about['rounds'][part]} rounds of {part}" for part in about["parts"])
+    text = (f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}, {machine['file system']}. "
+            f"A figure is the median of the ratios in {rounds}; of several dtypes it is the worst one's. "
+            f"If nothing else is said, files hold {about['file_bytes'] >> 20} MiB of float32 and are in the page cache.\n\n")
+    text += table(["clipper's time / the other's", "measured", "rounds between", "target", "reached"],
+                  target_rows(samples, about["parts"]))
+    return f"{text}\n![Throughput by dtype, and ratios to targets]({picture})\n"
+
+
+def processes(samples):
+    rows = []
+    for name, times in samples.items():
+        if "/" not in name and not name.startswith("MiB "):
+            milliseconds = (1000 * time for time in (samples.median(name), min(times), max(times)))
+            rows.append([name.replace("|", "\\|"), *(f"{time:.1f}" for time in milliseconds)])
+    return table(["command", "median, ms", "least", "most"], rows)
+
+
+def gigabytes(samples, name, size):
+    return f"{size / samples.median(name) / 1e9:.1f}" if name in samples else "–"
+
+
+def throughput(samples, wrong):
+    head = ["dtype"] + [f"{who}, {size_text(size)}" for size in (CACHED, UNCACHED)
+                        for who in ("clipper", *LIBRARIES.values())]
+    rows = []
+    for dtype in DTYPES:
+        row = [dtype]
+        for size in (CACHED, UNCACHED):
+            row.append(gigabytes(samples, kernel(samples, "clip", dtype, size), size))
+            row += [gigabytes(samples, f"{library}/{dtype}/{size}/1", size) + ("*" if (library, dtype) in wrong else "")
+                    for library in LIBRARIES]
+        rows.append(row)
+    return table(head, rows)
+
+
+def net_rows(samples):
+    """What the libraries take beyond their call, and what clipper's kernel takes of that."""
+    for dtype in DTYPES:
+        row = [dtype]
+        for library in LIBRARIES:
+            call, all_ = (samples.median(f"{library}/{dtype}/{size}/1") for size in (CALL, CACHED))
+            mine = samples.median(kernel(samples, "clip", dtype, CACHED))
+            row += [f"{call * 1e6:.1f}", number(mine / (all_ - call)) if all_ > call else "–"] if call else ["–", "–"]
+        yield row
+
+
+def beside_memcpy(samples, size):
+    levels = LEVELS[: LEVELS.index(level(samples)) + 1]
+    rows = []
+    for dtype in DTYPES:
+        row = [dtype]
+        for work in WORKS:
+            for each in levels:
+                names = (f"{work}/{dtype}/{order}/{each}/{size}" for order in ("little", "big"))
+                ratios = [samples.ratio(name, f"memcpy/{size}") for name in names]
+                row.append(" / ".join(number(ratio.median) for ratio in ratios if ratio))
+        rows.append(row)
+    return table(["dtype"] + [f"{title}, {each}" for title in WORKS.values() for each in levels], rows)
+
+
+def kernels(samples, wrong):
+    text = "## Throughput, GB/s of input, one thread\n\n"
+    memcpy = (f"{gigabytes(samples, f'memcpy/{size}', size)} of {size_text(size)}" for size in (CACHED, UNCACHED))
+    text += "memcpy: " + ", ".join(memcpy)
+    text += ". All read and write memory that was there before. \"–\": the library does not have the dtype"
+    text += "; *: its result is not numpy's" if wrong else ""
+    text += ".\n\n" + throughput(samples, wrong)
+    text += ("\nA library's call costs time whatever the size: the time of a call on 16 bytes, and clipper's kernel on 64 KiB "
+             "relative to what the library takes there beyond such a call.\n\n")
+    head = [cell for title in LIBRARIES.values() for cell in (f"{title}: call, µs", "clipper / the rest")]
+    text += table(["dtype", *head], net_rows(samples))
+    for size in (CACHED, UNCACHED):
+        text += f"\n## Kernels, {size_text(size)}: time / memcpy's, little-endian / big-endian\n\n"
+        text += beside_memcpy(samples, size)
+    return text
+
+
+def markdown(samples, about, picture):
+    text = f"# What scripts/bench measured\n\n{summary(samples, about, picture)}\n"
+    if "files" in about["parts"]:
+        text += f"## Whole processes\n\n{processes(samples)}\n"
+    if "kernels" in about["parts"]:
+        text += kernels(samples, {tuple(pair) for pair in about["wrong"]}) + "\n"
+    return text + "## Versions\n\n" + table(["what", "version"], about["machine"].items())
+
+
+def as_json(samples, about):
+    """One line for each name."""
+    targets = []
+    for target in TARGETS:
+        ratio = target.measured(samples)
+        if ratio:
+            targets.append({"what": target.what, "median": ratio.median, "low": ratio.low, "high": ratio.high, "of": ratio.of,
+                            "limit": target.limit, "reached": target.reached(ratio)})
+    entries = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in about.items()]
+    entries.append('"targets": [\n' + ",\n".join(map(json.dumps, targets)) + "\n]")
+    rounded = {name: [float(f"{figure:.4g}") for figure in figures] for name, figures in samples.items()}
+    lines = (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rounded.items())
+    entries.append('"samples": {\n' + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def update(readme, text):
+    """Replaces what is between the markers, if the file has them."""
+    old = readme.read_text()
+    if BEGIN in old and END in old:
+        before, after = old.partition(BEGIN)[0], old.partition(END)[2]
+        readme.write_text(f"{before}{BEGIN}\n{text}{END}{after}")

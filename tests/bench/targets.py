@@ -1,0 +1,86 @@
+"""The targets, each with the samples that decide it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from samples import Ratio, Samples
+
+CACHED, UNCACHED = 64 << 10, 16 << 20
+DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16")
+LEVELS = ("baseline", "v3", "v4")
+LIBRARIES = {"numpy": "numpy", "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
+
+
+def size_text(size):
+    return f"{size >> 20} MiB" if size >> 20 else f"{size >> 10} KiB"
+
+
+def level(samples):
+    """The CPU's best."""
+    return max((name.split("/")[3] for name in samples if name.startswith("clip/")), key=LEVELS.index, default="")
+
+
+def kernel(samples, work, dtype, size):
+    return f"{work}/{dtype}/little/{level(samples)}/{size}"
+
+
+@dataclass(frozen=True)
+class Target:
+    part: str
+    what: str
+    limit: float
+    measured: Callable[[Samples], Ratio | None]
+    at_least: bool = False
+    unit: str = ""
+
+    def reached(self, ratio):
+        return ratio.median >= self.limit if self.at_least else ratio.median <= self.limit
+
+
+def time(what, limit, name, reference):
+    return Target("files", what, limit, lambda samples: samples.ratio(name, reference))
+
+
+def memory(name):
+    def measured(samples):
+        return Ratio(samples.median(name), min(samples[name]), max(samples[name])) if name in samples else None
+    return Target("files", f"peak memory, 16 GiB sparse input, {name.removeprefix('MiB ')}", 32, measured, unit=" MiB")
+
+
+def beside_memcpy(what, limit, work, dtypes):
+    return Target("kernels", f"{what} in cache (64 KiB) / memcpy", limit, lambda samples: samples.worst(
+        (dtype, kernel(samples, work, dtype, CACHED), f"memcpy/{CACHED}") for dtype in dtypes))
+
+
+def beside_library(library, size):
+    what = f"clip of {size_text(size)} / {LIBRARIES[library]}, one thread"
+    return Target("kernels", what, 1, lambda samples: samples.worst(
+        (dtype, kernel(samples, "clip", dtype, size), f"{library}/{dtype}/{size}/1") for dtype in DTYPES))
+
+
+def beside_library_on_two_threads(library):
+    what = f"clip of {size_text(UNCACHED)} / {LIBRARIES[library]}, two threads"
+    return Target("kernels", what, 1, lambda samples: samples.worst(
+        (dtype, f"threads/{dtype}/{UNCACHED}/2", f"{library}/{dtype}/{UNCACHED}/2") for dtype in DTYPES))
+
+
+TARGETS = (
+    time("file to new file / `cp`", 0.45, "clipper", "cp"),
+    time("the same / numpy script (load, clip, save)", 0.33, "clipper", "numpy script"),
+    time("the same, float16 / numpy script", 0.05, "clipper, float16", "numpy script, float16"),
+    time("replacing a file / `cp` over a file", 0.8, "clipper over a file", "cp over a file"),
+    time("in place, nothing changes / `cp`", 0.25, "clipper in place, nothing changes", "cp"),
+    time("`cat in \\| clipper - - > out` / `cat in \\| cat > out`", 1.1, "cat | clipper", "cat | cat"),
+    time("1,000 elements / `cp`", 1.4, "clipper, 1,000 elements", "cp, 1,000 elements"),
+    time("10,000 files of 4 KiB in one process / `cp -r`", 1.0, "clipper, many files", "cp -r, many files"),
+    *(memory(f"MiB {how}, {threads} threads") for how in ("to /dev/null", "in place") for threads in (2, 16)),
+    beside_memcpy("clip", 1.3, "clip", DTYPES),
+    beside_memcpy("scale, bias and clip", 1.4, "scale_bias_clip", ["float32"]),
+    beside_memcpy("scale, bias and clip", 3, "scale_bias_clip", ["float16"]),
+    Target("kernels", "clip and count in cache (64 KiB) / clip", 1.1, lambda samples: samples.worst(
+        (dtype, kernel(samples, "clip_and_count", dtype, CACHED), kernel(samples, "clip", dtype, CACHED)) for dtype in DTYPES)),
+    *(beside_library(library, size) for size in (CACHED, UNCACHED) for library in LIBRARIES),
+    *(beside_library_on_two_threads(library) for library in ("onnxruntime", "openvino")),
+    Target("kernels", "two threads / one, speed in cache", 1.8, lambda samples: samples.worst(
+        ((dtype, f"threads/{dtype}/{CACHED}/1", f"threads/{dtype}/{CACHED}/2") for dtype in DTYPES), min), at_least=True),
+)
