@@ -77,23 +77,19 @@ void check_file(const Command& command, const Job& job) {
   static_cast<void>(plan_for(command, input));
 }
 
-void clip_many(const Command& command, Engine& engine, const std::vector<Job>& jobs) {
-  engine.for_each(jobs.size(), [&](std::size_t i) { check_file(command, jobs[i]); });
-  make_directories(jobs);
-  engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(command, engine, jobs[i]); });
-}
-
 }  // namespace
 
 void clip_files(const Command& command) {
   if (command.verbose) log_to_stderr();
   Engine engine(command.engine);
-  if (command.output_directory)
-    clip_many(command, engine, jobs_into(*command.output_directory, command.inputs));
-  else if (command.inputs.size() == 1)
-    clip_file(command, engine, {command.inputs.front(), command.output});
-  else
-    clip_many(command, engine, jobs_in_place(command.inputs));
+  if (!command.output_directory && command.inputs.size() == 1)
+    return clip_file(command, engine, {command.inputs.front(), command.output});
+
+  const bool in_place = !command.output_directory;
+  const std::vector<Job> jobs =
+      in_place ? jobs_in_place(command.inputs) : jobs_into(*command.output_directory, command.inputs);
+  if (in_place) engine.for_each(jobs.size(), [&](std::size_t i) { check_file(command, jobs[i]); });
+  engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(command, engine, jobs[i]); });
 }
 
 }  // namespace clipper

@@ -21,6 +21,13 @@ fs::path common_part(const fs::path& a, const fs::path& b) {
   return common;
 }
 
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error)
+    throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", path.string(), error.message()));
+}
+
 }  // namespace
 
 std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs) {
@@ -38,33 +45,25 @@ std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs) {
 
 std::vector<Job> jobs_into(const std::string& directory, const std::vector<std::string>& inputs) {
   std::vector<fs::path> paths;
-  for (const std::string& input : inputs) paths.push_back(fs::absolute(input).lexically_normal());
+  const fs::path here = fs::current_path();
+  for (const std::string& input : inputs) paths.push_back((here / input).lexically_normal());
   fs::path root = paths.front().parent_path();
   for (const fs::path& path : paths) root = common_part(root, path.parent_path());
 
   std::vector<Job> jobs;
   std::map<std::string, std::string> input_of;
+  std::set<fs::path> parents;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const fs::path output = directory / paths[i].lexically_relative(root);
     const auto [known, is_new] = input_of.emplace(output.string(), inputs[i]);
     if (!is_new)
       throw Error(ErrorKind::usage, fmt::format("{} and {} would both be written to {}", known->second,
                                                 inputs[i], known->first));
+    parents.insert(output.parent_path());
     jobs.push_back({inputs[i], output.string()});
   }
+  for (const fs::path& parent : parents) make_directory(parent);
   return jobs;
-}
-
-void make_directories(const std::vector<Job>& jobs) {
-  std::set<fs::path> parents;
-  for (const Job& job : jobs)
-    if (job.output) parents.insert(fs::path(*job.output).parent_path());
-  for (const fs::path& parent : parents) {
-    std::error_code error;
-    fs::create_directories(parent, error);
-    if (error)
-      throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
-  }
 }
 
 }  // namespace clipper

@@ -16,11 +16,8 @@ struct Job {
 [[nodiscard]] std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs);
 
 /// Jobs that write below `directory`: an input keeps its path from the deepest directory that all inputs are
-/// in. Error{usage} if two inputs would become one output.
+/// in. Makes the directories. Error{usage} if two inputs would become one output.
 [[nodiscard]] std::vector<Job> jobs_into(const std::string& directory,
                                          const std::vector<std::string>& inputs);
-
-/// Makes the directories that the outputs will be in. Error{io}.
-void make_directories(const std::vector<Job>& jobs);
 
 }  // namespace clipper

@@ -67,7 +67,7 @@ Kernel kernel_for(DType dtype, SimdLevel level) noexcept {
 }
 
 /// A stretch short enough for the first cache.
-constexpr std::size_t kTileSize = 4096;
+constexpr std::size_t kTileSize = 16384;
 
 template <class F>
 Counts for_each_tile(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
@@ -106,7 +106,7 @@ template <class T>
   if constexpr (HalfType<T>)
     return (x.bits & 0x7fff) > T::kInfinity;
   else
-    return x != x;
+    return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
 }
 
 template <bool kSwap, class T>

@@ -7,6 +7,7 @@
 #include "clip_scale.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <type_traits>
@@ -23,20 +24,21 @@
 namespace clipper {
 namespace {
 
+/// To the range of T, an integer of at most 32 bits.
+template <class T>
+[[gnu::always_inline]] inline double clamped(double g) noexcept {
+  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
+  g = g < kLowest ? kLowest : g;
+  return g > kHighest ? kHighest : g;
+}
+
+/// To a 64-bit integer, of which the highest are no doubles.
 template <class T>
 [[gnu::always_inline]] inline T truncated(double g) noexcept {
-  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
-  if constexpr (sizeof(T) < sizeof(double)) {
-    constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
-    g = g < kLowest ? kLowest : g;
-    g = g > kHighest ? kHighest : g;
-    return static_cast<T>(g);
-  } else {
-    constexpr double kBeyond =
-        std::is_signed_v<T> ? 0x1p63 : 0x1p64;  // the highest 64-bit integers are no doubles
-    if (g < kLowest) return std::numeric_limits<T>::lowest();
-    return g < kBeyond ? static_cast<T>(g) : std::numeric_limits<T>::max();
-  }
+  constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
+  if (g < static_cast<double>(std::numeric_limits<T>::lowest())) return std::numeric_limits<T>::lowest();
+  return g < kBeyond ? static_cast<T>(g) : std::numeric_limits<T>::max();
 }
 
 /// x * scale + bias, saturated to T. A product can exceed even 128 bits with a sign; beyond 2^126 no 64-bit
@@ -59,23 +61,50 @@ template <bool kSwap, class T, class F>
   for (std::size_t i = 0; i < count; ++i) out[i] = in_order<kSwap>(f(in_order<kSwap>(in[i])));
 }
 
+/// Of 8 bits there are fewer elements than in any stretch worth the name.
+template <class T>
+[[gnu::always_inline]] inline void scale_by_table(double scale, double bias, const T* in, T* out,
+                                                  std::size_t count) noexcept {
+  std::array<T, 256> results;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = static_cast<T>(clamped<T>(static_cast<double>(static_cast<T>(i)) * scale + bias));
+  for (std::size_t i = 0; i < count; ++i) out[i] = results[static_cast<std::uint8_t>(in[i])];
+}
+
+/// In two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
+template <bool kSwap, class T>
+[[gnu::always_inline]] inline void scale_in_tiles(double scale, double bias, const T* in, T* out,
+                                                  std::size_t count) noexcept {
+  constexpr std::size_t kTile = 256;
+  alignas(64) std::array<double, kTile> wide;
+  for (std::size_t done = 0; done < count; done += kTile) {
+    const std::size_t length = std::min(kTile, count - done);
+    for (std::size_t i = 0; i < length; ++i)
+      wide[i] = clamped<T>(static_cast<double>(in_order<kSwap>(in[done + i])) * scale + bias);
+    for (std::size_t i = 0; i < length; ++i) out[done + i] = in_order<kSwap>(static_cast<T>(wide[i]));
+  }
+}
+
 template <bool kSwap, class T>
 [[gnu::always_inline]] inline void scale_all(const Operation& operation, const T* in, T* out,
                                              std::size_t count) noexcept {
-  if constexpr (sizeof(T) == 8) {
-    if (operation.arithmetic == Arithmetic::integer) {
-      return for_each_element<kSwap>(
-          in, out, count, [&](T x) __attribute__((always_inline)) {
-            return scaled(x, operation.integer_scale, operation.integer_bias);
-          });
-    }
-  }
   const double scale = operation.scale;
   const double bias = operation.bias;
-  for_each_element<kSwap>(
-      in, out, count, [=](T x) __attribute__((always_inline)) {
-        return truncated<T>(static_cast<double>(x) * scale + bias);
-      });
+  if constexpr (sizeof(T) == 1) {
+    scale_by_table(scale, bias, in, out, count);
+  } else if constexpr (sizeof(T) < sizeof(double)) {
+    scale_in_tiles<kSwap>(scale, bias, in, out, count);
+  } else if (operation.arithmetic == Arithmetic::integer) {
+    for_each_element<kSwap>(
+        in, out, count, [&](T x) __attribute__((always_inline)) {
+          return scaled(x, operation.integer_scale, operation.integer_bias);
+        });
+  } else {
+    for_each_element<kSwap>(
+        in, out, count, [=](T x) __attribute__((always_inline)) {
+          return truncated<T>(static_cast<double>(x) * scale + bias);
+        });
+  }
 }
 
 template <class T>

@@ -36,7 +36,7 @@ template <class Bits, class Float>
   // so that the addition does the rounding.
   const Bits subnormal = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, magnitude) + 0.5F) - 0x3f000000;
   const Bits normal = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
-  const Bits infinity = magnitude - magnitude + Float16::kInfinity;
+  const Bits infinity = Bits{} + Float16::kInfinity;
   const Bits quiet = ((magnitude >> 13) & 0x3ff) | 0x7e00;
   Bits half = magnitude < 0x38800000 ? subnormal : normal;  // 2^-14, the smallest normal
   half = magnitude < 0x47800000 ? half : infinity;          // 2^16
@@ -47,8 +47,9 @@ template <class Bits, class Float>
 template <class Bits, class Float>
 [[gnu::always_inline]] inline Bits narrow_to_bfloat16(const Float& x) noexcept {
   const Bits bits = __builtin_bit_cast(Bits, x);
+  const auto is_number = x == x;  // NOLINT(misc-redundant-expression): of a vector too, false for NaN
   // A NaN is not rounded, which could carry into its sign.
-  const Bits rounded = x == x ? bits + 0x7fff + ((bits >> 16) & 1) : bits | 0x400000;
+  const Bits rounded = is_number ? bits + 0x7fff + ((bits >> 16) & 1) : bits | 0x400000;
   return (rounded >> 16) & 0xffff;
 }
 

@@ -239,6 +239,9 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
     const ssize_t put = retry_interrupted(
         [&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
     if (put < 0) throw_system_error(path_, "cannot be written");
+    // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. Begun
+    // here, that happens alongside.
+    if (mode_) ::sync_file_range(fd_.get(), static_cast<off_t>(offset), put, SYNC_FILE_RANGE_WRITE);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
     offset += static_cast<std::uint64_t>(put);
   }

@@ -37,10 +37,11 @@ class Rule {
   [[gnu::always_inline]] Elements operator()(const Elements& x, Tally& tally) const noexcept {
     const Elements raised = x < lo_ ? lo_ : x;
     const Elements y = raised > hi_ ? hi_ : raised;
+    const auto is_nan = x != x;  // NOLINT(misc-redundant-expression): true for NaN
     // An element that a bound replaces differs from it, and integers are compared faster than floats.
-    tally.kept(bits(raised) == bits(x), bits(y) == bits(raised), __builtin_bit_cast(Mask, x != x));
+    tally.kept(bits(raised) == bits(x), bits(y) == bits(raised), __builtin_bit_cast(Mask, is_nan));
     if constexpr (kReplaceNan)
-      return x != x ? nan_ : y;
+      return is_nan ? nan_ : y;
     else
       return y;
   }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
+// What the loader has found out already: asking the CPU again (__builtin_cpu_supports) takes longer on a
+// virtual machine than clipping a small file.
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define CLIPPER_KNOWS_THE_CPU
 #endif
 
 namespace clipper {
@@ -12,25 +15,16 @@ namespace {
 
 constexpr std::array kLevels{SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4};
 
-#if defined(__x86_64__)
+#if defined(CLIPPER_KNOWS_THE_CPU)
 bool cpu_has_v3() noexcept {
-  // __builtin_cpu_supports, which also asks whether the system saves the registers, has no names for these
-  // three.
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_F16C) == 0 || (ecx & bit_MOVBE) == 0)
-    return false;
-  if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_LZCNT) == 0) return false;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-         __builtin_cpu_supports("bmi2");
+  return CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(F16C) &&
+         CPU_FEATURE_ACTIVE(BMI1) && CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(LZCNT) &&
+         CPU_FEATURE_ACTIVE(MOVBE);
 }
 
 bool cpu_has_v4() noexcept {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+  return CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) && CPU_FEATURE_ACTIVE(AVX512CD) &&
+         CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512VL);
 }
 
 std::size_t level_count() noexcept {

@@ -16,6 +16,14 @@ TEST_CASE("the levels of this machine begin with the baseline and rise") {
   CHECK(std::adjacent_find(levels.begin(), levels.end(), std::greater_equal<>{}) == levels.end());
 }
 
+#if defined(__x86_64__)
+TEST_CASE("the levels are those of the CPU") {
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  CHECK(simd_levels().size() == (avx512 ? 3 : avx2 ? 2 : 1));
+}
+#endif
+
 TEST_CASE("a level is found by its name") {
   CHECK(name(SimdLevel::baseline) == "baseline");
   CHECK(name(SimdLevel::v3) == "v3");
