@@ -35,11 +35,17 @@ void handle_signals() {
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit then fails, and that is handled
 }
 
-/// oneTBB gives up like this when it cannot get memory or a thread in the middle of the work.
+/// The runtime library gives up like this when there is no memory even for an exception, and oneTBB when it
+/// cannot get memory or a thread in the middle of the work.
 [[noreturn]] void end_for_want_of_resources() {
   remove_temporaries();
   std::fputs("clipper: out of memory or threads\n", stderr);
   ::_exit(static_cast<int>(ErrorKind::io));
+}
+
+/// Before all constructors of the program.
+[[gnu::constructor(101)]] void expect_want_of_resources() {
+  std::set_terminate(end_for_want_of_resources);
 }
 
 /// With a standard stream closed, the next file to be opened would get its number and its output.
@@ -58,7 +64,6 @@ int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
     handle_signals();
-    std::set_terminate(end_for_want_of_resources);
     if (argc > 1 && argv[1] == std::string_view("profiles")) {
       list_profiles(argc - 1, argv + 1);
     } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
