@@ -6,7 +6,9 @@
 // What the loader has found out already: asking the CPU again (__builtin_cpu_supports) takes longer on a
 // virtual machine than clipping a small file.
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#define _Bool bool  // NOLINT: glibc 2.36 takes it for a word of C++, clang does not
 #include <sys/platform/x86.h>
+#undef _Bool
 #define CLIPPER_KNOWS_THE_CPU
 #endif
 
