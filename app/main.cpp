@@ -14,6 +14,7 @@
 #include "error.hpp"
 #include "printable.hpp"
 #include "profiles_command.hpp"
+#include "temporaries.hpp"
 
 namespace clipper {
 namespace {

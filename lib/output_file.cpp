@@ -10,15 +10,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <system_error>
 
 #include "error.hpp"
+#include "temporaries.hpp"
 
 namespace clipper {
 namespace {
@@ -45,32 +44,6 @@ mode_t current_umask() {
     return value;
   }();
   return mask;
-}
-
-/// The temporary files on the disk, for the signal handler. A slot is claimed before its file is created, so
-/// that no signal can come between the two.
-struct Slot {
-  std::atomic<bool> taken = false;
-  std::atomic<bool> filled = false;
-  std::array<char, PATH_MAX> path{};
-};
-constinit std::array<Slot, 256> temporaries;  // zeros of the loader: a constructor would touch every page
-
-int register_temporary(const std::string& path) {
-  if (path.size() >= PATH_MAX) throw_system_error(path, "cannot be created", ENAMETOOLONG);
-  for (std::size_t i = 0; i < temporaries.size(); ++i) {
-    if (temporaries[i].taken.exchange(true)) continue;
-    std::memcpy(temporaries[i].path.data(), path.c_str(), path.size() + 1);
-    temporaries[i].filled = true;
-    return static_cast<int>(i);
-  }
-  throw Error(ErrorKind::io, "too many outputs at once");
-}
-
-void unregister_temporary(int registration) {
-  Slot& slot = temporaries[static_cast<std::size_t>(registration)];
-  slot.filled = false;
-  slot.taken = false;
 }
 
 std::string random_suffix() {
@@ -303,11 +276,6 @@ void OutputFile::sync_directory() const {
   throw Error(ErrorKind::not_durable,
               fmt::format("{}: replaced, but its directory cannot be written to the disk: {}", path_,
                           std::generic_category().message(errno)));
-}
-
-void remove_temporaries() noexcept {
-  for (const Slot& slot : temporaries)
-    if (slot.filled) ::unlink(slot.path.data());
 }
 
 }  // namespace clipper

@@ -73,7 +73,4 @@ class OutputFile {
   bool durable_ = false;
 };
 
-/// Removes what unfinished OutputFiles have on the disk. Only for a signal handler that ends the process.
-void remove_temporaries() noexcept;
-
 }  // namespace clipper
