@@ -59,7 +59,7 @@ void clip_file(const Command& command, Engine& engine, const Job& job) {
       in_place ? OutputFile::create_in_place(input) : OutputFile::create(*job.output, command.existing);
   Counts counts;
   if (in_place) counts = engine.scan(plan, input);
-  const bool written = !in_place || counts.changed || (plan.refuse_nan && counts.nan > 0);
+  const bool written = !in_place || counts.changed;
   if (written) {
     const std::string new_header = npy::format(plan.header);
     counts =

@@ -1,6 +1,7 @@
 #include "engine.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -181,9 +182,12 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
     for (std::size_t i = 0; i < count; ++i) work(i);
     return;
   }
-  many_ = true;
-  pool_->arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, work); });
-  many_ = false;
+  // One task each, or a task would go on to its next tensors after a failure elsewhere.
+  const tbb::blocked_range<std::size_t> each(0, count, 1);
+  const auto work_on = [&](const tbb::blocked_range<std::size_t>& one) { work(one.begin()); };
+  const std::unique_ptr<bool, void (*)(bool*)> many(&many_, [](bool* flag) { *flag = false; });
+  *many = true;
+  pool_->arena.execute([&] { tbb::parallel_for(each, work_on, tbb::simple_partitioner()); });
 }
 
 std::byte* Engine::buffer(std::size_t index) const noexcept {
@@ -273,6 +277,7 @@ Counts Engine::scan(const Plan& plan, InputFile& input) {
     transfer.read(chunk, memory);
     if (transfer.clip(chunk, memory, options_.level, Counting::on).changed) changed = true;
   });
+  if (!changed) transfer.refuse_nan();
   return transfer.counts();
 }
 

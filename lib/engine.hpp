@@ -49,6 +49,7 @@ class Engine {
              Counting counting = Counting::off);
 
   /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes.
+  /// If so, Error{input} for a NaN as by run().
   [[nodiscard]] Counts scan(const Plan& plan, InputFile& input);
 
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
