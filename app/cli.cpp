@@ -31,7 +31,7 @@ Examples:
 
 Exit status:
   0 done    2 wrong usage    3 input refused    4 I/O or memory    5 refused for safety
-  6 replaced, but not confirmed to be on the disk    128+n ended by signal n
+  6 done, but not confirmed to be on the disk    128+n ended by signal n
 )";
 
 /// What CLI11 fills. All values are text: it would read 010 as octal and nothing as 0.
@@ -50,6 +50,8 @@ struct Typed {
   std::string chunk_size;
   std::string simd;
   bool in_place = false;
+  bool direct = false;
+  bool sync = false;
   bool no_clobber = false;
   bool verbose = false;
   bool quiet = false;
@@ -103,6 +105,10 @@ constexpr std::array kValueOptions{
 
 constexpr std::array kFlags{
     Flag{kFiles, "-i,--in-place", &Typed::in_place, "Replace every FILE by its result"},
+    Flag{kFiles, "--direct", &Typed::direct,
+         "With --in-place: change the file itself, for want of space for a second one"},
+    Flag{kFiles, "--sync", &Typed::sync,
+         "Have the result on the disk at the end (as --in-place always does)"},
     Flag{kFiles, "-n,--no-clobber", &Typed::no_clobber, "Refuse to replace an existing OUT"},
     Flag{kRunning, "-v,--verbose", &Typed::verbose, "Say on standard error what was chosen"},
     Flag{kRunning, "-q,--quiet", &Typed::quiet, "Print nothing but errors"},
@@ -176,6 +182,9 @@ void understand_files(const Typed& typed, bool into_directory, Command& command)
   if (typed.in_place && into_directory) refuse("--in-place and --output-dir contradict each other");
   if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
   if (into_directory && typed.output_dir.empty()) refuse("--output-dir: no directory (an empty variable?)");
+  if (typed.direct && !typed.in_place) refuse("--direct needs --in-place");
+  command.direct = typed.direct;
+  if (typed.sync) command.durability = OutputFile::Durability::on_disk;
   if (into_directory) command.output_directory = typed.output_dir;
   if (typed.in_place || into_directory) {
     if (into_directory && std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end())

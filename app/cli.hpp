@@ -19,6 +19,8 @@ struct Command {
   std::optional<std::string> output_directory;  ///< neither output nor directory: every input in place
   std::optional<DType> dtype;
   OutputFile::Existing existing = OutputFile::Existing::replace;
+  OutputFile::Durability durability = OutputFile::Durability::none;
+  bool direct = false;  ///< in place, without a second file
   Engine::Options engine;
   bool verbose = false;
 };

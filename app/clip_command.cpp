@@ -1,11 +1,14 @@
 #include "clip_command.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,40 +44,97 @@ void log_counts(const std::string& path, const Plan& plan, const Counts& counts,
                counts.nan, written ? "" : "; nothing changes, not rewritten");
 }
 
-Plan plan_for(const Command& command, InputFile& input, std::vector<std::byte>* header_bytes = nullptr) {
-  const npy::Header header = read_header(input, command.dtype, header_bytes);
+Plan plan_for(const Command& command, InputFile& input, std::vector<std::byte>* header_bytes = nullptr,
+              std::optional<std::byte> version = std::nullopt) {
+  const npy::Header header = read_header(input, command.dtype, header_bytes, version);
   return naming(input.path(), [&] { return make_plan(command.request, header); });
 }
 
-void clip_file(const Command& command, Engine& engine, const Job& job) {
-  InputFile input = InputFile::open(job.input);
-  std::vector<std::byte> header_bytes;
-  const Plan plan = plan_for(command, input, &header_bytes);
-  engine.prepare(plan.header.data_size());
-  if (command.verbose) log_choices(command, engine, input.path(), plan);
+void warn(const std::string& what) {
+  std::fputs(fmt::format("clipper: warning: {}\n", printable(what)).c_str(), stderr);
+}
 
-  const bool in_place =
-      !job.output || (command.existing == OutputFile::Existing::replace && is_same_file(input, *job.output));
-  OutputFile output =
-      in_place ? OutputFile::create_in_place(input) : OutputFile::create(*job.output, command.existing);
-  Counts counts;
-  if (in_place) counts = engine.scan(plan, input);
-  const bool written = !in_place || counts.changed;
+InputFile open_to_change(const std::string& path) {
+  InputFile input = InputFile::open_to_change(path);
+  if (!input.is_locked()) warn(fmt::format("{}: cannot be locked on this file system", path));
+  return input;
+}
+
+void clip_to(const Command& command, Engine& engine, const std::string& path,
+             const std::string& output_path) {
+  InputFile input = InputFile::open(path);
+  const Plan plan = plan_for(command, input);
+  engine.prepare(plan.header.data_size());
+  if (command.verbose) log_choices(command, engine, path, plan);
+
+  OutputFile output = OutputFile::create(output_path, command.existing, command.durability);
+  const std::string header = npy::format(plan.header);
+  const Counts counts = engine.run(plan, input, output, std::as_bytes(std::span(header)),
+                                   command.verbose ? Engine::Counting::on : Engine::Counting::off);
+  output.commit();
+  if (input.is_regular() && input.has_changed()) warn(fmt::format("{}: changed while it was read", path));
+  if (command.verbose) log_counts(input.path(), plan, counts, true);
+}
+
+void clip_in_place(const Command& command, Engine& engine, const std::string& path) {
+  InputFile input = open_to_change(path);
+  std::vector<std::byte> header;
+  const Plan plan = plan_for(command, input, &header);
+  engine.prepare(plan.header.data_size());
+  if (command.verbose) log_choices(command, engine, path, plan);
+
+  OutputFile output = OutputFile::create_in_place(input);
+  Counts counts = engine.scan(plan, input);
+  const bool written = counts.changed;
   if (written) {
-    const std::string new_header = npy::format(plan.header);
-    counts =
-        engine.run(plan, input, output,
-                   in_place ? std::span<const std::byte>(header_bytes) : std::as_bytes(std::span(new_header)),
-                   command.verbose ? Engine::Counting::on : Engine::Counting::off);
+    counts = engine.run(plan, input, output, header,
+                        command.verbose ? Engine::Counting::on : Engine::Counting::off);
+    if (input.has_changed()) throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path));
     output.commit();
   }
-  if (command.verbose) log_counts(input.path(), plan, counts, written);
+  if (command.verbose) log_counts(path, plan, counts, written);
+}
+
+void clip_directly(const Command& command, Engine& engine, const std::string& path) {
+  InputFile input = open_to_change(path);
+  DirectFile file(input);
+  const bool is_fresh = !file.version();
+  const Plan plan = plan_for(command, input, nullptr, file.version());
+  engine.prepare(plan.header.data_size());
+  if (command.verbose) log_choices(command, engine, path, plan);
+
+  if (plan.refuse_nan && is_fresh) std::ignore = engine.scan(plan, input);
+  Counts counts;
+  try {
+    counts = engine.rewrite(plan, input, file);
+    file.commit();
+  } catch (const Error& error) {
+    if (!file.is_unfinished()) throw;
+    throw Error(error.kind(), fmt::format("{}; unreadable until the same command finishes it", error.what()));
+  }
+  if (!command.verbose) return;
+  if (is_fresh)
+    log_counts(path, plan, counts, counts.changed);
+  else
+    spdlog::info("{}: finished what was interrupted", printable(path));
+}
+
+void clip_file(const Command& command, Engine& engine, const Job& job) {
+  const bool replaces_itself =
+      job.output && command.existing == OutputFile::Existing::replace && is_same_file(job.input, *job.output);
+  if (job.output && !replaces_itself)
+    clip_to(command, engine, job.input, *job.output);
+  else if (command.direct)
+    clip_directly(command, engine, job.input);
+  else
+    clip_in_place(command, engine, job.input);
 }
 
 /// Throws what clip_file() would throw before it creates anything.
 void check_file(const Command& command, const Job& job) {
-  InputFile input = InputFile::open(job.input);
-  static_cast<void>(plan_for(command, input));
+  InputFile input = InputFile::open_to_change(job.input);
+  const std::optional<std::byte> version = command.direct ? DirectFile(input).version() : std::nullopt;
+  std::ignore = plan_for(command, input, nullptr, version);
 }
 
 }  // namespace
@@ -89,7 +149,10 @@ void clip_files(const Command& command) {
   const std::vector<Job> jobs =
       in_place ? jobs_in_place(command.inputs) : jobs_into(*command.output_directory, command.inputs);
   if (in_place) engine.for_each(jobs.size(), [&](std::size_t i) { check_file(command, jobs[i]); });
-  engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(command, engine, jobs[i]); });
+  if (command.direct)  // one after the other: each has parts of many chunks in memory
+    for (const Job& job : jobs) clip_file(command, engine, job);
+  else
+    engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(command, engine, jobs[i]); });
 }
 
 }  // namespace clipper

@@ -1,12 +1,14 @@
 #include "jobs.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "error.hpp"
 
@@ -32,11 +34,12 @@ void make_directory(const fs::path& path) {
 
 std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs) {
   std::vector<Job> jobs;
-  std::map<fs::path, std::string> input_of;
+  std::map<std::pair<dev_t, ino_t>, std::string> input_of;
   for (const std::string& input : inputs) {
-    std::error_code unresolved;  // opening it says more
-    const auto [known, is_new] = input_of.emplace(fs::weakly_canonical(input, unresolved), input);
-    if (!is_new && !unresolved)
+    struct stat status {};
+    const bool exists = ::stat(input.c_str(), &status) == 0;  // opening it says more
+    const auto [known, is_new] = input_of.emplace(std::pair(status.st_dev, status.st_ino), input);
+    if (exists && !is_new)
       throw Error(ErrorKind::usage, fmt::format("{} and {} are one file", known->second, input));
     jobs.push_back({input, std::nullopt});
   }

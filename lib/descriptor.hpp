@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +41,18 @@ auto retry_interrupted(Call call) {
   while (result == -1 && errno == EINTR) result = call();
   return result;
 }
+
+/// Reads at `offset` of the file; less than asked for only at its end. Callable from many threads.
+[[nodiscard]] std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,
+                                  const std::string& path);
+
+/// Writes all bytes at `offset` of the file. Callable from many threads.
+void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint64_t offset,
+              const std::string& path);
+
+/// What close() has to report (a network file system, a quota), it reports for every descriptor of the file:
+/// before the last one is closed, then.
+void check_close(const Descriptor& fd, const std::string& path);
 
 /// Makes a pipe hold as much as an unprivileged process may ask for, so that both ends wait less for each
 /// other. Anything else stays as it is.

@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStack = 512UL * 1024;  // of a worker; the deepest frames hold a kernel's tiles
+constexpr std::uint64_t kPart =
+    8UL * 1024 * 1024;                   // of a file that is changed in place: two waits for the disk each
+constexpr std::size_t kMostChunks = 32;  // of a part; fewer bytes then, so that small tests have many parts
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
 /// The cut of the elements into chunks. All but the first begin at a multiple of the chunk size in the output
@@ -273,12 +276,59 @@ Counts Engine::scan(const Plan& plan, InputFile& input) {
   Transfer transfer(plan, input, chunks);
   std::atomic<bool> changed = false;
   for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
-    if (changed) return;
+    if (changed && !plan.refuse_nan) return;
     transfer.read(chunk, memory);
     if (transfer.clip(chunk, memory, options_.level, Counting::on).changed) changed = true;
   });
-  if (!changed) transfer.refuse_nan();
+  transfer.refuse_nan();
   return transfer.counts();
+}
+
+Counts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
+  const std::size_t chunk = options_.chunk_size;
+  const std::uint64_t wanted = std::clamp(kPart, chunk, kMostChunks * chunk);
+  const auto interrupted = file.begin(describe(plan), std::min(wanted, plan.header.data_size()));
+  const std::size_t part = file.capacity();
+  const std::unique_ptr<std::byte[], Free> memory(
+      static_cast<std::byte*>(std::aligned_alloc(kPage, 2 * part / kPage * kPage + kPage)));
+  if (!memory) throw Error(ErrorKind::io, fmt::format("cannot allocate {} KiB", 2 * part / 1024));
+  std::byte* const before = memory.get();
+  std::byte* const after = before + part;
+
+  Counts total;
+  std::mutex total_mutex;
+  const auto clip_part = [&](std::size_t length, const std::function<void(std::size_t, std::size_t)>& read) {
+    std::atomic<bool> changed = false;
+    for_each_chunk((length + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte*) {
+      const std::size_t begin = i * chunk;
+      const std::size_t size = std::min(chunk, length - begin);
+      read(begin, size);
+      const Counts counts = clip_and_count(plan.operation, before + begin, after + begin,
+                                           size / info(plan.header.dtype).size, options_.level);
+      if (counts.changed) changed = true;
+      const std::lock_guard lock(total_mutex);
+      total += counts;
+    });
+    return changed.load();
+  };
+
+  std::uint64_t at = plan.header.data_offset;
+  const std::uint64_t end = at + plan.header.data_size();
+  if (interrupted) {
+    file.read_interrupted({before, interrupted->length});
+    clip_part(interrupted->length, [](std::size_t, std::size_t) {});
+    file.finish_interrupted({after, interrupted->length});
+    at = interrupted->offset + interrupted->length;
+  }
+  while (at < end) {
+    const std::size_t length = std::min<std::uint64_t>(part, end - at);
+    const auto read = [&](std::size_t begin, std::size_t size) {
+      input.read_at({before + begin, size}, at + begin);
+    };
+    if (clip_part(length, read)) file.change(at, {before, length}, {after, length});
+    at += length;
+  }
+  return total;
 }
 
 }  // namespace clipper

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "clip.hpp"
+#include "direct_file.hpp"
 #include "input_file.hpp"
 #include "output_file.hpp"
 #include "plan.hpp"
@@ -49,8 +50,12 @@ class Engine {
              Counting counting = Counting::off);
 
   /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes.
-  /// If so, Error{input} for a NaN as by run().
+  /// Error{input} for a NaN as by run(), also if something changes.
   [[nodiscard]] Counts scan(const Plan& plan, InputFile& input);
+
+  /// Changes every element of the file where it is. The file is not committed. What was changed before an
+  /// interruption is not counted.
+  Counts rewrite(const Plan& plan, InputFile& input, DirectFile& file);
 
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
 

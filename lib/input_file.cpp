@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,6 +34,47 @@ InputFile InputFile::open(const std::string& path) {
   return file;
 }
 
+InputFile InputFile::open_to_change(const std::string& path) {
+  const auto refuse = [&](const char* why) {
+    throw Error(ErrorKind::refused, fmt::format("{}: {}", path, why));
+  };
+  struct stat status {};
+  if (path == "-") refuse("--in-place needs a regular file");
+  if (::stat(path.c_str(), &status) != 0) throw_system_error(path, "cannot be opened");
+  if (S_ISDIR(status.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
+  if (!S_ISREG(status.st_mode)) refuse("--in-place needs a regular file");
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), kFlags); }));
+  if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) refuse("is write-protected");
+  if (fd.get() < 0) throw_system_error(path, "cannot be opened");
+  InputFile file(std::move(fd), path);
+  file.regular_ = file.to_change_ = true;
+  file.lock();
+  return file;
+}
+
+/// The lock is the file's, not the path's: whoever waited for nothing may hold a file that has just been
+/// replaced.
+void InputFile::lock() {
+  locked_ = retry_interrupted([&] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0;
+  const bool has_no_locks = errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL;
+  if (!locked_ && errno == EWOULDBLOCK)
+    throw Error(ErrorKind::refused, fmt::format("{}: is in use by another clipper", path_));
+  if (!locked_ && !has_no_locks) throw_system_error(path_, "cannot be locked");
+  if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
+  struct stat now {};
+  if (::stat(path_.c_str(), &now) != 0) throw_system_error(path_, "cannot be examined");
+  if (now.st_dev != status_.st_dev || now.st_ino != status_.st_ino)
+    throw Error(ErrorKind::refused, fmt::format("{}: has just been replaced", path_));
+}
+
+bool InputFile::has_changed() const {
+  struct stat now {};
+  if (::fstat(fd_.get(), &now) != 0) throw_system_error(path_, "cannot be examined");
+  return now.st_size != status_.st_size || now.st_mtim.tv_sec != status_.st_mtim.tv_sec ||
+         now.st_mtim.tv_nsec != status_.st_mtim.tv_nsec || (to_change_ && now.st_nlink != status_.st_nlink);
+}
+
 std::size_t InputFile::read(std::span<std::byte> bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -56,22 +98,17 @@ void InputFile::expect_end() {
 }
 
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = retry_interrupted([&] {
-      return ::pread(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    });
-    if (got < 0) throw_system_error(path_, "cannot be read");
-    if (got == 0)
-      throw Error(ErrorKind::io,
-                  fmt::format("{}: changed while it was read: it ends at byte {} now", path_, offset + done));
-    done += static_cast<std::size_t>(got);
-  }
+  const std::size_t done = clipper::read_at(fd_, bytes, offset, path_);
+  if (done < bytes.size())
+    throw Error(ErrorKind::io,
+                fmt::format("{}: changed while it was read: it ends at byte {} now", path_, offset + done));
 }
 
-npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes) {
+npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
+                        std::optional<std::byte> version) {
   std::vector<std::byte> bytes(npy::kPreambleSize);
   bytes.resize(file.read(bytes));
+  if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
   npy::Header header = naming(file.path(), [&] {
     const std::uint64_t offset = npy::data_offset(bytes);
     const std::size_t start = bytes.size();
@@ -91,10 +128,11 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
   return header;
 }
 
-bool is_same_file(const InputFile& input, const std::string& path) {
-  struct stat status {};
-  return path != "-" && ::stat(path.c_str(), &status) == 0 && status.st_dev == input.status().st_dev &&
-         status.st_ino == input.status().st_ino;
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat first {};
+  struct stat second {};
+  return a != "-" && b != "-" && ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 }  // namespace clipper

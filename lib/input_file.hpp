@@ -21,9 +21,20 @@ class InputFile {
   /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal.
   [[nodiscard]] static InputFile open(const std::string& path);
 
+  /// Opens a regular file that is going to be replaced or changed, and keeps other runs of clipper from doing
+  /// the same until it is closed. Error{refused} if it is no regular file, is write-protected, or is in use.
+  [[nodiscard]] static InputFile open_to_change(const std::string& path);
+
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
   [[nodiscard]] const struct stat& status() const noexcept { return status_; }  ///< as it was when opened
+
+  /// Whether open_to_change() could lock it; some network file systems have no locks.
+  [[nodiscard]] bool is_locked() const noexcept { return locked_; }
+
+  /// Whether somebody has written to the regular file since it was opened; one that was opened to change,
+  /// whether it has got or lost a name, too.
+  [[nodiscard]] bool has_changed() const;
 
   /// A regular file: it has a size, and is read anywhere. Everything else is a stream: read once, in order.
   /// Standard input always is a stream, as it may stand anywhere in a file.
@@ -44,20 +55,24 @@ class InputFile {
 
  private:
   InputFile(Descriptor fd, std::string path);
+  void lock();
 
   Descriptor fd_;
   std::string path_;
   struct stat status_ {};
   bool regular_ = false;
+  bool to_change_ = false;
+  bool locked_ = false;
 };
 
 /// The header at the start of the file, which stands before the first element afterwards. Errors have the
 /// path in front. A regular file must have exactly the size that its header says. `header_bytes`, if asked
-/// for, are the bytes before the first element.
+/// for, are the bytes before the first element. `version` stands for the file's own version byte.
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
-                                      std::vector<std::byte>* header_bytes = nullptr);
+                                      std::vector<std::byte>* header_bytes = nullptr,
+                                      std::optional<std::byte> version = std::nullopt);
 
-/// Whether `path` leads to the file that is open as `input`.
-[[nodiscard]] bool is_same_file(const InputFile& input, const std::string& path);
+/// Whether both paths lead to one file; "-" leads to none.
+[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
 }  // namespace clipper

@@ -23,7 +23,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 /// Where the dict begins: version 1.0 has 2 bytes for its length, the later ones 4.
 std::size_t text_offset(std::span<const std::byte> start) {
-  return kLengthAt + (start[6] == std::byte{1} ? 2 : 4);
+  return kLengthAt + (start[kVersionAt] == std::byte{1} ? 2 : 4);
 }
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -241,8 +241,10 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
   if (!text.starts_with(kMagic.substr(0, text.size()))) refuse("not an .npy file");
   if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
 
-  const auto major = std::to_integer<int>(start[6]);
-  const auto minor = std::to_integer<int>(start[7]);
+  if (start[kVersionAt] == kUnfinishedVersion)
+    throw Error(ErrorKind::refused, "left unfinished by --in-place --direct; the same command finishes it");
+  const auto major = std::to_integer<int>(start[kVersionAt]);
+  const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
   if (major < 1 || major > 3 || minor != 0)
     refuse(fmt::format("version {}.{} is not supported", major, minor));
 

@@ -11,9 +11,10 @@
 #include "dtype.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Every function that takes bytes from a
-/// file throws Error{input} on what it refuses, with a message that names what and where (the caller puts
-/// the path in front), and allocates nothing that is sized by those bytes beyond the header itself. Bytes of
-/// the file are quoted in a message shortened and escaped: one line, printable ASCII.
+/// file throws Error{input} on what it refuses (Error{refused} for kUnfinishedVersion), with a message that
+/// names what and where (the caller puts the path in front), and allocates nothing that is sized by those
+/// bytes beyond the header itself. Bytes of the file are quoted in a message shortened and escaped: one line,
+/// printable ASCII.
 ///
 /// What is accepted, numpy accepts with the same meaning. Beyond it: bfloat16, np.int64(7) as a dimension,
 /// header texts of more than 10,000 bytes, 7L in version 3.0, and white space around the dict that Python
@@ -26,6 +27,11 @@ namespace clipper::npy {
 
 /// Bytes to read before anything is known: magic, version and the longer of the two length fields.
 inline constexpr std::size_t kPreambleSize = 12;
+
+/// Where the major version is in a file, and which one says that the file's elements are being changed: no
+/// reader accepts it.
+inline constexpr std::size_t kVersionAt = 6;
+inline constexpr std::byte kUnfinishedVersion{204};
 
 /// The longest header text that is read; numpy's own are 118 bytes unless the shape is extreme.
 inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;

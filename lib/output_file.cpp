@@ -4,18 +4,17 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <system_error>
 
+#include "attributes.hpp"
+#include "directory.hpp"
 #include "error.hpp"
 #include "temporaries.hpp"
 
@@ -24,18 +23,6 @@ namespace {
 
 /// What a file must be at least for fallocate() to be worth a call.
 constexpr std::uint64_t kReserved = 1 << 20;
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string resolved(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real) throw_system_error(path, "cannot be resolved");
-  return real.get();
-}
 
 mode_t current_umask() {
   static const mode_t mask = [] {
@@ -55,19 +42,19 @@ std::string random_suffix() {
 
 }  // namespace
 
-OutputFile OutputFile::create(const std::string& path, Existing existing) {
+OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability) {
   if (path == "-") {
     if (::isatty(STDOUT_FILENO) != 0)
       throw Error(ErrorKind::usage, "standard output is a terminal; a tensor is not text");
     Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
     enlarge_pipe(copy);
-    return {std::move(copy), "standard output"};
+    return {std::move(copy), "standard output", durability};
   }
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    OutputFile file({}, path);
+    OutputFile file({}, path, durability);
     file.existing_ = existing;
     file.create_temporary();
     return file;
@@ -84,13 +71,13 @@ OutputFile OutputFile::create(const std::string& path, Existing existing) {
     if (::isatty(fd.get()) != 0)
       throw Error(ErrorKind::usage, fmt::format("{}: a terminal; a tensor is not text", path));
     enlarge_pipe(fd);
-    return {std::move(fd), path};
+    return {std::move(fd), path, durability};
   }
   if (existing == Existing::refuse)
     throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path));
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
     throw_system_error(path, "cannot be replaced");
-  OutputFile file({}, resolved(path));
+  OutputFile file({}, resolved(path), durability);
   file.mode_ = status.st_mode & 0777;
   file.create_temporary();
   return file;
@@ -98,23 +85,24 @@ OutputFile OutputFile::create(const std::string& path, Existing existing) {
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {
   const struct stat& status = input.status();
-  if (!input.is_regular())
-    throw Error(ErrorKind::refused, fmt::format("{}: --in-place needs a regular file", input.path()));
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::refused, fmt::format("{}: {}", input.path(), why));
+  };
   if (status.st_nlink > 1)
-    throw Error(ErrorKind::refused, fmt::format("{}: has {} hard links, which --in-place would break apart",
-                                                input.path(), status.st_nlink));
-  if (::faccessat(AT_FDCWD, input.path().c_str(), W_OK, AT_EACCESS) != 0)
-    throw Error(ErrorKind::refused, fmt::format("{}: is write-protected", input.path()));
-  OutputFile file({}, resolved(input.path()));
+    refuse(
+        fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
+                    status.st_nlink));
+  struct statvfs system {};
+  const bool has_limit = ::fstatvfs(input.descriptor().get(), &system) == 0 && system.f_blocks != 0;
+  if (const std::uint64_t free = std::uint64_t{system.f_bavail} * system.f_frsize;
+      has_limit && free < input.size())
+    refuse(
+        fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
+                    input.size(), free));
+  OutputFile file({}, resolved(input.path()), Durability::on_disk);
   file.mode_ = status.st_mode & 07777;
-  file.durable_ = true;
   file.create_temporary();
-  struct stat created {};
-  if (::fstat(file.fd_.get(), &created) != 0) throw_system_error(file.temporary_, "cannot be examined");
-  if ((created.st_uid != status.st_uid || created.st_gid != status.st_gid) &&
-      ::fchown(file.fd_.get(), status.st_uid, status.st_gid) != 0)
-    throw Error(ErrorKind::refused,
-                fmt::format("{}: cannot keep its owner {}:{}", input.path(), status.st_uid, status.st_gid));
+  keep_attributes(input, file.fd_);
   return file;
 }
 
@@ -145,11 +133,7 @@ void OutputFile::create_named_temporary() {
 
 /// A name that nothing has, registered before anything gets it.
 void OutputFile::name_temporary() {
-  const std::size_t slash = path_.rfind('/');
-  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
-  const std::string suffix = fmt::format(".clipper-{}", random_suffix());
-  temporary_ =
-      fmt::format("{}.{}{}", path_.substr(0, name), path_.substr(name, NAME_MAX - 1 - suffix.size()), suffix);
+  temporary_ = beside(path_, fmt::format(".clipper-{}", random_suffix()), true);
   registration_ = register_temporary(temporary_);
 }
 
@@ -161,12 +145,12 @@ void OutputFile::forget_temporary() noexcept {
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : fd_(std::move(other.fd_)),
       path_(std::move(other.path_)),
+      durability_(other.durability_),
       regular_(other.regular_),
       temporary_(std::move(other.temporary_)),
       registration_(std::exchange(other.registration_, -1)),
       mode_(other.mode_),
-      existing_(other.existing_),
-      durable_(other.durable_) {}
+      existing_(other.existing_) {}
 
 OutputFile::~OutputFile() {
   if (registration_ < 0) return;
@@ -175,7 +159,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::reserve(std::uint64_t size) const {
-  const bool zeros_may_replace_a_file = mode_ && !durable_;  // at a power cut
+  const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
   if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;
   struct statfs system {};
   if (::fstatfs(fd_.get(), &system) != 0) return;
@@ -208,37 +192,34 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
-  while (!bytes.empty()) {
-    const ssize_t put = retry_interrupted(
-        [&] { return ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-    if (put < 0) throw_system_error(path_, "cannot be written");
-    // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. Begun
-    // here, that happens alongside.
-    if (mode_) ::sync_file_range(fd_.get(), static_cast<off_t>(offset), put, SYNC_FILE_RANGE_WRITE);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    offset += static_cast<std::uint64_t>(put);
-  }
+  clipper::write_at(fd_, bytes, offset, path_);
+  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. Begun here,
+  // that happens alongside.
+  if (mode_)
+    ::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes.size()),
+                      SYNC_FILE_RANGE_WRITE);
 }
 
 void OutputFile::commit() {
-  if (!is_regular()) {
-    if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
-    return;
-  }
+  if (!is_regular()) return commit_stream();
   const bool has_mode = !mode_ && temporary_.empty();
   if (!has_mode && ::fchmod(fd_.get(), mode_.value_or(0666 & ~current_umask())) != 0)
     throw_system_error(path_, "cannot be given its mode");
-  if (durable_ && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
-  check_close();
+  const bool on_disk = durability_ == Durability::on_disk;
+  if (on_disk && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
+  check_close(fd_, path_);
   put_in_place();
-  if (durable_) sync_directory();
+  if (on_disk && !sync_directory_of(path_))
+    throw Error(ErrorKind::not_durable,
+                fmt::format("{}: complete, but its directory cannot be written to the disk: {}", path_,
+                            std::generic_category().message(errno)));
 }
 
-/// What close() has to report (a network file system, a quota) it reports for every descriptor of the file:
-/// before the file is visible, then.
-void OutputFile::check_close() const {
-  const int copy = ::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0 || ::close(copy) != 0) throw_system_error(path_, "cannot be written");
+/// A pipe or a device has no disk: fsync() says EINVAL.
+void OutputFile::commit_stream() {
+  if (durability_ == Durability::on_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
+    throw_system_error(path_, "cannot be written to the disk");
+  if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
 }
 
 void OutputFile::put_in_place() {
@@ -268,14 +249,6 @@ void OutputFile::put_in_place() {
 bool OutputFile::link_as(const std::string& path) const {
   const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_.get());
   return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
-}
-
-void OutputFile::sync_directory() const {
-  const Descriptor directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() >= 0 && ::fsync(directory.get()) == 0) return;
-  throw Error(ErrorKind::not_durable,
-              fmt::format("{}: replaced, but its directory cannot be written to the disk: {}", path_,
-                          std::generic_category().message(errno)));
 }
 
 }  // namespace clipper

@@ -19,15 +19,17 @@ namespace clipper {
 class OutputFile {
  public:
   enum class Existing : std::uint8_t { replace, refuse };
+  enum class Durability : std::uint8_t { none, on_disk };
 
   /// A new file, or the replacement of one, or a stream; "-" is standard output. A symbolic link is followed.
   /// A new file gets the mode that the umask leaves, a replacement keeps the replaced file's.
   /// Error{usage} if it is a terminal, Error{refused} for an existing file with Existing::refuse, for a block
   /// device and a dangling link.
-  [[nodiscard]] static OutputFile create(const std::string& path, Existing existing);
+  [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability);
 
-  /// The replacement of the input file itself, which keeps its mode and owner. Error{refused} if that is no
-  /// regular file, has several hard links, or cannot keep its owner.
+  /// The replacement of a file that is open to be changed. It keeps the mode, the owner, the access control
+  /// list and the `user.` attributes, and is always Durability::on_disk. Error{refused} if it cannot keep
+  /// those, if there are several hard links, and if there is not the space for a second file.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
   OutputFile(const OutputFile&) = delete;
@@ -48,29 +50,29 @@ class OutputFile {
   void write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const;
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
-  /// Puts the complete file in place. In place of an input it is on the disk before that; Error{not_durable}
-  /// if only the directory could not be confirmed.
+  /// Puts the complete file in place; with Durability::on_disk after it is on the disk, and then
+  /// Error{not_durable} if only the directory could not be confirmed.
   void commit();
 
  private:
-  OutputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  OutputFile(Descriptor fd, std::string path, Durability durability)
+      : fd_(std::move(fd)), path_(std::move(path)), durability_(durability) {}
   void create_temporary();
   void create_named_temporary();
   void name_temporary();
   void forget_temporary() noexcept;
-  void check_close() const;
+  void commit_stream();
   void put_in_place();
   [[nodiscard]] bool link_as(const std::string& path) const;
-  void sync_directory() const;
 
   Descriptor fd_;
-  std::string path_;            ///< the destination, links resolved
+  std::string path_;  ///< the destination, links resolved
+  Durability durability_;
   bool regular_ = false;        ///< otherwise a stream
   std::string temporary_;       ///< its name beside the destination, while it has one
   int registration_ = -1;       ///< of that name, in the table that remove_temporaries() goes through
   std::optional<mode_t> mode_;  ///< of the file that is replaced; a new one's comes from the umask
   Existing existing_ = Existing::replace;
-  bool durable_ = false;
 };
 
 }  // namespace clipper

@@ -68,7 +68,8 @@ std::string file_to_file(const TemporaryDirectory& directory, const std::string&
   const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
   Engine engine(options);
   engine.prepare(plan.header.data_size());
-  OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace);
+  OutputFile output =
+      OutputFile::create(directory / "out.npy", OutputFile::Existing::replace, OutputFile::Durability::none);
   engine.run(plan, input, output, std::as_bytes(std::span(header)));
   output.commit();
   return read_file(directory / "out.npy");
@@ -89,7 +90,8 @@ std::string stream_to_stream(const TemporaryDirectory& directory, const std::str
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
     Engine engine(options);
     engine.prepare(plan.header.data_size());
-    OutputFile output = OutputFile::create(directory / "to", OutputFile::Existing::replace);
+    OutputFile output =
+        OutputFile::create(directory / "to", OutputFile::Existing::replace, OutputFile::Durability::none);
     engine.run(plan, input, output, std::as_bytes(std::span(header)));
     output.commit();
   }
@@ -171,7 +173,8 @@ TEST_CASE("a stream's length is checked, and what it got is not committed") {
       const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
       Engine engine({.threads = threads, .chunk_size = kChunk});
       engine.prepare(plan.header.data_size());
-      OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace);
+      OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
+                                             OutputFile::Durability::none);
       engine.run(plan, input, output, {});
     });
     feed.join();
@@ -214,8 +217,8 @@ TEST_CASE("many tensors, small and large, at once and one after the other") {
         InputFile input = InputFile::open(directory / fmt::format("in{}.npy", i));
         const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
         engine.prepare(plan.header.data_size());
-        OutputFile output =
-            OutputFile::create(directory / fmt::format("out{}.npy", i), OutputFile::Existing::replace);
+        OutputFile output = OutputFile::create(directory / fmt::format("out{}.npy", i),
+                                               OutputFile::Existing::replace, OutputFile::Durability::none);
         engine.run(plan, input, output, std::as_bytes(std::span(header)));
         output.commit();
       });
@@ -265,7 +268,8 @@ TEST_CASE("counts are the same for every thread count and chunk size") {
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
     Engine engine({.threads = threads, .chunk_size = chunk_size});
     engine.prepare(plan.header.data_size());
-    OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace);
+    OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
+                                           OutputFile::Durability::none);
     const Counts counts = engine.run(plan, input, output, {}, Engine::Counting::on);
     CHECK(counts.raised == static_cast<std::uint64_t>(count([](int c) { return c < 17; })));
     CHECK(counts.lowered == static_cast<std::uint64_t>(count([](int c) { return c > 100; })));

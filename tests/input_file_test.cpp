@@ -134,14 +134,13 @@ TEST_CASE("the same file by every name") {
   write_file(directory / "other", "x");
   std::filesystem::create_symlink("file", directory / "link");
   std::filesystem::create_hard_link(directory / "file", directory / "hard");
-  const InputFile file = InputFile::open(directory / "file");
-  CHECK(is_same_file(file, directory / "file"));
-  CHECK(is_same_file(file, directory / "./file"));
-  CHECK(is_same_file(file, directory / "link"));
-  CHECK(is_same_file(file, directory / "hard"));
-  CHECK_FALSE(is_same_file(file, directory / "other"));
-  CHECK_FALSE(is_same_file(file, directory / "missing"));
-  CHECK_FALSE(is_same_file(file, "-"));
+  CHECK(is_same_file(directory / "file", directory / "file"));
+  CHECK(is_same_file(directory / "file", directory / "./file"));
+  CHECK(is_same_file(directory / "file", directory / "link"));
+  CHECK(is_same_file(directory / "file", directory / "hard"));
+  CHECK_FALSE(is_same_file(directory / "file", directory / "other"));
+  CHECK_FALSE(is_same_file(directory / "file", directory / "missing"));
+  CHECK_FALSE(is_same_file(directory / "file", "-"));
 }
 
 }  // namespace clipper::testing

@@ -29,7 +29,7 @@ std::span<const std::byte> bytes(std::string_view text) {
 
 TEST_CASE("nothing is visible before the commit") {
   const TemporaryDirectory directory;
-  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   CHECK(file.is_regular());
   file.write(bytes("abc"));
   file.write(bytes("def"));
@@ -41,7 +41,7 @@ TEST_CASE("nothing is visible before the commit") {
 
 TEST_CASE("bytes are written anywhere, in any order") {
   const TemporaryDirectory directory;
-  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   file.write_at(bytes("world"), 6);
   file.write_at(bytes("hello "), 0);
   file.commit();
@@ -50,7 +50,7 @@ TEST_CASE("bytes are written anywhere, in any order") {
 
 TEST_CASE("the header and the first elements are written together") {
   const TemporaryDirectory directory;
-  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   file.write_at(bytes("third"), 12);
   file.write_start(bytes("first "), bytes("second"));
   file.commit();
@@ -60,7 +60,7 @@ TEST_CASE("the header and the first elements are written together") {
 TEST_CASE("space that was reserved is no part of the file") {
   const TemporaryDirectory directory;
   constexpr std::uint64_t kSize = 3 << 20;
-  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   file.reserve(kSize);
   file.write_at(bytes("end"), kSize - 3);
   file.commit();
@@ -73,7 +73,7 @@ TEST_CASE("without a commit nothing is left, and what was there stays") {
   write_file(directory / "out", "old");
   const auto before = directory.snapshot();
   for (const char* name : {"out", "new"}) {
-    OutputFile file = OutputFile::create(directory / name, kReplace);
+    OutputFile file = OutputFile::create(directory / name, kReplace, OutputFile::Durability::none);
     file.write(bytes("abc"));
     OutputFile moved = std::move(file);
   }
@@ -85,7 +85,7 @@ TEST_CASE("a replacement keeps the mode, and an open reader its file") {
   write_file(directory / "out", "old");
   REQUIRE(::chmod((directory / "out").c_str(), 0751) == 0);
   std::ifstream reader(directory / "out");
-  OutputFile file = OutputFile::create(directory / "out", kReplace);
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   file.write(bytes("new"));
   file.commit();
   CHECK(read_file(directory / "out") == "new");
@@ -97,13 +97,13 @@ TEST_CASE("a replacement keeps the mode, and an open reader its file") {
 
 TEST_CASE("--no-clobber holds until the end") {
   const TemporaryDirectory directory;
-  OutputFile file = OutputFile::create(directory / "out", kRefuse);
+  OutputFile file = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
   file.write(bytes("new"));
   write_file(directory / "out", "a file that came between");
   CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: exists"));
   CHECK(read_file(directory / "out") == "a file that came between");
   CHECK(refusal(ErrorKind::refused, [&] {
-          std::ignore = OutputFile::create(directory / "out", kRefuse);
+          std::ignore = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
         }).starts_with(directory / "out: exists"));
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("in place, the mode stays and the links are followed") {
   REQUIRE(::chmod((directory / "file").c_str(), 0640) == 0);
   std::filesystem::create_symlink("file", directory / "link");
   {
-    const InputFile input = InputFile::open(directory / "link");
+    const InputFile input = InputFile::open_to_change(directory / "link");
     OutputFile file = OutputFile::create_in_place(input);
     file.write(bytes("new"));
     CHECK(read_file(directory / "file") == "old");
@@ -124,7 +124,7 @@ TEST_CASE("in place, the mode stays and the links are followed") {
   CHECK(std::filesystem::is_symlink(directory / "link"));
 
   std::filesystem::create_hard_link(directory / "file", directory / "hard");
-  const InputFile input = InputFile::open(directory / "file");
+  const InputFile input = InputFile::open_to_change(directory / "file");
   CHECK(refusal(ErrorKind::refused, [&] {
           std::ignore = OutputFile::create_in_place(input);
         }).starts_with(directory / "file: has 2 hard links"));
@@ -132,12 +132,12 @@ TEST_CASE("in place, the mode stays and the links are followed") {
 }
 
 TEST_CASE("a device gets its bytes at once") {
-  OutputFile file = OutputFile::create("/dev/null", kReplace);
+  OutputFile file = OutputFile::create("/dev/null", kReplace, OutputFile::Durability::none);
   CHECK_FALSE(file.is_regular());
   file.write(bytes("abc"));
   file.commit();
 
-  OutputFile full = OutputFile::create("/dev/full", kReplace);
+  OutputFile full = OutputFile::create("/dev/full", kReplace, OutputFile::Durability::none);
   CHECK(refusal(ErrorKind::io, [&] { full.write(bytes("abc")); }) ==
         "/dev/full: cannot be written: No space left on device");
 }
@@ -145,12 +145,13 @@ TEST_CASE("a device gets its bytes at once") {
 TEST_CASE("a slot for the signal handler is free again behind its file") {
   const TemporaryDirectory directory;
   for (int i = 0; i < 1000; ++i) {
-    OutputFile file = OutputFile::create(directory / "out", kReplace);
+    OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
     if (i % 2 == 0) file.commit();
   }
   for (int i = 0; i < 1000; ++i)
-    CHECK(refusal(ErrorKind::io, [&] { std::ignore = OutputFile::create(directory / "no/out", kReplace); }) !=
-          "too many outputs at once");
+    CHECK(refusal(ErrorKind::io, [&] {
+            std::ignore = OutputFile::create(directory / "no/out", kReplace, OutputFile::Durability::none);
+          }) != "too many outputs at once");
 }
 
 }  // namespace clipper::testing

@@ -1,0 +1,79 @@
+#include "attributes.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+[[noreturn]] void refuse(const InputFile& input, const std::string& what) {
+  throw Error(ErrorKind::refused,
+              fmt::format("{}: cannot keep its {}; --in-place --direct would", input.path(), what));
+}
+
+bool is_kept(std::string_view name) {
+  return name == kAccessList || name == "security.selinux" || name.starts_with("user.");
+}
+
+/// The names, each with a zero behind it; none where the file system has no attributes.
+std::string attribute_names(const InputFile& input) {
+  std::string names;
+  for (;;) {
+    const ssize_t size = ::flistxattr(input.descriptor().get(), nullptr, 0);
+    if (size < 0 && errno == EOPNOTSUPP) return {};
+    if (size < 0) throw_system_error(input.path(), "its attributes cannot be read");
+    names.resize(static_cast<std::size_t>(size));
+    const ssize_t got = ::flistxattr(input.descriptor().get(), names.data(), names.size());
+    if (got >= 0) return names.substr(0, static_cast<std::size_t>(got));
+    if (errno != ERANGE) throw_system_error(input.path(), "its attributes cannot be read");
+  }
+}
+
+/// Nothing if there is no such attribute.
+std::string attribute(const Descriptor& file, const char* name) {
+  std::string value(64UL * 1024, '\0');  // the most that Linux allows
+  const ssize_t size = ::fgetxattr(file.get(), name, value.data(), value.size());
+  return value.substr(0, static_cast<std::size_t>(std::max(size, ssize_t{0})));
+}
+
+void keep_owner(const InputFile& input, const Descriptor& replacement) {
+  struct stat created {};
+  if (::fstat(replacement.get(), &created) != 0) throw_system_error(input.path(), "cannot be replaced");
+  const struct stat& status = input.status();
+  if (created.st_uid == status.st_uid && created.st_gid == status.st_gid) return;
+  if (::fchown(replacement.get(), status.st_uid, status.st_gid) == 0) return;
+  refuse(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
+}
+
+}  // namespace
+
+void keep_attributes(const InputFile& input, const Descriptor& replacement) {
+  keep_owner(input, replacement);
+  const std::string names = attribute_names(input);
+  bool has_access_list = false;
+  for (const char* name = names.c_str(); name < names.c_str() + names.size(); name += std::strlen(name) + 1) {
+    if (!is_kept(name)) continue;
+    has_access_list |= std::string_view(name) == kAccessList;
+    const std::string value = attribute(input.descriptor(), name);
+    if (value == attribute(replacement, name)) continue;
+    if (::fsetxattr(replacement.get(), name, value.data(), value.size(), 0) != 0)
+      refuse(input, fmt::format("attribute {}", name));
+  }
+  // One that the directory gives to every new file.
+  if (!has_access_list && ::fremovexattr(replacement.get(), kAccessList) != 0 && errno != ENODATA &&
+      errno != EOPNOTSUPP)
+    refuse(input, "access control list");
+}
+
+}  // namespace clipper

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "descriptor.hpp"
+
+/// What is needed to go on with a file after its change has been interrupted: `.NAME.clipper-journal` beside
+/// it. Every failure is an Error{io} that names the journal if nothing else is said.
+namespace clipper {
+
+/// One step of the change: the part of the file that is overwritten once the record is on the disk.
+struct JournalRecord {
+  std::uint64_t sequence = 0;        ///< the highest one counts
+  std::uint64_t capacity = 0;        ///< bytes of a part at the most, the same in the whole journal
+  std::uint64_t offset = 0;          ///< of the part in the file
+  std::uint64_t length = 0;          ///< of the part
+  std::uint64_t file_size = 0;       ///< of the whole file
+  std::array<std::byte, 8> start{};  ///< the file's first bytes as they were before the change
+  std::string parameters;            ///< what is done to the file, at most 3,900 bytes of text
+};
+
+/// Two slots, used in turn: while one is written, and may end up torn, the other is still valid. A slot is a
+/// block of 4 KiB for the record, and room for the part's bytes as they were before. Checksums tell a whole
+/// slot from a torn one. Numbers are in this machine's byte order; a journal of another order is not valid.
+class Journal {
+ public:
+  /// The journal of the file at `path`, which must be without links; nothing if it has none. Error{refused}
+  /// if there is something else of that name.
+  [[nodiscard]] static std::optional<Journal> find(const std::string& path);
+
+  /// A new one, with the space for two parts of `capacity` bytes. It is removed when it is destroyed, and by
+  /// remove_temporaries(), until keep().
+  [[nodiscard]] static Journal create(const std::string& path, std::uint64_t capacity);
+
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  Journal(Journal&& other) noexcept;
+  Journal& operator=(Journal&&) = delete;
+  ~Journal();
+
+  /// The last whole record; nothing if there is none.
+  [[nodiscard]] const std::optional<JournalRecord>& last() const noexcept { return last_; }
+
+  /// The bytes of the last record's part; as many as its length.
+  void read_last(std::span<std::byte> bytes) const;
+
+  /// Writes the next record and its part's bytes. They are on the disk when it returns.
+  void append(JournalRecord record, std::span<const std::byte> bytes);
+
+  /// From now on it stays if the process ends. Its name is on the disk when that returns.
+  void keep();
+
+  /// False, with errno, if it may still be there after a power cut.
+  [[nodiscard]] bool remove();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  Journal(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  [[nodiscard]] std::optional<JournalRecord> read_slot(std::uint64_t slot) const;
+
+  Descriptor fd_;
+  std::string path_;
+  std::optional<JournalRecord> last_;
+  int registration_ = -1;  ///< among the temporaries, until keep()
+};
+
+}  // namespace clipper
