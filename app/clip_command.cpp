@@ -70,7 +70,7 @@ void clip_to(const Command& command, Engine& engine, const std::string& path,
   OutputFile output = OutputFile::create(output_path, command.existing, command.durability);
   const std::string header = npy::format(plan.header);
   const Counts counts = engine.run(plan, input, output, std::as_bytes(std::span(header)),
-                                   command.verbose ? Engine::Counting::on : Engine::Counting::off);
+                                   command.verbose ? Counting::on : Counting::off);
   output.commit();
   if (input.is_regular() && input.has_changed()) warn(fmt::format("{}: changed while it was read", path));
   if (command.verbose) log_counts(input.path(), plan, counts, true);
@@ -87,8 +87,7 @@ void clip_in_place(const Command& command, Engine& engine, const std::string& pa
   Counts counts = engine.scan(plan, input);
   const bool written = counts.changed;
   if (written) {
-    counts = engine.run(plan, input, output, header,
-                        command.verbose ? Engine::Counting::on : Engine::Counting::off);
+    counts = engine.run(plan, input, output, header, command.verbose ? Counting::on : Counting::off);
     if (input.has_changed()) throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path));
     output.commit();
   }

@@ -22,124 +22,9 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStack = 512UL * 1024;  // of a worker; the deepest frames hold a kernel's tiles
 constexpr std::uint64_t kPart =
-    8UL * 1024 * 1024;                   // of a file that is changed in place: two waits for the disk each
-constexpr std::size_t kMostChunks = 32;  // of a part; fewer bytes then, so that small tests have many parts
+    8UL * 1024 * 1024;                   // of a file that is changed in place: waits twice for the disk
+constexpr std::size_t kMostChunks = 32;  // of a part: a small chunk size makes small parts
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-
-/// The cut of the elements into chunks. All but the first begin at a multiple of the chunk size in the output
-/// file, so that no two threads write to one page.
-class Chunks {
- public:
-  Chunks(std::uint64_t count, std::size_t element_size, std::size_t chunk_size, std::size_t data_offset)
-      : count_(count), each_(chunk_size / element_size) {
-    const std::uint64_t until_boundary = (chunk_size - data_offset % chunk_size) / element_size;
-    first_ = until_boundary == 0 ? each_ : until_boundary;
-  }
-
-  struct Chunk {
-    std::uint64_t begin;  ///< elements before it
-    std::size_t count;
-  };
-
-  [[nodiscard]] std::uint64_t size() const {
-    if (count_ == 0) return 0;
-    return count_ <= first_ ? 1 : 1 + (count_ - first_ + each_ - 1) / each_;
-  }
-
-  [[nodiscard]] Chunk operator[](std::uint64_t index) const {
-    const std::uint64_t begin = index == 0 ? 0 : first_ + (index - 1) * each_;
-    return {begin, static_cast<std::size_t>(std::min(index == 0 ? first_ : each_, count_ - begin))};
-  }
-
- private:
-  std::uint64_t count_;
-  std::uint64_t each_;
-  std::uint64_t first_;
-};
-
-/// One tensor on its way. Every step is for the chunk of that number, with its elements at `memory`.
-class Transfer {
- public:
-  Transfer(const Plan& plan, InputFile& input, const Chunks& chunks)
-      : plan_(plan), input_(input), chunks_(chunks) {}
-
-  /// In any order from a regular file, otherwise one after the other.
-  void read(std::uint64_t chunk, std::byte* memory) const {
-    const auto [begin, count] = chunks_[chunk];
-    const std::span bytes(memory, count * element_size_);
-    if (input_.is_regular())
-      input_.read_at(bytes, plan_.header.data_offset + begin * element_size_);
-    else
-      input_.read_exactly(bytes);
-  }
-
-  /// The chunk's counts, if it is counted.
-  Counts clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Engine::Counting counting) {
-    const auto [begin, count] = chunks_[chunk];
-    Counts counts;
-    if (counting == Engine::Counting::on) {
-      counts = clip_and_count(plan_.operation, memory, memory, count, level);
-      const std::lock_guard lock(counts_mutex_);
-      counts_ += counts;
-    } else {
-      clipper::clip(plan_.operation, memory, memory, count, level);
-    }
-    if (plan_.refuse_nan) note_nan(chunk, memory);
-    return counts;
-  }
-
-  /// In any order to a regular file, otherwise one after the other. The first chunk brings the header along.
-  void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
-             std::span<const std::byte> header) const {
-    const auto [begin, count] = chunks_[chunk];
-    const std::span bytes(memory, count * element_size_);
-    if (!output.is_regular()) {
-      if (chunk == 0) output.write(header);
-      output.write(bytes);
-    } else if (chunk == 0) {
-      output.write_start(header, bytes);
-    } else {
-      output.write_at(bytes, header.size() + begin * element_size_);
-    }
-  }
-
-  /// Whether a NaN that is refused, as far as is known, stands in the chunk or before it.
-  [[nodiscard]] bool is_refused(std::uint64_t chunk) const {
-    return first_nan_ < chunks_[chunk].begin + chunks_[chunk].count;
-  }
-  [[nodiscard]] bool comes_after_nan(std::uint64_t chunk) const { return first_nan_ < chunks_[chunk].begin; }
-
-  /// Throws for the first NaN if there was one that is refused.
-  void refuse_nan() const {
-    if (first_nan_ == kNone) return;
-    const std::uint64_t position = first_nan_;
-    throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
-                                              npy::index_text(plan_.header, position), position));
-  }
-
-  [[nodiscard]] Counts counts() const {
-    const std::lock_guard lock(counts_mutex_);
-    return counts_;
-  }
-
- private:
-  void note_nan(std::uint64_t chunk, const std::byte* memory) {
-    const auto [begin, count] = chunks_[chunk];
-    const auto nan = find_nan(plan_.operation.dtype, plan_.operation.order, memory, count);
-    if (!nan) return;
-    std::uint64_t known = first_nan_;
-    while (begin + *nan < known && !first_nan_.compare_exchange_weak(known, begin + *nan)) {
-    }
-  }
-
-  const Plan& plan_;
-  InputFile& input_;
-  const Chunks& chunks_;
-  std::size_t element_size_ = info(plan_.header.dtype).size;
-  std::atomic<std::uint64_t> first_nan_ = kNone;
-  mutable std::mutex counts_mutex_;
-  Counts counts_;
-};
 
 }  // namespace
 
@@ -163,6 +48,12 @@ Engine::Engine(const Options& options) : options_(options) {
 
 Engine::~Engine() = default;
 
+Engine::Memory Engine::allocate(std::size_t size) {
+  Memory memory(static_cast<std::byte*>(std::aligned_alloc(kPage, size / kPage * kPage + kPage)));
+  if (!memory) throw Error(ErrorKind::io, fmt::format("cannot allocate {} KiB", size / 1024));
+  return memory;
+}
+
 void Engine::prepare(std::uint64_t data_size) {
   if (data_size <= prepared_for_) return;
   const bool small = data_size <= options_.chunk_size;
@@ -171,10 +62,7 @@ void Engine::prepare(std::uint64_t data_size) {
     threads_ = startable_threads(options_.threads != 0 ? options_.threads : available_threads(), kStack);
   // Two each, so that ordered reads and writes can go on while every thread clips.
   buffers_ = threads_ == 1 ? 1 : 2 * std::size_t{threads_};
-  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, buffers_ * size)));
-  if (!memory_)
-    throw Error(ErrorKind::io,
-                fmt::format("cannot allocate {} KiB for {} threads", buffers_ * size / 1024, threads_));
+  memory_ = allocate(buffers_ * size);
   if (threads_ > 1) pool_ = std::make_unique<Pool>(threads_);
   prepared_for_ = small ? data_size : kNone;
 }
@@ -285,49 +173,45 @@ Counts Engine::scan(const Plan& plan, InputFile& input) {
 }
 
 Counts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
-  const std::size_t chunk = options_.chunk_size;
-  const std::uint64_t wanted = std::clamp(kPart, chunk, kMostChunks * chunk);
+  const std::uint64_t wanted = std::clamp(kPart, options_.chunk_size, kMostChunks * options_.chunk_size);
   const auto interrupted = file.begin(describe(plan), std::min(wanted, plan.header.data_size()));
-  const std::size_t part = file.capacity();
-  const std::unique_ptr<std::byte[], Free> memory(
-      static_cast<std::byte*>(std::aligned_alloc(kPage, 2 * part / kPage * kPage + kPage)));
-  if (!memory) throw Error(ErrorKind::io, fmt::format("cannot allocate {} KiB", 2 * part / 1024));
-  std::byte* const before = memory.get();
-  std::byte* const after = before + part;
+  const std::size_t capacity = file.capacity();
+  const auto memory = allocate(2 * capacity);
+  const auto before = [&](std::size_t length) { return std::span(memory.get(), length); };
+  const auto after = [&](std::size_t length) { return std::span(memory.get() + capacity, length); };
 
   Counts total;
-  std::mutex total_mutex;
-  const auto clip_part = [&](std::size_t length, const std::function<void(std::size_t, std::size_t)>& read) {
-    std::atomic<bool> changed = false;
-    for_each_chunk((length + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte*) {
-      const std::size_t begin = i * chunk;
-      const std::size_t size = std::min(chunk, length - begin);
-      read(begin, size);
-      const Counts counts = clip_and_count(plan.operation, before + begin, after + begin,
-                                           size / info(plan.header.dtype).size, options_.level);
-      if (counts.changed) changed = true;
-      const std::lock_guard lock(total_mutex);
-      total += counts;
-    });
-    return changed.load();
-  };
-
   std::uint64_t at = plan.header.data_offset;
   const std::uint64_t end = at + plan.header.data_size();
   if (interrupted) {
-    file.read_interrupted({before, interrupted->length});
-    clip_part(interrupted->length, [](std::size_t, std::size_t) {});
-    file.finish_interrupted({after, interrupted->length});
+    file.read_interrupted(before(interrupted->length));
+    total += clip_part(plan, before(interrupted->length), after(interrupted->length));
+    file.finish_interrupted(after(interrupted->length));
     at = interrupted->offset + interrupted->length;
   }
   while (at < end) {
-    const std::size_t length = std::min<std::uint64_t>(part, end - at);
-    const auto read = [&](std::size_t begin, std::size_t size) {
-      input.read_at({before + begin, size}, at + begin);
-    };
-    if (clip_part(length, read)) file.change(at, {before, length}, {after, length});
+    const std::size_t length = std::min<std::uint64_t>(capacity, end - at);
+    input.read_at(before(length), at);
+    const Counts counts = clip_part(plan, before(length), after(length));
+    if (counts.changed) file.change(at, before(length), after(length));
+    total += counts;
     at += length;
   }
+  return total;
+}
+
+Counts Engine::clip_part(const Plan& plan, std::span<const std::byte> before, std::span<std::byte> after) {
+  const std::size_t chunk = options_.chunk_size;
+  const std::size_t element_size = info(plan.header.dtype).size;
+  Counts total;
+  std::mutex mutex;
+  for_each_chunk((before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte*) {
+    const std::span part = before.subspan(i * chunk, std::min(chunk, before.size() - i * chunk));
+    const Counts counts = clip_and_count(plan.operation, part.data(), after.data() + i * chunk,
+                                         part.size() / element_size, options_.level);
+    const std::lock_guard lock(mutex);
+    total += counts;
+  });
   return total;
 }
 

@@ -12,6 +12,7 @@
 #include "output_file.hpp"
 #include "plan.hpp"
 #include "simd.hpp"
+#include "transfer.hpp"
 
 namespace clipper {
 
@@ -41,8 +42,6 @@ class Engine {
   /// no further ones begin, and the first is thrown again.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
-  enum class Counting : std::uint8_t { off, on };
-
   /// Writes `header`, then every element of the input, which stands behind its own header. The output is not
   /// committed. Error{input} if a stream is shorter or longer than its header says, or for a NaN with
   /// plan.refuse_nan. What is not counted is zero.
@@ -64,6 +63,7 @@ class Engine {
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
+  using Memory = std::unique_ptr<std::byte[], Free>;
 
   /// What is done with a chunk: its number, the memory for it.
   using Step = std::function<void(std::uint64_t, std::byte*)>;
@@ -71,13 +71,15 @@ class Engine {
   void for_each_chunk(std::uint64_t count, bool parallel, const Step& step);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
+  Counts clip_part(const Plan& plan, std::span<const std::byte> before, std::span<std::byte> after);
+  [[nodiscard]] static Memory allocate(std::size_t size);
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 
   Options options_;
   std::uint64_t prepared_for_ = 0;  ///< bytes of a tensor
   unsigned threads_ = 1;
   std::size_t buffers_ = 1;  ///< of a chunk each, in memory_
-  std::unique_ptr<std::byte[], Free> memory_;
+  Memory memory_;
   std::unique_ptr<Pool> pool_;  ///< of several threads
   bool many_ = false;           ///< in for_each(): every thread has its own tensor
 };
