@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "error.hpp"
 
@@ -40,11 +40,12 @@ std::string attribute_names(const InputFile& input) {
   }
 }
 
-/// Nothing if there is no such attribute.
-std::string attribute(const Descriptor& file, const char* name) {
+/// Nothing if there is no such attribute, or it cannot be read.
+std::optional<std::string> attribute(const Descriptor& file, const char* name) {
   std::string value(64UL * 1024, '\0');  // the most that Linux allows
   const ssize_t size = ::fgetxattr(file.get(), name, value.data(), value.size());
-  return value.substr(0, static_cast<std::size_t>(std::max(size, ssize_t{0})));
+  if (size < 0) return std::nullopt;
+  return value.substr(0, static_cast<std::size_t>(size));
 }
 
 void keep_owner(const InputFile& input, const Descriptor& replacement) {
@@ -65,9 +66,9 @@ void keep_attributes(const InputFile& input, const Descriptor& replacement) {
   for (const char* name = names.c_str(); name < names.c_str() + names.size(); name += std::strlen(name) + 1) {
     if (!is_kept(name)) continue;
     has_access_list |= std::string_view(name) == kAccessList;
-    const std::string value = attribute(input.descriptor(), name);
-    if (value == attribute(replacement, name)) continue;
-    if (::fsetxattr(replacement.get(), name, value.data(), value.size(), 0) != 0)
+    const std::optional<std::string> value = attribute(input.descriptor(), name);
+    if (value && value == attribute(replacement, name)) continue;
+    if (!value || ::fsetxattr(replacement.get(), name, value->data(), value->size(), 0) != 0)
       refuse(input, fmt::format("attribute {}", name));
   }
   // One that the directory gives to every new file.
