@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "files.hpp"
@@ -80,7 +81,7 @@ struct Scratch {
   [[nodiscard]] std::string refused(const std::string& what = std::string(kWhat)) const {
     return refusal(ErrorKind::refused, [&] {
       const InputFile input = InputFile::open_to_change(path);
-      DirectFile(input).begin(what, kPartSize);
+      std::ignore = DirectFile(input).begin(what, kPartSize);
     });
   }
 

@@ -1,5 +1,8 @@
 #include "input_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <array>
 #include <filesystem>
 #include <string>
@@ -126,6 +129,65 @@ TEST_CASE("a file must have the size that its header says") {
   CHECK(message(file + "xyz") == directory / "file: 3 bytes after the array");
   CHECK(message(file.substr(0, 20)).starts_with(directory / "file: truncated header"));
   CHECK(message("hello world!").starts_with(directory / "file: not an .npy file"));
+}
+
+TEST_CASE("a file that is opened to be changed is locked until it is closed") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "x");
+  std::filesystem::create_hard_link(directory / "file", directory / "hard");
+  {
+    const InputFile file = InputFile::open_to_change(directory / "file");
+    CHECK(file.is_locked());
+    CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(directory / "hard"); }) ==
+          directory / "hard: is in use by another clipper");
+    std::ignore = InputFile::open(directory / "file");
+  }
+  CHECK(InputFile::open_to_change(directory / "hard").is_locked());
+}
+
+TEST_CASE("only a regular file that may be written can be changed") {
+  const TemporaryDirectory directory;
+  const auto message = [](ErrorKind kind, const std::string& path) {
+    return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
+  };
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  CHECK(message(ErrorKind::refused, "-") == "-: --in-place needs a regular file");
+  CHECK(message(ErrorKind::refused, directory / "pipe") ==
+        directory / "pipe: --in-place needs a regular file");
+  CHECK(message(ErrorKind::refused, "/dev/null") == "/dev/null: --in-place needs a regular file");
+  CHECK(message(ErrorKind::io, directory / "missing") ==
+        directory / "missing: cannot be opened: No such file or directory");
+  CHECK(message(ErrorKind::io, directory.path()) == directory.path() + ": cannot be read: Is a directory");
+}
+
+TEST_CASE("whether somebody has changed the file in the meantime") {
+  const TemporaryDirectory directory;
+  const auto opened = [&](InputFile (*open)(const std::string&)) {
+    write_file(directory / "file", "four");
+    InputFile file = open(directory / "file");
+    CHECK_FALSE(file.has_changed());
+    return file;
+  };
+  for (auto* const open : {&InputFile::open, &InputFile::open_to_change}) {
+    const InputFile grown = opened(open);
+    write_file(directory / "file", "fives");
+    CHECK(grown.has_changed());
+  }
+  for (auto* const open : {&InputFile::open, &InputFile::open_to_change}) {
+    const InputFile written = opened(open);
+    const timespec times[]{{0, UTIME_OMIT}, {1, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, (directory / "file").c_str(), times, 0) == 0);
+    CHECK(written.has_changed());
+  }
+  {
+    const InputFile replaced = opened(&InputFile::open_to_change);
+    write_file(directory / "other", "four");
+    std::filesystem::rename(directory / "other", directory / "file");
+    CHECK(replaced.has_changed());
+  }
+  const InputFile removed = opened(&InputFile::open);
+  std::filesystem::remove(directory / "file");
+  CHECK_FALSE(removed.has_changed());
 }
 
 TEST_CASE("the same file by every name") {
