@@ -16,6 +16,12 @@ namespace clipper {
 namespace {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
+constexpr std::size_t kMostBytes = 64UL * 1024;  // of an attribute, in Linux
+
+/// There is no such attribute, or the file system has none at all.
+bool is_none(int error) {
+  return error == ENODATA || error == EOPNOTSUPP;
+}
 
 [[noreturn]] void refuse(const InputFile& input, const std::string& what) {
   throw Error(ErrorKind::refused,
@@ -23,7 +29,7 @@ constexpr const char* kAccessList = "system.posix_acl_access";
 }
 
 bool is_kept(std::string_view name) {
-  return name == kAccessList || name == "security.selinux" || name.starts_with("user.");
+  return name == "security.selinux" || name.starts_with("user.");
 }
 
 /// The names, each with a zero behind it; none where the file system has no attributes.
@@ -42,7 +48,7 @@ std::string attribute_names(const InputFile& input) {
 
 /// Nothing if there is no such attribute, or it cannot be read.
 std::optional<std::string> attribute(const Descriptor& file, const char* name) {
-  std::string value(64UL * 1024, '\0');  // the most that Linux allows
+  std::string value(kMostBytes, '\0');
   const ssize_t size = ::fgetxattr(file.get(), name, value.data(), value.size());
   if (size < 0) return std::nullopt;
   return value.substr(0, static_cast<std::size_t>(size));
@@ -59,22 +65,25 @@ void keep_owner(const InputFile& input, const Descriptor& replacement) {
 
 }  // namespace
 
+bool keep_access_list(const std::string& path, const Descriptor& replacement) {
+  std::string list(kMostBytes, '\0');
+  const ssize_t size = ::getxattr(path.c_str(), kAccessList, list.data(), list.size());
+  if (size >= 0)
+    return ::fsetxattr(replacement.get(), kAccessList, list.data(), static_cast<std::size_t>(size), 0) == 0;
+  return is_none(errno) && (::fremovexattr(replacement.get(), kAccessList) == 0 || is_none(errno));
+}
+
 void keep_attributes(const InputFile& input, const Descriptor& replacement) {
   keep_owner(input, replacement);
+  if (!keep_access_list(input.path(), replacement)) refuse(input, "access control list");
   const std::string names = attribute_names(input);
-  bool has_access_list = false;
   for (const char* name = names.c_str(); name < names.c_str() + names.size(); name += std::strlen(name) + 1) {
     if (!is_kept(name)) continue;
-    has_access_list |= std::string_view(name) == kAccessList;
     const std::optional<std::string> value = attribute(input.descriptor(), name);
     if (value && value == attribute(replacement, name)) continue;
     if (!value || ::fsetxattr(replacement.get(), name, value->data(), value->size(), 0) != 0)
       refuse(input, fmt::format("attribute {}", name));
   }
-  // One that the directory gives to every new file.
-  if (!has_access_list && ::fremovexattr(replacement.get(), kAccessList) != 0 && errno != ENODATA &&
-      errno != EOPNOTSUPP)
-    refuse(input, "access control list");
 }
 
 }  // namespace clipper

@@ -80,6 +80,7 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
   OutputFile file({}, resolved(path), durability);
   file.mode_ = status.st_mode & 0777;
   file.create_temporary();
+  if (!keep_access_list(path, file.fd_)) throw_system_error(path, "its access control list cannot be kept");
   return file;
 }
 

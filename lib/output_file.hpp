@@ -22,7 +22,8 @@ class OutputFile {
   enum class Durability : std::uint8_t { none, on_disk };
 
   /// A new file, or the replacement of one, or a stream; "-" is standard output. A symbolic link is followed.
-  /// A new file gets the mode that the umask leaves, a replacement keeps the replaced file's.
+  /// A new file gets the mode that the umask leaves, a replacement keeps the replaced file's,
+  /// and its access control list.
   /// Error{usage} if it is a terminal, Error{refused} for an existing file with Existing::refuse, for a block
   /// device and a dangling link.
   [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability);

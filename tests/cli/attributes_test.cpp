@@ -90,6 +90,23 @@ TEST_CASE("--in-place does not give a file what its directory gives to new ones"
   CHECK(mode_of(directory / "x.npy") == mode);
 }
 
+TEST_CASE("an output keeps the access control list of what it replaces") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  write_file(directory / "y.npy", "old");
+  const auto replace = [&] { check_done(run_clipper({"--min", "0", "x.npy", "y.npy"}, {directory.path()})); };
+  if (!set(directory / "y.npy", kAccessList, access_list())) return;
+  replace();
+  CHECK(get(directory / "y.npy", kAccessList) == access_list());
+
+  REQUIRE(::removexattr((directory / "y.npy").c_str(), kAccessList) == 0);
+  REQUIRE(set(directory.path(), kDefaultList, access_list()));
+  const unsigned mode = mode_of(directory / "y.npy");
+  replace();
+  CHECK(get(directory / "y.npy", kAccessList) == "none");
+  CHECK(mode_of(directory / "y.npy") == mode);
+}
+
 TEST_CASE("a new output gets what its directory gives to new files") {
   const TemporaryDirectory directory;
   if (!set(directory.path(), kDefaultList, access_list())) return;
