@@ -71,8 +71,9 @@ void clip_to(const Command& command, Engine& engine, const std::string& path,
   const std::string header = npy::format(plan.header);
   const Counts counts = engine.run(plan, input, output, std::as_bytes(std::span(header)),
                                    command.verbose ? Counting::on : Counting::off);
+  const bool changed = input.is_regular() && input.has_changed();
   output.commit();
-  if (input.is_regular() && input.has_changed()) warn(fmt::format("{}: changed while it was read", path));
+  if (changed) warn(fmt::format("{}: changed while it was read", path));
   if (command.verbose) log_counts(input.path(), plan, counts, true);
 }
 

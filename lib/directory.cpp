@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "descriptor.hpp"
-
 namespace clipper {
 
 std::string directory_of(const std::string& path) {
@@ -31,10 +29,12 @@ std::string beside(const std::string& path, std::string_view suffix, bool shorte
   return fmt::format("{}.{}{}", path.substr(0, name), path.substr(name, room), suffix);
 }
 
-bool sync_directory_of(const std::string& path) {
-  const Descriptor directory(retry_interrupted(
-      [&] { return ::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  return directory.get() >= 0 && ::fsync(directory.get()) == 0;
+Descriptor open_directory_of(const std::string& path) {
+  const std::string directory = directory_of(path);
+  Descriptor fd(
+      retry_interrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (fd.get() < 0) throw_system_error(directory, "cannot be opened");
+  return fd;
 }
 
 }  // namespace clipper

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "descriptor.hpp"
+
 /// The directory that a file is in.
 namespace clipper {
 
@@ -16,8 +18,8 @@ namespace clipper {
 /// name.
 [[nodiscard]] std::string beside(const std::string& path, std::string_view suffix, bool shortened);
 
-/// Brings what was created, renamed and removed in the path's directory to the disk. False, with errno, if
-/// that fails.
-[[nodiscard]] bool sync_directory_of(const std::string& path);
+/// The path's directory, for fsync(): it brings what was created, renamed and removed there to the disk.
+/// Error{io} if it cannot be opened.
+[[nodiscard]] Descriptor open_directory_of(const std::string& path);
 
 }  // namespace clipper

@@ -79,17 +79,19 @@ std::uint64_t bytes_offset(std::uint64_t slot, std::uint64_t capacity) {
 
 }  // namespace
 
+Journal::Journal(std::string path) : path_(std::move(path)), directory_(open_directory_of(path_)) {}
+
 std::optional<Journal> Journal::find(const std::string& path) {
-  const std::string name = beside(path, kSuffix, false);
+  Journal journal(beside(path, kSuffix, false));
+  const std::string& name = journal.path_;
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] { return ::open(name.c_str(), kFlags); }));
-  if (fd.get() < 0 && errno == ENOENT) return std::nullopt;
-  if (fd.get() < 0) throw_system_error(name, "cannot be opened");
+  journal.fd_ = Descriptor(retry_interrupted([&] { return ::open(name.c_str(), kFlags); }));
+  if (journal.fd_.get() < 0 && errno == ENOENT) return std::nullopt;
+  if (journal.fd_.get() < 0) throw_system_error(name, "cannot be opened");
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_system_error(name, "cannot be examined");
+  if (::fstat(journal.fd_.get(), &status) != 0) throw_system_error(name, "cannot be examined");
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1)
     throw Error(ErrorKind::refused, fmt::format("{}: is no journal", name));
-  Journal journal(std::move(fd), name);
   for (std::uint64_t slot = 0; slot < kSlots; ++slot)
     if (auto record = journal.read_slot(slot))
       if (!journal.last_ || journal.last_->sequence < record->sequence) journal.last_ = std::move(record);
@@ -125,17 +127,14 @@ std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
 }
 
 Journal Journal::create(const std::string& path, std::uint64_t capacity) {
-  const std::string name = beside(path, kSuffix, false);
-  const int registration = register_temporary(name);
+  Journal journal(beside(path, kSuffix, false));
+  const std::string& name = journal.path_;
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  Descriptor fd(retry_interrupted([&] { return ::open(name.c_str(), kFlags, 0600); }));
-  if (fd.get() < 0) {
-    const int error = errno;
-    unregister_temporary(registration);
-    throw_system_error(name, "cannot be created", error);
-  }
-  Journal journal(std::move(fd), name);
-  journal.registration_ = registration;
+  journal.registration_ = register_temporary(name, [&] {
+    journal.fd_ = Descriptor(retry_interrupted([&] { return ::open(name.c_str(), kFlags, 0600); }));
+    return journal.fd_.get() >= 0;
+  });
+  if (journal.registration_ < 0) throw_system_error(name, "cannot be created");
   const auto size = static_cast<off_t>(bytes_offset(kSlots, capacity));
   if (retry_interrupted([&] { return ::fallocate(journal.fd_.get(), 0, 0, size); }) != 0 &&
       errno != EOPNOTSUPP)
@@ -146,6 +145,7 @@ Journal Journal::create(const std::string& path, std::uint64_t capacity) {
 Journal::Journal(Journal&& other) noexcept
     : fd_(std::move(other.fd_)),
       path_(std::move(other.path_)),
+      directory_(std::move(other.directory_)),
       last_(std::move(other.last_)),
       registration_(std::exchange(other.registration_, -1)) {}
 
@@ -185,12 +185,13 @@ void Journal::append(JournalRecord record, std::span<const std::byte> bytes) {
 }
 
 void Journal::keep() {
-  if (!sync_directory_of(path_)) throw_system_error(path_, "its directory cannot be written to the disk");
+  if (::fsync(directory_.get()) != 0)
+    throw_system_error(path_, "its directory cannot be written to the disk");
   if (registration_ >= 0) unregister_temporary(std::exchange(registration_, -1));
 }
 
 bool Journal::remove() {
-  return ::unlink(path_.c_str()) == 0 && sync_directory_of(path_);
+  return ::unlink(path_.c_str()) == 0 && ::fsync(directory_.get()) == 0;
 }
 
 }  // namespace clipper

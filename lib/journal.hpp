@@ -61,11 +61,12 @@ class Journal {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
-  Journal(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  explicit Journal(std::string path);
   [[nodiscard]] std::optional<JournalRecord> read_slot(std::uint64_t slot) const;
 
   Descriptor fd_;
   std::string path_;
+  Descriptor directory_;  ///< open from the start: at the end nothing may be missing to remove the journal
   std::optional<JournalRecord> last_;
   int registration_ = -1;  ///< among the temporaries, until keep()
 };

@@ -123,19 +123,19 @@ void OutputFile::create_temporary() {
 }
 
 void OutputFile::create_named_temporary() {
-  name_temporary();
-  fd_ = Descriptor(retry_interrupted(
-      [&] { return ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600); }));
-  if (fd_.get() >= 0) return;
-  const int error = errno;
-  forget_temporary();
-  throw_system_error(path_, "cannot be created", error);
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const bool created = name_temporary([&](const char* name) {
+    fd_ = Descriptor(retry_interrupted([&] { return ::open(name, kFlags, 0600); }));
+    return fd_.get() >= 0;
+  });
+  if (!created) throw_system_error(path_, "cannot be created");
 }
 
-/// A name that nothing has, registered before anything gets it.
-void OutputFile::name_temporary() {
+/// Gives the file a name that nothing has.
+bool OutputFile::name_temporary(const std::function<bool(const char*)>& create) {
   temporary_ = beside(path_, fmt::format(".clipper-{}", random_suffix()), true);
-  registration_ = register_temporary(temporary_);
+  registration_ = register_temporary(temporary_, [&] { return create(temporary_.c_str()); });
+  return registration_ >= 0;
 }
 
 void OutputFile::forget_temporary() noexcept {
@@ -209,8 +209,10 @@ void OutputFile::commit() {
   const bool on_disk = durability_ == Durability::on_disk;
   if (on_disk && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
   check_close(fd_, path_);
+  // What needs memory or a descriptor comes before: a failure after it would not mean what it says.
+  const Descriptor directory = on_disk ? open_directory_of(path_) : Descriptor();
   put_in_place();
-  if (on_disk && !sync_directory_of(path_))
+  if (on_disk && ::fsync(directory.get()) != 0)
     throw Error(ErrorKind::not_durable,
                 fmt::format("{}: complete, but its directory cannot be written to the disk: {}", path_,
                             std::generic_category().message(errno)));
@@ -229,15 +231,11 @@ void OutputFile::put_in_place() {
       throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path_));
   };
   if (temporary_.empty()) {
-    if (!mode_ && link_as(path_)) return;
+    if (!mode_ && link_as(path_.c_str())) return;
     refuse_existing();
     // A link cannot replace a file, a rename can.
-    name_temporary();
-    if (!link_as(temporary_)) {
-      const int error = errno;
-      forget_temporary();
-      throw_system_error(path_, "cannot be put in place", error);
-    }
+    if (!name_temporary([&](const char* name) { return link_as(name); }))
+      throw_system_error(path_, "cannot be put in place");
   }
   const unsigned flags = existing_ == Existing::refuse ? RENAME_NOREPLACE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) != 0) {
@@ -247,9 +245,9 @@ void OutputFile::put_in_place() {
   forget_temporary();
 }
 
-bool OutputFile::link_as(const std::string& path) const {
+bool OutputFile::link_as(const char* path) const {
   const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_.get());
-  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
 }  // namespace clipper

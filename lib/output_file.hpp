@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,11 +61,11 @@ class OutputFile {
       : fd_(std::move(fd)), path_(std::move(path)), durability_(durability) {}
   void create_temporary();
   void create_named_temporary();
-  void name_temporary();
+  [[nodiscard]] bool name_temporary(const std::function<bool(const char*)>& create);
   void forget_temporary() noexcept;
   void commit_stream();
   void put_in_place();
-  [[nodiscard]] bool link_as(const std::string& path) const;
+  [[nodiscard]] bool link_as(const char* path) const;
 
   Descriptor fd_;
   std::string path_;  ///< the destination, links resolved

@@ -1,11 +1,13 @@
 #include "temporaries.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstring>
 
 #include "descriptor.hpp"
@@ -18,33 +20,72 @@ constexpr std::size_t kMostAtOnce = 1024;  // one for each thread of the most th
 
 struct Slot {
   std::atomic<bool> taken = false;
-  std::atomic<bool> filled = false;
   std::array<char, PATH_MAX> path{};
 };
 constinit std::array<Slot, kMostAtOnce> slots;  // zeros of the loader: a constructor would touch every page
 
+std::atomic<int> in_use = 0;  ///< threads in the table
+std::atomic<bool> ending = false;
+
+/// A thread's use of the table. While it lasts no signal comes to the thread, so that a handler can wait for
+/// all of them.
+class Use {
+ public:
+  Use() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    ++in_use;
+    if (!ending) return;
+    --in_use;
+    for (;;) ::pause();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() {
+    --in_use;
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
 
-int register_temporary(const std::string& path) {
+int register_temporary(const std::string& path, const std::function<bool()>& create) {
   if (path.size() >= PATH_MAX) throw_system_error(path, "cannot be created", ENAMETOOLONG);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].taken.exchange(true)) continue;
-    std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
-    slots[i].filled = true;
-    return static_cast<int>(i);
+    const Use use;
+    bool created = false;
+    try {
+      created = create();
+    } catch (...) {
+      slots[i].taken = false;
+      throw;
+    }
+    if (created)
+      std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
+    else
+      slots[i].taken = false;
+    return created ? static_cast<int>(i) : -1;
   }
   throw Error(ErrorKind::io, "too many outputs at once");
 }
 
 void unregister_temporary(int registration) noexcept {
+  const Use use;
   Slot& slot = slots[static_cast<std::size_t>(registration)];
-  slot.filled = false;
+  slot.path[0] = '\0';
   slot.taken = false;
 }
 
 void remove_temporaries() noexcept {
+  ending = true;
+  while (in_use > 0) ::sched_yield();
   for (const Slot& slot : slots)
-    if (slot.filled) ::unlink(slot.path.data());
+    if (slot.taken && slot.path[0] != '\0') ::unlink(slot.path.data());
 }
 
 }  // namespace clipper

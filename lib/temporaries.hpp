@@ -1,18 +1,21 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 /// The names of the unfinished files on the disk, for a signal handler.
 namespace clipper {
 
-/// To be called before the file is created, so that no signal can come between the two. What it returns is
-/// for unregister_temporary(). Error{io} for a name that is too long, and if there are too many.
-[[nodiscard]] int register_temporary(const std::string& path);
+/// Calls `create`, which makes the file and says whether it could; no signal's handler removes files between
+/// the two. What it returns is for unregister_temporary(), or -1 with errno if there is no file. Error{io}
+/// for a name that is too long, and if there are too many.
+[[nodiscard]] int register_temporary(const std::string& path, const std::function<bool()>& create);
 
 /// The file is gone, or finished.
 void unregister_temporary(int registration) noexcept;
 
-/// Removes the files that are registered. Only for a signal handler that ends the process.
+/// Removes the files that are registered; from then on every thread that would register one waits for the
+/// process's end. Only for a signal handler, or a function, that ends the process.
 void remove_temporaries() noexcept;
 
 }  // namespace clipper
