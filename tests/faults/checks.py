@@ -1,0 +1,152 @@
+"""What must hold after a run, whatever happened in it. Each function gives the violations as texts."""
+
+import os
+import re
+import shutil
+import stat
+import struct
+from pathlib import Path
+
+from modes import JOURNAL, Files, Mode
+from process import Call, Fault, Run
+
+TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
+# Whoever ignores that one of these failed has lost something, or does not know what he does.
+MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "fdatasync", "rename", "renameat2", "fstat",
+             "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
+REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # whose failure may end with 5
+CONFIRMING = {"open", "fsync", "close", "unlink"}  # whose failure may end with 6
+PLACING = {"rename", "renameat2", "link", "linkat", "unlink"}
+MODE = 0o640
+
+
+def access_list() -> bytes:
+    """Owner rw, user 1234 r, group r, others nothing; acl(5) as the kernel has it."""
+    anyone = 0xFFFFFFFF
+    entries = [(0x01, 6, anyone), (0x02, 4, 1234), (0x04, 4, anyone), (0x10, 4, anyone), (0x20, 0, anyone)]
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+ACCESS_LIST = "system.posix_acl_access"
+ATTRIBUTES = {"user.note": b"kept", ACCESS_LIST: access_list()}
+
+
+def has_attributes(directory: Path) -> bool:
+    """Whether files there can have them."""
+    probe = directory / "probe"
+    probe.touch()
+    try:
+        for name, value in ATTRIBUTES.items():
+            os.setxattr(probe, name, value)
+        return True
+    except OSError:
+        return False
+    finally:
+        probe.unlink()
+
+
+def prepare(files: Files, attributes: bool = False) -> None:
+    """The current directory has these and nothing else."""
+    for entry in os.scandir():
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
+    for name, content in files.items():
+        Path(name).write_bytes(content)
+        os.chmod(name, 0o600 if name == JOURNAL else MODE)
+        for attribute, value in ATTRIBUTES.items() if attributes and name != JOURNAL else ():
+            os.setxattr(name, attribute, value)
+
+
+def found() -> Files:
+    """All files in the current directory and below, by name."""
+    paths = (Path(parent, name) for parent, _, names in os.walk(".") for name in names)
+    return {str(path): path.read_bytes() for path in paths}
+
+
+def is_checked(calls: tuple[Call, ...], fault: Fault) -> bool:
+    """Whether the call must not fail unnoticed. Of a written file's closes that is the last before the file gets its name, or
+    before its journal goes."""
+    call, later = calls[fault.at - 1], calls[fault.at :]
+    if call.name != "close_written":
+        return call.name in MUST_FAIL
+    following = (each.name for each in later if each.name in PLACING or each.name == "close_written")
+    return next(following, "") in PLACING
+
+
+def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) -> list[str]:
+    """`checked`: the call must not fail unnoticed."""
+    fired = set(run.fired)
+    allowed = {0}
+    if fault and fault.signal and fired:
+        allowed = {-fault.signal}
+    elif fault and fault.what in ("EIO", "ENOSPC", "ENOMEM"):
+        allowed = {4} if checked else {0, 4}
+        allowed |= {5} if fired & REFUSING else set()
+        allowed |= {6} if mode.durable and fired & {*CONFIRMING, "malloc"} else set()
+    return [] if run.code in allowed else [f"exit {run.code}, not {sorted(allowed)}"]
+
+
+def message_violations(run: Run) -> list[str]:
+    lines = run.stderr.splitlines()
+    wanted = 1 if run.code > 0 else 0
+    good = len(lines) == wanted and all(line.startswith("clipper: ") for line in lines)
+    return [] if good else [f"{wanted} line on stderr expected, not {run.stderr!r}"]
+
+
+def content_violations(mode: Mode, run: Run, files: Files) -> list[str]:
+    """Each file is old or new, all are new if that was said, and not all if failure was said."""
+    texts = []
+    for name in {**mode.before, **mode.after}:
+        old, new = mode.before.get(name), mode.after.get(name, mode.before.get(name))
+        if files.get(name) not in (old, new):
+            texts.append(f"{name} is neither old nor new")
+    done = all(files.get(name) == content for name, content in mode.after.items())
+    if run.code == 0 and not done:
+        texts.append("exit 0, but not done")
+    if run.code == 6 and not any(files.get(name) == content for name, content in mode.after.items()):
+        texts.append("exit 6, but nothing is new")
+    if run.code in (2, 3, 4, 5) and done and mode.after:
+        texts.append(f"exit {run.code}, but done")
+    return texts
+
+
+def stream_violations(mode: Mode, run: Run) -> list[str]:
+    right = mode.stdout == run.stdout if run.code == 0 else mode.stdout.startswith(run.stdout)
+    return [] if right else ["wrong bytes on stdout"]
+
+
+def litter_violations(mode: Mode, fault: Fault | None, run: Run, files: Files) -> list[str]:
+    known = {**mode.before, **mode.after}
+    may_stay = run.code == -9 or "unlink" in run.fired
+    return [f"{name} is left" for name in files if name not in known and not (may_stay and TEMPORARY.fullmatch(name))]
+
+
+def attribute_violations(mode: Mode, files: Files, attributes: bool) -> list[str]:
+    """What was there before is as it was, even where it is new."""
+    texts = []
+    for name in {**mode.before, **mode.after}.keys() & files.keys():
+        wanted = MODE if name in mode.before else 0o666 & ~umask()
+        if stat.S_IMODE(os.stat(name).st_mode) != wanted:
+            texts.append(f"{name} has another mode")
+        if attributes and name in mode.before:
+            replaced = name in mode.after and "--in-place" not in mode.words  # which keeps permissions, but no notes
+            kept = [ACCESS_LIST] if replaced else ATTRIBUTES
+            texts += [f"{name} has lost {each}" for each in kept
+                      if each not in os.listxattr(name) or os.getxattr(name, each) != ATTRIBUTES[each]]
+    return texts
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool = False, attributes: bool = False) -> list[str]:
+    """Of a mode that replaces files, makes them or streams."""
+    files = found()
+    return (code_violations(mode, fault, run, checked) + message_violations(run) + content_violations(mode, run, files)
+            + stream_violations(mode, run) + litter_violations(mode, fault, run, files)
+            + attribute_violations(mode, files, attributes))

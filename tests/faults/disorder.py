@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Power cuts at which a disk has kept what was not synced in part and in any order. Prints a row of figures as JSON.
+
+strace logs what a run writes. From the log's first so many calls it is known what must be on the disk: data after an
+fsync of the file, names after one of the directory. Of everything else a random part is: sectors of 512 bytes in any
+order, or all or none; names in their order, as file systems with a log of them have it.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from modes import BATCH, CHUNK, OPERATION, Mode, batches, in_place, numbers, one_file, replacement  # noqa: E402
+
+CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,linkat,renameat,renameat2,unlink,fallocate,ftruncate"
+SECTOR = 512
+UNFINISHED = 204
+
+
+@dataclass
+class File:
+    """What of it is on the disk for certain, and what was written since."""
+    disk: bytearray = field(default_factory=bytearray)
+    pending: list[tuple[int, bytes]] = field(default_factory=list)
+
+
+def put(content: bytearray, offset: int, data: bytes) -> None:
+    content.extend(bytes(max(0, offset + len(data) - len(content))))
+    content[offset : offset + len(data)] = data
+
+
+class Disk:
+    """The files of one directory."""
+
+    def __init__(self, files: dict[str, bytes]):
+        self.open: dict[int, File | None] = {}  # None: the directory
+        self.names = {name: File(bytearray(content)) for name, content in files.items()}
+        self.synced = dict(self.names)  # the names on the disk
+        self.pending: list[dict[str, File | None]] = []  # names given since, and taken: None
+
+    def rename(self, change: dict[str, File | None]) -> None:
+        self.pending.append(change)
+        apply_names(self.names, change)
+
+    def apply(self, call: str, words: list[str], result: int) -> None:
+        if result < 0:
+            return
+        if call == "openat":
+            self.open[result] = self.opened(*words[1:3])
+        elif call in ("pwrite64", "pwritev"):
+            data = b"".join(unhex(text) for text in words[1:-1])
+            self.open[int(words[0])].pending.append((int(words[-1]), data[:result]))
+        elif call in ("fsync", "fdatasync"):
+            self.sync(self.open[int(words[0])])
+        elif call == "linkat":
+            self.rename({base(words[3]): self.open[int(base(words[1]))]})
+        elif call in ("renameat", "renameat2"):
+            self.rename({base(words[3]): self.names[base(words[1])], base(words[1]): None})
+        elif call == "unlink":
+            self.rename({base(words[0]): None})
+        elif call == "fallocate":
+            put(self.open[int(words[0])].disk, int(words[2]) + int(words[3]), b"")
+        else:
+            raise AssertionError(f"{call}: not understood")
+
+    def opened(self, path: str, flags: str) -> File | None:
+        if "O_TMPFILE" in flags:
+            return File()
+        if "O_DIRECTORY" in flags:
+            return None
+        if base(path) not in self.names:
+            if "O_CREAT" not in flags:
+                return File()  # of the system
+            self.rename({base(path): File()})
+        return self.names[base(path)]
+
+    def sync(self, file: File | None) -> None:
+        if file is None:
+            for change in self.pending:
+                apply_names(self.synced, change)
+            self.pending.clear()
+        else:
+            for write in file.pending:
+                put(file.disk, *write)
+            file.pending.clear()
+
+    def has_something_to_lose(self) -> bool:
+        return bool(self.pending) or any(file and file.pending for file in [*self.open.values(), *self.names.values()])
+
+    def after_power_cut(self, source: random.Random) -> dict[str, bytes]:
+        names = dict(self.synced)
+        for change in self.pending[: source.randint(0, len(self.pending))]:
+            apply_names(names, change)
+        return {name: survived(file, source) for name, file in names.items()}
+
+
+def apply_names(names: dict[str, File], change: dict[str, File | None]) -> None:
+    for name, file in change.items():
+        if file is None:
+            del names[name]
+        else:
+            names[name] = file
+
+
+def survived(file: File, source: random.Random) -> bytes:
+    content = bytearray(file.disk)
+    share = source.choice((0, 0.02, 0.5, 0.98, 1))
+    for offset, data in file.pending:
+        end = offset + len(data)
+        for start in range(offset - offset % SECTOR, end, SECTOR):
+            begin, stop = max(start, offset), min(start + SECTOR, end)
+            if source.random() < share:
+                put(content, begin, data[begin - offset : stop - offset])
+    return bytes(content)
+
+
+def unhex(text: str) -> bytes:
+    return bytes.fromhex(text.replace("\\x", "")) if text.startswith("\\x") else text.encode()
+
+
+def base(text: str) -> str:
+    return unhex(text).decode().rsplit("/", 1)[-1]
+
+
+def logged_calls(log: Path) -> Iterator[tuple[str, list[str], int]]:
+    """Strings lose their quotes, vectors their brackets."""
+    for line in log.read_text().splitlines():
+        match = re.fullmatch(r"(\w+)\((.*)\)\s+= (-?\d+).*", line)
+        if match:
+            words = re.sub(r'[\[\]{}"]|iov_base=|iov_len=\d+,? ?', "", match[2])
+            yield match[1], [word for word in re.split(r", ?", words) if word], int(match[3])
+
+
+def record(binary: Path, mode: Mode) -> list[tuple[str, list[str], int]]:
+    for name, content in mode.before.items():
+        Path(name).write_bytes(content)
+    log = Path("log")
+    subprocess.run(["strace", "-o", log, "-xx", "-s", str(1 << 24), "-e", f"trace={CALLS}", binary, *mode.arguments],
+                   check=True, stdin=subprocess.DEVNULL)
+    calls = list(logged_calls(log))
+    log.unlink()
+    first = next(i for i, (call, words, _) in enumerate(calls) if call == "openat" and base(words[1]) == "in.npy")
+    return calls[first:]
+
+
+def clear() -> None:
+    for entry in os.scandir():
+        os.unlink(entry)
+
+
+class Checker:
+    """Looks at what a power cut has left, in the current directory."""
+
+    def __init__(self, binary: Path, mode: Mode):
+        self.binary, self.mode = binary, mode
+        (self.name, self.new), = mode.after.items()
+        self.old = mode.before.get(self.name)
+
+    def run(self) -> subprocess.CompletedProcess:
+        return subprocess.run([self.binary, *self.mode.arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+    def violation(self, files: dict[str, bytes], complete: bool) -> str:
+        """Nothing if all is as promised."""
+        present = files.get(self.name)
+        if complete:
+            return "" if present == self.new else "exit 0, but not there"
+        if not self.mode.direct:
+            return "" if present in (self.old, self.new) else "neither old nor new"
+        if present[6] != UNFINISHED and present not in (self.old, self.new):
+            return "a mixture that can be read"
+        clear()
+        for name, content in files.items():
+            Path(name).write_bytes(content)
+        run = self.run()
+        again = Path(self.name).read_bytes()
+        done_before = present == self.new and run.returncode == 0 and len(files) == 1  # a fresh run then: once more
+        if run.returncode != 0:
+            return f"the same command: exit {run.returncode}, {run.stderr.decode().strip()}"
+        return "" if done_before or again == self.new else "not finished exactly"
+
+
+def try_mode(binary: Path, mode: Mode, runs: int, seed: int) -> tuple[int, list[str]]:
+    calls = record(binary, mode)
+    clear()
+    checker, source = Checker(binary, mode), random.Random(seed)
+    cut, violations = 0, []
+    for _ in range(runs):
+        count = source.randint(0, len(calls))
+        disk = Disk(mode.before)
+        for call in calls[:count]:
+            disk.apply(*call)
+        cut += disk.has_something_to_lose()
+        what = checker.violation(disk.after_power_cut(source), count == len(calls))
+        if what:
+            violations.append(f"{mode.name}, after {count} of {len(calls)} calls: {what}")
+    return cut, violations
+
+
+def modes() -> list[Mode]:
+    values = numbers(20_000)
+    return [one_file("new, --sync", ("--sync",), values, durable=True),
+            replacement("replace, --sync", ("--sync",), durable=True),
+            in_place("in place", values),
+            in_place("direct", batches(3), "--direct", direct=True)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=lambda text: Path(text).resolve())
+    parser.add_argument("--runs", type=int, default=100, help="in each mode")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    row = {"what": "power cuts that reorder and tear writes", "cases": 0, "fired": 0, "violations": 0}
+    with tempfile.TemporaryDirectory(prefix="disorder-") as scratch:
+        os.chdir(scratch)
+        for mode in modes():
+            cut, violations = try_mode(arguments.binary, mode, arguments.runs, arguments.seed)
+            clear()
+            print(*violations[:20], sep="\n", end="\n" if violations else "")
+            row["cases"] += arguments.runs
+            row["fired"] += cut
+            row["violations"] += len(violations)
+        os.chdir("/")
+    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
+    return 1 if row["violations"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

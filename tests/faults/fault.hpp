@@ -1,0 +1,134 @@
+#pragma once
+
+// The fault that a preloaded clipper is to meet, and the counting of calls that finds its place.
+//
+//   CLIPPER_FAULT=N:WHAT:once|ever   call number N of main fails, or all that can fail so from the N-th on
+//     eNUMBER   with that errno; from the N-th on, every other call if it is EINTR, which is retried
+//     dNUMBER   reads and writes get only that part of the bytes, but at least one
+//     sNUMBER   that signal is raised before the call
+//     aNUMBER   that signal is raised after the call
+//     m0        an allocation; these count from the start of the process
+//   CLIPPER_FAULT_REPORT=FD          there "fired NAME" is written; without a fault, "NAME KINDS" of every
+//   call CLIPPER_FAULT_NAMED=1            open() does not know O_TMPFILE
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+// Which faults can happen to a call, as a sum; every call can fail and be where a signal comes.
+constexpr unsigned kPlain = 0;
+constexpr unsigned kMovesBytes = 1;
+constexpr unsigned kInterruptible = 2;
+constexpr unsigned kTakesSpace = 4;
+constexpr unsigned kCloses = 8;         ///< even when it fails
+constexpr unsigned kReturnsErrno = 16;  ///< instead of setting it
+
+struct Fault {
+  unsigned at = 0;  ///< none if 0
+  char what = 0;
+  int number = 0;
+  bool ever = false;
+  int report = -1;
+  bool named = false;
+
+  Fault() {
+    if (const char* text = std::getenv("CLIPPER_FAULT_REPORT")) report = std::atoi(text);
+    named = std::getenv("CLIPPER_FAULT_NAMED") != nullptr;
+    const char* const text = std::getenv("CLIPPER_FAULT");
+    if (text == nullptr) return;
+    char* rest = nullptr;
+    at = static_cast<unsigned>(std::strtoul(text, &rest, 10));
+    what = rest[1];
+    number = static_cast<int>(std::strtol(rest + 2, &rest, 10));
+    ever = rest == std::string_view(":ever");
+  }
+
+  [[nodiscard]] bool interrupts() const { return what == 'e' && number == EINTR; }
+
+  [[nodiscard]] bool can_happen_to(unsigned kinds) const {
+    if (what == 'd') return (kinds & kMovesBytes) != 0;
+    if (interrupts()) return (kinds & kInterruptible) != 0;
+    return what != 'e' || number != ENOSPC || (kinds & kTakesSpace) != 0;
+  }
+};
+
+/// Read at the first use, which is before main and so in one thread.
+inline const Fault& fault() {
+  static const Fault given;
+  return given;
+}
+
+/// Not by write(), which would be counted.
+inline void report(const char* format, const char* name, unsigned kinds) {
+  if (fault().report < 0) return;
+  const int error = errno;
+  std::array<char, 64> line{};
+  const int size = std::snprintf(line.data(), line.size(), format, name, kinds);
+  syscall(SYS_write, fault().report, line.data(), size);
+  errno = error;
+}
+
+/// Counts from when main begins.
+inline std::atomic<bool> in_main = false;
+
+/// Counts a call; true if it is to meet the fault.
+inline bool is_hit(const char* name, unsigned kinds) {
+  static std::atomic<unsigned> calls = 0;
+  static std::atomic<bool> interrupted = false;
+  if (!in_main || fault().what == 'm') return false;
+  const unsigned n = ++calls;
+  if (fault().at == 0) report("%s %u\n", name, kinds);
+  if (fault().at == 0 || n < fault().at || (n > fault().at && !fault().ever)) return false;
+  if (!fault().can_happen_to(kinds)) return false;
+  if (fault().ever && fault().interrupts() && interrupted.exchange(!interrupted)) return false;
+  report("fired %s\n", name, 0);
+  return true;
+}
+
+inline std::atomic<unsigned> allocations = 0;
+
+/// Counts an allocation; true if it is to fail.
+inline bool is_refused() {
+  const unsigned n = ++allocations;
+  if (fault().what != 'm' || n < fault().at || (n > fault().at && !fault().ever)) return false;
+  report("fired %s\n", "malloc", 0);
+  errno = ENOMEM;
+  return true;
+}
+
+/// What of a number of bytes is asked for.
+struct Part {
+  std::size_t divisor = 1;
+
+  std::size_t operator()(std::size_t bytes) const {
+    return bytes == 0 ? 0 : std::max<std::size_t>(1, bytes / divisor);
+  }
+};
+
+/// Makes a call, which takes a Part, or lets it meet the fault.
+template <class Call>
+auto counted(const char* name, unsigned kinds, Call call) -> decltype(call(Part())) {
+  using Result = decltype(call(Part()));
+  if (!is_hit(name, kinds)) return call(Part());
+  const int number = fault().number;
+  if (fault().what == 'd') return call(Part{static_cast<std::size_t>(number)});
+  if (fault().what == 's') std::raise(number);
+  if (fault().what == 'e') {
+    if (kinds & kCloses) call(Part());
+    if (kinds & kReturnsErrno) return static_cast<Result>(number);
+    errno = number;
+    return static_cast<Result>(-1);
+  }
+  const Result result = call(Part());
+  if (fault().what == 'a') std::raise(number);
+  return result;
+}

@@ -1,0 +1,211 @@
+"""The cases of faults.py: which runs meet which faults. Each process has one Clipper and runs it in its current directory."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import checks
+import direct
+from checks import prepare
+from modes import Mode, modes
+from process import FOR_EVER, KINDS, Call, Clipper, Fault, Run
+
+clipper: Clipper
+attributes: bool
+RESUMED, EVERYWHERE = 4, 1000  # points at which a resumed run was interrupted
+LAST = 40  # allocations of a run
+
+
+@dataclass
+class Outcome:
+    """Of one case."""
+    cases: int = 0
+    fired: int = 0
+    violations: list[str] = field(default_factory=list)
+
+    def add(self, what: str, run: Run, texts: list[str]) -> None:
+        self.cases += 1
+        self.fired += bool(run.fired)
+        self.violations += [f"{what} ({', '.join(run.fired[:1])}): {text}" for text in texts]
+
+
+def begin(build: Path) -> None:
+    """Before anything else, in each process."""
+    global clipper, attributes
+    clipper = Clipper(build)
+    attributes = checks.has_attributes(Path("."))
+
+
+def checked_run(mode: Mode, fault: Fault | None = None, checked: bool = False) -> tuple[Run, list[str]]:
+    """In a directory that is as the mode wants it."""
+    prepare(mode.before, attributes)
+    run = clipper.run(mode, fault)
+    if mode.direct:
+        return run, direct.violations(clipper, mode, fault, run, checked)
+    return run, checks.violations(mode, fault, run, checked, attributes)
+
+
+def clean_run(mode: Mode) -> Run:
+    """Without a fault, which must do its work."""
+    run, texts = checked_run(mode)
+    if texts or run.code:
+        raise SystemExit(f"{mode.name}: fails without any fault: {texts} {run.stderr}")
+    return run
+
+
+def all_modes(points: int = RESUMED) -> Iterator[Mode]:
+    """Also direct runs that resume one, which was interrupted at so many points."""
+    for mode in modes():
+        yield mode
+        if mode.direct and mode.threads == 1:
+            resumed = direct.resumed_modes(clipper, mode)
+            yield from resumed[:: max(1, len(resumed) // points)]
+
+
+# Each call and each allocation ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FaultCase:
+    mode: Mode
+    fault: Fault
+    name: str  # of the call
+    checked: bool = False  # the call must not fail unnoticed
+
+
+def try_fault(case: FaultCase) -> Outcome:
+    run, texts = checked_run(case.mode, case.fault, case.checked)
+    if not run.fired and case.mode.threads == 1:  # more make their calls in any order and number
+        texts.append("the fault did not fire")
+    outcome = Outcome()
+    outcome.add(f"'{case.mode.name}' {case.fault}", run, texts)
+    return outcome
+
+
+def faults_of_calls(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
+    for at, call in enumerate(calls, 1):
+        for what, kind in KINDS.items():
+            if kind and not call.kinds & kind:
+                continue
+            for ever in (False, True) if what in FOR_EVER else (False,):
+                fault = Fault(at, what, ever)
+                yield FaultCase(mode, fault, call.name, mode.threads == 1 and checks.is_checked(calls, fault))
+
+
+def call_cases(runs: int, seed: int) -> list[FaultCase]:
+    """All, or so many, chosen at random but with each fault of each call of each mode."""
+    source = all_modes() if runs else all_modes(EVERYWHERE)
+    cases = [case for mode in source for case in faults_of_calls(mode, clean_run(mode).calls)]
+    random.Random(seed).shuffle(cases)
+    if not runs:
+        return cases
+    first = {(case.mode.name, case.name, case.fault.what, case.fault.ever): case for case in cases}
+    return (list(first.values()) + cases)[:max(runs, len(first))]
+
+
+def allocation_cases(runs: int, seed: int) -> list[FaultCase]:
+    """All, or so many, chosen at random but with the last of each mode, when there are files already."""
+    first, others = [], []
+    for mode in all_modes():
+        last = clean_run(mode).allocations if mode.threads == 1 else 0
+        for at in range(1, last + 1):
+            for ever in (False, True):
+                case = FaultCase(mode, Fault(at, "ENOMEM", ever), "malloc")
+                (first if at > last - LAST and not ever else others).append(case)
+    random.Random(seed).shuffle(others)
+    return (first + others)[:max(runs, len(first))] if runs else first + others
+
+
+# Kills at random instants -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KillCase:
+    mode: Mode
+    signal: int
+    after: float  # seconds
+
+
+def kill_cases(runs: int, seed: int) -> Iterator[KillCase]:
+    """Half of them by SIGKILL, half by SIGTERM."""
+    source = random.Random(seed)
+    for mode in all_modes():
+        start = time.monotonic()
+        clean_run(mode)
+        duration = time.monotonic() - start
+        for i in range(runs):
+            yield KillCase(mode, signal.SIGKILL if i % 2 else signal.SIGTERM, source.uniform(0, duration))
+
+
+def try_kill(case: KillCase) -> Outcome:
+    def kill(pid: int) -> None:
+        time.sleep(case.after)
+        os.kill(pid, case.signal)
+
+    prepare(case.mode.before, attributes)
+    run = clipper.run(case.mode, None, kill)
+    hit = run.code == -case.signal
+    # As if the shim had raised it, which the checks know.
+    fault = Fault(0, "KILL" if case.signal == signal.SIGKILL else "TERM") if hit else None
+    run = replace(run, fired=("kill",) if hit else ())
+    texts = (direct.violations(clipper, case.mode, fault, run) if case.mode.direct
+             else checks.violations(case.mode, fault, run, False, attributes))
+    outcome = Outcome()
+    outcome.add(f"'{case.mode.name}' signal {case.signal} after {case.after * 1000:.3f} ms", run, texts)
+    return outcome
+
+
+# Resumed runs that fail, too ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CompoundCase:
+    mode: Mode
+    faults: tuple[Fault, ...]  # of one run after the other
+
+
+def random_fault(calls: tuple[Call, ...], source: random.Random) -> Fault:
+    at = source.randrange(1, len(calls) + 1)
+    what = source.choice([what for what, kind in KINDS.items() if not kind or calls[at - 1].kinds & kind])
+    return Fault(at, what, what in FOR_EVER and source.random() < 0.5)
+
+
+def compound_cases(runs: int, seed: int) -> Iterator[CompoundCase]:
+    source = random.Random(seed)
+    for mode in [mode for mode in modes() if mode.direct]:
+        calls = clean_run(mode).calls
+        for _ in range(runs):
+            yield CompoundCase(mode, tuple(random_fault(calls, source) for _ in range(source.randrange(2, 5))))
+
+
+def try_compound(case: CompoundCase) -> Outcome:
+    """Ends when a run has finished the file."""
+    prepare(case.mode.before, attributes)
+    outcome = Outcome()
+    what = f"'{case.mode.name}'"
+    for fault in case.faults:
+        what += f" {fault}"
+        run = clipper.run(case.mode, fault)
+        texts, again = direct.interrupted(clipper, case.mode, run)
+        outcome.add(what, run, texts)
+        if not again:
+            return outcome
+    outcome.violations += [f"{what}: {text}" for text in direct.finish(clipper, case.mode)]
+    return outcome
+
+
+# One, shown ---------------------------------------------------------------------------------------------
+
+
+def show(name: str, text: str) -> int:
+    at, what, how = text.split(":")
+    mode = next(mode for mode in all_modes() if mode.name == name)
+    fault = Fault(int(at), what, how == "ever")
+    checked = checks.is_checked(clean_run(mode).calls, fault) if what != "ENOMEM" else False
+    run, texts = checked_run(mode, fault, checked)
+    print(f"{clipper.line(mode, fault)}\nexit {run.code}, fired {run.fired}\n{run.stderr}", *texts, sep="\n")
+    return 1 if texts else 0

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Cuts the power under clipper: the ioctl that shuts a mounted file system down, at a random instant. Prints a row of figures
+as JSON.
+
+    power.py BUILD ext4|xfs [--runs N]
+
+The file system is in a file in BUILD, and mounted where nobody else sees it: however this ends, the system unmounts it. Needs
+root and loop devices.
+"""
+
+import argparse
+import ctypes
+import fcntl
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import checks  # noqa: E402
+import direct  # noqa: E402
+from checks import found, prepare  # noqa: E402
+from modes import Mode, batches, in_place, numbers, one_file, replacement  # noqa: E402
+from process import Clipper, Run  # noqa: E402
+
+SHUTDOWN = 0x8004587D  # of ext4 and XFS
+FLAGS = (1, 2)  # the file system's own log is written first, or not even that
+CLONE_NEWNS = 0x20000
+SIZE = 320 << 20  # bytes; XFS wants 300 MiB
+SHOWN = 20  # violations
+
+
+def power_modes() -> list[Mode]:
+    """Those that promise something."""
+    return [
+        in_place("in place", numbers(100_000)),
+        one_file("new, --sync", ("--sync",), numbers(100_000), durable=True),
+        replacement("replace, --sync", ("--sync",), durable=True),
+        in_place("direct", batches(4), "--direct", direct=True),
+    ]
+
+
+class Disk:
+    """A file system in a file."""
+
+    def __init__(self, kind: str, directory: Path):
+        self.kind, self.image, self.place = kind, directory / "image", directory / "mounted"
+        self.place.mkdir()
+        with open(self.image, "wb") as file:
+            file.truncate(SIZE)
+        quiet = {"ext4": ["-q", "-F"], "xfs": ["-q"]}[kind]
+        command(f"mkfs.{kind}", *quiet, str(self.image))
+
+    @contextmanager
+    def mounted(self) -> Iterator[Path]:
+        """The directory, which is the current one meanwhile."""
+        command("mount", "-o", "loop", "-t", self.kind, str(self.image), str(self.place))
+        os.chdir(self.place)
+        try:
+            yield self.place
+        finally:
+            os.chdir("/")
+            command("umount", str(self.place))
+
+    def shut_down(self, flag: int) -> None:
+        fd = os.open(self.place, os.O_RDONLY)
+        fcntl.ioctl(fd, SHUTDOWN, struct.pack("I", flag))
+        os.close(fd)
+
+
+def command(*words: str) -> None:
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise OSError(f"{' '.join(words)}: {done.stderr.strip()}")
+
+
+def hide_mounts() -> None:
+    """From all other processes, and until this one ends."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS):
+        raise OSError(ctypes.get_errno(), "unshare")
+    command("mount", "--make-rprivate", "/")
+
+
+def cut(disk: Disk, clipper: Clipper, mode: Mode, after: float, flag: int) -> tuple[Run, list[str]]:
+    """A run that loses its disk, and what is on that afterwards."""
+    def shut_down(_: int) -> None:
+        time.sleep(after)
+        disk.shut_down(flag)
+
+    with disk.mounted():
+        prepare(mode.before)
+        os.sync()
+        run = clipper.run(mode, None, shut_down)
+    with disk.mounted():
+        return run, violations(clipper, mode, run)
+
+
+def violations(clipper: Clipper, mode: Mode, run: Run) -> list[str]:
+    """The process itself was not killed: what it said it knew."""
+    texts = [] if run.code in (0, 4, 5, 6) else [f"exit {run.code}: {run.stderr}"]
+    if mode.direct:
+        more, again = direct.interrupted(clipper, mode, run)
+        return texts + more + (direct.finish(clipper, mode) if again else [])
+    files = found()
+    lost = replace(run, code=run.code if run.code == 0 else -9)  # names may have been lost, and temporaries stay
+    return texts + checks.content_violations(mode, lost, files) + checks.litter_violations(mode, None, lost, files)
+
+
+def duration(disk: Disk, clipper: Clipper, mode: Mode) -> float:
+    """Of a run that is left alone, in seconds."""
+    with disk.mounted():
+        prepare(mode.before)
+        os.sync()
+        start = time.monotonic()
+        run = clipper.run(mode)
+        seconds = time.monotonic() - start
+        if run.code or found() != mode.before | mode.after:
+            sys.exit(f"power: {mode.name} fails with the power on: exit {run.code}: {run.stderr}")
+    return seconds
+
+
+def cut_often(disk: Disk, clipper: Clipper, runs: int, seed: int) -> dict:
+    source = random.Random(seed)
+    modes = [(mode, duration(disk, clipper, mode)) for mode in power_modes()]
+    row = {"cases": 0, "fired": 0, "violations": 0}
+    for i in range(runs):
+        mode, seconds = modes[i % len(modes)]
+        after, flag = source.uniform(0, seconds), FLAGS[i // len(modes) % len(FLAGS)]
+        run, texts = cut(disk, clipper, mode, after, flag)
+        row["cases"] += 1
+        row["fired"] += run.code != 0
+        for text in texts:
+            row["violations"] += 1
+            if row["violations"] <= SHOWN:
+                print(f"'{mode.name}' on {disk.kind}, cut after {after * 1000:.3f} ms with flag {flag}: {text}")
+    return row
+
+
+def obstacle(kind: str) -> str:
+    """Why it cannot be done here, if so."""
+    if os.geteuid():
+        return "not root"
+    if not shutil.which(f"mkfs.{kind}"):
+        return f"no mkfs.{kind}"
+    return "" if os.path.exists("/dev/loop-control") else "no loop devices"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper and libclipper_faults.so")
+    parser.add_argument("kind", choices=["ext4", "xfs"])
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    row = {"what": f"power cuts, {arguments.kind}", "cases": 0, "fired": 0, "violations": 0}
+    skipped = obstacle(arguments.kind)
+    with tempfile.TemporaryDirectory(prefix="power-", dir=arguments.build) as scratch:
+        try:
+            if not skipped:
+                hide_mounts()
+                disk = Disk(arguments.kind, Path(scratch))
+                with disk.mounted():
+                    pass
+        except OSError as error:
+            skipped = str(error)
+        if skipped:
+            row["skipped"] = skipped
+            print(f"power: SKIPPED: {skipped}", file=sys.stderr)
+        else:
+            row |= cut_often(disk, Clipper(arguments.build), arguments.runs, arguments.seed)
+    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
+    return 1 if row["violations"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

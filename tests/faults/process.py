@@ -1,0 +1,165 @@
+"""One run of clipper, with a fault or without."""
+
+import errno
+import fcntl
+import os
+import shlex
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from modes import Mode
+
+LIMIT = 20  # seconds, after which a run hangs
+REPORT = 9  # the descriptor that the shim writes to
+MOST_PIPE = 1 << 20
+
+# As fault.hpp has them.
+MOVES_BYTES, INTERRUPTIBLE, TAKES_SPACE = 1, 2, 4
+KINDS = {"EIO": 0, "ENOSPC": TAKES_SPACE, "EINTR": INTERRUPTIBLE, "short": MOVES_BYTES, "byte": MOVES_BYTES,
+         "TERM": 0, "KILL": 0, "KILL after": 0}
+TEXTS = {"EIO": f"e{errno.EIO}", "ENOSPC": f"e{errno.ENOSPC}", "EINTR": f"e{errno.EINTR}", "short": "d2",
+         "byte": f"d{10**9}", "TERM": f"s{signal.SIGTERM:d}", "KILL": f"s{signal.SIGKILL:d}",
+         "KILL after": f"a{signal.SIGKILL:d}", "ENOMEM": "m0"}
+FOR_EVER = ("EIO", "ENOSPC", "EINTR", "short", "ENOMEM")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to call number `at`, or to all from there on."""
+    at: int
+    what: str
+    ever: bool = False
+
+    @property
+    def text(self) -> str:
+        return f"{self.at}:{TEXTS[self.what]}:{'ever' if self.ever else 'once'}"
+
+    def __str__(self) -> str:
+        return f"{self.at}:{self.what}:{'ever' if self.ever else 'once'}"
+
+    @property
+    def signal(self) -> int:
+        return {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL, "KILL after": signal.SIGKILL}.get(self.what, 0)
+
+
+@dataclass(frozen=True)
+class Call:
+    """Of libc, by clipper."""
+    name: str
+    kinds: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """How it ended: an exit code, or a signal's number below zero."""
+    code: int
+    stderr: str
+    stdout: bytes
+    fired: tuple[str, ...]  # the calls that met the fault
+    calls: tuple[Call, ...]  # all, if there was no fault
+    allocations: int = 0  # likewise
+
+
+class Clipper:
+    """Runs it in the current directory."""
+
+    def __init__(self, build: Path):
+        self.binary = str(build / "clipper")
+        self.shim = str(build / "libclipper_faults.so")
+        self.stderr = appended("stderr")
+        self.report = appended("report")
+
+    def environment(self, mode: Mode, fault: Fault | None) -> dict[str, str]:
+        more = {"CLIPPER_FAULT": fault.text} if fault else {}
+        if mode.named:
+            more["CLIPPER_FAULT_NAMED"] = "1"
+        return {"LD_PRELOAD": self.shim, "CLIPPER_FAULT_REPORT": str(REPORT), **more}
+
+    def line(self, mode: Mode, fault: Fault | None) -> str:
+        """For the shell."""
+        settings = [f"{name}={value}" for name, value in self.environment(mode, fault).items() if "REPORT" not in name]
+        return shlex.join([*settings, self.binary, *mode.arguments])
+
+    def start(self, arguments: list[str], environment: dict[str, str], stdin: int, stdout: int) -> int:
+        """The process's number. Descriptors are this process's."""
+        numbered = ((stdin, 0), (stdout, 1), (self.stderr, 2), (self.report, REPORT))
+        files = [(os.POSIX_SPAWN_DUP2, fd, number) for fd, number in numbered]
+        return os.posix_spawn(self.binary, [self.binary, *arguments], environment, file_actions=files,
+                              setsigdef=[signal.SIGPIPE])
+
+    def run(self, mode: Mode, fault: Fault | None = None, killer=None) -> Run:
+        """`killer` gets the process's number while it runs."""
+        stdin, stdout, read_end = self.streams(mode)
+        pid = self.start(mode.arguments, self.environment(mode, fault), stdin, stdout)
+        if read_end is not None:
+            os.close(stdout)
+        os.close(stdin)
+        if killer:
+            killer(pid)
+        code = self.wait(pid)
+        output = b""
+        if read_end is not None:
+            output = read_all(read_end)
+            os.close(read_end)
+        return self.ended(code, output)
+
+    def plain(self, *arguments: str) -> Run:
+        return self.ended(self.wait(self.start_plain(*arguments)), b"")
+
+    def streams(self, mode: Mode) -> tuple[int, int, int | None]:
+        """stdin, stdout and where the latter can be read. What goes through them fits into a pipe."""
+        stdin = os.open(os.devnull, os.O_RDONLY)
+        if mode.stdin is not None:
+            os.close(stdin)
+            stdin, write_end = pipe()
+            os.write(write_end, mode.stdin)
+            os.close(write_end)
+        read_end, stdout = pipe() if mode.stdout else (None, self.stderr)
+        return stdin, stdout, read_end
+
+    def wait(self, pid: int) -> int:
+        """Ends what hangs by SIGALRM's number, which nothing else has."""
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGALRM))
+        signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return code
+
+    def start_plain(self, *arguments: str) -> int:
+        """Without the shim and with nothing at its standard streams."""
+        with open(os.devnull, "r+b") as nothing:
+            return self.start([*arguments], {}, nothing.fileno(), nothing.fileno())
+
+    def ended(self, code: int, stdout: bytes) -> Run:
+        """With what all have written since the last one ended."""
+        pairs = [line.split() for line in read_all(self.report, 0).decode().splitlines()]
+        stderr = read_all(self.stderr, 0).decode(errors="replace")
+        os.truncate(self.stderr, 0)
+        os.truncate(self.report, 0)
+        fired = tuple(text for word, text in pairs if word == "fired")
+        allocations = sum(int(text) for word, text in pairs if word == "allocations")
+        calls = tuple(Call(word, int(text)) for word, text in pairs if word not in ("fired", "allocations"))
+        return Run(code, stderr, stdout, fired, calls, allocations)
+
+
+def appended(name: str) -> int:
+    """A file in memory, for writers that may have threads."""
+    fd = os.memfd_create(name)
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
+    return fd
+
+
+def pipe() -> tuple[int, int]:
+    read_end, write_end = os.pipe()
+    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, MOST_PIPE)
+    return read_end, write_end
+
+
+def read_all(fd: int, at: int | None = None) -> bytes:
+    if at is not None:
+        return os.pread(fd, os.fstat(fd).st_size, at)
+    blocks = []
+    while block := os.read(fd, MOST_PIPE):
+        blocks.append(block)
+    return b"".join(blocks)

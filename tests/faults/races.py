@@ -1,0 +1,104 @@
+"""Others at the same file at the same time: more clippers, or a writer that knows nothing of clipper."""
+
+import os
+import random
+import time
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import loops
+from checks import found, prepare
+from loops import Outcome
+from modes import BATCH, Files, Mode, in_place, numbers, one_file, result, tensor
+from process import Run
+
+PROCESSES = 8
+NAME = "in.npy"
+
+
+@dataclass(frozen=True)
+class Race:
+    mode: Mode
+    values: array
+    against: str  # "clippers", "truncation" or "growth"
+    after: float = 0  # seconds, until the writer writes
+    size: int = 0  # of the file, once truncated
+
+
+def contests() -> list[tuple[Mode, array]]:
+    few, more = numbers(10_000), numbers(2 * BATCH // 4)
+    return [(in_place("in place", few), few), (in_place("direct", more, "--direct", direct=True), more)]
+
+
+def cases(runs: int, seed: int) -> Iterator[Race]:
+    """So many of each kind."""
+    source = random.Random(seed)
+    values = numbers(100_000)
+    for mode, contested in contests():
+        for _ in range(runs):
+            yield Race(mode, contested, "clippers")
+    for mode in (one_file("new", (), values), in_place("in place", values)):
+        start = time.monotonic()
+        loops.clean_run(mode)
+        duration = time.monotonic() - start
+        for i in range(runs):
+            after, size = source.uniform(0, duration), source.randrange(len(mode.before[NAME]))
+            yield Race(mode, values, "growth" if i % 2 else "truncation", after, size)
+
+
+def race_clippers(race: Race) -> tuple[list[str], bool]:
+    """Whoever does not come first waits for nobody and has done nothing. With as many successes as there are, the file is as
+    if those had come one after the other."""
+    prepare(race.mode.before)
+    pids = [loops.clipper.start_plain(*race.mode.arguments) for _ in range(PROCESSES)]
+    codes = sorted(loops.clipper.wait(pid) for pid in pids)
+    run = loops.clipper.ended(0, b"")
+    successes = codes.count(0)
+    texts = []
+    if successes == 0 or successes + codes.count(5) != PROCESSES:
+        texts.append(f"exit codes {codes}: {run.stderr}")
+    if len(run.stderr.splitlines()) != PROCESSES - successes:
+        texts.append(f"{PROCESSES - successes} lines expected on stderr: {run.stderr}")
+    if found() != {NAME: tensor(result(race.values, successes))}:
+        texts.append(f"{successes} successes, but the file is not so: {sorted(found())}")
+    return texts, 0 < successes < PROCESSES
+
+
+def race_writer(race: Race) -> tuple[list[str], bool]:
+    """The writer has the file open, as it was before."""
+    prepare(race.mode.before)
+    writer = os.open(NAME, os.O_WRONLY | os.O_APPEND)
+
+    def write(_: int) -> None:
+        time.sleep(race.after)
+        if race.against == "growth":
+            os.write(writer, b"more")
+        else:
+            os.ftruncate(writer, race.size)
+
+    run = loops.clipper.run(race.mode, None, write)
+    os.close(writer)
+    return writer_violations(race, run, found()), run.code != 0
+
+
+def writer_violations(race: Race, run: Run, files: Files) -> list[str]:
+    """3 if it was seen before the work, 4 while it was done; afterwards and between the last look and the end, nothing."""
+    old = race.mode.before[NAME]
+    written = old + b"more" if race.against == "growth" else old[:race.size]
+    wanted = race.mode.before | race.mode.after if run.code == 0 else {NAME: written}
+    if run.code == 0 and NAME not in race.mode.after:
+        wanted[NAME] = written
+    texts = [] if run.code in (0, 3, 4) else [f"exit {run.code}"]
+    lines = run.stderr.splitlines()
+    if len(lines) > 1 or (run.code and not lines) or not all(line.startswith("clipper: ") for line in lines):
+        texts.append(f"on stderr: {run.stderr!r}")
+    if files != wanted:
+        texts.append(f"exit {run.code}, but the files are not so: {sorted((name, len(text)) for name, text in files.items())}")
+    return texts
+
+
+def try_race(race: Race) -> Outcome:
+    texts, fired = (race_clippers if race.against == "clippers" else race_writer)(race)
+    what = f"'{race.mode.name}' against {race.against} after {race.after * 1000:.3f} ms, size {race.size}"
+    return Outcome(1, int(fired), [f"{what}: {text}" for text in texts])

@@ -1,0 +1,218 @@
+// Preloaded before clipper, lets one of the libc calls that touch files fail, or one allocation: see
+// fault.hpp.
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+#include <cstdarg>
+
+#include "fault.hpp"
+
+namespace {
+
+constexpr unsigned kReads = kMovesBytes | kInterruptible;
+constexpr unsigned kWrites = kReads | kTakesSpace;
+
+template <class Function>
+Function* real(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+/// The start of the vectors.
+struct Vectors {
+  std::array<iovec, 16> kept{};
+  int count = 0;
+
+  Vectors(const iovec* given, int given_count, Part part) {
+    std::size_t bytes = 0;
+    for (const iovec* each = given; each != given + given_count; ++each) bytes += each->iov_len;
+    bytes = part(bytes);
+    for (iovec& each : kept) {
+      if (bytes == 0) return;
+      each = {given[count].iov_base, std::min(bytes, given[count].iov_len)};
+      bytes -= each.iov_len;
+      ++count;
+    }
+  }
+};
+
+bool makes_a_file(int flags) {
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+using Main = int (*)(int, char**, char**);
+Main real_main;
+
+int counted_main(int argc, char** argv, char** environment) {
+  in_main = true;
+  const int code = real_main(argc, argv, environment);
+  if (fault().at == 0) report("%s %u\n", "allocations", allocations);
+  return code;
+}
+
+}  // namespace
+
+extern "C" {
+
+// What calls main, and so the first thing in every program.
+int start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(), void (*end)(),
+               void* stack) asm("__libc_start_main");
+int start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(), void (*end)(), void* stack) {
+  real_main = main;
+  return real<decltype(start_main)>("__libc_start_main")(counted_main, argc, argv, init, fini, end, stack);
+}
+
+#define COUNTED(kinds, result, name, parameters, arguments)                                   \
+  result name parameters {                                                                    \
+    static const auto next = real<result parameters>(#name);                                  \
+    return counted(#name, kinds, [&]([[maybe_unused]] Part part) { return next arguments; }); \
+  }
+
+// clang-format off
+COUNTED(kReads, ssize_t, read, (int fd, void* to, size_t size), (fd, to, part(size)))
+COUNTED(kReads, ssize_t, pread, (int fd, void* to, size_t size, off_t at), (fd, to, part(size), at))
+COUNTED(kWrites, ssize_t, write, (int fd, const void* from, size_t size), (fd, from, part(size)))
+COUNTED(kWrites, ssize_t, pwrite, (int fd, const void* from, size_t size, off_t at), (fd, from, part(size), at))
+COUNTED(kInterruptible | kTakesSpace, int, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
+COUNTED(kReturnsErrno | kTakesSpace, int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size))
+COUNTED(kPlain, int, ftruncate, (int fd, off_t size), (fd, size))
+COUNTED(kTakesSpace, int, fsync, (int fd), (fd))
+COUNTED(kTakesSpace, int, fdatasync, (int fd), (fd))
+COUNTED(kPlain, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigned flags), (fd, at, size, flags))
+COUNTED(kTakesSpace, int, rename, (const char* from, const char* to), (from, to))
+COUNTED(kTakesSpace, int, renameat2, (int from_at, const char* from, int to_at, const char* to, unsigned flags), (from_at, from, to_at, to, flags))
+COUNTED(kTakesSpace, int, link, (const char* from, const char* to), (from, to))
+COUNTED(kTakesSpace, int, linkat, (int from_at, const char* from, int to_at, const char* to, int flags), (from_at, from, to_at, to, flags))
+COUNTED(kTakesSpace, int, mkdir, (const char* path, mode_t mode), (path, mode))
+COUNTED(kPlain, int, unlink, (const char* path), (path))
+COUNTED(kPlain, int, unlinkat, (int at, const char* path, int flags), (at, path, flags))
+COUNTED(kPlain, int, stat, (const char* path, struct stat* to), (path, to))
+COUNTED(kPlain, int, lstat, (const char* path, struct stat* to), (path, to))
+COUNTED(kPlain, int, fstat, (int fd, struct stat* to), (fd, to))
+COUNTED(kPlain, int, fstatat, (int at, const char* path, struct stat* to, int flags), (at, path, to, flags))
+COUNTED(kPlain, int, statx, (int at, const char* path, int flags, unsigned mask, struct statx* to), (at, path, flags, mask, to))
+COUNTED(kPlain, int, fstatfs, (int fd, struct statfs* to), (fd, to))
+COUNTED(kPlain, int, statvfs, (const char* path, struct statvfs* to), (path, to))
+COUNTED(kPlain, int, fstatvfs, (int fd, struct statvfs* to), (fd, to))
+COUNTED(kPlain, int, access, (const char* path, int mode), (path, mode))
+COUNTED(kPlain, int, faccessat, (int at, const char* path, int mode, int flags), (at, path, mode, flags))
+COUNTED(kPlain, int, fchmod, (int fd, mode_t mode), (fd, mode))
+COUNTED(kPlain, int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group))
+COUNTED(kPlain, int, flock, (int fd, int operation), (fd, operation))
+COUNTED(kPlain, ssize_t, flistxattr, (int fd, char* names, size_t size), (fd, names, size))
+COUNTED(kPlain, ssize_t, getxattr, (const char* path, const char* name, void* to, size_t size), (path, name, to, size))
+COUNTED(kPlain, ssize_t, fgetxattr, (int fd, const char* name, void* to, size_t size), (fd, name, to, size))
+COUNTED(kTakesSpace, int, fsetxattr, (int fd, const char* name, const void* from, size_t size, int flags), (fd, name, from, size, flags))
+COUNTED(kPlain, int, fremovexattr, (int fd, const char* name), (fd, name))
+// clang-format on
+
+ssize_t pwritev(int fd, const iovec* from, int count, off_t at) {
+  static const auto next = real<ssize_t(int, const iovec*, int, off_t)>("pwritev");
+  return counted("pwritev", kWrites, [&](Part part) {
+    const Vectors vectors(from, count, part);
+    return next(fd, vectors.kept.data(), vectors.count, at);
+  });
+}
+
+int openat(int directory, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = makes_a_file(flags) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  static const auto next = real<int(int, const char*, int, ...)>("openat");
+  return counted("open", kInterruptible | (makes_a_file(flags) ? kTakesSpace : kPlain), [&](Part) {
+    if (!fault().named || (flags & O_TMPFILE) != O_TMPFILE) return next(directory, path, flags, mode);
+    errno = EOPNOTSUPP;
+    return -1;
+  });
+}
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = makes_a_file(flags) ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  return openat(AT_FDCWD, path, flags, mode);
+}
+
+/// What was only read has nothing to lose.
+int close(int fd) {
+  static const auto next = real<int(int)>("close");
+  const bool written = (syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
+  return counted(written ? "close_written" : "close", kCloses | (written ? kTakesSpace : kPlain),
+                 [&](Part) { return next(fd); });
+}
+
+/// Asking for flags cannot fail.
+int fcntl(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* const argument = va_arg(rest, void*);
+  va_end(rest);
+  static const auto next = real<int(int, int, ...)>("fcntl");
+  if (command == F_GETFD || command == F_GETFL) return next(fd, command, argument);
+  return counted("fcntl", kPlain, [&](Part) { return next(fd, command, argument); });
+}
+
+int ioctl(int fd, unsigned long request, ...) {
+  va_list rest;
+  va_start(rest, request);
+  void* const argument = va_arg(rest, void*);
+  va_end(rest);
+  static const auto next = real<int(int, unsigned long, ...)>("ioctl");
+  return counted("ioctl", kPlain, [&](Part) { return next(fd, request, argument); });
+}
+
+// On 64-bit systems these are the same functions.
+#define ALSO(name) asm(".globl " #name "64\n.set " #name "64, " #name)
+ALSO(pread);
+ALSO(pwrite);
+ALSO(pwritev);
+ALSO(fallocate);
+ALSO(posix_fallocate);
+ALSO(ftruncate);
+ALSO(stat);
+ALSO(lstat);
+ALSO(fstat);
+ALSO(fstatat);
+ALSO(fstatfs);
+ALSO(statvfs);
+ALSO(fstatvfs);
+ALSO(open);
+ALSO(openat);
+ALSO(fcntl);
+
+// glibc's own: dlsym() may need memory before it can find any.
+void* real_malloc(size_t size) asm("__libc_malloc");
+void* real_calloc(size_t count, size_t size) asm("__libc_calloc");
+void* real_realloc(void* old, size_t size) asm("__libc_realloc");
+void* real_memalign(size_t alignment, size_t size) asm("__libc_memalign");
+
+void* malloc(size_t size) {
+  return is_refused() ? nullptr : real_malloc(size);
+}
+
+void* calloc(size_t count, size_t size) {
+  return is_refused() ? nullptr : real_calloc(count, size);
+}
+
+void* realloc(void* old, size_t size) {
+  return is_refused() ? nullptr : real_realloc(old, size);
+}
+
+void* aligned_alloc(size_t alignment, size_t size) {
+  return is_refused() ? nullptr : real_memalign(alignment, size);
+}
+
+int posix_memalign(void** to, size_t alignment, size_t size) {
+  *to = is_refused() ? nullptr : real_memalign(alignment, size);
+  return *to == nullptr ? ENOMEM : 0;
+}
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Everything that tries to break clipper, and one table of what came of it; exits with 1 if anything did.
+
+    scripts/torture [--release] [PART...]    without parts, all of them
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Row:
+    """A command that prints what it found and, as its last line, its figures: an object with `what`, `cases`, `violations`,
+    where there is such a thing `fired`, and `skipped`, a reason, if it could not be done."""
+    part: str
+    command: str
+    per_commit: str | None  # more words of the command; None: not then
+    release: str
+
+
+FAULTS, POWER, FUZZ = "python3 tests/faults/faults.py build", "python3 tests/faults/power.py build", "tests/fuzz/run"
+ROWS = (
+    Row("faults", f"{FAULTS} calls", "--runs 3000", ""),
+    Row("faults", f"{FAULTS} allocations", "--runs 1500", ""),
+    Row("faults", f"{FAULTS} compound", "--runs 200", "--runs 2000"),
+    Row("kills", f"{FAULTS} kills", "--runs 60", "--runs 10000"),
+    Row("races", f"{FAULTS} races", "--runs 50", "--runs 1000"),
+    Row("power", f"{POWER} ext4", "--runs 40", "--runs 1000"),
+    Row("power", f"{POWER} xfs", "--runs 40", "--runs 1000"),
+    Row("power", "python3 tests/faults/disorder.py build/clipper", "--runs 125", "--runs 2500"),
+    Row("fuzz", f"{FUZZ} damaged_headers", "", ""),
+    Row("fuzz", f"{FUZZ} damaged_headers build/clipper", "", ""),
+    Row("fuzz", f"{FUZZ} headers_vs_numpy", "10000", "1000000"),
+    Row("fuzz", f"{FUZZ} header_fuzz", "1000000", "1000000000"),
+    Row("fuzz", f"{FUZZ} bounds_fuzz", "300000", "100000000"),
+    Row("fuzz", f"{FUZZ} clip_fuzz", "20000", "10000000"),
+    Row("fuzz", f"{FUZZ} program_fuzz", "20000", "10000000"),
+    Row("fuzz", f"{FUZZ} program_afl", None, "100000000"),
+)
+PARTS = list(dict.fromkeys(row.part for row in ROWS))
+HEAD = ("what", "cases", "faults fired", "violations", "seconds")
+
+
+def figures(command: str) -> dict:
+    """Of a command that ends without them: one violation."""
+    print(f"torture: {command}", file=sys.stderr)
+    last, start = "", time.monotonic()
+    with subprocess.Popen(command.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if last:
+                print(last, end="")
+            last = line
+    try:
+        return {"fired": "", "seconds": round(time.monotonic() - start)} | json.loads(last)
+    except ValueError:
+        print(last, end="")
+        return {"what": command, "cases": 0, "fired": 0, "violations": 1, "seconds": 0}
+
+
+def cells(found: dict) -> list[str]:
+    if "skipped" in found:
+        return [found["what"], f"SKIPPED: {found['skipped']}", "", "", ""]
+    return [found["what"], *(f"{found[key]:,}" if found[key] != "" else "" for key in ("cases", "fired", "violations", "seconds"))]
+
+
+def table(lines: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in [list(HEAD), ["---"] + ["---:"] * (len(HEAD) - 1), *lines])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--release", action="store_true", help="as often as before a release: hours")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(unknown)}")
+    rows = [(row, row.release if arguments.release else row.per_commit) for row in ROWS if row.part in (arguments.parts or PARTS)]
+    found = [figures(f"{row.command} {more}".strip()) for row, more in rows if more is not None]
+    print(table([cells(each) for each in found]))
+    return 1 if any(each["violations"] for each in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

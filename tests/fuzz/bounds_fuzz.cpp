@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cfenv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "element.hpp"
+#include "error.hpp"
+#include "plan.hpp"
+#include "reference_clip.hpp"
+#include "require.hpp"
+
+/// The input is text: a letter for the dtype, one for the profile, then MIN|MAX|SCALE|BIAS|NAN|MIN-ABOVE-MAX,
+/// `_` or nothing where none is given. For native's numbers strtof and its relatives know better.
+namespace clipper::fuzz {
+namespace {
+
+struct Input {
+  Request request;
+  npy::Header header;
+};
+
+std::size_t take_index(std::string_view& text, std::size_t size) {
+  if (text.empty()) return 0;
+  const auto letter = static_cast<unsigned char>(text.front() - 'a');
+  text.remove_prefix(1);
+  return letter % size;
+}
+
+/// The next word, if one is given; none is the name of a file.
+std::optional<std::string> take_word(std::string_view& text) {
+  const std::string word(text.substr(0, text.find('|')));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  if (word == "_" || word.starts_with('@')) return std::nullopt;
+  return word;
+}
+
+Input understood(std::string_view text) {
+  Input input;
+  input.header.dtype = kDTypes[take_index(text, kDTypes.size())].dtype;
+  input.request.profile = &profiles()[take_index(text, profiles().size())];
+  input.header.shape.assign(std::max<std::size_t>(input.request.profile->min_rank, 1), 1);
+  input.request.min = take_word(text);
+  input.request.max = take_word(text);
+  input.request.scale = take_word(text);
+  input.request.bias = take_word(text);
+  input.request.nan = take_word(text).value_or("keep");
+  const std::string above = take_word(text).value_or("");
+  if (above == "error") input.request.min_above_max = MinAboveMax::error;
+  if (above == "min") input.request.min_above_max = MinAboveMax::min;
+  if (above == "max") input.request.min_above_max = MinAboveMax::max;
+  return input;
+}
+
+template <class Number>
+Number read(Number (*strto)(const char*, char**), const std::string& text, int rounding = FE_TONEAREST) {
+  std::fesetround(rounding);
+  const Number number = strto(text.c_str(), nullptr);
+  std::fesetround(FE_TONEAREST);
+  return number;
+}
+
+/// Of the two floats around a number the odd one, so that rounding it again is as rounding once.
+float odd_float(const std::string& text) {
+  const float below = read(std::strtof, text, FE_DOWNWARD);
+  return (to_bits(below) & 1) != 0 ? below : read(std::strtof, text, FE_UPWARD);
+}
+
+/// The number as an element, by libc: nearest, ties to even; of integers toward zero, saturated.
+ElementBits element(DType dtype, const std::string& text) {
+  if (dtype == DType::float32) return to_bits(read(std::strtof, text));
+  if (dtype == DType::float64) return to_bits(read(std::strtod, text));
+  if (is_floating(dtype)) return reference::nearest_half(dtype, odd_float(text));
+  const long double number = std::trunc(read(std::strtold, text, FE_TOWARDZERO));
+  const auto lowest = static_cast<long double>(reference::integer(dtype, lowest_element(dtype)));
+  const auto highest = static_cast<long double>(reference::integer(dtype, highest_element(dtype)));
+  const auto whole = static_cast<reference::Int128>(std::clamp(number, lowest, highest));
+  return static_cast<ElementBits>(whole) & reference::all_ones(dtype);
+}
+
+/// Whether converted bounds are all of the story.
+bool is_plain(const Request& request, const Operation& op) {
+  const bool swapped = request.min_above_max == MinAboveMax::min && op.lo == highest_element(op.dtype);
+  return request.profile == profile_named("native") && !swapped;
+}
+
+void check_native(const Request& request, const Operation& op) {
+  if (request.min) require(op.lo == element(op.dtype, *request.min), "--min as libc reads it", *request.min);
+  if (request.max) require(op.hi == element(op.dtype, *request.max), "--max as libc reads it", *request.max);
+  const auto check_factor = [&](const std::optional<std::string>& text, double factor) {
+    if (!text) return;
+    const double expected =
+        op.arithmetic == Arithmetic::float32 ? double{read(std::strtof, *text)} : read(std::strtod, *text);
+    require(to_bits(factor) == to_bits(expected), "a factor as libc reads it", *text);
+  };
+  check_factor(request.scale, op.scale);
+  check_factor(request.bias, op.bias);
+}
+
+void check_accepted(const Request& request, const Plan& plan) {
+  const Operation& op = plan.operation;
+  const std::string text = describe(plan);
+  for (const ElementBits bound : {op.lo, op.hi}) {
+    require(bound <= reference::all_ones(op.dtype), "a bound is an element", text);
+    require(!reference::is_nan(op.dtype, bound), "a bound is a number", text);
+  }
+  if (op.nan) require(!reference::is_nan(op.dtype, *op.nan), "NaN becomes a number", text);
+  require(std::isfinite(op.scale) && std::isfinite(op.bias), "finite scale and bias", text);
+  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
+  if (number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
+    require(above != MinAboveMax::error, "min above max was asked for", text);
+  if (is_plain(request, op)) check_native(request, op);
+
+  Request again;
+  again.min = element_text(op.dtype, op.lo);
+  again.max = element_text(op.dtype, op.hi);
+  again.min_above_max = MinAboveMax::max;
+  const Operation same = make_plan(again, plan.header).operation;
+  require(same.lo == op.lo && same.hi == op.hi, "bounds as printed are the same bounds", text);
+}
+
+/// Whether `work` goes well; an Error must be of that kind or the other.
+template <class Work>
+bool succeeds(Work work, ErrorKind kind, ErrorKind other) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    require(error.kind() == kind || error.kind() == other, "the kind of an error", error.what());
+    return false;
+  }
+}
+
+}  // namespace
+}  // namespace clipper::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace clipper;
+  const fuzz::Input input = fuzz::understood({reinterpret_cast<const char*>(data), size});
+  std::optional<Plan> plan;
+  const bool numbers =
+      fuzz::succeeds([&] { check_numbers(input.request); }, ErrorKind::usage, ErrorKind::usage);
+  const bool planned = fuzz::succeeds([&] { plan = make_plan(input.request, input.header); },
+                                      ErrorKind::usage, ErrorKind::input);
+  fuzz::require(numbers || !planned, "a plan has numbers only");
+  if (planned) fuzz::check_accepted(input.request, *plan);
+  return 0;
+}

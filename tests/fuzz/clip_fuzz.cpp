@@ -1,0 +1,204 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "clip.hpp"
+#include "clip_cases.hpp"
+#include "clip_check.hpp"
+#include "engine.hpp"
+#include "require.hpp"
+#include "sandbox.hpp"
+#include "tensors.hpp"
+
+/// The input is an operation, places in memory, and elements; random ones and the neighbours of the bounds
+/// come between those.
+namespace clipper::fuzz {
+namespace {
+
+/// Takes numbers from the input; zeros behind its end.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
+
+  template <class T = std::uint8_t>
+  T take() {
+    T value{};
+    const std::size_t size = std::min(sizeof value, rest_.size());
+    if (size > 0) std::memcpy(&value, rest_.data(), size);
+    rest_ = rest_.subspan(size);
+    return value;
+  }
+
+  template <class T>
+  T one_of(const std::vector<T>& values) {
+    return values[take() % values.size()];
+  }
+
+  [[nodiscard]] bool empty() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::uint8_t> rest_;
+};
+
+/// Any element that can be a bound: NaNs lose their payload, which makes them infinite.
+ElementBits take_bound(Bytes& input, DType dtype) {
+  const ElementBits bits = input.take() % 2 == 0 ? input.one_of(cases::bounds_of(dtype))
+                                                 : input.take<ElementBits>() & reference::all_ones(dtype);
+  if (!reference::is_nan(dtype, bits)) return bits;
+  return bits & (reference::sign_bit(dtype) | reference::infinity(dtype));
+}
+
+double take_factor(Bytes& input, Arithmetic arithmetic) {
+  const bool usual = input.take() % 2 == 0;
+  double factor = usual ? input.one_of(cases::factors_of(arithmetic)).scale : input.take<double>();
+  if (arithmetic == Arithmetic::float32 && std::abs(factor) > std::numeric_limits<float>::max()) factor = 1;
+  if (arithmetic == Arithmetic::float32) factor = static_cast<float>(factor);
+  return std::isfinite(factor) ? factor : 1;
+}
+
+Operation::Integer take_integer(Bytes& input) {
+  if (input.take() % 2 == 0) return input.one_of(cases::integers());
+  return {input.take() % 2 == 1, input.take<std::uint64_t>() >> input.take() % 64};
+}
+
+Operation take_operation(Bytes& input) {
+  Operation op;
+  op.dtype = kDTypes[input.take() % kDTypes.size()].dtype;
+  op.order = cases::kByteOrders[input.take() % 2];
+  op.lo = take_bound(input, op.dtype);
+  op.hi = take_bound(input, op.dtype);
+  if (is_floating(op.dtype) && input.take() % 2 == 1) op.nan = take_bound(input, op.dtype);
+  op.arithmetic = input.one_of(cases::arithmetics_of(op.dtype));
+  if (op.arithmetic == Arithmetic::integer) {
+    op.integer_scale = take_integer(input);
+    op.integer_bias = take_integer(input);
+  } else if (op.arithmetic != Arithmetic::none) {
+    op.scale = take_factor(input, op.arithmetic);
+    op.bias = take_factor(input, op.arithmetic);
+  }
+  return op;
+}
+
+/// What is left of the input, and others in between.
+cases::Elements take_elements(Bytes& input, const Operation& op, std::size_t count) {
+  std::mt19937_64 random(input.take<std::uint32_t>());
+  cases::Elements elements(count);
+  for (ElementBits& element : elements) {
+    const std::uint64_t number = random();
+    if (!input.empty())
+      element = input.take<ElementBits>();
+    else if (number % 4 == 0)
+      element = (number % 8 == 0 ? op.lo : op.hi) + (number >> 8) % 3 - 1;
+    else
+      element = random() >> (number % 4 == 1 ? 0 : (number >> 8) % 64);
+    element &= reference::all_ones(op.dtype);
+  }
+  return elements;
+}
+
+void check_kernels(const cases::Case& test, std::size_t from, std::size_t to) {
+  const cases::Memory source{test.op, test.elements, from};
+  const Counts counts = reference::count(test.op, test.elements, test.expected);
+  for (const SimdLevel level : simd_levels()) {
+    for (const bool in_place : {false, true}) {
+      const cases::Memory expected{test.op, test.expected, in_place ? from : to};
+      for (const bool counting : {false, true}) {
+        cases::Memory read = source;
+        cases::Memory apart{test.op, test.elements.size(), to};
+        cases::Memory& written = in_place ? read : apart;
+        Counts found = counts;
+        if (counting)
+          found = clip_and_count(test.op, read.data(), written.data(), test.elements.size(), level);
+        else
+          clip(test.op, read.data(), written.data(), test.elements.size(), level);
+        const std::string wrong = what_is_wrong(test, level, written, expected);
+        require(wrong == "nothing", "every level writes what the rule says", wrong);
+        const std::string miscounted = what_is_wrong(test, level, found, counts);
+        require(miscounted == "nothing", "every level counts what it does", miscounted);
+        require(in_place || read == source, "the source stays");
+      }
+    }
+  }
+}
+
+std::string in_memory(const Operation& op, std::span<const ElementBits> elements) {
+  const std::size_t size = info(op.dtype).size;
+  std::string bytes(elements.size() * size, '\0');
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    reference::store(op.dtype, op.order, elements[i], reinterpret_cast<std::byte*>(bytes.data()) + i * size);
+  return bytes;
+}
+
+std::string by_number(const Descriptor& file) {
+  return fmt::format("/proc/self/fd/{}", file.get());
+}
+
+/// From a file, or a stream, to a file.
+void check_engine(const cases::Case& test, const Engine::Options& options, bool stream,
+                  std::size_t alignment) {
+  static const Sandbox sandbox;
+  const Operation& op = test.op;
+  const std::string descr =
+      fmt::format("{}{}", op.order == ByteOrder::little ? '<' : '>', info(op.dtype).descr);
+  const std::string shape = fmt::format("({},)", test.elements.size());
+  const std::string file = testing::npy_file(descr, "False", shape, in_memory(op, test.elements), alignment);
+
+  std::array<int, 2> ends{};
+  require(::pipe2(ends.data(), O_CLOEXEC) == 0, "a pipe");
+  const Descriptor pipe_out(ends[0]);
+  Descriptor pipe_in(ends[1]);
+  const Descriptor memory(::memfd_create("in", MFD_CLOEXEC));
+  const int to = stream ? pipe_in.get() : memory.get();
+  require(::write(to, file.data(), file.size()) == static_cast<ssize_t>(file.size()), "an input",
+          file.substr(0, 128));
+  pipe_in = Descriptor();
+
+  InputFile input = InputFile::open(by_number(stream ? pipe_out : memory));
+  const Plan plan{.header = read_header(input, std::nullopt), .operation = op};
+  Engine engine(options);
+  engine.prepare(plan.header.data_size());
+  OutputFile output =
+      OutputFile::create(sandbox / "out", OutputFile::Existing::replace, OutputFile::Durability::none);
+  const std::string header(alignment, 'h');
+  const Counts found = engine.run(plan, input, output, std::as_bytes(std::span(header)), Counting::on);
+  output.commit();
+
+  const std::string expected = header + in_memory(op, test.expected);
+  require(sandbox.files().at("out") == expected, "the engine writes what the rule says", reference::text(op));
+  require(found == reference::count(op, test.elements, test.expected), "the engine counts",
+          reference::text(op));
+}
+
+}  // namespace
+}  // namespace clipper::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace clipper;
+  fuzz::Bytes input({data, size});
+  const Operation op = fuzz::take_operation(input);
+  const std::size_t from = input.take() % 64;
+  const std::size_t to = input.take() % 64;
+  const bool through_engine = input.take() % 64 == 1;
+  const std::size_t count =
+      through_engine ? input.take<std::uint16_t>() % (12'500 / info(op.dtype).size) : input.take();
+  const cases::Elements elements = fuzz::take_elements(input, op, count);
+  const cases::Elements expected = reference::clip(op, elements);
+  const cases::Case test{op, elements, expected};
+  fuzz::check_kernels(test, from, to);
+  if (!through_engine) return 0;
+  for (const unsigned threads : {1U, 2U})
+    for (const bool stream : {false, true})
+      fuzz::check_engine(test, {.threads = threads, .chunk_size = 4096}, stream, from + 1);
+  return 0;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""The fuzzers' inputs: corpus/TARGET.txt, one input per line with Python's escapes, and seeds made of data/.
+
+    corpus.py unpack TARGET DIRECTORY   writes them as the files that fuzzers want
+    corpus.py pack TARGET DIRECTORY     the other way around: replaces corpus/TARGET.txt
+"""
+
+import csv
+import hashlib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent.parent / "data"
+DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16"]
+
+
+def table(name):
+    with open(DATA / name, newline="") as file:
+        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def profiles():
+    """In the order of lib/profile.cpp, which bounds_fuzz counts them in: the same families, oldest first."""
+    return list(dict.fromkeys(row["profile"] for row in table("goldens/cases.tsv")))
+
+
+def header_seeds():
+    for row in table("headers/headers.tsv"):
+        header = bytes.fromhex(row["header"])
+        yield header + (b"\x8b" if row["descr"] == "|V2" else b"")
+
+
+def bounds_seeds():
+    """A letter for the dtype, one for the profile, then MIN|MAX|SCALE|BIAS|NAN|MIN-ABOVE-MAX, `_` where nothing is given."""
+    options = ["--min", "--max", "--scale", "--bias", "--nan", "--min-above-max"]
+    every = profiles()
+    for name in ("goldens/cases.tsv", "goldens/refused.tsv"):
+        for row in table(name):
+            words = row["arguments"].split()
+            given = dict(zip(words[::2], words[1::2]))
+            text = "|".join(given.get(option, "_") for option in options)
+            if "@" not in text:
+                yield (chr(ord("a") + DTYPES.index(row["dtype"])) + chr(ord("a") + every.index(row["profile"])) + text).encode()
+
+
+def program_seeds():
+    """Words that end in NUL, an empty one, the bytes of in.npy."""
+    for dtype in DTYPES:
+        file = (DATA / "edge" / f"{dtype}.npy").read_bytes()
+        for words in ("in.npy out.npy --min 0 --max 6", "-i in.npy --max=1 --scale 2 -v", "in.npy - --min-above-max min --min 3 --max 2",
+                      "- out.npy --profile onnx --nan 1", "in.npy old.npy -n", "--output-dir d in.npy old.npy --min @old.npy",
+                      "--in-place --direct in.npy --max 2", "--direct -i old.npy in.npy --bias 1 --scale 3", "in.npy out.npy --sync --max 0",
+                      "in.npy old.npy --bias .5 --simd baseline --chunk-size 4096 --threads 2 --dtype " + dtype):
+            yield "\0".join([*words.split(), "", ""]).encode() + file
+
+
+SEEDS = {"header_fuzz": header_seeds, "bounds_fuzz": bounds_seeds, "program_fuzz": program_seeds}
+
+
+def unpack(target, directory):
+    directory.mkdir(parents=True, exist_ok=True)
+    lines = (HERE / "corpus" / f"{target}.txt").read_text().splitlines()
+    kept = [line.encode().decode("unicode_escape").encode("latin-1") for line in lines]
+    for data in {*kept, *SEEDS.get(target, list)()}:
+        (directory / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+def pack(target, directory):
+    inputs = {file.read_bytes() for file in directory.iterdir()} - {b""}
+    lines = sorted(data.decode("latin-1").encode("unicode_escape").decode() for data in inputs)
+    (HERE / "corpus" / f"{target}.txt").write_text("".join(f"{line}\n" for line in lines))
+
+
+if __name__ == "__main__":
+    {"unpack": unpack, "pack": pack}[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+
+#include "error.hpp"
+#include "npy.hpp"
+
+/// For headers_vs_numpy.py. Standard input: headers, each behind its length in 4 bytes, the lowest first.
+/// Standard output: a line for each, "refused" or DTYPE ORDER fortran|c OFFSET SHAPE, with tabs between.
+namespace {
+
+std::string dump(std::span<const std::byte> file) {
+  using namespace clipper;
+  try {
+    const npy::Header header = npy::parse(file);
+    return fmt::format("{}\t{}\t{}\t{}\t{}", info(header.dtype).name,
+                       header.order == ByteOrder::little ? '<' : '>', header.fortran_order ? "fortran" : "c",
+                       header.data_offset, fmt::join(header.shape, ","));
+  } catch (const Error&) {
+    return "refused";
+  }
+}
+
+}  // namespace
+
+int main() {
+  for (std::uint32_t size = 0; std::fread(&size, sizeof size, 1, stdin) == 1;) {
+    std::string file(size, '\0');
+    if (std::fread(file.data(), 1, size, stdin) != size) return 1;
+    if (std::puts(dump(std::as_bytes(std::span(file))).c_str()) < 0) return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "error.hpp"
+#include "npy.hpp"
+#include "number.hpp"
+#include "require.hpp"
+
+/// The input is the start of a file. What is behind the header does not matter to npy, so the last byte can
+/// be the user's --dtype: 0x80 is int8.
+namespace clipper::fuzz {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+std::optional<DType> said_dtype(Bytes input) {
+  if (input.empty() || std::to_integer<int>(input.back()) < 0x80) return std::nullopt;
+  return static_cast<DType>((std::to_integer<std::size_t>(input.back()) - 0x80) % kDTypes.size());
+}
+
+void check_count(const npy::Header& header) {
+  require(header.shape.size() <= npy::kMaxRank, "at most 64 dimensions");
+  UInt128 bytes = info(header.dtype).size;
+  bool empty = false;
+  for (const std::int64_t dimension : header.shape) {
+    require(dimension >= 0, "no negative dimension");
+    empty |= dimension == 0;
+    bytes *= static_cast<UInt128>(std::max<std::int64_t>(dimension, 1));
+    require(bytes <= std::numeric_limits<std::int64_t>::max(), "the bytes of the elements fit int64");
+  }
+  require(header.data_size() == (empty ? 0 : bytes), "the count is the product of the shape");
+  if (header.count > 0)
+    require(!npy::index_text(header, header.count - 1).empty(), "the last element has a place");
+}
+
+bool has_one_order(const npy::Header& header) {
+  return header.count == 0 || std::ranges::count_if(header.shape, [](std::int64_t n) { return n > 1; }) < 2;
+}
+
+void check_same(const npy::Header& a, const npy::Header& b) {
+  require(a.dtype == b.dtype && a.order == b.order && a.opaque == b.opaque, "the same dtype");
+  require(a.shape == b.shape && a.count == b.count, "the same shape");
+  require(a.fortran_order == b.fortran_order || has_one_order(a), "the same memory order");
+}
+
+void check_accepted(Bytes input, const npy::Header& header, std::optional<DType> said) {
+  require(header.data_offset <= input.size(), "a header that is there");
+  require(npy::data_offset(input.first(npy::kPreambleSize)) == header.data_offset, "12 bytes say the offset");
+  check_same(npy::parse(input.first(header.data_offset), said), header);
+  check_count(header);
+
+  const std::string written = npy::format(header);
+  const npy::Header read = npy::parse(std::as_bytes(std::span(written)), said);
+  check_same(header, read);
+  require(read.data_offset == written.size() && written.size() % 64 == 0,
+          "elements begin at a multiple of 64");
+  require(npy::format(read) == written, "format() is its own fixed point");
+}
+
+void check_refused(const Error& error) {
+  const std::string message = error.what();
+  const bool plain = std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; });
+  require(plain && !message.empty() && message.size() < 400, "a message of one printable line", message);
+  require(error.kind() == ErrorKind::input || error.kind() == ErrorKind::refused, "the input's fault",
+          message);
+}
+
+}  // namespace
+}  // namespace clipper::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace clipper;
+  const auto input = std::as_bytes(std::span(data, size));
+  const std::optional<DType> said = fuzz::said_dtype(input);
+  std::optional<npy::Header> header;
+  try {
+    header = npy::parse(input, said);
+  } catch (const Error& error) {
+    fuzz::check_refused(error);
+  }
+  if (header) fuzz::check_accepted(input, *header, said);
+  return 0;
+}

@@ -1,0 +1,112 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli.hpp"
+#include "clip_command.hpp"
+#include "error.hpp"
+#include "npy.hpp"
+#include "require.hpp"
+#include "sandbox.hpp"
+#include "tensors.hpp"
+
+/// The input is words, each with a NUL behind it, an empty one, and the bytes of in.npy and of standard
+/// input. old.npy is a file that is there already. Nothing outside the sandbox can be named.
+namespace clipper::fuzz {
+namespace {
+
+std::vector<std::string> take_words(std::string_view& input) {
+  std::vector<std::string> words{"clipper"};
+  for (bool more = true; more && !input.empty();) {
+    const std::string word(input.substr(0, input.find('\0')));
+    input.remove_prefix(std::min(word.size() + 1, input.size()));
+    more = !word.empty();
+    const bool stays_inside = word.find('/') == std::string::npos && word.find("..") == std::string::npos;
+    if (more && stays_inside) words.push_back(word);
+  }
+  return words;
+}
+
+/// The bytes become standard input, which cannot be read to its end twice.
+void give_as_standard_input(std::string_view bytes) {
+  const Descriptor file(::memfd_create("stdin", MFD_CLOEXEC));
+  const bool written = ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  require(written && ::lseek(file.get(), 0, SEEK_SET) == 0, "a standard input");
+  require(::dup2(file.get(), STDIN_FILENO) == STDIN_FILENO, "a standard input");
+}
+
+/// Whether everything was done; nothing but an Error may come out. `single` if there was one file to do.
+bool run(const std::vector<std::string>& words, bool& single) {
+  std::vector<const char*> argv;
+  argv.reserve(words.size());
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  try {
+    std::optional<Command> command = parse_command_line(static_cast<int>(argv.size()), argv.data());
+    if (!command) return true;
+    single = command->inputs.size() == 1;
+    command->engine.threads = 1;
+    command->engine.chunk_size = std::min<std::size_t>(command->engine.chunk_size, 1 << 16);
+    clip_files(*command);
+    return true;
+  } catch (const Error& error) {
+    require(error.what() != std::string(), "a message");
+    return false;
+  }
+}
+
+bool is_complete(const std::string& file) {
+  try {
+    const auto bytes = std::as_bytes(std::span(file));
+    const std::optional<DType> opaque =
+        file.find("'|V2'") == std::string::npos ? std::nullopt : std::optional(DType::bfloat16);
+    const npy::Header header = npy::parse(bytes, opaque);
+    return file.size() == header.data_offset + header.data_size();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+/// The sandbox is the working directory; what is written to standard output disappears.
+void try_program(std::string_view input) {
+  static const Sandbox sandbox;
+  static const bool inside =
+      ::chdir(sandbox.path().c_str()) == 0 &&
+      ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) == STDOUT_FILENO;
+  require(inside, "a working directory and a standard output");
+  const std::vector<std::string> words = take_words(input);
+  sandbox.write("in.npy", input);
+  sandbox.write("old.npy", testing::float32_file({1}));
+  give_as_standard_input(input);
+  const std::map<std::string, std::string> before = sandbox.files();
+
+  bool single = true;
+  const bool done = run(words, single);
+  const std::map<std::string, std::string> after = sandbox.files();
+  require(done || !single || after == before, "who fails leaves everything as it was");
+  for (const auto& [name, bytes] : before) require(after.contains(name), "no file disappears", name);
+  for (const auto& [name, bytes] : after) {
+    require(name.find(".clipper-") == std::string::npos, "no temporary file is left", name);
+    const auto old = before.find(name);
+    const bool untouched = old != before.end() && old->second == bytes;
+    require(untouched || is_complete(bytes), "what is written is complete", name);
+  }
+  sandbox.clear();
+}
+
+}  // namespace clipper::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  clipper::fuzz::try_program({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
