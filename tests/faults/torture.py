@@ -35,14 +35,14 @@ ROWS = (
     Row("power", f"{POWER} ext4", "--runs 40", "--runs 1000"),
     Row("power", f"{POWER} xfs", "--runs 40", "--runs 1000"),
     Row("power", "python3 tests/faults/disorder.py build/clipper", "--runs 125", "--runs 2500"),
-    Row("fuzz", f"{FUZZ} damaged_headers", "", ""),
-    Row("fuzz", f"{FUZZ} damaged_headers build/clipper", "", ""),
+    Row("fuzz", f"{FUZZ} damaged_headers", "some", "all"),
+    Row("fuzz", f"{FUZZ} damaged_headers some build/clipper", None, ""),
     Row("fuzz", f"{FUZZ} headers_vs_numpy", "10000", "1000000"),
     Row("fuzz", f"{FUZZ} header_fuzz", "1000000", "1000000000"),
-    Row("fuzz", f"{FUZZ} bounds_fuzz", "300000", "100000000"),
-    Row("fuzz", f"{FUZZ} clip_fuzz", "20000", "10000000"),
-    Row("fuzz", f"{FUZZ} program_fuzz", "20000", "10000000"),
-    Row("fuzz", f"{FUZZ} program_afl", None, "100000000"),
+    Row("fuzz", f"{FUZZ} bounds_fuzz", "100000", "100000000"),
+    Row("fuzz", f"{FUZZ} clip_fuzz", "10000", "10000000"),
+    Row("fuzz", f"{FUZZ} program_fuzz", "10000", "10000000"),
+    Row("fuzz", f"{FUZZ} program_afl", None, "1000000"),
 )
 PARTS = list(dict.fromkeys(row.part for row in ROWS))
 HEAD = ("what", "cases", "faults fired", "violations", "seconds")

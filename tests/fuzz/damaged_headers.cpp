@@ -166,18 +166,19 @@ void try_seed(const Program& program, const std::string& seed, std::span<const c
 int main(int argc, char** argv) try {
   using namespace clipper::fuzz;
   std::vector<char> masks{0x01, 0x02, 0x10, static_cast<char>(0x80), static_cast<char>(0xff)};
-  Program program = [&](const Sandbox& sandbox) { return by_binary(argv[1], sandbox); };
-  if (argc < 2) {
-    program = in_this_process;
+  if (argc > 1 && argv[1] == std::string_view("all")) {
     masks.clear();
     for (int mask = 1; mask < 256; ++mask) masks.push_back(static_cast<char>(mask));
   }
+  const bool by_program = argc > 2;
+  const Program program = by_program ? [&](const Sandbox& sandbox) { return by_binary(argv[2], sandbox); }
+                                     : Program(in_this_process);
   Tally tally;
   const std::vector<std::string> files = seeds();
   for (const std::string& file : files) try_seed(program, file, masks, tally);
   fmt::print(R"({{"what": "damaged headers of {} files{}", "cases": {}, "violations": {}}})"
              "\n",
-             files.size(), argc < 2 ? "" : ", by the program", tally.cases, tally.violations);
+             files.size(), by_program ? ", by the program" : "", tally.cases, tally.violations);
   return tally.violations == 0 ? 0 : 1;
 } catch (const std::exception& error) {
   std::fputs(error.what(), stderr);
