@@ -24,20 +24,26 @@ Examples:
   clipper --min 0 --max 6 in.npy out.npy
   clipper --min -1 --max 1 --in-place x.npy            rewrites the file itself, safely
   clipper --min 0 --output-dir clipped *.npy           many files at once
+  clipper --min 0 -o '{dir}/{stem}.clip.npy' *.npy     likewise, beside the inputs
+  find . -name '*.npy' -print0 | clipper --max 6 --in-place --files0-from -
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
   clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
   producer | clipper --max 255 - - | consumer
   clipper profiles                                     the rules of every system, as a table
 
 Exit status:
-  0 done    2 wrong usage    3 input refused    4 I/O or memory    5 refused for safety
-  6 done, but not confirmed to be on the disk    128+n ended by signal n
+  0 done    1 --fail-if-clipped    2 wrong usage    3 input refused    4 I/O or memory
+  5 refused for safety    6 done, but not confirmed to be on the disk    128+n ended by signal n
 )";
 
 /// What CLI11 fills. All values are text: it would read 010 as octal and nothing as 0.
 struct Typed {
   std::vector<std::string> files;
+  std::string output;
   std::string output_dir;
+  std::string files_from;
+  std::string files0_from;
+  std::string fail_if_clipped;
   std::string min;
   std::string max;
   std::string scale;
@@ -53,6 +59,11 @@ struct Typed {
   bool direct = false;
   bool sync = false;
   bool no_clobber = false;
+  bool keep_going = false;
+  bool dry_run = false;
+  bool json = false;
+  bool progress = false;
+  bool no_progress = false;
   bool verbose = false;
   bool quiet = false;
 };
@@ -95,8 +106,16 @@ constexpr std::array kValueOptions{
                 "If MIN > MAX: error, or all elements become min or max"},
     ValueOption{kOperation, "--dtype", "DTYPE", &Typed::dtype,
                 "The input's dtype; needed for bfloat16 that was saved as |V2"},
+    ValueOption{kOperation, "--fail-if-clipped", "PERCENT", &Typed::fail_if_clipped,
+                "Write nothing and exit with 1 if more of the elements would be clipped"},
+    ValueOption{kFiles, "-o,--output", "TEMPLATE", &Typed::output,
+                "Name every FILE's result so; {dir}, {name}, {stem}, {ext} are FILE's parts"},
     ValueOption{kFiles, "--output-dir", "DIR", &Typed::output_dir,
                 "Write every FILE's result into DIR, which is made if missing"},
+    ValueOption{kFiles, "--files-from", "LIST", &Typed::files_from,
+                "More FILES: the lines of LIST, - is standard input"},
+    ValueOption{kFiles, "--files0-from", "LIST", &Typed::files0_from,
+                "Likewise, with a NUL behind every name"},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
                 "At most N threads (default: as many as may run)"},
     ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
@@ -110,7 +129,13 @@ constexpr std::array kFlags{
     Flag{kFiles, "--sync", &Typed::sync,
          "Have the result on the disk at the end (as --in-place always does)"},
     Flag{kFiles, "-n,--no-clobber", &Typed::no_clobber, "Refuse to replace an existing OUT"},
-    Flag{kRunning, "-v,--verbose", &Typed::verbose, "Say on standard error what was chosen"},
+    Flag{kFiles, "-k,--keep-going", &Typed::keep_going, "If a FILE fails, go on with the others"},
+    Flag{kFiles, "--dry-run", &Typed::dry_run, "Make all checks, say what would be done, and write nothing"},
+    Flag{kRunning, "--json", &Typed::json, "Print a line of JSON for every FILE"},
+    Flag{kRunning, "--progress", &Typed::progress, "Show the progress, also if it is not on a terminal"},
+    Flag{kRunning, "--no-progress", &Typed::no_progress, "Never show it"},
+    Flag{kRunning, "-v,--verbose", &Typed::verbose,
+         "Say on standard error what was chosen, and what came of it"},
     Flag{kRunning, "-q,--quiet", &Typed::quiet, "Print nothing but errors"},
 };
 
@@ -120,12 +145,14 @@ void add_options(CLI::App& app, Typed& typed) {
   app.set_version_flag("--version", "clipper " CLIPPER_VERSION, "Print the version");
   app.add_option("FILES", typed.files,
                  "IN OUT: the tensor and the result, .npy files; - is standard input or output.\n"
-                 "With --in-place or --output-dir all of them are inputs")
+                 "With --in-place, --output or --output-dir all of them are inputs")
       ->type_name("");
   for (const ValueOption& row : kValueOptions)
     app.add_option(row.name, typed.*row.text, row.help)->type_name(row.type)->group(row.group);
   for (const Flag& row : kFlags) app.add_flag(row.name, typed.*row.given, row.help)->group(row.group);
   app.get_option("--quiet")->excludes("--verbose");
+  app.get_option("--progress")->excludes("--no-progress");
+  app.get_option("--files-from")->excludes("--files0-from");
 }
 
 std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
@@ -175,43 +202,83 @@ Request understood_request(const CLI::App& app, const Typed& typed) {
   return request;
 }
 
-void understand_files(const Typed& typed, bool into_directory, Command& command) {
-  if (typed.files.empty()) refuse("IN is missing (clipper --help says more)");
+double parse_percent(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= 100))
+    refuse(fmt::format("--fail-if-clipped: '{}' is not a number from 0 to 100", text));
+  return value;
+}
+
+/// What all the files are if one option says so: the words for an error, and nothing if IN and OUT are typed.
+std::vector<std::string_view> destinations(const CLI::App& app) {
+  std::vector<std::string_view> given;
+  for (const char* name : {"--in-place", "--output-dir", "--output"})
+    if (app.count(name) > 0) given.emplace_back(name);
+  return given;
+}
+
+void understand_list(const CLI::App& app, const Typed& typed, Command& command) {
+  if (app.count("--files-from") > 0) command.list = FileList{typed.files_from, '\n'};
+  if (app.count("--files0-from") > 0) command.list = FileList{typed.files0_from, '\0'};
+  if (command.list && command.list->path.empty()) refuse("--files-from: no file (an empty variable?)");
+}
+
+void understand_files(const CLI::App& app, const Typed& typed, Command& command) {
+  const std::vector<std::string_view> to = destinations(app);
   command.inputs = typed.files;
-  if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
-  if (typed.in_place && into_directory) refuse("--in-place and --output-dir contradict each other");
+  understand_list(app, typed, command);
+  if (command.inputs.empty() && !command.list) refuse("IN is missing (clipper --help says more)");
+  if (to.size() > 1) refuse(fmt::format("{} and {} contradict each other", to[0], to[1]));
   if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
-  if (into_directory && typed.output_dir.empty()) refuse("--output-dir: no directory (an empty variable?)");
   if (typed.direct && !typed.in_place) refuse("--direct needs --in-place");
-  command.direct = typed.direct;
-  if (typed.sync) command.durability = OutputFile::Durability::on_disk;
-  if (into_directory) command.output_directory = typed.output_dir;
-  if (typed.in_place || into_directory) {
-    if (into_directory && std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end())
-      refuse("--output-dir: standard input has no name there");
+  if (app.count("--output-dir") > 0) command.output_directory = typed.output_dir;
+  if (app.count("--output") > 0) command.output_template = typed.output;
+  if (command.output_directory == "" || command.output_template == "")
+    refuse(fmt::format("{}: no name (an empty variable?)", to[0]));
+  if (!to.empty()) {
+    const bool has_stdin = std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end();
+    if (has_stdin && command.output_directory) refuse("--output-dir: standard input has no name there");
     return;
   }
+  if (command.list) refuse("--files-from needs --in-place, --output or --output-dir");
   if (typed.files.size() == 1) refuse("OUT is missing (- is standard output; --in-place replaces IN)");
   if (typed.files.size() > 2)
-    refuse(fmt::format("{}: a third file; many inputs need --output-dir or --in-place", typed.files[2]));
+    refuse(fmt::format("{}: a third file; many inputs need --output-dir, --output or --in-place",
+                       typed.files[2]));
   command.inputs.pop_back();
   command.output = typed.files.back();
 }
 
-Command understood(const CLI::App& app, const Typed& typed) {
-  Command command;
-  command.request = understood_request(app, typed);
-  understand_files(typed, app.count("--output-dir") > 0, command);
+void understand_running(const CLI::App& app, const Typed& typed, Command& command) {
+  command.keep_going = typed.keep_going;
+  command.dry_run = typed.dry_run;
+  command.json = typed.json;
   command.verbose = typed.verbose;
-  if (app.count("--dtype") > 0) {
-    command.dtype = dtype_named(typed.dtype);
-    if (!command.dtype) refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", typed.dtype));
-  }
+  command.quiet = typed.quiet;
+  if (typed.progress) command.progress = Progress::When::always;
+  if (typed.no_progress || typed.quiet) command.progress = Progress::When::never;
   if (app.count("--threads") > 0)
     command.engine.threads = static_cast<unsigned>(parse_count("--threads", typed.threads, 1, 1024));
   if (app.count("--chunk-size") > 0)
     command.engine.chunk_size = parse_count("--chunk-size", typed.chunk_size, 4096, std::size_t{1} << 30);
   if (app.count("--simd") > 0) command.engine.level = parse_simd_level(typed.simd);
+}
+
+Command understood(const CLI::App& app, const Typed& typed) {
+  Command command;
+  command.request = understood_request(app, typed);
+  understand_files(app, typed, command);
+  understand_running(app, typed, command);
+  if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
+  if (typed.sync) command.durability = OutputFile::Durability::on_disk;
+  command.direct = typed.direct;
+  if (app.count("--fail-if-clipped") > 0) command.most_clipped = parse_percent(typed.fail_if_clipped);
+  if (app.count("--dtype") > 0) {
+    command.dtype = dtype_named(typed.dtype);
+    if (!command.dtype) refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", typed.dtype));
+  }
   return command;
 }
 

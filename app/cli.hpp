@@ -6,23 +6,35 @@
 
 #include "dtype.hpp"
 #include "engine.hpp"
+#include "file_list.hpp"
 #include "output_file.hpp"
 #include "plan.hpp"
+#include "progress.hpp"
 
 namespace clipper {
 
 /// What was typed, understood but not yet compared with any file.
 struct Command {
   Request request;
-  std::vector<std::string> inputs;              ///< at least one; "-" is standard input
+  std::vector<std::string> inputs;              ///< "-" is standard input
+  std::optional<FileList> list;                 ///< of more inputs; at least one of the two is there
   std::optional<std::string> output;            ///< of the only input; "-" is standard output
-  std::optional<std::string> output_directory;  ///< neither output nor directory: every input in place
+  std::optional<std::string> output_template;   ///< as jobs_named_by() takes it
+  std::optional<std::string> output_directory;  ///< none of the three: every input in place
   std::optional<DType> dtype;
   OutputFile::Existing existing = OutputFile::Existing::replace;
   OutputFile::Durability durability = OutputFile::Durability::none;
   bool direct = false;  ///< in place, without a second file
   Engine::Options engine;
+  std::optional<double> most_clipped;  ///< percent of a tensor's elements, or nothing is written
+  bool keep_going = false;             ///< with the other files when one fails
+  bool dry_run = false;
+  bool json = false;
   bool verbose = false;
+  bool quiet = false;
+  Progress::When progress = Progress::When::automatic;
+
+  [[nodiscard]] bool makes_directories() const { return output_directory || output_template; }
 };
 
 /// The command, or nothing when it only asked for help or the version, which are printed then.

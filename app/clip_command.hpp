@@ -4,7 +4,8 @@
 
 namespace clipper {
 
-/// Does what was typed.
-void clip_files(const Command& command);
+/// Does what was typed. Returns the exit status: with --keep-going the highest of all files; otherwise throws
+/// the first failure, which ends the work.
+[[nodiscard]] int clip_files(const Command& command);
 
 }  // namespace clipper

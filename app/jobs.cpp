@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "error.hpp"
 
@@ -17,30 +17,84 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// One text for every path that leads to a file.
+class Identities {
+ public:
+  [[nodiscard]] std::string of(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0) return fmt::format("{} {}", status.st_dev, status.st_ino);
+    const fs::path file(path);
+    std::string& directory = directories_[file.parent_path()];
+    std::error_code ignored;
+    if (directory.empty()) directory = fs::weakly_canonical(fs::absolute(file).parent_path(), ignored);
+    return fmt::format("{}/{}", directory, file.filename().string());
+  }
+
+ private:
+  std::map<fs::path, std::string> directories_;  ///< of files that are not there yet
+};
+
 fs::path common_part(const fs::path& a, const fs::path& b) {
   fs::path common;
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end() && *i == *j; ++i, ++j) common /= *i;
   return common;
 }
 
-void make_directory(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error)
-    throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", path.string(), error.message()));
+void check_outputs(const std::vector<Job>& jobs) {
+  Identities identities;
+  std::map<std::string, const Job*> reader_of;
+  std::map<std::string, const Job*> writer_of;
+  for (const Job& job : jobs) reader_of.emplace(identities.of(job.input), &job);
+  for (const Job& job : jobs) {
+    const std::string identity = identities.of(*job.output);
+    const auto [known, is_new] = writer_of.emplace(identity, &job);
+    if (!is_new)
+      throw Error(ErrorKind::usage, fmt::format("{} and {} would both be written to {}", known->second->input,
+                                                job.input, *known->second->output));
+    const auto reader = reader_of.find(identity);
+    if (reader != reader_of.end() && identities.of(job.input) != identity)
+      throw Error(ErrorKind::usage, fmt::format("{} would be written to {}, which is an input, too",
+                                                job.input, reader->second->input));
+  }
+}
+
+std::string part_of(const fs::path& input, std::string_view name) {
+  if (input == "-") throw Error(ErrorKind::usage, "--output: standard input has no name");
+  if (name == "dir") return input.has_parent_path() ? input.parent_path() : ".";
+  if (name == "name") return input.filename();
+  if (name == "stem") return input.stem();
+  if (name == "ext") return input.extension();
+  throw Error(ErrorKind::usage,
+              fmt::format("--output: {{{}}} is not {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
+}
+
+std::string filled_in(std::string_view output_template, const fs::path& input) {
+  std::string output;
+  for (std::size_t i = 0; i < output_template.size(); ++i) {
+    const std::string_view rest = output_template.substr(i);
+    if (rest.starts_with("{{") || rest.starts_with("}}")) {
+      output += rest.front();
+      ++i;
+    } else if (rest.front() == '{') {
+      const std::size_t end = rest.find('}');
+      output += part_of(input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
+      i += end;
+    } else {
+      output += rest.front();
+    }
+  }
+  return output;
 }
 
 }  // namespace
 
 std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs) {
   std::vector<Job> jobs;
-  std::map<std::pair<dev_t, ino_t>, std::string> input_of;
+  Identities identities;
+  std::map<std::string, std::string> input_of;
   for (const std::string& input : inputs) {
-    struct stat status {};
-    const bool exists = ::stat(input.c_str(), &status) == 0;  // opening it says more
-    const auto [known, is_new] = input_of.emplace(std::pair(status.st_dev, status.st_ino), input);
-    if (exists && !is_new)
-      throw Error(ErrorKind::usage, fmt::format("{} and {} are one file", known->second, input));
+    const auto [known, is_new] = input_of.emplace(identities.of(input), input);
+    if (!is_new) throw Error(ErrorKind::usage, fmt::format("{} and {} are one file", known->second, input));
     jobs.push_back({input, std::nullopt});
   }
   return jobs;
@@ -50,23 +104,34 @@ std::vector<Job> jobs_into(const std::string& directory, const std::vector<std::
   std::vector<fs::path> paths;
   const fs::path here = fs::current_path();
   for (const std::string& input : inputs) paths.push_back((here / input).lexically_normal());
-  fs::path root = paths.front().parent_path();
+  fs::path root = paths.empty() ? fs::path() : paths.front().parent_path();
   for (const fs::path& path : paths) root = common_part(root, path.parent_path());
 
   std::vector<Job> jobs;
-  std::map<std::string, std::string> input_of;
-  std::set<fs::path> parents;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const fs::path output = directory / paths[i].lexically_relative(root);
-    const auto [known, is_new] = input_of.emplace(output.string(), inputs[i]);
-    if (!is_new)
-      throw Error(ErrorKind::usage, fmt::format("{} and {} would both be written to {}", known->second,
-                                                inputs[i], known->first));
-    parents.insert(output.parent_path());
-    jobs.push_back({inputs[i], output.string()});
-  }
-  for (const fs::path& parent : parents) make_directory(parent);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    jobs.push_back({inputs[i], directory / paths[i].lexically_relative(root)});
+  check_outputs(jobs);
   return jobs;
+}
+
+std::vector<Job> jobs_named_by(const std::string& output_template, const std::vector<std::string>& inputs) {
+  std::vector<Job> jobs;
+  for (const std::string& input : inputs) jobs.push_back({input, filled_in(output_template, input)});
+  check_outputs(jobs);
+  return jobs;
+}
+
+void make_directories(const std::vector<Job>& jobs) {
+  std::set<fs::path> directories;
+  for (const Job& job : jobs) directories.insert(fs::path(job.output.value_or("")).parent_path());
+  directories.erase(fs::path());
+  for (const fs::path& directory : directories) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    if (error)
+      throw Error(ErrorKind::io,
+                  fmt::format("{}: cannot be created: {}", directory.string(), error.message()));
+  }
 }
 
 }  // namespace clipper

@@ -16,8 +16,17 @@ struct Job {
 [[nodiscard]] std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs);
 
 /// Jobs that write below `directory`: an input keeps its path from the deepest directory that all inputs are
-/// in. Makes the directories. Error{usage} if two inputs would become one output.
+/// in. Error{usage} for what check_outputs() refuses.
 [[nodiscard]] std::vector<Job> jobs_into(const std::string& directory,
                                          const std::vector<std::string>& inputs);
+
+/// Jobs whose outputs are named like the inputs: {dir}, {name}, {stem} and {ext} stand for the parts of
+/// DIR/NAME and STEM.EXT ("." for no directory; EXT has its dot), {{ and }} for braces. Error{usage} for
+/// anything else in braces, and for what check_outputs() refuses.
+[[nodiscard]] std::vector<Job> jobs_named_by(const std::string& output_template,
+                                             const std::vector<std::string>& inputs);
+
+/// Makes the directories of the outputs. Error{io} if one cannot be made.
+void make_directories(const std::vector<Job>& jobs);
 
 }  // namespace clipper

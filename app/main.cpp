@@ -1,19 +1,17 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <new>
-#include <string>
 #include <string_view>
 
 #include "cli.hpp"
 #include "clip_command.hpp"
 #include "error.hpp"
-#include "printable.hpp"
+#include "failure.hpp"
 #include "profiles_command.hpp"
+#include "progress.hpp"
 #include "temporaries.hpp"
 
 namespace clipper {
@@ -21,6 +19,7 @@ namespace {
 
 extern "C" void end_by_signal(int signal) {
   remove_temporaries();
+  erase_progress();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -56,11 +55,6 @@ void reserve_standard_streams() {
       return;
 }
 
-int failed(ErrorKind kind, std::string_view message) {
-  std::fputs(fmt::format("clipper: {}\n", printable(message)).c_str(), stderr);
-  return static_cast<int>(kind);
-}
-
 int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
@@ -68,15 +62,13 @@ int run(int argc, char** argv) {
     if (argc > 1 && argv[1] == std::string_view("profiles")) {
       list_profiles(argc - 1, argv + 1);
     } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
-      clip_files(*command);
+      return clip_files(*command);
     }
     return 0;
-  } catch (const Error& error) {
-    return failed(error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(ErrorKind::io, "out of memory");
-  } catch (const std::exception& error) {
-    return failed(ErrorKind::io, error.what());
+  } catch (...) {
+    const Failure failure = explained(std::current_exception());
+    std::fputs(line_of(failure).c_str(), stderr);
+    return static_cast<int>(failure.kind);
   }
 }
 

@@ -35,8 +35,6 @@ DirectFile::DirectFile(const InputFile& input)
   if (unfinished_) {
     refuse_unless_it_can_go_on();
     next_.start = journal_->last()->start;
-  } else if (journal_) {
-    discard_needless_journal();
   }
 }
 
@@ -77,6 +75,7 @@ std::optional<std::byte> DirectFile::version() const {
 std::optional<JournalRecord> DirectFile::begin(const std::string& parameters, std::uint64_t capacity) {
   next_.parameters = parameters;
   next_.capacity = capacity;
+  if (journal_ && !unfinished_) discard_needless_journal();
   if (!journal_) return std::nullopt;
   const JournalRecord& last = *journal_->last();
   if (last.parameters != parameters)

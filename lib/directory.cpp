@@ -7,6 +7,9 @@
 #include <climits>
 #include <cstdlib>
 #include <memory>
+#include <system_error>
+
+#include "error.hpp"
 
 namespace clipper {
 
@@ -35,6 +38,12 @@ Descriptor open_directory_of(const std::string& path) {
       retry_interrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (fd.get() < 0) throw_system_error(directory, "cannot be opened");
   return fd;
+}
+
+void throw_not_durable(const std::string& path, int error) {
+  throw Error(ErrorKind::not_durable,
+              fmt::format("{}: complete, but its directory cannot be written to the disk: {}", path,
+                          std::generic_category().message(error)));
 }
 
 }  // namespace clipper

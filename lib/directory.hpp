@@ -22,4 +22,7 @@ namespace clipper {
 /// Error{io} if it cannot be opened.
 [[nodiscard]] Descriptor open_directory_of(const std::string& path);
 
+/// Error{not_durable} for a file that has its name, in a directory whose fsync() failed.
+[[noreturn]] void throw_not_durable(const std::string& path, int error);
+
 }  // namespace clipper

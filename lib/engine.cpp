@@ -141,6 +141,7 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
   };
   const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
     if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
+    done_ += transfer.size(chunk);
   };
 
   output.reserve(header.size() + plan.header.data_size());
@@ -159,15 +160,20 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
   return transfer.counts();
 }
 
-Counts Engine::scan(const Plan& plan, InputFile& input) {
+Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
   const Chunks chunks(plan.header.count, info(plan.header.dtype).size, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks);
   std::atomic<bool> changed = false;
+  std::atomic<std::uint64_t> scanned = 0;
+  const bool complete = plan.refuse_nan || counting == Counting::on;
   for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
-    if (changed && !plan.refuse_nan) return;
+    if (changed && !complete) return;
     transfer.read(chunk, memory);
     if (transfer.clip(chunk, memory, options_.level, Counting::on).changed) changed = true;
+    scanned += transfer.size(chunk);
+    done_ += transfer.size(chunk);
   });
+  if (changed) done_ -= scanned;  // it is going to be read again
   transfer.refuse_nan();
   return transfer.counts();
 }
@@ -196,6 +202,7 @@ Counts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
     if (counts.changed) file.change(at, before(length), after(length));
     total += counts;
     at += length;
+    done_ += length;
   }
   return total;
 }

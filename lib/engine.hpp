@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -48,15 +49,18 @@ class Engine {
   Counts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
              Counting counting = Counting::off);
 
-  /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes.
-  /// Error{input} for a NaN as by run(), also if something changes.
-  [[nodiscard]] Counts scan(const Plan& plan, InputFile& input);
+  /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes
+  /// or if asked for. Error{input} for a NaN as by run(), also if something changes.
+  [[nodiscard]] Counts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
 
   /// Changes every element of the file where it is. The file is not committed. What was changed before an
   /// interruption is not counted.
   Counts rewrite(const Plan& plan, InputFile& input, DirectFile& file);
 
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
+
+  /// The bytes of elements that are done with, of all tensors so far; for a look at it from another thread.
+  [[nodiscard]] const std::atomic<std::uint64_t>& done() const noexcept { return done_; }
 
  private:
   struct Pool;
@@ -82,6 +86,7 @@ class Engine {
   Memory memory_;
   std::unique_ptr<Pool> pool_;  ///< of several threads
   bool many_ = false;           ///< in for_each(): every thread has its own tensor
+  std::atomic<std::uint64_t> done_ = 0;
 };
 
 }  // namespace clipper

@@ -7,6 +7,7 @@ namespace clipper {
 
 /// What kind of trouble stopped the work. The values are the exit codes of the command line.
 enum class ErrorKind : int {
+  different = 1,    ///< the tensor is not as the request demands it
   usage = 2,        ///< the request itself is wrong: a flag, a bound, a combination
   input = 3,        ///< the input is malformed, or not something that the request can take
   io = 4,           ///< the system refused: a read, a write, memory

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 
 #include "attributes.hpp"
 #include "directory.hpp"
@@ -40,24 +39,18 @@ std::string random_suffix() {
   return fmt::format("{:016x}", number);
 }
 
-}  // namespace
+enum class Target : std::uint8_t { standard_output, new_file, stream, file };
 
-OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability) {
+/// What is there; `status` is that of a stream or a file. Error for what cannot be written.
+Target examine(const std::string& path, OutputFile::Existing existing, struct stat& status) {
   if (path == "-") {
     if (::isatty(STDOUT_FILENO) != 0)
       throw Error(ErrorKind::usage, "standard output is a terminal; a tensor is not text");
-    Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-    if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
-    enlarge_pipe(copy);
-    return {std::move(copy), "standard output", durability};
+    return Target::standard_output;
   }
-  struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    OutputFile file({}, path, durability);
-    file.existing_ = existing;
-    file.create_temporary();
-    return file;
+    return Target::new_file;
   }
   if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) throw_system_error(path, "cannot be examined");
@@ -65,7 +58,39 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
   }
   if (S_ISDIR(status.st_mode)) throw_system_error(path, "cannot be written", EISDIR);
   if (S_ISBLK(status.st_mode)) throw Error(ErrorKind::refused, fmt::format("{}: a block device", path));
-  if (!S_ISREG(status.st_mode)) {
+  if (!S_ISREG(status.st_mode)) return Target::stream;
+  if (existing == OutputFile::Existing::refuse)
+    throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path));
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
+    throw_system_error(path, "cannot be replaced");
+  return Target::file;
+}
+
+}  // namespace
+
+void OutputFile::check(const std::string& path, Existing existing) {
+  struct stat status {};
+  if (examine(path, existing, status) != Target::new_file) return;
+  if (::faccessat(AT_FDCWD, directory_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    throw_system_error(path, "cannot be created");
+}
+
+OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability) {
+  struct stat status {};
+  const Target target = examine(path, existing, status);
+  if (target == Target::standard_output) {
+    Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
+    enlarge_pipe(copy);
+    return {std::move(copy), "standard output", durability};
+  }
+  if (target == Target::new_file) {
+    OutputFile file({}, path, durability);
+    file.existing_ = existing;
+    file.create_temporary();
+    return file;
+  }
+  if (target == Target::stream) {
     Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
     if (fd.get() < 0) throw_system_error(path, "cannot be opened");
     if (::isatty(fd.get()) != 0)
@@ -73,10 +98,6 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
     enlarge_pipe(fd);
     return {std::move(fd), path, durability};
   }
-  if (existing == Existing::refuse)
-    throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path));
-  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
-    throw_system_error(path, "cannot be replaced");
   OutputFile file({}, resolved(path), durability);
   file.mode_ = status.st_mode & 0777;
   file.create_temporary();
@@ -201,21 +222,22 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
                       SYNC_FILE_RANGE_WRITE);
 }
 
-void OutputFile::commit() {
-  if (!is_regular()) return commit_stream();
+void OutputFile::complete() const {
   const bool has_mode = !mode_ && temporary_.empty();
   if (!has_mode && ::fchmod(fd_.get(), mode_.value_or(0666 & ~current_umask())) != 0)
     throw_system_error(path_, "cannot be given its mode");
+}
+
+void OutputFile::commit() {
+  if (!is_regular()) return commit_stream();
+  complete();
   const bool on_disk = durability_ == Durability::on_disk;
   if (on_disk && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
   check_close(fd_, path_);
   // What needs memory or a descriptor comes before: a failure after it would not mean what it says.
   const Descriptor directory = on_disk ? open_directory_of(path_) : Descriptor();
   put_in_place();
-  if (on_disk && ::fsync(directory.get()) != 0)
-    throw Error(ErrorKind::not_durable,
-                fmt::format("{}: complete, but its directory cannot be written to the disk: {}", path_,
-                            std::generic_category().message(errno)));
+  if (on_disk && ::fsync(directory.get()) != 0) throw_not_durable(path_, errno);
 }
 
 /// A pipe or a device has no disk: fsync() says EINVAL.

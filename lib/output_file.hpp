@@ -29,6 +29,9 @@ class OutputFile {
   /// device and a dangling link.
   [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability);
 
+  /// Throws what create() would throw, and creates nothing.
+  static void check(const std::string& path, Existing existing);
+
   /// The replacement of a file that is open to be changed. It keeps the mode, the owner, the access control
   /// list and the `user.` attributes, and is always Durability::on_disk. Error{refused} if it cannot keep
   /// those, if there are several hard links, and if there is not the space for a second file.
@@ -56,6 +59,14 @@ class OutputFile {
   /// Error{not_durable} if only the directory could not be confirmed.
   void commit();
 
+  /// commit() in its steps, for many files at once: what is left to be done to the file, then, when it is on
+  /// the disk, its name.
+  void complete() const;
+  void put_in_place();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
+
  private:
   OutputFile(Descriptor fd, std::string path, Durability durability)
       : fd_(std::move(fd)), path_(std::move(path)), durability_(durability) {}
@@ -64,7 +75,6 @@ class OutputFile {
   [[nodiscard]] bool name_temporary(const std::function<bool(const char*)>& create);
   void forget_temporary() noexcept;
   void commit_stream();
-  void put_in_place();
   [[nodiscard]] bool link_as(const char* path) const;
 
   Descriptor fd_;

@@ -25,8 +25,8 @@ Chunks::Chunk Chunks::operator[](std::uint64_t index) const {
 }
 
 void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
-  const auto [begin, count] = chunks_[chunk];
-  const std::span bytes(memory, count * element_size_);
+  const std::uint64_t begin = chunks_[chunk].begin;
+  const std::span bytes(memory, size(chunk));
   if (input_.is_regular())
     input_.read_at(bytes, plan_.header.data_offset + begin * element_size_);
   else
@@ -58,8 +58,8 @@ void Transfer::note_nan(std::uint64_t chunk, const std::byte* memory) {
 
 void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
                      std::span<const std::byte> header) const {
-  const auto [begin, count] = chunks_[chunk];
-  const std::span bytes(memory, count * element_size_);
+  const std::uint64_t begin = chunks_[chunk].begin;
+  const std::span bytes(memory, size(chunk));
   if (!output.is_regular()) {
     if (chunk == 0) output.write(header);
     output.write(bytes);

@@ -44,6 +44,8 @@ class Transfer {
   Transfer(const Plan& plan, InputFile& input, const Chunks& chunks)
       : plan_(plan), input_(input), chunks_(chunks) {}
 
+  [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * element_size_; }
+
   /// In any order from a regular file, otherwise one after the other.
   void read(std::uint64_t chunk, std::byte* memory) const;
 

@@ -147,11 +147,12 @@ TEST_CASE("--verbose says how much was clipped") {
     CHECK(result.exit_code == 0);
     return result.error;
   };
-  const std::string counts = "in.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN\n";
+  const std::string counts = "in.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept\n";
   CHECK(contains(run({"in.npy", "out.npy"}), counts));
+  CHECK(contains(run({"--nan", "0.5", "in.npy", "out.npy"}), "4.3 % lowered), 3 NaN became 0.5\n"));
   CHECK(contains(run({"-i", "in.npy"}), counts));
   CHECK(contains(run({"-i", "in.npy"}),
-                 "clipped 0 % (0 % raised, 0 % lowered), 3 NaN; nothing changes, not rewritten"));
+                 "clipped 0 % (0 % raised, 0 % lowered), 3 NaN kept; nothing changes, not rewritten"));
 }
 
 TEST_CASE("--verbose keeps a name on one line") {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -87,15 +88,23 @@ TEST_CASE("existing files in --output-dir are replaced, or not with --no-clobber
 
 TEST_CASE("after a failure what is there is complete") {
   const TemporaryDirectory directory;
-  Words files;
+  Words files{"--nan", "error"};
   for (int i = 0; i < 100; ++i) {
     files.push_back(fmt::format("{}.npy", i));
     write_file(directory / files.back(), input(i));
   }
-  write_file(directory / "70.npy", input(70).substr(0, 130));
+  write_file(directory / "70.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
   check_refused(run_clipper(clip_into("out", files), {directory.path()}), 3, "70.npy: ");
   for (const auto& entry : std::filesystem::directory_iterator(directory / "out"))
     CHECK(read_file(entry.path()) == output(std::stoi(entry.path().stem())));
+}
+
+TEST_CASE("all headers are checked before anything is created") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", input(1));
+  write_file(directory / "y.npy", input(2).substr(0, 130));
+  check_refused_untouched(directory, clip_into("out", {"x.npy", "y.npy"}), 3, "y.npy: ");
+  check_refused_untouched(directory, clip_into("out", {"y.npy"}), 3, "y.npy: ");
 }
 
 TEST_CASE("what --output-dir cannot do is refused") {

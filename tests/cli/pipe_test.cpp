@@ -1,5 +1,3 @@
-#include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,6 +6,7 @@
 
 #include "clipper.hpp"
 #include "tensors.hpp"
+#include "terminal.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -21,26 +20,6 @@ Words clip(const Words& arguments) {
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
-
-/// A pseudo-terminal, by the name of its end for programs.
-class Terminal {
- public:
-  Terminal() : fd_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
-    REQUIRE(::grantpt(fd_.get()) == 0);
-    REQUIRE(::unlockpt(fd_.get()) == 0);
-    path_ = ::ptsname(fd_.get());
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
-  /// For Settings::prepare: a standard stream leads to the terminal.
-  [[nodiscard]] std::function<void()> as(int stream) const {
-    return [this, stream] { ::dup2(::open(path_.c_str(), O_RDWR | O_NOCTTY), stream); };
-  }
-
- private:
-  Descriptor fd_;
-  std::string path_;
-};
 
 }  // namespace
 
@@ -143,10 +122,7 @@ TEST_CASE("a full device is an error") {
 }
 
 TEST_CASE("a tensor is neither typed nor shown on a terminal") {
-  if (::access("/dev/ptmx", F_OK) != 0) {
-    WARN("not tested: this system has no pseudo-terminals");
-    return;
-  }
+  if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({1}));
   const Terminal terminal;

@@ -12,7 +12,7 @@ from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
 # Whoever ignores that one of these failed has lost something, or does not know what he does.
-MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "fdatasync", "rename", "renameat2", "fstat",
+MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat2", "fstat",
              "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
 REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # whose failure may end with 5
 CONFIRMING = {"open", "fsync", "close", "unlink"}  # whose failure may end with 6

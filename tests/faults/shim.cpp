@@ -84,6 +84,7 @@ COUNTED(kInterruptible | kTakesSpace, int, fallocate, (int fd, int mode, off_t a
 COUNTED(kReturnsErrno | kTakesSpace, int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size))
 COUNTED(kPlain, int, ftruncate, (int fd, off_t size), (fd, size))
 COUNTED(kTakesSpace, int, fsync, (int fd), (fd))
+COUNTED(kTakesSpace, int, syncfs, (int fd), (fd))
 COUNTED(kTakesSpace, int, fdatasync, (int fd), (fd))
 COUNTED(kPlain, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigned flags), (fd, at, size, flags))
 COUNTED(kTakesSpace, int, rename, (const char* from, const char* to), (from, to))

@@ -84,8 +84,7 @@ int in_this_process(const Sandbox& sandbox) {
   command.output = sandbox / "out.npy";
   command.engine.threads = 1;
   try {
-    clip_files(command);
-    return 0;
+    return clip_files(command);
   } catch (const Error& error) {
     return static_cast<int>(error.kind());
   }

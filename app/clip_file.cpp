@@ -1,0 +1,218 @@
+#include "clip_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "direct_file.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+/// One file on its way.
+class FileClipping {
+ public:
+  FileClipping(const Clipping& clipping, const Job& job)
+      : command_(clipping.command),
+        engine_(clipping.engine),
+        replacements_(clipping.replacements),
+        reporter_(clipping.reporter),
+        report_(reporter_.report_of(job)) {
+    if (job.output && command_.existing == OutputFile::Existing::replace &&
+        is_same_file(job.input, *job.output))
+      report_.job.output.reset();
+  }
+
+  void clip() {
+    try {
+      if (command_.dry_run)
+        try_out();
+      else if (report_.job.output)
+        clip_to(*report_.job.output);
+      else if (command_.direct)
+        clip_directly();
+      else
+        clip_in_place();
+    } catch (...) {
+      reporter_.failed(std::move(report_), std::current_exception());
+    }
+    reporter_.stop_after_failure();
+  }
+
+ private:
+  void clip_to(const std::string& path);
+  void clip_in_place();
+  void replace();
+  void clip_directly();
+  void try_out();
+
+  void plan(InputFile& input, std::vector<std::byte>* header = nullptr,
+            std::optional<std::byte> version = std::nullopt);
+  void judge() const;
+  [[nodiscard]] Reporter::Lines lines(bool written);
+
+  [[nodiscard]] Counting counting() const {
+    const bool on = command_.verbose || command_.json || command_.most_clipped;
+    return on ? Counting::on : Counting::off;
+  }
+
+  const Command& command_;
+  Engine& engine_;
+  Replacements& replacements_;
+  Reporter& reporter_;
+  Report report_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+InputFile open_to_change(const std::string& path, Reporter& reporter) {
+  InputFile input = InputFile::open_to_change(path);
+  if (!input.is_locked()) reporter.warn(fmt::format("{}: cannot be locked on this file system", path));
+  return input;
+}
+
+Plan plan_for(const Command& command, InputFile& input, std::vector<std::byte>* header,
+              std::optional<std::byte> version) {
+  const npy::Header parsed = read_header(input, command.dtype, header, version);
+  return naming(input.path(), [&] { return make_plan(command.request, parsed); });
+}
+
+void FileClipping::plan(InputFile& input, std::vector<std::byte>* header, std::optional<std::byte> version) {
+  report_.name = input.path();
+  report_.plan = plan_for(command_, input, header, version);
+  engine_.prepare(report_.plan->header.data_size());
+  reporter_.planned(report_);
+}
+
+/// --fail-if-clipped, once everything is counted.
+void FileClipping::judge() const {
+  if (!command_.most_clipped || !report_.counts) return;
+  const double percent = clipped_percent(*report_.plan, *report_.counts);
+  if (percent > *command_.most_clipped)
+    throw Error(ErrorKind::different, fmt::format("{}: {:.3g} % would be clipped, more than {} %",
+                                                  report_.name, percent, *command_.most_clipped));
+}
+
+Reporter::Lines FileClipping::lines(bool written) {
+  report_.written = written;
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return reporter_.lines(report_);
+}
+
+void FileClipping::clip_to(const std::string& path) {
+  InputFile input = InputFile::open(report_.job.input);
+  plan(input);
+
+  OutputFile output = OutputFile::create(path, command_.existing, command_.durability);
+  if (command_.most_clipped && !output.is_regular()) {
+    if (!input.is_regular())
+      throw Error(ErrorKind::usage, "--fail-if-clipped: IN or OUT must be a file, not a stream");
+    report_.counts = engine_.scan(*report_.plan, input, Counting::on);
+    judge();
+  }
+  const std::string header = npy::format(report_.plan->header);
+  const Counts counts =
+      engine_.run(*report_.plan, input, output, std::as_bytes(std::span(header)), counting());
+  if (counting() == Counting::on) report_.counts = counts;
+  judge();
+  const bool changed = input.is_regular() && input.has_changed();
+  const Reporter::Lines lines = this->lines(true);
+  output.commit();
+  if (changed) reporter_.warn(fmt::format("{}: changed while it was read", input.path()));
+  reporter_.done(lines);
+}
+
+/// Files that wait to be committed take space, descriptors and locks: without them it may work.
+void FileClipping::clip_in_place() {
+  for (;;) {
+    try {
+      return replace();
+    } catch (const Error& error) {
+      const bool wanted = error.kind() == ErrorKind::io || error.kind() == ErrorKind::refused;
+      if (!wanted || !replacements_.commit()) throw;
+    }
+  }
+}
+
+void FileClipping::replace() {
+  InputFile input = open_to_change(report_.job.input, reporter_);
+  std::vector<std::byte> header;
+  plan(input, &header);
+
+  OutputFile output = OutputFile::create_in_place(input);
+  report_.counts = engine_.scan(*report_.plan, input);
+  if (!report_.counts->changed) return reporter_.done(lines(false));
+  const Counts counts = engine_.run(*report_.plan, input, output, header, counting());
+  if (counting() == Counting::on) {
+    report_.counts = counts;
+    judge();
+  } else {
+    report_.counts.reset();
+  }
+  auto done = [&reporter = reporter_, report = report_, lines = lines(true)](std::exception_ptr failure) {
+    if (failure)
+      reporter.failed(report, std::move(failure));
+    else
+      reporter.done(lines);
+  };
+  replacements_.add({std::move(input), std::move(output), std::move(done)});
+}
+
+void FileClipping::clip_directly() {
+  InputFile input = open_to_change(report_.job.input, reporter_);
+  DirectFile file(input);
+  const bool is_fresh = !file.version();
+  plan(input, nullptr, file.version());
+
+  if (is_fresh && (report_.plan->refuse_nan || command_.most_clipped)) {
+    report_.counts = engine_.scan(*report_.plan, input, Counting::on);
+    judge();
+  }
+  Reporter::Lines lines;
+  try {
+    report_.counts = engine_.rewrite(*report_.plan, input, file);
+    report_.resumed = !is_fresh;
+    lines = this->lines(report_.resumed || report_.counts->changed);
+    file.commit();
+  } catch (const Error& error) {
+    if (!file.is_unfinished()) throw;
+    throw Error(error.kind(), fmt::format("{}; unreadable until the same command finishes it", error.what()));
+  }
+  reporter_.done(lines);
+}
+
+void FileClipping::try_out() {
+  const std::optional<std::string>& output = report_.job.output;
+  InputFile input =
+      output ? InputFile::open(report_.job.input) : open_to_change(report_.job.input, reporter_);
+  plan(input, nullptr, command_.direct ? DirectFile(input).version() : std::nullopt);
+  if (output && !command_.makes_directories()) OutputFile::check(*output, command_.existing);
+  if (input.is_regular() && (report_.plan->refuse_nan || counting() == Counting::on))
+    report_.counts = engine_.scan(*report_.plan, input, Counting::on);
+  judge();
+  reporter_.done(lines(false));
+}
+
+}  // namespace
+
+void clip_file(const Clipping& clipping, const Job& job) {
+  FileClipping(clipping, job).clip();
+}
+
+std::uint64_t check_file(const Command& command, const Job& job) {
+  struct stat status {};
+  const bool is_stream =
+      job.input == "-" || (::stat(job.input.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+  if (job.output && is_stream) return 0;  // opening it might take what it has
+  InputFile input = job.output ? InputFile::open(job.input) : InputFile::open_to_change(job.input);
+  const std::optional<std::byte> version = command.direct ? DirectFile(input).version() : std::nullopt;
+  return plan_for(command, input, nullptr, version).header.data_size();
+}
+
+}  // namespace clipper

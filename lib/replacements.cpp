@@ -1,0 +1,141 @@
+#include "replacements.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "directory.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kMostFiles = 256;
+constexpr std::uint64_t kMostBytes =
+    256UL * 1024 * 1024;  // so much more space is taken than by one after the other
+constexpr rlim_t kOtherDescriptors = 128;
+
+/// Each keeps two descriptors open, and one group can grow while another is committed.
+std::size_t most_files() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= kOtherDescriptors) return 1;
+  return std::clamp<std::size_t>((limit.rlim_cur - kOtherDescriptors) / 4, 1, kMostFiles);
+}
+
+/// Whether syncfs() is known to bring everything to the disk there, as fsync() would.
+bool is_synced_whole(const Descriptor& fd) {
+  constexpr std::array<std::uint64_t, 4> kSystems{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                                  TMPFS_MAGIC};
+  struct statfs system {};
+  return ::fstatfs(fd.get(), &system) == 0 &&
+         std::ranges::find(kSystems, static_cast<std::uint64_t>(system.f_type)) != kSystems.end();
+}
+
+/// A group on its way to the disk. What fails for one file does not stop the others.
+class Group {
+ public:
+  explicit Group(std::vector<Replacements::Replacement>& files) : files_(files), errors_(files.size()) {}
+
+  void commit() {
+    each([&](const Replacements::Replacement& file) { file.output.complete(); });
+    write_to_disk();
+    each([&](Replacements::Replacement& file) {
+      if (file.input.has_changed())
+        throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", file.input.path()));
+      check_close(file.output.descriptor(), file.output.path());
+      // All that needs memory or a descriptor comes before the first rename: a failure after it would not
+      // mean what it says.
+      Descriptor& directory = directories_[directory_of(file.output.path())];
+      if (directory.get() < 0) directory = open_directory_of(file.output.path());
+    });
+    each([&](Replacements::Replacement& file) { file.output.put_in_place(); });
+    confirm_names();
+    for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
+  }
+
+ private:
+  template <class Step>
+  void each(Step step) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (errors_[i]) continue;
+      try {
+        step(files_[i]);
+      } catch (...) {
+        errors_[i] = std::current_exception();
+      }
+    }
+  }
+
+  void write_to_disk() {
+    std::map<dev_t, int> failed;  // errno, once for each file system
+    each([&](const Replacements::Replacement& file) {
+      const Descriptor& fd = file.output.descriptor();
+      const auto sync = [&](int result) { return result == 0 ? 0 : errno; };
+      int error = 0;
+      if (files_.size() == 1 || !is_synced_whole(fd)) {
+        error = sync(::fsync(fd.get()));
+      } else {
+        const auto [known, is_new] = failed.emplace(file.input.status().st_dev, 0);
+        if (is_new) known->second = sync(::syncfs(fd.get()));
+        // syncfs() does not say which file could not be written, and before Linux 5.8 not even that one could
+        // not.
+        constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+        error = known->second != 0 ? known->second : sync(::sync_file_range(fd.get(), 0, 0, kWritten));
+      }
+      if (error != 0) throw_system_error(file.output.path(), "cannot be written to the disk", error);
+    });
+  }
+
+  void confirm_names() {
+    std::map<std::string, int> failed;
+    for (const auto& [path, directory] : directories_)
+      if (::fsync(directory.get()) != 0) failed[path] = errno;
+    if (failed.empty()) return;
+    each([&](const Replacements::Replacement& file) {
+      if (const auto found = failed.find(directory_of(file.output.path())); found != failed.end())
+        throw_not_durable(file.output.path(), found->second);
+    });
+  }
+
+  std::vector<Replacements::Replacement>& files_;
+  std::vector<std::exception_ptr> errors_;
+  std::map<std::string, Descriptor> directories_;
+};
+
+}  // namespace
+
+Replacements::Replacements() : most_(most_files()) {
+  group_.reserve(most_);
+}
+
+void Replacements::add(Replacement replacement) {
+  std::unique_lock lock(mutex_);
+  bytes_ += replacement.input.size();
+  group_.push_back(std::move(replacement));
+  const bool enough = group_.size() >= most_ || bytes_ >= kMostBytes;
+  lock.unlock();
+  if (enough) commit();
+}
+
+bool Replacements::commit() {
+  const std::lock_guard one_at_a_time(commit_mutex_);
+  std::vector<Replacement> group;
+  {
+    const std::lock_guard lock(mutex_);
+    group.swap(group_);
+    bytes_ = 0;
+  }
+  Group(group).commit();
+  return !group.empty();
+}
+
+}  // namespace clipper

@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+Words clip(const Words& more) {
+  Words words{"--min", "0", "--max", "6"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// A tensor that no other number has.
+std::string input(int number) {
+  return float32_file({-1, static_cast<float>(number) / 1000, 9});
+}
+
+std::string output(int number) {
+  return float32_file({0, static_cast<float>(number) / 1000, 6});
+}
+
+const std::string kNan = float32_file({std::numeric_limits<float>::quiet_NaN()});
+
+}  // namespace
+
+TEST_CASE("--files-from and --files0-from") {
+  const TemporaryDirectory directory;
+  const std::string strange = "b\n -x.npy";
+  const auto begin = [&] {
+    for (const std::string& name : Words{"a.npy", strange, "-c.npy"}) write_file(directory / name, input(1));
+  };
+  const auto check_all = [&](const Words& names) {
+    for (const std::string& name : names) CHECK(read_file(directory / name) == output(1));
+    begin();
+  };
+  begin();
+  write_file(directory / "list", "a.npy\n-c.npy");
+  check_done(run_clipper(clip({"-i", "--files-from", "list"}), {directory.path()}));
+  check_all({"a.npy", "-c.npy"});
+  const std::string list0 = "a.npy" + std::string(1, '\0') + strange + std::string(1, '\0') + "-c.npy" + '\0';
+  check_done(run_clipper(clip({"-i", "--files0-from", "-"}), {directory.path()}, list0));
+  check_all({"a.npy", strange, "-c.npy"});
+  check_done(run_clipper(clip({"-i", "--files-from", "-", "./-c.npy"}), {directory.path()}, "a.npy\n"));
+  check_all({"a.npy", "-c.npy"});
+  check_done(run_clipper(clip({"--files-from=-", "--output-dir", "out"}), {directory.path()}, "a.npy\n"));
+  CHECK(read_file(directory / "out/a.npy") == output(1));
+
+  for (const char* to : {"-i", "--output-dir=made", "-omade/{name}"})
+    check_done(run_clipper(clip({to, "--files-from", "-"}), {directory.path()}, ""));
+  CHECK_FALSE(std::filesystem::exists(directory / "made"));
+}
+
+TEST_CASE("a list that is none is refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npy", input(1));
+  const auto refused = [&](const Words& words, int code, const char* why, const std::string& list = "") {
+    check_refused_untouched(
+        directory, clip(words), code, why, [] {}, list);
+  };
+  refused({"-i", "--files-from", "-"}, 2, "name 2 is ''", "a.npy\n\na.npy\n");
+  refused({"-i", "--files0-from", "-"}, 2, "name 1 is '-'", std::string("-\0", 2));
+  refused({"-i", "--files-from", "missing"}, 4, "missing: ");
+  refused({"-i", "--files-from", "."}, 4, ".: ");
+  refused({"--files-from", "-"}, 2, "--files-from needs");
+  refused({"--files-from", "-", "in", "out"}, 2, "--files-from needs");
+  refused({"-i", "--files-from="}, 2, "--files-from=");
+  refused({"-i", "--files-from", ""}, 2, "--files-from");
+  refused({"-i", "--files-from", "-", "--files0-from", "-"}, 2, "--files0-from");
+}
+
+TEST_CASE("--output names every result like its file") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "in/deep");
+  write_file(directory / "in/a.b.npy", input(1));
+  write_file(directory / "in/deep/c", input(2));
+  write_file(directory / "d.npy", input(3));
+  check_done(
+      run_clipper(clip({"in/a.b.npy", "in/deep/c", "d.npy", "--output", "{dir}/{{new}}/{stem}.clip{ext}"}),
+                  {directory.path()}));
+  CHECK(read_file(directory / "in/{new}/a.b.clip.npy") == output(1));
+  CHECK(read_file(directory / "in/deep/{new}/c.clip") == output(2));
+  CHECK(read_file(directory / "{new}/d.clip.npy") == output(3));
+  check_done(run_clipper(clip({"d.npy", "-o", "flat_{name}"}), {directory.path()}));
+  CHECK(read_file(directory / "flat_d.npy") == output(3));
+  CHECK(run_clipper(clip({"d.npy", "-o", "-"}), {directory.path()}).output == output(3));
+  check_done(run_clipper(clip({"-", "-o", "new.npy"}), {directory.path()}, input(4)));
+  CHECK(read_file(directory / "new.npy") == output(4));
+  check_done(run_clipper(clip({"d.npy", "-o", "{name}"}), {directory.path()}));
+  CHECK(read_file(directory / "d.npy") == output(3));
+}
+
+TEST_CASE("an --output that cannot be is refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npy", input(1));
+  write_file(directory / "b.npy", input(2));
+  const auto refused = [&](const Words& words, const char* why) {
+    check_refused_untouched(directory, clip(words), 2, why);
+  };
+  refused({"a.npy", "-o", "{base}.npy"}, "{base} is not {dir}, {name}, {stem} or {ext}");
+  refused({"a.npy", "-o", "{name"}, "{name");
+  refused({"a.npy", "-o", ""}, "--output");
+  refused({"-", "-o", "{name}"}, "standard input has no name");
+  refused({"a.npy", "-o", "x", "--output-dir", "y"}, "contradict");
+  refused({"a.npy", "-o", "x", "-i"}, "contradict");
+}
+
+TEST_CASE("two inputs never get one output, nor does one get another's place") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "real");
+  std::filesystem::create_directory_symlink("real", directory / "link");
+  for (const char* name : {"a.npy", "b.npy", "real/c.npy"}) write_file(directory / name, input(1));
+  const auto refused = [&](const Words& words, const char* why) {
+    check_refused_untouched(directory, clip(words), 2, why);
+  };
+  refused({"a.npy", "b.npy", "-o", "out.npy"}, "a.npy and b.npy would both be written to out.npy");
+  refused({"real/x.npy", "link/y.npy", "-o", "{dir}/new.npy"}, "would both be written to");
+  refused({"real/c.npy", "link/c.npy", "-o", "new/{dir}/{name}", "-i"}, "contradict");
+  refused({"a.npy", "b.npy", "-o", "b.npy"}, "b.npy");
+  std::filesystem::create_hard_link(directory / "b.npy", directory / "a.out");
+  refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "a.npy would be written to b.npy, which is an input, too");
+  refused({"-i", "real/c.npy", "link/c.npy"}, "are one file");
+}
+
+TEST_CASE("--keep-going goes on, and the status is the highest") {
+  const TemporaryDirectory directory;
+  write_file(directory / "good.npy", input(1));
+  write_file(directory / "bad.npy", input(2).substr(0, 100));
+  write_file(directory / "nan.npy", kNan);
+  write_file(directory / "last.npy", input(3));
+  const Words files{"good.npy", "bad.npy", "nan.npy", "missing.npy", "last.npy"};
+  for (const char* to : {"--output-dir=out", "-i"}) {
+    Words words = clip({"-k", to, "--nan", "error"});
+    words.insert(words.end(), files.begin(), files.end());
+    const Result result = run_clipper(words, {directory.path()});
+    CAPTURE(to, result.error);
+    CHECK(result.exit_code == 4);
+    CHECK(std::ranges::count(result.error, '\n') == 3);
+    for (const char* name : {"bad.npy: ", "nan.npy: NaN at [0]", "missing.npy: "})
+      CHECK(result.error.find("clipper: " + std::string(name)) != std::string::npos);
+    const std::string in = to == std::string("-i") ? "" : "out/";
+    CHECK(read_file(directory / (in + "good.npy")) == output(1));
+    CHECK(read_file(directory / (in + "last.npy")) == output(3));
+    CHECK(read_file(directory / "nan.npy") == kNan);
+  }
+  CHECK(std::filesystem::exists(directory / "out/bad.npy") == false);
+}
+
+TEST_CASE("--dry-run makes all checks and writes nothing") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npy", input(1));
+  write_file(directory / "b.npy", input(2));
+  write_file(directory / "nan.npy", kNan);
+  write_file(directory / "bad.npy", "bad");
+  const auto before = directory.snapshot();
+  const auto try_out = [&](const Words& more) {
+    Words words = clip({"--dry-run"});
+    words.insert(words.end(), more.begin(), more.end());
+    Result result = run_clipper(words, {directory.path()});
+    CHECK(directory.snapshot() == before);
+    return result;
+  };
+  const Result result = try_out({"--output-dir", "out", "a.npy", "b.npy"});
+  CHECK(result.exit_code == 0);
+  CHECK(result.error.find("clipper: a.npy: would be written to out/a.npy\n") != std::string::npos);
+  CHECK(try_out({"-i", "a.npy"}).error == "clipper: a.npy: would be written to itself\n");
+  CHECK(try_out({"-i", "--direct", "a.npy"}).error == "clipper: a.npy: would be written to itself\n");
+  CHECK(try_out({"-i", "-v", "a.npy"}).error.find("clipped 66.7 % (33.3 % raised, 33.3 % lowered)") !=
+        std::string::npos);
+  CHECK(try_out({"-q", "a.npy", "out.npy"}).error.empty());
+  CHECK(try_out({"a.npy", "-"}).output.empty());
+  check_refused(try_out({"bad.npy", "out.npy"}), 3, "bad.npy");
+  check_refused(try_out({"a.npy", "missing/out.npy"}), 4, "missing/out.npy");
+  check_refused(try_out({"-n", "a.npy", "b.npy"}), 5, "b.npy: exists already");
+  check_refused(try_out({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
+  check_refused(try_out({"--fail-if-clipped", "50", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
+}
+
+TEST_CASE("--fail-if-clipped writes nothing where too much would be clipped") {
+  const TemporaryDirectory directory;
+  std::vector<float> elements(1000, 1);
+  std::fill_n(elements.begin(), 50, -1.0F);
+  write_file(directory / "x.npy", float32_file(elements));
+  for (const Words& more : {Words{"x.npy", "out.npy"}, Words{"-i", "x.npy"}, Words{"-i", "--direct", "x.npy"},
+                            Words{"x.npy", "-"}, Words{"--output-dir", ".", "x.npy"}}) {
+    Words words = clip({"--fail-if-clipped", "4.9"});
+    words.insert(words.end(), more.begin(), more.end());
+    const Result result =
+        check_refused_untouched(directory, words, 1, "x.npy: 5 % would be clipped, more than 4.9 %");
+    CHECK(result.output.empty());
+  }
+  check_done(run_clipper(clip({"--fail-if-clipped", "5", "x.npy", "out.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "out.npy") == float32_file(clipped(elements, 0, 6))));
+  const Result piped = run_clipper(clip({"--fail-if-clipped", "5", "x.npy", "-"}), {directory.path()});
+  CHECK((piped.output == float32_file(clipped(elements, 0, 6))));
+  check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "new.npy"}), {directory.path()}, input(1)),
+                1, "standard input: 66.7 %");
+  check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "-"}), {}, input(1)), 2, "must be a file");
+  for (const char* wrong : {"-1", "101", "nan", "5%", "x", " 1"})
+    check_refused_untouched(directory, clip({"--fail-if-clipped", wrong, "x.npy", "y.npy"}), 2,
+                            "--fail-if-clipped");
+  check_done(run_clipper(clip({"--fail-if-clipped", "5", "-i", "--direct", "x.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
+}
+
+TEST_CASE("many files in place, more than are committed at once") {
+  const TemporaryDirectory directory;
+  for (const char* threads : {"1", "4"}) {
+    Words words = clip({"-i", "--threads", threads});
+    for (int i = 0; i < 700; ++i) {
+      words.push_back(fmt::format("{}.npy", i));
+      write_file(directory / words.back(), input(i));
+    }
+    const struct stat before = status_of(directory / "0.npy");
+    check_done(run_clipper(words, {directory.path(), [] {
+                                     const struct rlimit few { 200, 200 };
+                                     ::setrlimit(RLIMIT_NOFILE, &few);
+                                   }}));
+    for (int i = 0; i < 700; ++i) CHECK(read_file(directory / fmt::format("{}.npy", i)) == output(i));
+    CHECK(status_of(directory / "0.npy").st_ino != before.st_ino);
+    CHECK(directory.entries().size() == 700);
+  }
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,149 @@
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Words clip(const Words& more) {
+  Words words{"--json", "--min", "0", "--max", "6"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The lines, without what no test can know.
+std::vector<Json> parsed(const std::string& lines) {
+  std::vector<Json> objects;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    objects.push_back(Json::parse(line));
+    CHECK(objects.back().at("seconds").is_number());
+    objects.back().erase("seconds");
+  }
+  return objects;
+}
+
+const std::vector<float> kElements{-1, 0.5F, 9, 7, std::numeric_limits<float>::quiet_NaN()};
+const std::string kInput = float32_file(kElements);
+
+Json expected(const char* to) {
+  return {{"version", 1},
+          {"input", "x.npy"},
+          {"output", to},
+          {"status", 0},
+          {"written", true},
+          {"dry_run", false},
+          {"resumed", false},
+          {"profile", "native"},
+          {"dtype", "float32"},
+          {"shape", {5}},
+          {"fortran_order", false},
+          {"byte_order", "little"},
+          {"elements", 5},
+          {"bytes", 20},
+          {"min", "0"},
+          {"max", "6"},
+          {"raised", 1},
+          {"lowered", 2},
+          {"nan", 1},
+          {"changed", true}};
+}
+
+}  // namespace
+
+TEST_CASE("--json says everything about a file in a line") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  const auto run = [&](const Words& words) {
+    const Result result = run_clipper(clip(words), {directory.path()});
+    check_done(result);
+    return parsed(result.output);
+  };
+  CHECK(run({"x.npy", "out.npy"}) == std::vector{expected("out.npy")});
+  CHECK(run({"x.npy", "-o", "new/{name}"}) == std::vector{expected("new/x.npy")});
+  Json dry = expected("out.npy");
+  dry["written"] = false;
+  dry["dry_run"] = true;
+  CHECK(run({"--dry-run", "x.npy", "out.npy"}) == std::vector{dry});
+  CHECK(run({"-i", "x.npy"}) == std::vector{expected("x.npy")});
+  Json again = expected("x.npy");
+  again["written"] = again["changed"] = false;
+  again["raised"] = again["lowered"] = 0;
+  CHECK(run({"-i", "x.npy"}) == std::vector{again});
+  write_file(directory / "x.npy", kInput);
+  CHECK(run({"-i", "--direct", "x.npy"}) == std::vector{expected("x.npy")});
+}
+
+TEST_CASE("--json goes to standard error when the tensor goes to standard output") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  for (const Words& words : {Words{"x.npy", "-"}, Words{"x.npy", "-o", "-"}}) {
+    const Result result = run_clipper(clip(words), {directory.path()});
+    CHECK(result.exit_code == 0);
+    CHECK(result.output.size() == kInput.size());
+    CHECK(parsed(result.error) == std::vector{expected("-")});
+  }
+}
+
+TEST_CASE("--json says of failures, too, what they are") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  write_file(directory / "bad.npy", "bad");
+  const Result one = run_clipper(clip({"bad.npy", "out.npy"}), {directory.path()});
+  CHECK(one.exit_code == 3);
+  const std::vector<Json> line = parsed(one.output);
+  REQUIRE(line.size() == 1);
+  CHECK(line[0].at("status") == 3);
+  CHECK(line[0].at("input") == "bad.npy");
+  CHECK(line[0].at("written") == false);
+  CHECK_FALSE(line[0].contains("dtype"));
+  CHECK(one.error == "clipper: " + line[0].at("error").get<std::string>() + "\n");
+
+  const Result many =
+      run_clipper(clip({"-k", "--output-dir", "out", "bad.npy", "x.npy"}), {directory.path()});
+  CHECK(many.exit_code == 3);
+  const std::vector<Json> lines = parsed(many.output);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].at("input") == "bad.npy");
+  CHECK(lines[1] == expected("out/x.npy"));
+
+  const Result clipped =
+      run_clipper(clip({"--fail-if-clipped", "1", "x.npy", "out.npy"}), {directory.path()});
+  CHECK(clipped.exit_code == 1);
+  const std::vector<Json> different = parsed(clipped.output);
+  REQUIRE(different.size() == 1);
+  CHECK(different[0].at("status") == 1);
+  CHECK(different[0].at("lowered") == 2);
+}
+
+TEST_CASE("--json has bounds as text and names in UTF-8") {
+  const TemporaryDirectory directory;
+  write_file(directory / "\xff\n.npy", npy_file(">i8", "True", "(1, 1)", std::string(8, '\0')));
+  const Result result =
+      run_clipper({"--json", "--max", "9007199254740993", "\xff\n.npy", "o.npy"}, {directory.path()});
+  check_done(result);
+  const Json line = parsed(result.output).at(0);
+  CHECK(line.at("input") == "\xef\xbf\xbd\n.npy");
+  CHECK(line.at("max") == "9007199254740993");
+  CHECK(line.at("min") == "-9223372036854775808");
+  CHECK(line.at("byte_order") == "big");
+  CHECK(line.at("fortran_order") == true);
+  CHECK(line.at("shape") == Json{1, 1});
+}
+
+TEST_CASE("--json that cannot be written is said, and what is done stays done") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  const Result result = run_in_shell("\"$@\" >/dev/full", clip({"-i", "x.npy"}), {directory.path()});
+  check_refused(result, 4, "standard output");
+  CHECK((read_file(directory / "x.npy") != kInput));
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "catch.hpp"
+#include "descriptor.hpp"
+
+namespace clipper::testing {
+
+/// A pseudo-terminal, by the name of its end for programs.
+class Terminal {
+ public:
+  /// Whether the system has any; says so if not.
+  [[nodiscard]] static bool exists() {
+    const bool has_any = ::access("/dev/ptmx", F_OK) == 0;
+    if (!has_any) WARN("not tested: this system has no pseudo-terminals");
+    return has_any;
+  }
+
+  Terminal() : fd_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)) {
+    REQUIRE(::grantpt(fd_.get()) == 0);
+    REQUIRE(::unlockpt(fd_.get()) == 0);
+    path_ = ::ptsname(fd_.get());
+    program_end_ = Descriptor(::open(path_.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));  // it never hangs up
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// For Settings::prepare: a standard stream leads to the terminal.
+  [[nodiscard]] std::function<void()> as(int stream) const {
+    return [this, stream] {
+      ::setenv("TERM", "xterm", 1);
+      ::dup2(::open(path_.c_str(), O_RDWR | O_NOCTTY), stream);
+    };
+  }
+
+  /// All that has been written to it until now.
+  [[nodiscard]] const std::string& written() {
+    std::array<char, 4096> bytes{};
+    for (ssize_t got = 0; (got = ::read(fd_.get(), bytes.data(), bytes.size())) > 0;)
+      written_.append(bytes.data(), static_cast<std::size_t>(got));
+    return written_;
+  }
+
+ private:
+  Descriptor fd_;
+  Descriptor program_end_;
+  std::string path_;
+  std::string written_;
+};
+
+}  // namespace clipper::testing

@@ -1,0 +1,101 @@
+#include "replacements.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "files.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// What a replacement ended with: "done", or its error's kind.
+using Ends = std::vector<std::string>;
+
+std::string text_of(const std::exception_ptr& failure) {
+  if (!failure) return "done";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return fmt::format("{}", static_cast<int>(error.kind()));
+  }
+}
+
+void add(Replacements& replacements, const std::string& path, Ends& ends) {
+  InputFile input = InputFile::open_to_change(path);
+  OutputFile output = OutputFile::create_in_place(input);
+  output.write(std::as_bytes(std::span("new", 3)));
+  const auto done = [&ends](const std::exception_ptr& failure) { ends.push_back(text_of(failure)); };
+  replacements.add({std::move(input), std::move(output), done});
+}
+
+}  // namespace
+
+TEST_CASE("replacements are made when they are committed, all that were added") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  Replacements replacements;
+  std::filesystem::create_directory(directory / "deep");
+  const std::vector<std::string> files{directory / "a", directory / "b", directory / "deep/c"};
+  for (const std::string& file : files) {
+    write_file(file, "old");
+    add(replacements, file, ends);
+  }
+  for (const std::string& file : files) CHECK(read_file(file) == "old");
+  CHECK(ends.empty());
+  CHECK(replacements.commit());
+  for (const std::string& file : files) CHECK(read_file(file) == "new");
+  CHECK(ends == Ends{"done", "done", "done"});
+  CHECK_FALSE(replacements.commit());
+  CHECK(directory.entries() == std::vector<std::string>{"a", "b", "deep"});
+}
+
+TEST_CASE("one replacement that fails leaves its file and stops no other") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  Replacements replacements;
+  for (const char* name : {"a", "changed", "gone", "z"}) {
+    write_file(directory / name, "old");
+    add(replacements, directory / name, ends);
+  }
+  write_file(directory / "changed", "other");
+  std::filesystem::remove(directory / "gone");
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"done", "4", "4", "done"});
+  CHECK(read_file(directory / "a") == "new");
+  CHECK(read_file(directory / "changed") == "other");
+  CHECK(read_file(directory / "z") == "new");
+  CHECK(directory.entries() == std::vector<std::string>{"a", "changed", "z"});
+}
+
+TEST_CASE("what is not committed stays as it was") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  write_file(directory / "a", "old");
+  {
+    Replacements replacements;
+    add(replacements, directory / "a", ends);
+  }
+  CHECK(ends.empty());
+  CHECK(read_file(directory / "a") == "old");
+  CHECK(directory.entries() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a group that is large enough is committed by itself") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  Replacements replacements;
+  for (int i = 0; i < 300; ++i) {
+    const std::string file = directory / fmt::format("{}", i);
+    write_file(file, "old");
+    add(replacements, file, ends);
+  }
+  CHECK(ends.size() >= 224);
+  CHECK(ends.size() < 300);
+}
+
+}  // namespace clipper::testing
