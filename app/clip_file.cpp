@@ -49,7 +49,6 @@ class FileClipping {
  private:
   void clip_to(const std::string& path);
   void clip_in_place();
-  void replace();
   void clip_directly();
   void try_out();
 
@@ -128,23 +127,13 @@ void FileClipping::clip_to(const std::string& path) {
   reporter_.done(lines);
 }
 
-/// Files that wait to be committed take space, descriptors and locks: without them it may work.
 void FileClipping::clip_in_place() {
-  for (;;) {
-    try {
-      return replace();
-    } catch (const Error& error) {
-      const bool wanted = error.kind() == ErrorKind::io || error.kind() == ErrorKind::refused;
-      if (!wanted || !replacements_.commit()) throw;
-    }
-  }
-}
-
-void FileClipping::replace() {
   InputFile input = open_to_change(report_.job.input, reporter_);
   std::vector<std::byte> header;
   plan(input, &header);
 
+  if (OutputFile::space_beside(input) < input.size())
+    replacements_.commit();  // those take space twice until then
   OutputFile output = OutputFile::create_in_place(input);
   report_.counts = engine_.scan(*report_.plan, input);
   if (!report_.counts->changed) return reporter_.done(lines(false));

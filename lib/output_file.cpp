@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "attributes.hpp"
 #include "directory.hpp"
@@ -105,6 +106,13 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
   return file;
 }
 
+std::uint64_t OutputFile::space_beside(const InputFile& input) {
+  struct statvfs system {};
+  const bool has_limit = ::fstatvfs(input.descriptor().get(), &system) == 0 && system.f_blocks != 0;
+  return has_limit ? std::uint64_t{system.f_bavail} * system.f_frsize
+                   : std::numeric_limits<std::uint64_t>::max();
+}
+
 OutputFile OutputFile::create_in_place(const InputFile& input) {
   const struct stat& status = input.status();
   const auto refuse = [&](const std::string& why) {
@@ -114,13 +122,10 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
     refuse(
         fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
                     status.st_nlink));
-  struct statvfs system {};
-  const bool has_limit = ::fstatvfs(input.descriptor().get(), &system) == 0 && system.f_blocks != 0;
-  if (const std::uint64_t free = std::uint64_t{system.f_bavail} * system.f_frsize;
-      has_limit && free < input.size())
+  if (const std::uint64_t space = space_beside(input); space < input.size())
     refuse(
         fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
-                    input.size(), free));
+                    input.size(), space));
   OutputFile file({}, resolved(input.path()), Durability::on_disk);
   file.mode_ = status.st_mode & 07777;
   file.create_temporary();

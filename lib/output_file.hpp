@@ -37,6 +37,9 @@ class OutputFile {
   /// those, if there are several hard links, and if there is not the space for a second file.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
+  /// The free bytes of its file system, as many as there can be if that has no limit.
+  [[nodiscard]] static std::uint64_t space_beside(const InputFile& input);
+
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   OutputFile(OutputFile&& other) noexcept;

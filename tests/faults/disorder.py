@@ -21,9 +21,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from modes import BATCH, CHUNK, OPERATION, Mode, batches, in_place, numbers, one_file, replacement  # noqa: E402
+from modes import BATCH, CHUNK, OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 
-CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,linkat,renameat,renameat2,unlink,fallocate,ftruncate"
+CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,syncfs,linkat,renameat,renameat2,unlink,fallocate,ftruncate"
 SECTOR = 512
 UNFINISHED = 204
 
@@ -63,6 +63,10 @@ class Disk:
             self.open[int(words[0])].pending.append((int(words[-1]), data[:result]))
         elif call in ("fsync", "fdatasync"):
             self.sync(self.open[int(words[0])])
+        elif call == "syncfs":
+            for file in [*self.open.values(), *self.names.values()]:
+                if file:
+                    self.sync(file)
         elif call == "linkat":
             self.rename({base(words[3]): self.open[int(base(words[1]))]})
         elif call in ("renameat", "renameat2"):
@@ -150,7 +154,7 @@ def record(binary: Path, mode: Mode) -> list[tuple[str, list[str], int]]:
                    check=True, stdin=subprocess.DEVNULL)
     calls = list(logged_calls(log))
     log.unlink()
-    first = next(i for i, (call, words, _) in enumerate(calls) if call == "openat" and base(words[1]) == "in.npy")
+    first = next(i for i, (call, words, _) in enumerate(calls) if call == "openat" and base(words[1]) in mode.before)
     return calls[first:]
 
 
@@ -164,20 +168,22 @@ class Checker:
 
     def __init__(self, binary: Path, mode: Mode):
         self.binary, self.mode = binary, mode
-        (self.name, self.new), = mode.after.items()
-        self.old = mode.before.get(self.name)
+        self.name = next(iter(mode.after))  # the only one of a direct run
+        self.new = mode.after[self.name]
 
     def run(self) -> subprocess.CompletedProcess:
         return subprocess.run([self.binary, *self.mode.arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
     def violation(self, files: dict[str, bytes], complete: bool) -> str:
         """Nothing if all is as promised."""
-        present = files.get(self.name)
+        before, after = self.mode.before, self.mode.after
         if complete:
-            return "" if present == self.new else "exit 0, but not there"
+            return "" if all(files.get(name) == after[name] for name in after) else "exit 0, but not there"
         if not self.mode.direct:
-            return "" if present in (self.old, self.new) else "neither old nor new"
-        if present[6] != UNFINISHED and present not in (self.old, self.new):
+            whole = all(files.get(name) in (before.get(name), after[name]) for name in after)
+            return "" if whole else "neither old nor new"
+        present = files[self.name]
+        if present[6] != UNFINISHED and present not in (before[self.name], self.new):
             return "a mixture that can be read"
         clear()
         for name, content in files.items():
@@ -212,6 +218,7 @@ def modes() -> list[Mode]:
     return [one_file("new, --sync", ("--sync",), values, durable=True),
             replacement("replace, --sync", ("--sync",), durable=True),
             in_place("in place", values),
+            many_files("3 files in place", ("--in-place",), "", durable=True),
             in_place("direct", batches(3), "--direct", direct=True)]
 
 

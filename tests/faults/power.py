@@ -30,7 +30,7 @@ sys.dont_write_bytecode = True
 import checks  # noqa: E402
 import direct  # noqa: E402
 from checks import found, prepare  # noqa: E402
-from modes import Mode, batches, in_place, numbers, one_file, replacement  # noqa: E402
+from modes import Mode, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from process import Clipper, Run  # noqa: E402
 
 SHUTDOWN = 0x8004587D  # of ext4 and XFS
@@ -44,6 +44,7 @@ def power_modes() -> list[Mode]:
     """Those that promise something."""
     return [
         in_place("in place", numbers(100_000)),
+        many_files("3 files in place", ("--in-place",), "", durable=True),
         one_file("new, --sync", ("--sync",), numbers(100_000), durable=True),
         replacement("replace, --sync", ("--sync",), durable=True),
         in_place("direct", batches(4), "--direct", direct=True),

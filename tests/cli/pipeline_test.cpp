@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+/// clipper among the programs that shell users have. In the scripts "$@" is clipper with its bounds.
+namespace clipper::testing {
+namespace {
+
+const Words kBounds{"--min", "0", "--max", "6"};
+
+/// Whether the shell knows the program; says so if not.
+bool has(const std::string& program) {
+  const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
+  if (!found) WARN("not tested: this system has no " << program);
+  return found;
+}
+
+std::string input(int number) {
+  return float32_file({-1, static_cast<float>(number) / 1000, 9});
+}
+
+std::string output(int number) {
+  return float32_file({0, static_cast<float>(number) / 1000, 6});
+}
+
+/// A directory in/ with files, two of them in directories below, and the script run beside it.
+class Pipeline {
+ public:
+  Pipeline() {
+    std::filesystem::create_directories(directory_ / "in/a b/c");
+    for (int i = 0; i < 20; ++i) write_file(directory_ / ("in/" + name(i)), input(i));
+  }
+
+  [[nodiscard]] static std::string name(int i) {
+    if (i == 3) return "a b/3.npy";
+    if (i == 4) return "a b/c/new\nline.npy";
+    return fmt::format("{}.npy", i);
+  }
+
+  Result run(const std::string& script) const {
+    Result result = run_in_shell(script, kBounds, {directory_.path()});
+    CAPTURE(script, result.error);
+    CHECK(result.exit_code == 0);
+    return result;
+  }
+
+  void check_all_in(const std::string& place) const {
+    for (int i = 0; i < 20; ++i) CHECK(read_file(directory_ / (place + name(i))) == output(i));
+  }
+
+  [[nodiscard]] const TemporaryDirectory& directory() const { return directory_; }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+}  // namespace
+
+TEST_CASE("find gives names, which may be strange, to one clipper") {
+  const Pipeline pipeline;
+  pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - --output-dir out");
+  pipeline.check_all_in("out/");
+  pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - -i");
+  pipeline.check_all_in("in/");
+}
+
+TEST_CASE("xargs gives names, which may be strange, to several clippers") {
+  const Pipeline pipeline;
+  pipeline.run("find in -name '*.npy' -print0 | xargs -0 -n 3 -P 4 \"$@\" --in-place");
+  pipeline.check_all_in("in/");
+}
+
+TEST_CASE("a shell's loop that reads names keeps its standard input") {
+  const Pipeline pipeline;
+  const Result result = pipeline.run(
+      "mkdir out; ls in/*.npy | while read -r name; do \"$@\" \"$name\" \"out/${name##*/}\"; echo done; "
+      "done");
+  CHECK(std::ranges::count(result.output, '\n') == 18);
+  CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
+}
+
+TEST_CASE("tar on both sides") {
+  const Pipeline pipeline;
+  pipeline.run("tar -cf in.tar -C in 7.npy 8.npy");
+  CHECK(pipeline.run("tar -xOf in.tar 7.npy | \"$@\" - -").output == output(7));
+  pipeline.run(
+      "mkdir out; CLIPPER=$1 tar -xf in.tar "
+      "--to-command='\"$CLIPPER\" --min 0 --max 6 - \"out/$TAR_FILENAME\"'");
+  CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
+  CHECK(read_file(pipeline.directory() / "out/8.npy") == output(8));
+}
+
+TEST_CASE("zstd on both sides") {
+  if (!has("zstd")) return;
+  const Pipeline pipeline;
+  const Result result =
+      pipeline.run("zstd -q in/7.npy && zstd -dc in/7.npy.zst | \"$@\" - - | zstd -q | zstd -dc");
+  CHECK(result.output == output(7));
+}
+
+TEST_CASE("GNU parallel") {
+  if (!has("parallel")) return;
+  const Pipeline pipeline;
+  pipeline.run("find in -name '*.npy' -print0 | parallel -0 --will-cite \"$1\" --min 0 --max 6 -i {}");
+  pipeline.check_all_in("in/");
+  const Result kept =
+      pipeline.run("parallel --will-cite -k \"$1\" --min 0 --max 1 {} - ::: in/7.npy in/8.npy");
+  CHECK(kept.output.size() == 2 * output(7).size());
+}
+
+}  // namespace clipper::testing
