@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "error.hpp"
-#include "words.hpp"
 
 namespace clipper {
 namespace {
@@ -30,8 +29,13 @@ Examples:
   clipper profiles                                     the rules of every system, as a table
 
 Exit status:
-  0 done    2 wrong usage    3 input refused    4 I/O or memory    5 refused for safety
-  6 done, but not confirmed to be on the disk    128+n ended by signal n
+  0      done
+  2      wrong usage
+  3      input refused
+  4      I/O or memory
+  5      refused for safety
+  6      done, but not confirmed to be on the disk
+  128+n  ended by signal n
 )";
 
 /// What CLI11 fills. All values are text: it would read 010 as octal and nothing as 0.
@@ -67,6 +71,7 @@ struct ValueOption {
   const char* type;
   std::string Typed::*text;
   const char* help;
+  std::vector<std::string_view> (*words)() = nullptr;  ///< that it takes, for completions and the manual
 };
 
 struct Flag {
@@ -76,6 +81,46 @@ struct Flag {
   const char* help;
 };
 
+struct MinAboveMaxWord {
+  std::string_view word;
+  MinAboveMax meaning;
+};
+
+constexpr std::array kMinAboveMaxWords{MinAboveMaxWord{"error", MinAboveMax::error},
+                                       MinAboveMaxWord{"min", MinAboveMax::min},
+                                       MinAboveMaxWord{"max", MinAboveMax::max}};
+
+std::vector<std::string_view> profile_names() {
+  std::vector<std::string_view> names;
+  for (const Profile& row : profiles()) {
+    if (std::find(names.begin(), names.end(), row.family) == names.end()) names.push_back(row.family);
+    if (row.name != row.family) names.push_back(row.name);
+  }
+  return names;
+}
+
+std::vector<std::string_view> nan_words() {
+  return {kNanWords.begin(), kNanWords.end()};
+}
+
+std::vector<std::string_view> min_above_max_words() {
+  std::vector<std::string_view> words;
+  for (const MinAboveMaxWord& row : kMinAboveMaxWords) words.push_back(row.word);
+  return words;
+}
+
+std::vector<std::string_view> dtype_names() {
+  std::vector<std::string_view> names;
+  for (const DTypeInfo& row : kDTypes) names.push_back(row.name);
+  return names;
+}
+
+std::vector<std::string_view> simd_level_names() {
+  std::vector<std::string_view> names;
+  for (const SimdLevel level : kSimdLevels) names.push_back(name(level));
+  return names;
+}
+
 constexpr const char* kOperation = "Operation";
 constexpr const char* kFiles = "Files";
 constexpr const char* kRunning = "Running";
@@ -83,24 +128,26 @@ constexpr const char* kHidden = "";
 
 constexpr std::array kValueOptions{
     ValueOption{kOperation, "--profile", "NAME", &Typed::profile,
-                "The rules: native (default), directml, onnx, openvino, or a version: onnx-6"},
+                "The rules: native (default), directml, onnx, openvino, or a version: onnx-6",
+                &profile_names},
     ValueOption{kOperation, "--min", "X", &Typed::min, "Lower bound: a number, inf or -inf, or @FILE.npy"},
     ValueOption{kOperation, "--max", "X", &Typed::max, "Upper bound, likewise"},
     ValueOption{kOperation, "--scale", "X", &Typed::scale,
                 "Multiply by X first (default 1 if there is a bias)"},
     ValueOption{kOperation, "--bias", "X", &Typed::bias, "Then add X (default 0 if there is a scale)"},
     ValueOption{kOperation, "--nan", "WHAT", &Typed::nan,
-                "NaN elements: keep (default), error, min, max or a number"},
+                "NaN elements: keep (default), error, min, max or a number", &nan_words},
     ValueOption{kOperation, "--min-above-max", "WHAT", &Typed::min_above_max,
-                "If MIN > MAX: error, or all elements become min or max"},
+                "If MIN > MAX: error, or all elements become min or max", &min_above_max_words},
     ValueOption{kOperation, "--dtype", "DTYPE", &Typed::dtype,
-                "The input's dtype; needed for bfloat16 that was saved as |V2"},
+                "The input's dtype; needed for bfloat16 that was saved as |V2", &dtype_names},
     ValueOption{kFiles, "--output-dir", "DIR", &Typed::output_dir,
                 "Write every FILE's result into DIR, which is made if missing"},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
                 "At most N threads (default: as many as may run)"},
     ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
-    ValueOption{kHidden, "--simd", "LEVEL", &Typed::simd, "baseline, v3 or v4 instead of the CPU's best"},
+    ValueOption{kHidden, "--simd", "LEVEL", &Typed::simd, "baseline, v3 or v4 instead of the CPU's best",
+                &simd_level_names},
 };
 
 constexpr std::array kFlags{
@@ -122,8 +169,12 @@ void add_options(CLI::App& app, Typed& typed) {
                  "IN OUT: the tensor and the result, .npy files; - is standard input or output.\n"
                  "With --in-place or --output-dir all of them are inputs")
       ->type_name("");
-  for (const ValueOption& row : kValueOptions)
-    app.add_option(row.name, typed.*row.text, row.help)->type_name(row.type)->group(row.group);
+  for (const ValueOption& row : kValueOptions) {
+    CLI::Option* const option = app.add_option(row.name, typed.*row.text, row.help);
+    option->type_name(row.type)->group(row.group);
+    if (row.words != nullptr)
+      option->check(CLI::Validator(fmt::format("{{{}}}", fmt::join(row.words(), ","))));
+  }
   for (const Flag& row : kFlags) app.add_flag(row.name, typed.*row.given, row.help)->group(row.group);
   app.get_option("--quiet")->excludes("--verbose");
 }
@@ -140,15 +191,12 @@ std::size_t parse_count(std::string_view flag, std::string_view text, std::size_
 
 const Profile* parse_profile(std::string_view text) {
   if (const Profile* const profile = profile_named(text)) return profile;
-  std::vector<std::string_view> names;
-  for (const Profile& row : profiles()) names.push_back(row.name);
-  refuse(fmt::format("--profile: '{}' is none of {}", text, fmt::join(names, ", ")));
+  refuse(fmt::format("--profile: '{}' is none of {}", text, fmt::join(profile_names(), ", ")));
 }
 
 MinAboveMax parse_min_above_max(std::string_view text) {
-  if (text == "error") return MinAboveMax::error;
-  if (text == "min") return MinAboveMax::min;
-  if (text == "max") return MinAboveMax::max;
+  for (const MinAboveMaxWord& row : kMinAboveMaxWords)
+    if (row.word == text) return row.meaning;
   refuse(fmt::format("--min-above-max: '{}' is not error, min or max", text));
 }
 
@@ -217,11 +265,11 @@ Command understood(const CLI::App& app, const Typed& typed) {
 
 }  // namespace
 
-std::optional<Command> parse_command_line(int argc, const char* const* argv) {
+std::optional<Command> parse_command_line(const Parse& parse) {
   CLI::App app("", "clipper");
   Typed typed;
   add_options(app, typed);
-  if (!parse_words(app, argc, argv)) return std::nullopt;
+  if (!parse(app)) return std::nullopt;
   return understood(app, typed);
 }
 

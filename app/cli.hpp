@@ -8,6 +8,7 @@
 #include "engine.hpp"
 #include "output_file.hpp"
 #include "plan.hpp"
+#include "words.hpp"
 
 namespace clipper {
 
@@ -27,6 +28,6 @@ struct Command {
 
 /// The command, or nothing when it only asked for help or the version, which are printed then.
 /// Throws Error{usage}.
-[[nodiscard]] std::optional<Command> parse_command_line(int argc, const char* const* argv);
+[[nodiscard]] std::optional<Command> parse_command_line(const Parse& parse);
 
 }  // namespace clipper

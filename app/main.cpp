@@ -9,11 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "cli.hpp"
-#include "clip_command.hpp"
+#include "commands.hpp"
 #include "error.hpp"
 #include "printable.hpp"
-#include "profiles_command.hpp"
 #include "temporaries.hpp"
 
 namespace clipper {
@@ -65,12 +63,7 @@ int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
     handle_signals();
-    if (argc > 1 && argv[1] == std::string_view("profiles")) {
-      list_profiles(argc - 1, argv + 1);
-    } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
-      clip_files(*command);
-    }
-    return 0;
+    return run_command(argc, argv);
   } catch (const Error& error) {
     return failed(error.kind(), error.what());
   } catch (const std::bad_alloc&) {
