@@ -143,8 +143,11 @@ def check(name: str, prefix: Path, directory: Path) -> list[str]:
     for typed, texts in SHOWN[name]:
         shell = Shell(name, prefix, directory)
         shell.type(f"clipper {typed}")
-        for text in texts:
-            shell.wait_for(text)
+        try:
+            for text in texts:
+                shell.wait_for(text)
+        except TimeoutError as error:
+            wrong.append(f"{name}: {typed!r}: {error}")
         shell.end()
     return wrong
 
