@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "value_words.hpp"
 
 namespace clipper {
 namespace {
@@ -80,46 +81,6 @@ struct Flag {
   bool Typed::*given;
   const char* help;
 };
-
-struct MinAboveMaxWord {
-  std::string_view word;
-  MinAboveMax meaning;
-};
-
-constexpr std::array kMinAboveMaxWords{MinAboveMaxWord{"error", MinAboveMax::error},
-                                       MinAboveMaxWord{"min", MinAboveMax::min},
-                                       MinAboveMaxWord{"max", MinAboveMax::max}};
-
-std::vector<std::string_view> profile_names() {
-  std::vector<std::string_view> names;
-  for (const Profile& row : profiles()) {
-    if (std::find(names.begin(), names.end(), row.family) == names.end()) names.push_back(row.family);
-    if (row.name != row.family) names.push_back(row.name);
-  }
-  return names;
-}
-
-std::vector<std::string_view> nan_words() {
-  return {kNanWords.begin(), kNanWords.end()};
-}
-
-std::vector<std::string_view> min_above_max_words() {
-  std::vector<std::string_view> words;
-  for (const MinAboveMaxWord& row : kMinAboveMaxWords) words.push_back(row.word);
-  return words;
-}
-
-std::vector<std::string_view> dtype_names() {
-  std::vector<std::string_view> names;
-  for (const DTypeInfo& row : kDTypes) names.push_back(row.name);
-  return names;
-}
-
-std::vector<std::string_view> simd_level_names() {
-  std::vector<std::string_view> names;
-  for (const SimdLevel level : kSimdLevels) names.push_back(name(level));
-  return names;
-}
 
 constexpr const char* kOperation = "Operation";
 constexpr const char* kFiles = "Files";
@@ -195,8 +156,7 @@ const Profile* parse_profile(std::string_view text) {
 }
 
 MinAboveMax parse_min_above_max(std::string_view text) {
-  for (const MinAboveMaxWord& row : kMinAboveMaxWords)
-    if (row.word == text) return row.meaning;
+  if (const std::optional<MinAboveMax> meaning = min_above_max_named(text)) return *meaning;
   refuse(fmt::format("--min-above-max: '{}' is not error, min or max", text));
 }
 

@@ -20,7 +20,7 @@ std::set<std::string> shown_options(Words command) {
   return names;
 }
 
-std::string without_escapes(std::string text) {
+std::string without_escapes(const std::string& text) {
   return std::regex_replace(text, std::regex(R"(\\-)"), "-");
 }
 

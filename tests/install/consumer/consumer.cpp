@@ -21,7 +21,8 @@ int main(int argc, char** argv) try {
   clipper::Engine engine({});
   engine.prepare(plan.header.data_size());
   using clipper::OutputFile;
-  OutputFile output = OutputFile::create(argv[2], OutputFile::Existing::replace, OutputFile::Durability::none);
+  OutputFile output =
+      OutputFile::create(argv[2], OutputFile::Existing::replace, OutputFile::Durability::none);
   const std::string header = clipper::npy::format(plan.header);
   engine.run(plan, input, output, std::as_bytes(std::span(header)));
   output.commit();
