@@ -10,6 +10,7 @@
 #include "output_file.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
+#include "words.hpp"
 
 namespace clipper {
 
@@ -39,6 +40,6 @@ struct Command {
 
 /// The command, or nothing when it only asked for help or the version, which are printed then.
 /// Throws Error{usage}.
-[[nodiscard]] std::optional<Command> parse_command_line(int argc, const char* const* argv);
+[[nodiscard]] std::optional<Command> parse_command_line(const Parse& parse);
 
 }  // namespace clipper

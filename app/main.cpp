@@ -6,11 +6,9 @@
 #include <exception>
 #include <string_view>
 
-#include "cli.hpp"
-#include "clip_command.hpp"
+#include "commands.hpp"
 #include "error.hpp"
 #include "failure.hpp"
-#include "profiles_command.hpp"
 #include "progress.hpp"
 #include "temporaries.hpp"
 
@@ -59,12 +57,7 @@ int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
     handle_signals();
-    if (argc > 1 && argv[1] == std::string_view("profiles")) {
-      list_profiles(argc - 1, argv + 1);
-    } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
-      return clip_files(*command);
-    }
-    return 0;
+    return run_command(argc, argv);
   } catch (...) {
     const Failure failure = explained(std::current_exception());
     std::fputs(line_of(failure).c_str(), stderr);

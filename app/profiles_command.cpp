@@ -13,7 +13,6 @@
 
 #include "npy.hpp"
 #include "profile.hpp"
-#include "words.hpp"
 
 namespace clipper {
 namespace {
@@ -167,11 +166,12 @@ std::string as_table() {
 
 }  // namespace
 
-void list_profiles(int argc, const char* const* argv) {
+int list_profiles(const Parse& parse) {
   CLI::App app("Prints what each --profile stands for.", "clipper profiles");
   bool json = false;
   app.add_flag("--json", json, "As JSON: an array with one object for each profile");
-  if (parse_words(app, argc, argv)) print(json ? as_json() : as_table());
+  if (parse(app)) print(json ? as_json() : as_table());
+  return 0;
 }
 
 }  // namespace clipper

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "words.hpp"
+
 namespace clipper {
 
-/// `clipper profiles [--json]`: prints the table of contracts. argv[0] is the word "profiles".
-void list_profiles(int argc, const char* const* argv);
+/// `clipper profiles [--json]`: prints the table of contracts. Returns the exit status.
+int list_profiles(const Parse& parse);
 
 }  // namespace clipper

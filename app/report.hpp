@@ -14,7 +14,7 @@ namespace clipper {
 /// What came of one file.
 struct Report {
   Job job;
-  std::string name;                 ///< the input's, for people
+  std::string name;              ///< the input's, for people
   std::string_view profile;      ///< its name
   std::optional<Plan> plan;      ///< none if the file failed before there was one
   std::optional<Counts> counts;  ///< none if nothing was counted

@@ -24,7 +24,8 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(28); }
 
   [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
-    return option->get_type_name().empty() ? "" : " " + option->get_type_name();
+    const std::string type = option->get_type_name();
+    return type.empty() ? "" : " " + type.substr(0, type.find(':'));
   }
 
   [[nodiscard]] std::string make_group(std::string group, bool is_positional,
@@ -52,16 +53,8 @@ void check_values_present(const CLI::App& app, std::span<const char* const> word
   }
 }
 
-}  // namespace
-
-void print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    throw Error(ErrorKind::io, "standard output: cannot be written");
-}
-
-bool parse_words(CLI::App& app, int argc, const char* const* argv) {
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "Print this help");
+bool parse(CLI::App& app, int argc, const char* const* argv) {
+  add_help(app);
   check_values_present(app, std::span(argv, static_cast<std::size_t>(argc)));
   try {
     app.parse(argc, argv);
@@ -74,6 +67,22 @@ bool parse_words(CLI::App& app, int argc, const char* const* argv) {
     refuse(fmt::format("{} ({} --help says more)", error.what(), app.get_name()));
   }
   return false;
+}
+
+}  // namespace
+
+void print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    throw Error(ErrorKind::io, "standard output: cannot be written");
+}
+
+void add_help(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help");
+}
+
+Parse parse_words(int argc, const char* const* argv) {
+  return [=](CLI::App& app) { return parse(app, argc, argv); };
 }
 
 }  // namespace clipper

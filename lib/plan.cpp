@@ -146,8 +146,6 @@ Number parse_nan_replacement(const std::string& text) {
   throw Error(ErrorKind::usage, fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));
 }
 
-constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min", "max"};
-
 /// The number as an element, which is infinite only if it was written so.
 template <class T>
 ElementBits finite_as_written(const Number& number, DType dtype, const std::string& label) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 /// Request + Header -> Plan: every rule is checked here, before anything has been created.
 namespace clipper {
 
+/// What Request::nan may be besides a number.
+inline constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min", "max"};
+
 /// The four numbers of the operation and the words around them, as they were given.
 struct Request {
   const Profile* profile = profile_named("native");  ///< never null
@@ -20,7 +24,7 @@ struct Request {
   std::optional<std::string> scale;
   std::optional<std::string> bias;
   std::optional<MinAboveMax> min_above_max;  ///< instead of the profile's rule
-  std::string nan = "keep";                  ///< keep, error, min, max or a number
+  std::string nan = "keep";                  ///< one of kNanWords, or a number
 };
 
 /// What will be done to a tensor, fully decided.

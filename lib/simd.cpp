@@ -1,7 +1,6 @@
 #include "simd.hpp"
 
 #include <algorithm>
-#include <array>
 
 // What the loader has found out already: asking the CPU again (__builtin_cpu_supports) takes longer on a
 // virtual machine than clipping a small file.
@@ -14,8 +13,6 @@
 
 namespace clipper {
 namespace {
-
-constexpr std::array kLevels{SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4};
 
 #if defined(CLIPPER_KNOWS_THE_CPU)
 bool cpu_has_v3() noexcept {
@@ -51,15 +48,15 @@ std::string_view name(SimdLevel level) noexcept {
 }
 
 std::optional<SimdLevel> simd_level_named(std::string_view text) noexcept {
-  const auto* const found =
-      std::find_if(kLevels.begin(), kLevels.end(), [=](SimdLevel level) { return name(level) == text; });
-  if (found == kLevels.end()) return std::nullopt;
+  const auto* const found = std::find_if(kSimdLevels.begin(), kSimdLevels.end(),
+                                         [=](SimdLevel level) { return name(level) == text; });
+  if (found == kSimdLevels.end()) return std::nullopt;
   return *found;
 }
 
 std::span<const SimdLevel> simd_levels() noexcept {
   static const std::size_t count = level_count();
-  return std::span(kLevels).first(count);
+  return std::span(kSimdLevels).first(count);
 }
 
 }  // namespace clipper

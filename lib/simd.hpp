@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,8 @@ enum class SimdLevel : std::uint8_t {
   v3,        ///< x86-64-v3: AVX2, F16C
   v4,        ///< x86-64-v4: AVX-512 F, BW, CD, DQ, VL
 };
+
+inline constexpr std::array kSimdLevels{SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4};
 
 [[nodiscard]] std::string_view name(SimdLevel level) noexcept;
 

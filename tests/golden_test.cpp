@@ -65,7 +65,7 @@ Request parse(const std::string& profile, const std::string& arguments) {
   words.insert(words.end(), {"in.npy", "out.npy"});
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
-  return parse_command_line(static_cast<int>(argv.size()), argv.data()).value().request;
+  return parse_command_line(parse_words(static_cast<int>(argv.size()), argv.data())).value().request;
 }
 
 std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel level) {

@@ -50,7 +50,8 @@ bool run(const std::vector<std::string>& words, bool& single) {
   argv.reserve(words.size());
   for (const std::string& word : words) argv.push_back(word.c_str());
   try {
-    std::optional<Command> command = parse_command_line(static_cast<int>(argv.size()), argv.data());
+    std::optional<Command> command =
+        parse_command_line(parse_words(static_cast<int>(argv.size()), argv.data()));
     if (!command) return true;
     single = command->inputs.size() == 1;
     command->engine.threads = 1;

@@ -1,0 +1,37 @@
+#include "commands.hpp"
+
+#include <array>
+#include <optional>
+
+#include "cli.hpp"
+#include "clip_command.hpp"
+#include "generate_command.hpp"
+#include "profiles_command.hpp"
+
+namespace clipper {
+namespace {
+
+int clip(const Parse& parse) {
+  const std::optional<Command> command = parse_command_line(parse);
+  return command ? clip_files(*command) : 0;
+}
+
+constexpr std::array kCommands{
+    CommandRow{"", &clip},
+    CommandRow{"profiles", &list_profiles},
+    CommandRow{"--generate", &generate_file},
+};
+
+}  // namespace
+
+std::span<const CommandRow> commands() noexcept {
+  return kCommands;
+}
+
+int run_command(int argc, const char* const* argv) {
+  for (const CommandRow& row : kCommands)
+    if (argc > 1 && !row.name.empty() && row.name == argv[1]) return row.run(parse_words(argc - 1, argv + 1));
+  return kCommands.front().run(parse_words(argc, argv));
+}
+
+}  // namespace clipper

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "profile.hpp"
+
+/// The words that the values of options may be.
+namespace clipper {
+
+[[nodiscard]] std::vector<std::string_view> profile_names();  ///< each family before its versions
+[[nodiscard]] std::vector<std::string_view> nan_words();      ///< besides numbers
+[[nodiscard]] std::vector<std::string_view> min_above_max_words();
+[[nodiscard]] std::vector<std::string_view> dtype_names();
+[[nodiscard]] std::vector<std::string_view> simd_level_names();
+
+[[nodiscard]] std::optional<MinAboveMax> min_above_max_named(std::string_view word);
+
+}  // namespace clipper

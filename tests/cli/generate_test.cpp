@@ -1,0 +1,52 @@
+#include <regex>
+#include <set>
+#include <string>
+
+#include "clipper.hpp"
+#include "dtype.hpp"
+#include "profile.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// The long options that --help shows, without their hyphens.
+std::set<std::string> shown_options(Words command) {
+  command.emplace_back("--help");
+  const std::string help = run_clipper(command).output;
+  const std::regex option("--([a-z0-9-]+) ");
+  std::set<std::string> names;
+  for (std::sregex_iterator match(help.begin(), help.end(), option), end; match != end; ++match)
+    names.insert((*match)[1]);
+  return names;
+}
+
+std::string without_escapes(const std::string& text) {
+  return std::regex_replace(text, std::regex(R"(\\-)"), "-");
+}
+
+}  // namespace
+
+TEST_CASE("the manual and the completions say what --help says") {
+  std::set<std::string> options = shown_options({});
+  CHECK(options.size() > 15);
+  options.merge(shown_options({"profiles"}));
+  for (const std::string kind : {"man", "bash", "zsh", "fish"}) {
+    const Result result = run_clipper({"--generate", kind});
+    check_done(result);
+    const std::string text = without_escapes(result.output);
+    CAPTURE(kind, text);
+    for (const std::string& name : options) CHECK(text.find(name) != std::string::npos);
+    for (const Profile& profile : profiles()) CHECK(text.find(profile.name) != std::string::npos);
+    for (const DTypeInfo& row : kDTypes) CHECK(text.find(row.name) != std::string::npos);
+    CHECK(text.find("--generate ") == text.rfind("--generate "));  // who wrote it; no more of it
+  }
+}
+
+TEST_CASE("nothing else is generated") {
+  check_refused(run_clipper({"--generate"}), 2, "KIND");
+  check_refused(run_clipper({"--generate", "tcsh"}), 2, "tcsh");
+  check_refused(run_clipper({"--min", "0", "--generate", "man"}), 2, "--generate");
+  check_refused(run_in_shell("\"$@\" >/dev/full", {"--generate", "man"}), 4, "standard output: ");
+}
+
+}  // namespace clipper::testing

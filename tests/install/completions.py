@@ -1,0 +1,167 @@
+"""Types into real shells, on a terminal, and compares what their completions make of it.
+
+python3 tests/install/completions.py PREFIX: clipper is installed below PREFIX.
+"""
+
+import os
+import pty
+import re
+import select
+import signal
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LIMIT = 60  # seconds, after which a shell hangs
+PROMPT = "ready> "
+
+# What is typed behind "clipper ", and the words that the program then gets.
+COMPLETED = [
+    ("--prof\t onnx-6", ["--profile", "onnx-6"]),
+    ("--profile directml-1\t", ["--profile", "directml-1.0"]),
+    ("--profile=directml-1\t", ["--profile=directml-1.0"]),
+    ("--dtype bf\t", ["--dtype", "bfloat16"]),
+    ("--nan ke\t", ["--nan", "keep"]),
+    ("--min-above-max e\t", ["--min-above-max", "error"]),
+    ("--simd base\t", ["--simd", "baseline"]),
+    ("--min 0 --in-pl\tx.npy", ["--min", "0", "--in-place", "x.npy"]),
+    ("--max 6 tens\t", ["--max", "6", "tensor.npy"]),
+    ("with\\ sp\t", ["with space.npy"]),
+    ("-- tens\t", ["--", "tensor.npy"]),
+    ("--output-dir dir\tnew", ["--output-dir", "directory/new"]),
+    ("directory/in\t", ["directory/inner.npy"]),
+    ("prof\t", ["profiles"]),
+    ("profiles --js\t", ["profiles", "--json"]),
+    ("--max 6 prof\t", ["--max", "6", "prof"]),
+    ("profiles tens\t", ["profiles", "tens"]),
+    ("--max 6 -- --prof\t", ["--max", "6", "--", "--prof"]),
+    ("--chunk\t", ["--chunk"]),
+]
+
+# The same, but for zsh, which offers other files where none fits.
+STRICT = [
+    ("--output-dir tens\t", ["--output-dir", "tens"]),
+    ("tex\t", ["tex"]),
+]
+
+# What is typed, and what is on the screen then.
+SHOWN = {
+    "bash": [("--s\t\t", ["--scale", "--sync"]), ("--dtype \t\t", ["uint8", "bfloat16"])],
+    "zsh": [("--s\t", ["--scale", "Multiply by X first", "Have the result on the disk"])],
+    "fish": [("--s\t", ["--scale", "Multiply by X first", "Have the result on the disk"])],
+}
+
+
+def prepare(directory: Path) -> None:
+    """The files to complete, and instead of clipper what notes its words."""
+    (directory / "work" / "directory").mkdir(parents=True)
+    for name in ("tensor.npy", "tensor.txt", "text", "with space.npy", "directory/inner.npy", "directory/inner.txt"):
+        (directory / "work" / name).touch()
+    stub = directory / "bin" / "clipper"
+    stub.parent.mkdir()
+    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@" END >"$NOTE.part" && mv "$NOTE.part" "$NOTE"\n')
+    stub.chmod(0o755)
+    home = directory / "home"
+    (home / ".config" / "fish").mkdir(parents=True)
+    (home / ".config" / "fish" / "config.fish").write_text(
+        f"set fish_greeting\nset fish_autosuggestion_enabled 0\nfunction fish_prompt; echo -n '{PROMPT}'; end\n")
+
+
+def command(shell: str, prefix: Path, directory: Path) -> list[str]:
+    """The shell, without anybody's settings, and with the completions where packages have them."""
+    share = prefix / "share"
+    if shell == "bash":
+        (directory / "bashrc").write_text(f"PS1='{PROMPT}'\n. {share}/bash-completion/completions/clipper\n")
+        return ["bash", "--noprofile", "--rcfile", str(directory / "bashrc"), "-i"]
+    if shell == "zsh":
+        (directory / "home" / ".zshrc").write_text(
+            f"PS1='{PROMPT}'\nunsetopt prompt_sp\nfpath=({share}/zsh/*(N) $fpath)\n"
+            "autoload -U compinit && compinit -u -D\nunset zle_bracketed_paste\n")
+        return ["zsh", "-i"]
+    return ["fish", "--interactive"]
+
+
+class Shell:
+    """An interactive shell in directory/work, at its prompt."""
+
+    def __init__(self, name: str, prefix: Path, directory: Path):
+        self.note = directory / "note"
+        self.screen = b""
+        words = command(name, prefix, directory)
+        home = str(directory / "home")
+        environment = {"HOME": home, "ZDOTDIR": home, "TERM": "xterm", "LANG": "C.UTF-8", "NOTE": str(self.note),
+                       "PATH": f"{directory / 'bin'}:{os.environ['PATH']}", "XDG_DATA_DIRS": f"{prefix / 'share'}:/usr/share"}
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            os.chdir(directory / "work")
+            os.execvpe(words[0], words, environment)
+        termios.tcsetwinsize(self.terminal, (50, 120))
+        self.wait_for(PROMPT)
+
+    def text(self) -> str:
+        return re.sub(r"\x1b(\[[0-9;?>=]*[a-zA-Z]|[()][A-B0-9]|[=>])", "", self.screen.decode(errors="replace"))
+
+    def wait_for(self, text: str, is_there: Callable[[], bool] | None = None) -> None:
+        """Until the text is on the screen."""
+        end = time.monotonic() + LIMIT
+        while not (is_there() if is_there else text in self.text()):
+            if time.monotonic() > end:
+                raise TimeoutError(f"no {text!r} in {LIMIT} s; on the screen: {self.text()!r}")
+            if select.select([self.terminal], [], [], 0.02)[0]:
+                self.screen += os.read(self.terminal, 1 << 16)
+
+    def type(self, text: str) -> None:
+        self.screen = b""
+        os.write(self.terminal, text.encode())
+
+    def words_of(self, typed: str) -> list[str]:
+        """What the program gets."""
+        self.note.unlink(missing_ok=True)
+        self.type(f"clipper {typed}\r")
+        self.wait_for("END", self.note.exists)
+        self.wait_for(PROMPT)
+        return self.note.read_text().splitlines()[:-1]
+
+    def end(self) -> None:
+        os.kill(self.process, signal.SIGKILL)
+        os.waitpid(self.process, 0)
+        os.close(self.terminal)
+
+
+def check(name: str, prefix: Path, directory: Path) -> list[str]:
+    """What is wrong."""
+    wrong = []
+    shell = Shell(name, prefix, directory)
+    for typed, expected in COMPLETED + ([] if name == "zsh" else STRICT):
+        words = shell.words_of(typed)
+        if words != expected:
+            wrong.append(f"{name}: {typed!r} becomes {words}, not {expected}")
+    shell.end()
+    for typed, texts in SHOWN[name]:
+        shell = Shell(name, prefix, directory)
+        shell.type(f"clipper {typed}")
+        try:
+            for text in texts:
+                shell.wait_for(text)
+        except TimeoutError as error:
+            wrong.append(f"{name}: {typed!r}: {error}")
+        shell.end()
+    return wrong
+
+
+def main() -> int:
+    prefix = Path(sys.argv[1]).resolve()
+    wrong = []
+    with tempfile.TemporaryDirectory() as name:
+        prepare(Path(name))
+        for shell in SHOWN:
+            wrong += check(shell, prefix, Path(name))
+    print("\n".join(wrong) if wrong else f"{len(COMPLETED)} completions each in {', '.join(SHOWN)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
