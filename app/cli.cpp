@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <vector>
 
 #include "error.hpp"
@@ -128,16 +127,6 @@ void add_options(CLI::App& app, Typed& typed) {
   app.get_option("--quiet")->excludes("--verbose");
 }
 
-std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
-                        std::size_t highest) {
-  std::size_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < lowest || value > highest)
-    refuse(fmt::format("{}: '{}' is not a whole number from {} to {}", flag, text, lowest, highest));
-  return value;
-}
-
 const Profile* parse_profile(std::string_view text) {
   if (const Profile* const profile = profile_named(text)) return profile;
   std::vector<std::string_view> names;
@@ -203,12 +192,8 @@ Command understood(const CLI::App& app, const Typed& typed) {
   command.request = understood_request(app, typed);
   understand_files(typed, app.count("--output-dir") > 0, command);
   command.verbose = typed.verbose;
-  if (app.count("--dtype") > 0) {
-    command.dtype = dtype_named(typed.dtype);
-    if (!command.dtype) refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", typed.dtype));
-  }
-  if (app.count("--threads") > 0)
-    command.engine.threads = static_cast<unsigned>(parse_count("--threads", typed.threads, 1, 1024));
+  if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
+  if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
   if (app.count("--chunk-size") > 0)
     command.engine.chunk_size = parse_count("--chunk-size", typed.chunk_size, 4096, std::size_t{1} << 30);
   if (app.count("--simd") > 0) command.engine.level = parse_simd_level(typed.simd);

@@ -12,6 +12,7 @@
 #include "cli.hpp"
 #include "clip_command.hpp"
 #include "error.hpp"
+#include "info_command.hpp"
 #include "printable.hpp"
 #include "profiles_command.hpp"
 #include "temporaries.hpp"
@@ -67,6 +68,8 @@ int run(int argc, char** argv) {
     handle_signals();
     if (argc > 1 && argv[1] == std::string_view("profiles")) {
       list_profiles(argc - 1, argv + 1);
+    } else if (argc > 1 && argv[1] == std::string_view("info")) {
+      return show_info(argc - 1, argv + 1);
     } else if (const std::optional<Command> command = parse_command_line(argc, argv)) {
       clip_files(*command);
     }

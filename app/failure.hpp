@@ -1,0 +1,21 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "error.hpp"
+
+namespace clipper {
+
+/// What is said of an exception, and the exit status.
+struct Failure {
+  ErrorKind kind;
+  std::string message;  ///< one line
+};
+
+[[nodiscard]] Failure explained(const std::exception_ptr& exception);
+
+/// "clipper: message\n", harmless to a terminal.
+[[nodiscard]] std::string line_of(const Failure& failure);
+
+}  // namespace clipper
