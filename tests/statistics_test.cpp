@@ -252,6 +252,16 @@ TEST_CASE("a mean does not overflow on its way, and is exact") {
   CHECK(sum.mean() == 1.0 / 3);
 }
 
+TEST_CASE("a sum may be added to others any number of times") {
+  ExactSum sum;
+  sum.add(-1.5);
+  sum.add(0x1p-1074);
+  for (int i = 0; i < 60; ++i) sum += ExactSum(sum);
+  CHECK(sum.mean(std::uint64_t{1} << 60) == -1.5);
+  sum.add(3, 59);
+  CHECK(sum.mean(1) == 0x1p-1014);
+}
+
 TEST_CASE("infinities are the extremes of a tensor, unless nothing else but NaN is") {
   const auto statistics = [](const std::vector<float>& values) {
     Elements elements;
@@ -280,6 +290,8 @@ TEST_CASE("rows are as narrow as the range of the elements allows") {
     CHECK(all.rows > Histogram::kMostRows / 2);
     CHECK(all.rows <= Histogram::kMostRows);
   }
+  const Histogram uneven = histogram_for(DType::float64, to_bits(-0x1p-1074), to_bits(0x1p1023));
+  CHECK(edge(uneven, 0) < 0);
   const Histogram offset = histogram_for(DType::float64, to_bits(1.7e9), to_bits(1.7e9 + 1));
   CHECK(offset.exponent == -4);
   CHECK(offset.rows == 17);

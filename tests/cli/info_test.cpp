@@ -271,6 +271,7 @@ TEST_CASE("a path that is no text becomes harmless in both outputs of info") {
 
 TEST_CASE("wrong usage of info") {
   const std::string example = CLIPPER_DATA_DIR "/example.npy";
+  const std::string int8 = CLIPPER_DATA_DIR "/edge/int8.npy";
   const auto check_usage = [](Words arguments, std::string_view word) {
     arguments.insert(arguments.begin(), "info");
     const Result result = run_clipper(arguments);
@@ -282,7 +283,7 @@ TEST_CASE("wrong usage of info") {
   check_usage({"--min", "low", example}, "--min: 'low' is not a number");
   check_usage({"--min=", example}, "--min= has no value");
   check_usage({"--min", "nan", example}, "not a number is no bound");
-  check_usage({"--max", "300", "--min", "200", CLIPPER_DATA_DIR "/edge/int8.npy"}, "every int8 element");
+  check_usage({"--max", "300", "--min", "200", int8}, "every int8 element");
   check_usage({"--dtype", "float", example}, "--dtype: 'float'");
   check_usage({"--threads", "0", example}, "--threads: '0'");
   check_usage({"--histogram", example}, "--histogram");
