@@ -7,7 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 

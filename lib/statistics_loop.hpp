@@ -17,8 +17,8 @@
 #include "simd.hpp"
 #include "vector.hpp"
 
-/// The loops of statistics, templates over the element type and the byte order, to be inlined into functions
-/// compiled for an instruction set. What is looked for are keys (element_key.hpp): integers, of which every
+/// The loops of statistics, templates over the element type, to be inlined into functions compiled for an
+/// instruction set. What is looked for are keys (element_key.hpp): integers, of which every
 /// instruction set has a minimum and a comparison, in an order that has a place for NaN.
 namespace clipper {
 
