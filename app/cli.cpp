@@ -19,16 +19,6 @@ namespace {
   throw Error(ErrorKind::usage, message);
 }
 
-std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
-                        std::size_t highest) {
-  std::size_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < lowest || value > highest)
-    refuse(fmt::format("{}: '{}' is not a whole number from {} to {}", flag, text, lowest, highest));
-  return value;
-}
-
 const Profile* parse_profile(std::string_view text) {
   if (const Profile* const profile = profile_named(text)) return profile;
   refuse(fmt::format("--profile: '{}' is none of {}", text, fmt::join(profile_names(), ", ")));
@@ -119,8 +109,7 @@ void understand_running(const CLI::App& app, const Typed& typed, Command& comman
   command.quiet = typed.quiet;
   if (typed.progress) command.progress = Progress::When::always;
   if (typed.no_progress || typed.quiet) command.progress = Progress::When::never;
-  if (app.count("--threads") > 0)
-    command.engine.threads = static_cast<unsigned>(parse_count("--threads", typed.threads, 1, 1024));
+  if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
   if (app.count("--chunk-size") > 0)
     command.engine.chunk_size = parse_count("--chunk-size", typed.chunk_size, 4096, std::size_t{1} << 30);
   if (app.count("--simd") > 0) command.engine.level = parse_simd_level(typed.simd);
@@ -135,10 +124,7 @@ Command understood(const CLI::App& app, const Typed& typed) {
   if (typed.sync) command.durability = OutputFile::Durability::on_disk;
   command.direct = typed.direct;
   if (app.count("--fail-if-clipped") > 0) command.most_clipped = parse_percent(typed.fail_if_clipped);
-  if (app.count("--dtype") > 0) {
-    command.dtype = dtype_named(typed.dtype);
-    if (!command.dtype) refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", typed.dtype));
-  }
+  if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
   return command;
 }
 

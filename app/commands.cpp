@@ -6,6 +6,7 @@
 #include "cli.hpp"
 #include "clip_command.hpp"
 #include "generate_command.hpp"
+#include "info_command.hpp"
 #include "profiles_command.hpp"
 
 namespace clipper {
@@ -18,6 +19,7 @@ int clip(const Parse& parse) {
 
 constexpr std::array kCommands{
     CommandRow{"", &clip},
+    CommandRow{"info", &show_info},
     CommandRow{"profiles", &list_profiles},
     CommandRow{"--generate", &generate_file},
 };

@@ -1,12 +1,10 @@
 #include "options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 
 #include "value_words.hpp"
+#include "words.hpp"
 
 namespace clipper {
 namespace {
@@ -121,8 +119,7 @@ void add_options(CLI::App& app, Typed& typed) {
   for (const ValueOption& row : kValueOptions) {
     CLI::Option* const option = app.add_option(row.name, typed.*row.text, row.help);
     option->type_name(row.type)->group(row.group);
-    if (row.words != nullptr)
-      option->check(CLI::Validator(fmt::format("{{{}}}", fmt::join(row.words(), ","))));
+    if (row.words != nullptr) suggest(*option, row.words());
   }
   for (const Flag& row : kFlags) app.add_flag(row.name, typed.*row.given, row.help)->group(row.group);
   app.get_option("--quiet")->excludes("--verbose");

@@ -1,8 +1,10 @@
 #include "words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <span>
@@ -70,6 +72,29 @@ bool parse(CLI::App& app, int argc, const char* const* argv) {
 }
 
 }  // namespace
+
+std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
+                        std::size_t highest) {
+  std::size_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < lowest || value > highest)
+    refuse(fmt::format("{}: '{}' is not a whole number from {} to {}", flag, text, lowest, highest));
+  return value;
+}
+
+DType parse_dtype(std::string_view text) {
+  if (const std::optional<DType> dtype = dtype_named(text)) return *dtype;
+  refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", text));
+}
+
+unsigned parse_threads(std::string_view text) {
+  return static_cast<unsigned>(parse_count("--threads", text, 1, 1024));
+}
+
+void suggest(CLI::Option& option, const std::vector<std::string_view>& words) {
+  option.check(CLI::Validator(fmt::format("{{{}}}", fmt::join(words, ","))));
+}
 
 void print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "dtype.hpp"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 /// What every command does with the words behind it, and with what it prints.
 namespace clipper {
@@ -17,8 +23,19 @@ using Parse = std::function<bool(CLI::App&)>;
 /// version. Every mistake becomes Error{usage}. The words must outlive it.
 [[nodiscard]] Parse parse_words(int argc, const char* const* argv);
 
+/// The words that the option's value may be, for completions; nothing is checked. In the form of
+/// CLI::IsMember's description.
+void suggest(CLI::Option& option, const std::vector<std::string_view>& words);
+
 /// What every command has besides its own options.
 void add_help(CLI::App& app);
+
+/// What options give as text. Each throws Error{usage}, which names the option, unless all of it is
+/// understood.
+[[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
+                                      std::size_t highest);
+[[nodiscard]] DType parse_dtype(std::string_view text);       ///< of --dtype
+[[nodiscard]] unsigned parse_threads(std::string_view text);  ///< of --threads
 
 /// Error{io} if standard output does not take the text.
 void print(const std::string& text);

@@ -178,6 +178,34 @@ Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
   return transfer.counts();
 }
 
+void Engine::read(const npy::Header& header, InputFile& input,
+                  const std::function<void(std::span<std::byte>)>& look) {
+  const std::size_t size = info(header.dtype).size;
+  const Chunks chunks(header.count, size, options_.chunk_size, 0);
+  const auto elements = [&](std::uint64_t chunk, std::byte* memory) {
+    return std::span(memory, chunks[chunk].count * size);
+  };
+  const auto read = [&](std::uint64_t chunk, std::byte* memory) {
+    if (input.is_regular())
+      input.read_at(elements(chunk, memory), header.data_offset + chunks[chunk].begin * size);
+    else
+      input.read_exactly(elements(chunk, memory));
+    return true;
+  };
+  const auto look_at = [&](std::uint64_t chunk, std::byte* memory) { look(elements(chunk, memory)); };
+
+  if (!input.is_regular() && pool_ && !many_)
+    pipe_chunks(chunks.size(), read, look_at, [](std::uint64_t, std::byte*) {});
+  else
+    for_each_chunk(chunks.size(), input.is_regular(), [&](std::uint64_t chunk, std::byte* memory) {
+      read(chunk, memory);
+      look_at(chunk, memory);
+    });
+  if (!input.is_regular()) input.expect_end();
+  if (input.is_regular() && input.has_changed())
+    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", input.path()));
+}
+
 Counts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
   const std::uint64_t wanted = std::clamp(kPart, options_.chunk_size, kMostChunks * options_.chunk_size);
   const auto interrupted = file.begin(describe(plan), std::min(wanted, plan.header.data_size()));

@@ -53,6 +53,11 @@ class Engine {
   /// or if asked for. Error{input} for a NaN as by run(), also if something changes.
   [[nodiscard]] Counts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
 
+  /// Calls `look` with the elements of each chunk, which it may overwrite: several at once, from a file in
+  /// any order. Error{input} as by run(), Error{io} if a file changes meanwhile.
+  void read(const npy::Header& header, InputFile& input,
+            const std::function<void(std::span<std::byte>)>& look);
+
   /// Changes every element of the file where it is. The file is not committed. What was changed before an
   /// interruption is not counted.
   Counts rewrite(const Plan& plan, InputFile& input, DirectFile& file);

@@ -59,9 +59,9 @@ class Tally {
   [[gnu::always_inline]] void add_to(Counts& counts, std::size_t vectors) noexcept {
     raised_ += static_cast<Lane>(vectors * AnyRule::kKept);
     lowered_ += static_cast<Lane>(vectors * AnyRule::kKept);
-    counts.raised += sum<Lane>(raised_);
-    counts.lowered += sum<Lane>(lowered_);
-    counts.nan += sum<Lane>(nan_);
+    counts.raised += sum_of_lanes<AnyRule::kBytes, Lane>(raised_);
+    counts.lowered += sum_of_lanes<AnyRule::kBytes, Lane>(lowered_);
+    counts.nan += sum_of_lanes<AnyRule::kBytes, Lane>(nan_);
     for (std::size_t i = 0; i < sizeof(Bits) / sizeof(std::uint64_t); ++i)
       counts.changed = counts.changed || difference_[i] != 0;
   }
@@ -70,20 +70,6 @@ class Tally {
   using Lane = typename AnyRule::Lane;
   using Lanes = Vector<Lane, AnyRule::kBytes>;
   using Bits = Vector<std::uint64_t, sizeof(typename AnyRule::Elements)>;
-
-  /// Adds neighbours until the lanes are wide enough for any sum.
-  template <class Narrow>
-  [[gnu::always_inline]] static std::uint64_t sum(const Vector<Narrow, AnyRule::kBytes>& lanes) noexcept {
-    if constexpr (sizeof(Narrow) < sizeof(std::uint64_t)) {
-      using Wide = UnsignedOfSize<2 * sizeof(Narrow)>;
-      const auto pairs = __builtin_bit_cast(Vector<Wide, AnyRule::kBytes>, lanes);
-      return sum<Wide>((pairs & std::numeric_limits<Narrow>::max()) + (pairs >> (8 * sizeof(Narrow))));
-    } else {
-      std::uint64_t result = 0;
-      for (std::size_t i = 0; i < AnyRule::kBytes / sizeof(Narrow); ++i) result += lanes[i];
-      return result;
-    }
-  }
 
   Lanes raised_{};
   Lanes lowered_{};

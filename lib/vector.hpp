@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "dtype.hpp"
@@ -68,6 +69,21 @@ template <std::size_t kBytes, bool kSwap, std::size_t kElementSize, class V>
     return with_pairs_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V) / 2>{});
   else
     return with_bytes_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V)>{});
+}
+
+/// Adds neighbours until the lanes, unsigned integers, are wide enough for any sum.
+template <std::size_t kBytes, class Lane>
+[[gnu::always_inline]] inline std::uint64_t sum_of_lanes(const Vector<Lane, kBytes>& lanes) noexcept {
+  if constexpr (sizeof(Lane) < sizeof(std::uint64_t)) {
+    using Wide = UnsignedOfSize<2 * sizeof(Lane)>;
+    const auto pairs = __builtin_bit_cast(Vector<Wide, kBytes>, lanes);
+    return sum_of_lanes<kBytes, Wide>((pairs & std::numeric_limits<Lane>::max()) +
+                                      (pairs >> (8 * sizeof(Lane))));
+  } else {
+    std::uint64_t result = 0;
+    for (std::size_t i = 0; i < kBytes / sizeof(Lane); ++i) result += lanes[i];
+    return result;
+  }
 }
 
 }  // namespace clipper

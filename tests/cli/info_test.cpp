@@ -1,0 +1,293 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<Json> objects(const std::string& output) {
+  std::vector<Json> result;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) result.push_back(Json::parse(line));
+  return result;
+}
+
+/// The only object of a run that succeeds.
+Json info_of(Words arguments, const Process::Settings& settings = {}, std::string_view input = "") {
+  arguments.insert(arguments.begin(), {"info", "--json"});
+  const Result result = run_clipper(arguments, settings, input);
+  CAPTURE(arguments, result.output);
+  check_done(result);
+  const std::vector<Json> all = objects(result.output);
+  REQUIRE(all.size() == 1);
+  return all.front();
+}
+
+/// Has a NaN, both infinities, -0 and a value on either side of 0 and 6.
+std::string mixed_file() {
+  const float inf = std::numeric_limits<float>::infinity();
+  return float32_file({-1.5F, -0.0F, 0.0F, 6.0F, 6.5F, inf, -inf, std::numeric_limits<float>::quiet_NaN()});
+}
+
+}  // namespace
+
+TEST_CASE("info says what a header says") {
+  const TemporaryDirectory directory;
+  write_file(directory / "big.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0')));
+  const Result result = run_clipper({"info", "big.npy"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output ==
+        "big.npy\n"
+        "  dtype     int16, big-endian\n"
+        "  shape     (2, 3), Fortran order\n"
+        "  elements  6\n"
+        "  bytes     12 behind a header of 128, npy 1.0\n");
+
+  const Json json = info_of({"big.npy"}, {directory.path()});
+  CHECK(json == Json::parse(R"({"version": 1, "input": "big.npy", "status": 0, "npy_version": "1.0",
+    "dtype": "int16", "byte_order": "big", "shape": [2, 3], "fortran_order": true, "elements": 6,
+    "header_bytes": 128, "bytes": 12})"));
+}
+
+TEST_CASE("info without --stats does not read the elements") {
+  const TemporaryDirectory directory;
+  const std::string header = npy_file("<f4", "False", "(25000000000,)", "");
+  write_file(directory / "huge.npy", header);
+  std::filesystem::resize_file(directory / "huge.npy", header.size() + 100'000'000'000);
+  const auto one_second = [] {
+    const rlimit limit{1, 1};
+    ::setrlimit(RLIMIT_CPU, &limit);
+  };
+  CHECK(info_of({"huge.npy"}, {directory.path(), one_second})["bytes"] == 100'000'000'000);
+}
+
+TEST_CASE("info --stats says what the elements are, with the bounds in their histogram") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", mixed_file());
+  const Result result = run_clipper({"info", "--min", "0", "--max=6", "x.npy"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output == R"(x.npy
+  dtype     float32, little-endian
+  shape     (8,), C order
+  elements  8
+  bytes     32 behind a header of 128, npy 1.0
+  min       -inf
+  max       inf
+  mean      2.2 of 5 finite elements
+  NaN       1 (12.5 %)
+  inf       1 (12.5 %)
+  -inf      1 (12.5 %)
+  below 0   2 (25 %)
+  above 6   2 (25 %)
+
+  [-1.5,   -1)  1   20.00 %  ##########################
+  [  -1, -0.5)  0    0.00 %
+  [-0.5,    0)  0    0.00 %
+  ------------------------------------------------------------------------ min 0
+  [   0,  0.5)  2   40.00 %  ###################################################
+  [ 0.5,    1)  0    0.00 %
+  [   1,  1.5)  0    0.00 %
+  [ 1.5,    2)  0    0.00 %
+  [   2,  2.5)  0    0.00 %
+  [ 2.5,    3)  0    0.00 %
+  [   3,  3.5)  0    0.00 %
+  [ 3.5,    4)  0    0.00 %
+  [   4,  4.5)  0    0.00 %
+  [ 4.5,    5)  0    0.00 %
+  [   5,  5.5)  0    0.00 %
+  [ 5.5,    6)  0    0.00 %
+  ------------------------------------------------------------------------ max 6
+  [   6,  6.5)  1   20.00 %  ##########################
+  [ 6.5,    7)  1   20.00 %  ##########################
+)");
+}
+
+TEST_CASE("lines of bounds stand around what lies within them, also beyond the elements") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", npy_file("|u1", "False", "(4,)", {"\x03\x04\x05\x07", 4}));
+  const auto histogram = [&](const Words& bounds) {
+    Words arguments{"info", "x.npy"};
+    arguments.insert(arguments.end(), bounds.begin(), bounds.end());
+    const std::string output = run_clipper(arguments, {directory.path()}).output;
+    std::string starts;
+    std::istringstream lines(output.substr(output.find("\n\n") + 2));
+    for (std::string line; std::getline(lines, line);)
+      starts += line[2] == '-' ? line.substr(line.rfind('-') + 1) : line.substr(2, 1);
+    return starts;
+  };
+  CHECK(histogram({"--stats"}) == "34567");
+  CHECK(histogram({"--min", "4", "--max", "6"}) == "3 min 4456 max 67");
+  CHECK(histogram({"--min", "0", "--max", "255"}) == " min 034567 max 255");
+  CHECK(histogram({"--min", "8"}) == "34567 min 8");
+  CHECK(histogram({"--max", "1"}) == " max 134567");
+}
+
+TEST_CASE("info --stats of tensors with nothing to show") {
+  const TemporaryDirectory directory;
+  const auto statistics = [&](const std::string& file) {
+    write_file(directory / "x.npy", file);
+    check_done(run_clipper({"info", "--stats", "x.npy"}, {directory.path()}));
+    return info_of({"--stats", "x.npy"}, {directory.path()})["statistics"];
+  };
+  const Json empty = statistics(npy_file("<f8", "False", "(3, 0)", ""));
+  CHECK(empty["min"].is_null());
+  CHECK(empty["mean"].is_null());
+  CHECK(empty["histogram"] == Json::parse(R"({"edges": [], "counts": []})"));
+  const Json nan = statistics(float32_file({std::numeric_limits<float>::quiet_NaN()}));
+  CHECK(nan["max"].is_null());
+  CHECK(nan["nan"] == 1);
+  const Json infinite = statistics(float32_file({std::numeric_limits<float>::infinity()}));
+  CHECK(infinite["min"] == "inf");
+  CHECK(infinite["mean"].is_null());
+  const Json scalar = statistics(npy_file("<i8", "False", "()", bytes_of<std::int64_t>({-7})));
+  CHECK(scalar["min"] == "-7");
+  CHECK(scalar["mean"] == "-7");
+  CHECK(scalar["histogram"] == Json::parse(R"({"edges": ["-7", "-6"], "counts": [1]})"));
+}
+
+// Made by numpy 2 from the same files: x[~isnan(x)].min() and .max(), isnan(x).sum(), isposinf(x).sum(),
+// isneginf(x).sum(), (x < 0).sum(), (x > 6).sum() and, in Python's integers, sum(x) / x.size.
+TEST_CASE("info says of every dtype what numpy says") {
+  struct Row {
+    std::string name, min, max;
+    int nan, positive_infinity, negative_infinity, below, above;
+    std::string mean;
+  };
+  const std::vector<Row> rows{
+      {"int8", "-128", "127", 0, 0, 0, 12, 5, "-5.333333333333333"},
+      {"int16", "-32768", "32767", 0, 0, 0, 19, 12, "-862.3157894736842"},
+      {"int32", "-2147483648", "2147483647", 0, 0, 0, 27, 20, "-39768215.7037037"},
+      {"int64", "-9223372036854775808", "9223372036854775807", 0, 0, 0, 37, 30, "-1.2464016266019968e+17"},
+      {"uint8", "0", "255", 0, 0, 0, 0, 8, "56.333333333333336"},
+      {"uint16", "0", "65535", 0, 0, 0, 0, 15, "7522.590909090909"},
+      {"uint32", "0", "4294967295", 0, 0, 0, 0, 23, "358485400.8666667"},
+      {"uint64", "0", "18446744073709551615", 0, 0, 0, 0, 33, "1153822225015933400"},
+      {"float16", "-inf", "inf", 10, 1, 1, 20, 5, ""},
+      {"float32", "-inf", "inf", 10, 1, 1, 22, 7, ""},
+      {"float64", "-inf", "inf", 10, 1, 1, 28, 13, ""},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const Json statistics =
+        info_of({"--min", "0", "--max", "6", CLIPPER_DATA_DIR "/edge/" + row.name + ".npy"})["statistics"];
+    CHECK(statistics["min"] == row.min);
+    CHECK(statistics["max"] == row.max);
+    CHECK(statistics["nan"] == row.nan);
+    CHECK(statistics["positive_infinity"] == row.positive_infinity);
+    CHECK(statistics["negative_infinity"] == row.negative_infinity);
+    CHECK(statistics["bounds"]["below"] == row.below);
+    CHECK(statistics["bounds"]["above"] == row.above);
+    if (!row.mean.empty()) CHECK(std::stod(statistics["mean"].get<std::string>()) == std::stod(row.mean));
+  }
+}
+
+TEST_CASE("a histogram is numpy's with the same edges") {
+  // np.histogram(np.load("data/example.npy"), np.arange(-3, 11))[0]
+  const Json statistics = info_of({"--stats", CLIPPER_DATA_DIR "/example.npy"})["statistics"];
+  CHECK(statistics["histogram"]["counts"] == Json::parse("[2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 1]"));
+  CHECK(statistics["histogram"]["edges"].front() == "-3");
+  CHECK(statistics["histogram"]["edges"].back() == "10");
+  CHECK(statistics["bounds"] == Json::parse(R"({"min": null, "max": null, "below": 0, "above": 0})"));
+}
+
+TEST_CASE("info takes streams, and says the same of them, with any number of threads") {
+  const TemporaryDirectory directory;
+  const std::string file = float32_file(scattered_floats(500'000));
+  write_file(directory / "x.npy", file);
+  const Json from_file = info_of({"--min", "-3.25", "x.npy"}, {directory.path()})["statistics"];
+  CHECK(from_file["bounds"]["min"] == "-3.25");
+  CHECK(from_file["bounds"]["below"].get<std::uint64_t>() > 100'000);
+  for (const char* const threads : {"1", "2", "7"}) {
+    CHECK(info_of({"--min", "-3.25", "--threads", threads, "x.npy"}, {directory.path()})["statistics"] ==
+          from_file);
+    const Json from_stream = info_of({"--min", "-3.25", "--threads", threads, "-"}, {}, file);
+    CHECK(from_stream["statistics"] == from_file);
+    CHECK(from_stream["input"] == "-");
+  }
+  check_refused(run_clipper({"info", "--stats", "-"}, {}, file.substr(0, file.size() - 1)), 3,
+                "standard input: ends before its last element");
+  check_refused(run_clipper({"info", "--stats", "-"}, {}, file + "x"), 3, "bytes after the array");
+}
+
+TEST_CASE("a file that is refused does not keep info from the others") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npy", float32_file({1}));
+  write_file(directory / "bad.npy", "text");
+  write_file(directory / "cut.npy", float32_file({1, 2}).substr(0, 130));
+  write_file(directory / "z.npy", float32_file({2}));
+  const Words files{"a.npy", "bad.npy", "none.npy", "cut.npy", "z.npy"};
+  Words arguments{"info"};
+  arguments.insert(arguments.end(), files.begin(), files.end());
+  const Result text = run_clipper(arguments, {directory.path()});
+  CHECK(text.exit_code == 4);
+  CHECK(text.output.starts_with("a.npy\n"));
+  CHECK(text.output.find("\n\nz.npy\n") != std::string::npos);
+  CHECK(std::count(text.error.begin(), text.error.end(), '\n') == 3);
+  CHECK(text.error.starts_with("clipper: bad.npy: "));
+
+  arguments.emplace_back("--json");
+  const Result json = run_clipper(arguments, {directory.path()});
+  CHECK(json.exit_code == 4);
+  CHECK(json.error == text.error);
+  const std::vector<Json> all = objects(json.output);
+  REQUIRE(all.size() == files.size());
+  const std::vector<int> statuses{0, 3, 4, 3, 0};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    CHECK(all[i]["version"] == 1);
+    CHECK(all[i]["input"] == files[i]);
+    CHECK(all[i]["status"] == statuses[i]);
+    CHECK(all[i].contains("error") == (statuses[i] != 0));
+  }
+  check_refused(run_clipper({"info", "cut.npy"}, {directory.path()}), 3,
+                "8 data bytes expected for float32 (2,), the file has 2");
+}
+
+TEST_CASE("info needs to be told what |V2 is") {
+  const TemporaryDirectory directory;
+  write_file(directory / "v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2}));
+  check_refused(run_clipper({"info", "v.npy"}, {directory.path()}), 3, "--dtype bfloat16");
+  const Json json = info_of({"--stats", "--dtype", "bfloat16", "v.npy"}, {directory.path()});
+  CHECK(json["dtype"] == "bfloat16");
+  CHECK(json["statistics"]["max"] == "1");
+}
+
+TEST_CASE("a path that is no text becomes harmless in both outputs of info") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a\xff\n.npy", float32_file({1}));
+  CHECK(run_clipper({"info", "a\xff\n.npy"}, {directory.path()}).output.starts_with("a\\xff\\x0a.npy\n"));
+  CHECK(info_of({"a\xff\n.npy"}, {directory.path()})["input"] == "a\xef\xbf\xbd\n.npy");
+}
+
+TEST_CASE("wrong usage of info") {
+  const std::string example = CLIPPER_DATA_DIR "/example.npy";
+  const std::string int8 = CLIPPER_DATA_DIR "/edge/int8.npy";
+  const auto check_usage = [](Words arguments, std::string_view word) {
+    arguments.insert(arguments.begin(), "info");
+    const Result result = run_clipper(arguments);
+    CAPTURE(arguments);
+    check_refused(result, 2, word);
+    CHECK(result.output.empty());
+  };
+  check_usage({}, "FILE is missing");
+  check_usage({"--min", "low", example}, "--min: 'low' is not a number");
+  check_usage({"--min=", example}, "--min= has no value");
+  check_usage({"--min", "nan", example}, "not a number is no bound");
+  check_usage({"--max", "300", "--min", "200", int8}, "every int8 element");
+  check_usage({"--dtype", "float", example}, "--dtype: 'float'");
+  check_usage({"--threads", "0", example}, "--threads: '0'");
+  check_usage({"--histogram", example}, "--histogram");
+  CHECK(run_clipper({"info", "--help"}).output.find("--stats") != std::string::npos);
+}
+
+}  // namespace clipper::testing
