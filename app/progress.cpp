@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
@@ -54,7 +55,7 @@ Unit unit_of(double bytes) {
 }
 
 std::string time_text(double seconds) {
-  const auto whole = static_cast<std::uint64_t>(std::min(seconds, 1e9) + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);

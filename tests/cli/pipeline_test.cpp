@@ -43,7 +43,7 @@ class Pipeline {
     return fmt::format("{}.npy", i);
   }
 
-  Result run(const std::string& script) const {
+  Result run(const std::string& script) {
     Result result = run_in_shell(script, kBounds, {directory_.path()});
     CAPTURE(script, result.error);
     CHECK(result.exit_code == 0);
@@ -63,7 +63,7 @@ class Pipeline {
 }  // namespace
 
 TEST_CASE("find gives names, which may be strange, to one clipper") {
-  const Pipeline pipeline;
+  Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - --output-dir out");
   pipeline.check_all_in("out/");
   pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - -i");
@@ -71,13 +71,13 @@ TEST_CASE("find gives names, which may be strange, to one clipper") {
 }
 
 TEST_CASE("xargs gives names, which may be strange, to several clippers") {
-  const Pipeline pipeline;
+  Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | xargs -0 -n 3 -P 4 \"$@\" --in-place");
   pipeline.check_all_in("in/");
 }
 
 TEST_CASE("a shell's loop that reads names keeps its standard input") {
-  const Pipeline pipeline;
+  Pipeline pipeline;
   const Result result = pipeline.run(
       "mkdir out; ls in/*.npy | while read -r name; do \"$@\" \"$name\" \"out/${name##*/}\"; echo done; "
       "done");
@@ -86,7 +86,7 @@ TEST_CASE("a shell's loop that reads names keeps its standard input") {
 }
 
 TEST_CASE("tar on both sides") {
-  const Pipeline pipeline;
+  Pipeline pipeline;
   pipeline.run("tar -cf in.tar -C in 7.npy 8.npy");
   CHECK(pipeline.run("tar -xOf in.tar 7.npy | \"$@\" - -").output == output(7));
   pipeline.run(
@@ -98,7 +98,7 @@ TEST_CASE("tar on both sides") {
 
 TEST_CASE("zstd on both sides") {
   if (!has("zstd")) return;
-  const Pipeline pipeline;
+  Pipeline pipeline;
   const Result result =
       pipeline.run("zstd -q in/7.npy && zstd -dc in/7.npy.zst | \"$@\" - - | zstd -q | zstd -dc");
   CHECK(result.output == output(7));
@@ -106,7 +106,7 @@ TEST_CASE("zstd on both sides") {
 
 TEST_CASE("GNU parallel") {
   if (!has("parallel")) return;
-  const Pipeline pipeline;
+  Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | parallel -0 --will-cite \"$1\" --min 0 --max 6 -i {}");
   pipeline.check_all_in("in/");
   const Result kept =
