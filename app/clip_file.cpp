@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "direct_file.hpp"
+#include "directory.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -80,6 +82,13 @@ Plan plan_for(const Command& command, InputFile& input, std::vector<std::byte>* 
               std::optional<std::byte> version) {
   const npy::Header parsed = read_header(input, command.dtype, header, version);
   return naming(input.path(), [&] { return make_plan(command.request, parsed); });
+}
+
+/// What OutputFile::create() would refuse, as far as that can be known before the directories are made.
+void check_output(const Command& command, const std::string& path) {
+  const bool may_lack_directory =
+      command.makes_directories() && ::access(directory_of(path).c_str(), F_OK) != 0;
+  if (!may_lack_directory) OutputFile::check(path, command.existing);
 }
 
 void FileClipping::plan(InputFile& input, std::vector<std::byte>* header, std::optional<std::byte> version) {
@@ -181,7 +190,7 @@ void FileClipping::try_out() {
   InputFile input =
       output ? InputFile::open(report_.job.input) : open_to_change(report_.job.input, reporter_);
   plan(input, nullptr, command_.direct ? DirectFile(input).version() : std::nullopt);
-  if (output && !command_.makes_directories()) OutputFile::check(*output, command_.existing);
+  if (output) check_output(command_, *output);
   if (input.is_regular() && (report_.plan->refuse_nan || counting() == Counting::on))
     report_.counts = engine_.scan(*report_.plan, input, Counting::on);
   judge();
@@ -200,6 +209,7 @@ std::uint64_t check_file(const Command& command, const Job& job) {
       job.input == "-" || (::stat(job.input.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
   if (job.output && is_stream) return 0;  // opening it might take what it has
   InputFile input = job.output ? InputFile::open(job.input) : InputFile::open_to_change(job.input);
+  if (job.output && command.existing == OutputFile::Existing::refuse) check_output(command, *job.output);
   const std::optional<std::byte> version = command.direct ? DirectFile(input).version() : std::nullopt;
   return plan_for(command, input, nullptr, version).header.data_size();
 }

@@ -62,7 +62,7 @@ std::string as_text(const Report& report) {
   if (unchanged)
     text += " nothing changes, not rewritten";
   else if (report.trial)
-    text += fmt::format(" would be written to {}", report.job.output.value_or("itself"));
+    text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
   else
     text.pop_back();
   return text;

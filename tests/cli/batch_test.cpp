@@ -171,8 +171,8 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   const Result result = try_out({"--output-dir", "out", "a.npy", "b.npy"});
   CHECK(result.exit_code == 0);
   CHECK(result.error.find("clipper: a.npy: would be written to out/a.npy\n") != std::string::npos);
-  CHECK(try_out({"-i", "a.npy"}).error == "clipper: a.npy: would be written to itself\n");
-  CHECK(try_out({"-i", "--direct", "a.npy"}).error == "clipper: a.npy: would be written to itself\n");
+  CHECK(try_out({"-i", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
+  CHECK(try_out({"-i", "--direct", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
   CHECK(try_out({"-i", "-v", "a.npy"}).error.find("clipped 66.7 % (33.3 % raised, 33.3 % lowered)") !=
         std::string::npos);
   CHECK(try_out({"-q", "a.npy", "out.npy"}).error.empty());
@@ -180,8 +180,18 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   check_refused(try_out({"bad.npy", "out.npy"}), 3, "bad.npy");
   check_refused(try_out({"a.npy", "missing/out.npy"}), 4, "missing/out.npy");
   check_refused(try_out({"-n", "a.npy", "b.npy"}), 5, "b.npy: exists already");
+  check_refused(try_out({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: exists already");
   check_refused(try_out({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
   check_refused(try_out({"--fail-if-clipped", "50", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
+}
+
+TEST_CASE("--no-clobber refuses before anything is written") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"a.npy", "b.npy", "b.out"}) write_file(directory / name, input(1));
+  check_refused_untouched(directory, clip({"-n", "-o", "{stem}.out", "a.npy", "b.npy"}), 5, "b.out: exists");
+  check_refused(run_clipper(clip({"-n", "-k", "-o", "{stem}.out", "b.npy", "a.npy"}), {directory.path()}), 5,
+                "b.out");
+  CHECK(read_file(directory / "a.out") == output(1));
 }
 
 TEST_CASE("--fail-if-clipped writes nothing where too much would be clipped") {

@@ -30,7 +30,8 @@ std::vector<std::string> take_words(std::string_view& input) {
     const std::string word(input.substr(0, input.find('\0')));
     input.remove_prefix(std::min(word.size() + 1, input.size()));
     more = !word.empty();
-    const bool stays_inside = word.find('/') == std::string::npos && word.find("..") == std::string::npos;
+    const bool stays_inside = word.find('/') == std::string::npos && word.find("..") == std::string::npos &&
+                              !word.starts_with("--files");
     if (more && stays_inside) words.push_back(word);
   }
   return words;
