@@ -44,6 +44,7 @@ const std::vector<Rule> kRules{
     {.absolute = (std::uint64_t{1} << 53) + 1},
     {.ulps = 0},
     {.ulps = 1},
+    {.ulps = 2},
     {.absolute = 3, .ulps = 1000},
     {.ulps = ~std::uint64_t{0}},
     {.nan_equal = false},
@@ -121,14 +122,26 @@ std::optional<Difference> oracle_difference(DType dtype, ElementBits a, ElementB
   return x == y ? 0 : to_bits(std::fabs(x - y));
 }
 
+/// Of a mismatch; 0 of integers.
+std::uint64_t oracle_ulps(DType dtype, ElementBits a, ElementBits e) {
+  if (!is_floating(dtype)) return 0;
+  if (!std::isfinite(reference::value(dtype, a)) || !std::isfinite(reference::value(dtype, e)))
+    return Comparison::kNoUlps;
+  return static_cast<std::uint64_t>(distance_of(place(dtype, a), place(dtype, e)));
+}
+
 void check(const Pairs& pairs, const Rule& rule, const Comparison& comparison) {
   std::vector<Mismatch> mismatches;
   Difference largest = 0;
   std::uint64_t largest_at = 0;
+  std::uint64_t ulps = 0;
   for (std::size_t i = 0; i < pairs.actual.size(); ++i) {
     const ElementBits a = pairs.actual[i];
     const ElementBits e = pairs.expected[i];
-    if (!oracle_matches(pairs.dtype, rule, a, e)) mismatches.push_back({i, a, e});
+    if (!oracle_matches(pairs.dtype, rule, a, e)) {
+      mismatches.push_back({i, a, e});
+      ulps = std::max(ulps, oracle_ulps(pairs.dtype, a, e));
+    }
     const Difference difference = oracle_difference(pairs.dtype, a, e).value_or(0);
     if (difference > largest) {
       largest = difference;
@@ -139,6 +152,7 @@ void check(const Pairs& pairs, const Rule& rule, const Comparison& comparison) {
   CHECK(comparison.mismatches == mismatches.size());
   CHECK(comparison.largest == largest);
   CHECK(comparison.largest_at == largest_at);
+  CHECK(comparison.ulps == ulps);
   mismatches.resize(std::min<std::size_t>(mismatches.size(), 5));
   CHECK(comparison.first == mismatches);
 }
@@ -324,6 +338,12 @@ TEST_CASE("known pairs") {
   // Neither a difference nor a tolerance that is too large for float64 passes for an infinity.
   CHECK_FALSE(match(DType::float64, to_bits(-1.7e308), to_bits(1.5e308), tolerant("0", "1.5")));
   CHECK(match(DType::float64, to_bits(-1.7e308), to_bits(1.7e308), tolerant("0", "2")));
+  // Here |a - e| - R*|e|, rounded, is too little for A.
+  const Pairs rounded{DType::float64, {to_bits(8.975833787720589)}, {to_bits(2.6589740864338696)}};
+  ComparisonRule passing = tolerant("0", "0.1");
+  passing.tolerance =
+      Tolerance(number_of(from_bits<double>(compare(rounded, passing).absolute)), *parse_number("0.1"));
+  CHECK(compare(rounded, passing).mismatches == 0);
 }
 
 }  // namespace clipper
