@@ -198,7 +198,7 @@ CompareCommand understood(const CLI::App& app, const Typed& typed) {
   return command;
 }
 
-/// A file without its last bytes has no reason but this.
+/// All bytes of a file, as a tensor.
 npy::Header header_of_bytes(const InputFile& file) {
   if (!file.is_regular())
     throw Error(ErrorKind::input, fmt::format("{}: --bytes compares only files", file.path()));
