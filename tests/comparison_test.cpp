@@ -251,7 +251,9 @@ TEST_CASE("NaN and infinities are not overlooked among elements that pass") {
 
 TEST_CASE("parts give the same in any order, and either byte order does") {
   for (const DTypeInfo& row : kDTypes) {
-    const Pairs pairs = part_of(edge_pairs(row.dtype), 0, 3'000);
+    const Pairs all = edge_pairs(row.dtype);
+    const std::size_t count = std::min<std::size_t>(all.actual.size(), 3'000);
+    const Pairs pairs = part_of(all, 0, count);
     const ComparisonRule rule = Rule{.absolute = 1}.rule(9);
     const Comparison whole = compare(pairs, rule);
     CAPTURE(row.name);
@@ -259,8 +261,8 @@ TEST_CASE("parts give the same in any order, and either byte order does") {
       for (const ByteOrder expected : {ByteOrder::little, ByteOrder::big})
         CHECK(compare(pairs, rule, 0, actual, expected) == whole);
     std::vector<Comparison> parts;
-    for (std::size_t begin = 0; begin < 3'000; begin += 211)
-      parts.push_back(compare(part_of(pairs, begin, std::min<std::size_t>(begin + 211, 3'000)), rule, begin));
+    for (std::size_t begin = 0; begin < count; begin += 211)
+      parts.push_back(compare(part_of(pairs, begin, std::min<std::size_t>(begin + 211, count)), rule, begin));
     std::mt19937 random{2};
     for (int i = 0; i < 20; ++i) {
       std::ranges::shuffle(parts, random);
