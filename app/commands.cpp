@@ -5,6 +5,7 @@
 
 #include "cli.hpp"
 #include "clip_command.hpp"
+#include "compare_command.hpp"
 #include "generate_command.hpp"
 #include "info_command.hpp"
 #include "profiles_command.hpp"
@@ -19,6 +20,7 @@ int clip(const Parse& parse) {
 
 constexpr std::array kCommands{
     CommandRow{"", &clip},
+    CommandRow{"compare", &compare_files},
     CommandRow{"info", &show_info},
     CommandRow{"profiles", &list_profiles},
     CommandRow{"--generate", &generate_file},

@@ -58,10 +58,18 @@ class Engine {
   void read(const npy::Header& header, InputFile& input,
             const std::function<void(std::span<std::byte>)>& look);
 
+  /// What is done with a chunk: its number, the memory for it.
+  using Step = std::function<void(std::uint64_t, std::byte*)>;
+
+  /// Calls `step` for every chunk: with `parallel` several at once and in any order, otherwise one after the
+  /// other. The memory is chunk_size() bytes, or what was prepared for if that is less.
+  void for_each_chunk(std::uint64_t count, bool parallel, const Step& step);
+
   /// Changes every element of the file where it is. The file is not committed. What was changed before an
   /// interruption is not counted.
   Counts rewrite(const Plan& plan, InputFile& input, DirectFile& file);
 
+  [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
 
   /// The bytes of elements that are done with, of all tensors so far; for a look at it from another thread.
@@ -74,10 +82,6 @@ class Engine {
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
 
-  /// What is done with a chunk: its number, the memory for it.
-  using Step = std::function<void(std::uint64_t, std::byte*)>;
-
-  void for_each_chunk(std::uint64_t count, bool parallel, const Step& step);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
   Counts clip_part(const Plan& plan, std::span<const std::byte> before, std::span<std::byte> after);

@@ -29,7 +29,7 @@ std::string without_escapes(const std::string& text) {
 TEST_CASE("the manual and the completions say what --help says") {
   std::set<std::string> options = shown_options({});
   CHECK(options.size() > 15);
-  options.merge(shown_options({"profiles"}));
+  for (const char* const command : {"profiles", "info", "compare"}) options.merge(shown_options({command}));
   for (const std::string kind : {"man", "bash", "zsh", "fish"}) {
     const Result result = run_clipper({"--generate", kind});
     check_done(result);

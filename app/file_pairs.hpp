@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace clipper {
+
+/// Two files to be compared.
+struct FilePair {
+  std::string actual;
+  std::string expected;
+  bool has_actual = true;  ///< whether it is there; of files that were given themselves, not known yet
+  bool has_expected = true;
+};
+
+/// The two files; or of two directories every .npy file that is below either, by its path there, sorted.
+/// Error{usage} for a file and a directory, Error{input} if there are no such files, Error{io} if a directory
+/// cannot be read.
+[[nodiscard]] std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected);
+
+}  // namespace clipper
