@@ -25,6 +25,7 @@ Examples:
   clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
   producer | clipper --max 255 - - | consumer
   mpirun clipper --shard auto --max 6 in.npy out.npy   one tensor, many processes
+  clipper info --stats x.npy                           header, range, NaN and a histogram
   clipper profiles                                     the rules of every system, as a table
 
 Exit status:
