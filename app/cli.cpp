@@ -75,6 +75,22 @@ void understand_list(const CLI::App& app, const Typed& typed, Command& command) 
   if (command.list && command.list->path.empty()) refuse("--files-from: no file (an empty variable?)");
 }
 
+/// --verify: one input, and nothing is written but perhaps the golden file.
+void understand_golden(const CLI::App& app, const Typed& typed, Command& command) {
+  for (const char* name :
+       {"--in-place", "--direct", "--output", "--output-dir", "--files-from", "--files0-from", "--sync",
+        "--no-clobber", "--keep-going", "--dry-run", "--fail-if-clipped"})
+    if (app.count(name) > 0) refuse(fmt::format("--verify and {} contradict each other", name));
+  if (typed.verify.empty()) refuse("--verify: no file (an empty variable?)");
+  if (typed.files.empty()) refuse("IN is missing (clipper --help says more)");
+  if (typed.files.size() > 1)
+    refuse(fmt::format("{}: a second file; --verify takes only IN", typed.files[1]));
+  if (typed.files[0] == "-" && typed.verify == "-") refuse("standard input cannot be both files");
+  command.inputs = typed.files;
+  command.golden = typed.verify;
+  command.update_golden = typed.update_golden;
+}
+
 void understand_files(const CLI::App& app, const Typed& typed, Command& command) {
   const std::vector<std::string_view> to = destinations(app);
   command.inputs = typed.files;
@@ -83,6 +99,7 @@ void understand_files(const CLI::App& app, const Typed& typed, Command& command)
   if (to.size() > 1) refuse(fmt::format("{} and {} contradict each other", to[0], to[1]));
   if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
   if (typed.direct && !typed.in_place) refuse("--direct needs --in-place");
+  if (typed.update_golden) refuse("--update-golden needs --verify");
   if (app.count("--output-dir") > 0) command.output_directory = typed.output_dir;
   if (app.count("--output") > 0) command.output_template = typed.output;
   if (command.output_directory == "" || command.output_template == "")
@@ -118,7 +135,10 @@ void understand_running(const CLI::App& app, const Typed& typed, Command& comman
 Command understood(const CLI::App& app, const Typed& typed) {
   Command command;
   command.request = understood_request(app, typed);
-  understand_files(app, typed, command);
+  if (app.count("--verify") > 0)
+    understand_golden(app, typed, command);
+  else
+    understand_files(app, typed, command);
   understand_running(app, typed, command);
   if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
   if (typed.sync) command.durability = OutputFile::Durability::on_disk;

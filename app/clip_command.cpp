@@ -10,6 +10,7 @@
 #include "jobs.hpp"
 #include "replacements.hpp"
 #include "reporter.hpp"
+#include "verify.hpp"
 
 namespace clipper {
 namespace {
@@ -47,6 +48,7 @@ std::vector<Job> checked(const Clipping& clipping, const std::vector<Job>& jobs)
 }  // namespace
 
 int clip_files(const Command& command) {
+  if (command.golden) return verify(command);
   std::vector<Job> jobs = jobs_of(command);
   Engine engine(command.engine);
   Replacements replacements;

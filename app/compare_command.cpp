@@ -216,16 +216,6 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
              : fmt::format("the headers differ at byte {}", at - actual.begin());
 }
 
-/// What is different of the tensors as a whole, or nothing.
-std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected) {
-  if (actual.dtype != expected.dtype)
-    return fmt::format("dtype {}, expected {}", info(actual.dtype).name, info(expected.dtype).name);
-  if (actual.shape != expected.shape)
-    return fmt::format("shape {}, expected {}", npy::shape_text(actual.shape),
-                       npy::shape_text(expected.shape));
-  return "";
-}
-
 void compare_open(const CompareCommand& command, Engine& engine, PairReport& report) {
   InputFile actual = InputFile::open(report.actual);
   InputFile expected = InputFile::open(report.expected);

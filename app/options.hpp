@@ -14,6 +14,7 @@ struct Typed {
   std::string files_from;
   std::string files0_from;
   std::string fail_if_clipped;
+  std::string verify;
   std::string min;
   std::string max;
   std::string scale;
@@ -28,6 +29,7 @@ struct Typed {
   bool in_place = false;
   bool direct = false;
   bool sync = false;
+  bool update_golden = false;
   bool no_clobber = false;
   bool keep_going = false;
   bool dry_run = false;
