@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compare_options.hpp"
 #include "compare_report.hpp"
+#include "difference_file.hpp"
 #include "engine.hpp"
 #include "error.hpp"
 #include "failure.hpp"
 #include "file_pairs.hpp"
+#include "output_file.hpp"
 #include "tensor_pair.hpp"
 
 namespace clipper {
@@ -38,29 +42,53 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
              : fmt::format("the headers differ at byte {}", at - actual.begin());
 }
 
+/// The two headers, the expected one in the report, and there what is different of the files as a whole.
+npy::Header compare_headers(const CompareCommand& command, InputFile& actual, InputFile& expected,
+                            PairReport& report) {
+  if (command.compared == Compared::bytes) {
+    const npy::Header header = header_of_bytes(actual);
+    report.header = header_of_bytes(expected);
+    if (header.count != report.header.count)
+      report.reason = fmt::format("{} bytes, expected {}", header.count, report.header.count);
+    return header;
+  }
+  std::vector<std::byte> actual_bytes;
+  std::vector<std::byte> expected_bytes;
+  const npy::Header header = read_header(actual, command.dtype, &actual_bytes);
+  report.header = read_header(expected, command.dtype, &expected_bytes);
+  report.reason = difference_as_whole(header, report.header);
+  if (report.reason.empty() && command.strict_header)
+    report.reason = header_difference(actual_bytes, expected_bytes);
+  return header;
+}
+
+DifferenceFile create_difference_file(const std::string& path, const PairReport& report, bool nan_equal) {
+  if (is_same_file(path, report.actual) || is_same_file(path, report.expected))
+    throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is one of the two files", path));
+  OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
+  if (!output.is_regular()) throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is not a file", path));
+  return {std::move(output), report.header, nan_equal};
+}
+
+Comparison compare_elements(const CompareCommand& command, Engine& engine, const TensorInput& actual,
+                            const TensorInput& expected, const PairReport& report) {
+  if (!command.difference_file) return compare(engine, actual, expected, command.rule);
+  DifferenceFile file = create_difference_file(*command.difference_file, report, command.rule.nan_equal);
+  const auto write = [&](const ElementPairs& pairs) { file.write(pairs); };
+  Comparison comparison = compare(engine, actual, expected, command.rule, write);
+  file.commit();
+  return comparison;
+}
+
 void compare_open(const CompareCommand& command, Engine& engine, PairReport& report) {
   InputFile actual = InputFile::open(report.actual);
   InputFile expected = InputFile::open(report.expected);
-  npy::Header actual_header;
-  if (command.compared == Compared::bytes) {
-    actual_header = header_of_bytes(actual);
-    report.header = header_of_bytes(expected);
-    if (actual_header.count != report.header.count)
-      report.reason = fmt::format("{} bytes, expected {}", actual_header.count, report.header.count);
-  } else {
-    std::vector<std::byte> actual_bytes;
-    std::vector<std::byte> expected_bytes;
-    actual_header = read_header(actual, command.dtype, &actual_bytes);
-    report.header = read_header(expected, command.dtype, &expected_bytes);
-    report.reason = difference_as_whole(actual_header, report.header);
-    if (report.reason.empty() && command.strict_header)
-      report.reason = header_difference(actual_bytes, expected_bytes);
-  }
+  const npy::Header header = compare_headers(command, actual, expected, report);
   if (!report.reason.empty()) {
     report.status = 1;
     return;
   }
-  report.comparison = compare(engine, {actual, actual_header}, {expected, report.header}, command.rule);
+  report.comparison = compare_elements(command, engine, {actual, header}, {expected, report.header}, report);
   report.status = command.allowance.covers(report.comparison) ? 0 : 1;
 }
 
@@ -72,6 +100,9 @@ void compare_pair(const CompareCommand& command, Engine& engine, const FilePair&
 }
 
 int compare_all(const CompareCommand& command) {
+  std::error_code ignored;
+  if (command.difference_file && std::filesystem::is_directory(command.actual, ignored))
+    throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   Engine engine(command.engine);
   int status = 0;
   for (const FilePair& pair : file_pairs(command.actual, command.expected)) {

@@ -49,6 +49,7 @@ struct Typed {
   std::string header;
   std::string max_mismatch;
   std::string show;
+  std::string diff_out;
   std::string dtype;
   std::string threads;
   bool bits = false;
@@ -78,8 +79,10 @@ void add_options(CLI::App& app, Typed& typed) {
   suggest(*header, {"semantic", "strict"});
   CLI::Option* const bits = app.add_flag("--bits", typed.bits, "Elements must have the same bits");
   CLI::Option* const bytes = app.add_flag("--bytes", typed.bytes, "The files must have the same bytes");
+  CLI::Option* const diff_out =
+      add_value("--diff-out", typed.diff_out, "FILE", "Write |a - e| of all elements to a .npy file");
   for (CLI::Option* const option : {rtol, atol, ulp, nan}) option->excludes(bits)->excludes(bytes);
-  bytes->excludes(bits)->excludes(header);
+  bytes->excludes(bits)->excludes(header)->excludes(diff_out);
   add_value("--max-mismatch", typed.max_mismatch, "N|P%",
             "Pass if at most N elements, or P percent of them, do not match");
   add_value("--show", typed.show, "N", "List the first N mismatches");
@@ -151,6 +154,8 @@ CompareCommand understood(const CLI::App& app, const Typed& typed) {
   understand_rule(app, typed, command);
   if (app.count("--show") > 0) command.shown = parse_count("--show", typed.show, 0, kMostShown);
   command.rule.listed = std::max<std::size_t>(command.shown, 1);
+  if (app.count("--diff-out") > 0) command.difference_file = typed.diff_out;
+  if (command.difference_file == "") refuse("--diff-out: no file (an empty variable?)");
   if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
   if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
   command.json = typed.json;

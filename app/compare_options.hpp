@@ -28,7 +28,8 @@ struct CompareCommand {
   Compared compared = Compared::values;
   bool strict_header = false;
   Allowance allowance;
-  std::size_t shown = 0;  ///< mismatches, at the most
+  std::size_t shown = 0;                       ///< mismatches, at the most
+  std::optional<std::string> difference_file;  ///< --diff-out
   std::optional<DType> dtype;
   bool json = false;
   bool verbose = false;
