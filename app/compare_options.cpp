@@ -16,9 +16,8 @@ namespace {
 
 constexpr const char* kDescription =
     "Compares two .npy tensors, or those of two directories: every element a of ACTUAL must match its e in\n"
-    "EXPECTED. Without a tolerance that is a = e, with one |a - e| <= A + R*|e|. dtype and shape must be "
-    "the\n"
-    "same; byte order, memory order and how the header is written need not be.";
+    "EXPECTED. Without a tolerance that is a = e, with one |a - e| <= A + R*|e|. dtype and shape must be\n"
+    "the same; byte order, memory order and how the header is written need not be.";
 
 constexpr const char* kFooter = R"(
 Examples:

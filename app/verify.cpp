@@ -23,7 +23,7 @@ InputFile open(const Command& command, const std::string& path) {
   return file;
 }
 
-/// Plans, clips and compares in one pass.
+/// In one pass over both.
 Comparison compare_result(const Command& command, const Plan& plan, InputFile& input,
                           const TensorInput& golden) {
   FirstNan first_nan;

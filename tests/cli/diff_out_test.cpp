@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
+#include "compare.hpp"
 #include "tensors.hpp"
 
 namespace clipper::testing {
@@ -12,11 +12,6 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-Result run_compare(const TemporaryDirectory& directory, Words arguments, std::string_view input = "") {
-  arguments.insert(arguments.begin(), "compare");
-  return run_clipper(arguments, {directory.path()}, input);
-}
 
 template <class T>
 std::string file_of(std::string_view descr, const std::vector<T>& elements) {
