@@ -41,6 +41,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} header_fuzz", "1000000", "1000000000"),
     Row("fuzz", f"{FUZZ} bounds_fuzz", "100000", "100000000"),
     Row("fuzz", f"{FUZZ} clip_fuzz", "10000", "10000000"),
+    Row("fuzz", f"{FUZZ} comparison_fuzz", "10000", "10000000"),
     Row("fuzz", f"{FUZZ} program_fuzz", "10000", "10000000"),
     Row("fuzz", f"{FUZZ} program_afl", None, "1000000"),
 )
