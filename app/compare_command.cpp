@@ -46,7 +46,7 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
 npy::Header compare_headers(const CompareCommand& command, InputFile& actual, InputFile& expected,
                             PairReport& report) {
   if (command.compared == Compared::bytes) {
-    const npy::Header header = header_of_bytes(actual);
+    npy::Header header = header_of_bytes(actual);
     report.header = header_of_bytes(expected);
     if (header.count != report.header.count)
       report.reason = fmt::format("{} bytes, expected {}", header.count, report.header.count);
@@ -54,7 +54,7 @@ npy::Header compare_headers(const CompareCommand& command, InputFile& actual, In
   }
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
-  const npy::Header header = read_header(actual, command.dtype, &actual_bytes);
+  npy::Header header = read_header(actual, command.dtype, &actual_bytes);
   report.header = read_header(expected, command.dtype, &expected_bytes);
   report.reason = difference_as_whole(header, report.header);
   if (report.reason.empty() && command.strict_header)

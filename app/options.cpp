@@ -128,7 +128,8 @@ void add_options(CLI::App& app, Typed& typed) {
   app.set_version_flag("--version", "clipper " CLIPPER_VERSION, "Print the version");
   app.add_option("FILES", typed.files,
                  "IN OUT: the tensor and the result, .npy files; - is standard input or output.\n"
-                 "With --in-place, --output or --output-dir all of them are inputs; with --verify IN alone")
+                 "With --in-place, --output or --output-dir all of them are inputs.\n"
+                 "With --verify only IN")
       ->type_name("");
   for (const ValueOption& row : kValueOptions) {
     CLI::Option* const option = app.add_option(row.name, typed.*row.text, row.help);

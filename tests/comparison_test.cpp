@@ -2,159 +2,45 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
 #include "clip_cases.hpp"
-#include "reference_clip.hpp"
+#include "element.hpp"
+#include "reference_comparison.hpp"
 
 namespace clipper {
 namespace {
 
 using cases::Elements;
-using reference::Int128;
-using reference::UInt128;
-
-/// A rule as it is typed. R is a decimal fraction with at most two digits.
-struct Rule {
-  std::uint64_t absolute = 0;
-  unsigned hundredths = 0;
-  std::optional<std::uint64_t> ulps = std::nullopt;
-  bool nan_equal = true;
-  bool bits = false;
-
-  [[nodiscard]] ComparisonRule rule(std::size_t listed = 5) const {
-    const auto number = [](const std::string& text) { return *parse_number(text); };
-    const std::string share = std::to_string(hundredths) + "e-2";
-    return {bits, nan_equal, Tolerance(number(std::to_string(absolute)), number(share)), ulps, listed};
-  }
-};
+using reference::Pairs;
+using reference::Rule;
 
 const std::vector<Rule> kRules{
     {},
-    {.absolute = 1},
-    {.absolute = 100, .hundredths = 10},
-    {.hundredths = 1},
-    {.hundredths = 25},
-    {.hundredths = 150},
-    {.absolute = ~std::uint64_t{0}},
-    {.absolute = (std::uint64_t{1} << 53) + 1},
+    {.absolute = {1}},
+    {.absolute = {100}, .relative = {10, -2}},
+    {.relative = {1, -2}},
+    {.relative = {25, -2}},
+    {.relative = {150, -2}},
+    {.absolute = {~std::uint64_t{0}}},
+    {.absolute = {(std::uint64_t{1} << 53) + 1}},
     {.ulps = 0},
     {.ulps = 1},
     {.ulps = 2},
-    {.absolute = 3, .ulps = 1000},
+    {.absolute = {3}, .ulps = 1000},
     {.ulps = ~std::uint64_t{0}},
     {.nan_equal = false},
-    {.absolute = 2, .hundredths = 50, .ulps = 7, .nan_equal = false},
+    {.absolute = {2}, .relative = {50, -2}, .ulps = 7, .nan_equal = false},
     {.bits = true},
 };
 
-/// Where a float is in the order of all finite ones; both zeros are at 0.
-Int128 place(DType dtype, ElementBits bits) {
-  const auto magnitude = static_cast<Int128>(bits & ~reference::sign_bit(dtype));
-  return (bits & reference::sign_bit(dtype)) != 0 ? -magnitude : magnitude;
-}
-
-Int128 distance_of(Int128 a, Int128 e) {
-  return a < e ? e - a : a - e;
-}
-
-bool integers_match(const Rule& rule, Int128 a, Int128 e) {
-  const Int128 beyond = distance_of(a, e) - static_cast<Int128>(rule.absolute);
-  return 100 * beyond <= static_cast<Int128>(rule.hundredths) * distance_of(e, 0);
-}
-
-/// Without a fast path, and by fields instead of the CPU's conversions.
-bool oracle_matches(DType dtype, const Rule& rule, ElementBits a, ElementBits e) {
-  if (rule.bits) return a == e;
-  if (!is_floating(dtype))
-    return integers_match(rule, reference::integer(dtype, a), reference::integer(dtype, e));
-  const double x = reference::value(dtype, a);
-  const double y = reference::value(dtype, e);
-  if (reference::is_nan(dtype, a) || reference::is_nan(dtype, e))
-    return rule.nan_equal && reference::is_nan(dtype, a) && reference::is_nan(dtype, e);
-  if (std::isinf(x) || std::isinf(y)) return x == y;
-  if (rule.ulps && distance_of(place(dtype, a), place(dtype, e)) <= static_cast<Int128>(*rule.ulps))
-    return true;
-  const auto absolute = static_cast<double>(rule.absolute);
-  const double relative = rule.hundredths / 100.0;
-  if (std::isfinite(x - y)) return std::fabs(x - y) <= absolute + relative * std::fabs(y);
-  return std::fabs(x / 4 - y / 4) <= absolute / 4 + relative * (std::fabs(y) / 4);
-}
-
-struct Pairs {
-  DType dtype;
-  Elements actual;
-  Elements expected;
-};
-
-std::vector<std::byte> in_memory(DType dtype, ByteOrder order, const Elements& elements) {
-  const std::size_t size = info(dtype).size;
-  std::vector<std::byte> bytes;
-  for (const ElementBits bits : elements)
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::size_t place = order == ByteOrder::little ? i : size - 1 - i;
-      bytes.push_back(static_cast<std::byte>(bits >> (8 * place)));
-    }
-  bytes.resize(bytes.size() + 1);  // not null when there are no elements
-  return bytes;
-}
-
-Comparison compare(const Pairs& pairs, const ComparisonRule& rule, std::uint64_t position = 0,
-                   ByteOrder actual_order = ByteOrder::little, ByteOrder expected_order = ByteOrder::little) {
-  std::vector<std::byte> actual = in_memory(pairs.dtype, actual_order, pairs.actual);
-  std::vector<std::byte> expected = in_memory(pairs.dtype, expected_order, pairs.expected);
-  return clipper::compare({pairs.dtype, actual_order, expected_order, actual.data(), expected.data(),
-                           pairs.actual.size(), position},
-                          rule);
-}
-
-/// |a - e|, of floats as float64; nothing for NaN.
-std::optional<Difference> oracle_difference(DType dtype, ElementBits a, ElementBits e) {
-  if (!is_floating(dtype))
-    return static_cast<Difference>(distance_of(reference::integer(dtype, a), reference::integer(dtype, e)));
-  const double x = reference::value(dtype, a);
-  const double y = reference::value(dtype, e);
-  if (std::isnan(x) || std::isnan(y)) return std::nullopt;
-  return x == y ? 0 : to_bits(std::fabs(x - y));
-}
-
-/// Of a mismatch; 0 of integers.
-std::uint64_t oracle_ulps(DType dtype, ElementBits a, ElementBits e) {
-  if (!is_floating(dtype)) return 0;
-  if (!std::isfinite(reference::value(dtype, a)) || !std::isfinite(reference::value(dtype, e)))
-    return Comparison::kNoUlps;
-  return static_cast<std::uint64_t>(distance_of(place(dtype, a), place(dtype, e)));
-}
-
 void check(const Pairs& pairs, const Rule& rule, const Comparison& comparison) {
-  std::vector<Mismatch> mismatches;
-  Difference largest = 0;
-  std::uint64_t largest_at = 0;
-  std::uint64_t ulps = 0;
-  for (std::size_t i = 0; i < pairs.actual.size(); ++i) {
-    const ElementBits a = pairs.actual[i];
-    const ElementBits e = pairs.expected[i];
-    if (!oracle_matches(pairs.dtype, rule, a, e)) {
-      mismatches.push_back({i, a, e});
-      ulps = std::max(ulps, oracle_ulps(pairs.dtype, a, e));
-    }
-    const Difference difference = oracle_difference(pairs.dtype, a, e).value_or(0);
-    if (difference > largest) {
-      largest = difference;
-      largest_at = i;
-    }
-  }
-  CHECK(comparison.compared == pairs.actual.size());
-  CHECK(comparison.mismatches == mismatches.size());
-  CHECK(comparison.largest == largest);
-  CHECK(comparison.largest_at == largest_at);
-  CHECK(comparison.ulps == ulps);
-  mismatches.resize(std::min<std::size_t>(mismatches.size(), 5));
-  CHECK(comparison.first == mismatches);
+  Comparison expected = reference::compare(pairs, rule);
+  expected.absolute = comparison.absolute;
+  CHECK(comparison == expected);
 }
 
 /// Each element with itself, with neighbours of its bits and its value, negated, with another one.
@@ -171,14 +57,6 @@ Pairs edge_pairs(DType dtype) {
     }
   }
   return pairs;
-}
-
-Pairs part_of(const Pairs& pairs, std::size_t begin, std::size_t end) {
-  const auto cut = [&](const Elements& all) {
-    return Elements(all.begin() + static_cast<std::ptrdiff_t>(begin),
-                    all.begin() + static_cast<std::ptrdiff_t>(end));
-  };
-  return {pairs.dtype, cut(pairs.actual), cut(pairs.expected)};
 }
 
 /// 1.0 and its neighbours, a block's worth and more, in which `special` stands at `at`.
@@ -208,7 +86,7 @@ TEST_CASE("a pair alone is judged as among others") {
     for (const Rule& rule : kRules)
       for (int i = 0; i < 300; ++i) {
         const std::size_t at = random() % pairs.actual.size();
-        const Pairs one = part_of(pairs, at, at + 1);
+        const Pairs one = pairs.part(at, at + 1);
         CAPTURE(row.name, one.actual[0], one.expected[0], &rule - kRules.data());
         check(one, rule, compare(one, rule.rule()));
       }
@@ -219,9 +97,8 @@ TEST_CASE("lengths around vectors, and one mismatch anywhere in and around a blo
   for (const DTypeInfo& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     for (std::size_t length = 0; length <= 67; ++length)
-      check(part_of(pairs, length, 2 * length), {},
-            compare(part_of(pairs, length, 2 * length), Rule{}.rule()));
-    const Rule rule{.absolute = 1};
+      check(pairs.part(length, 2 * length), {}, compare(pairs.part(length, 2 * length), Rule{}.rule()));
+    const Rule rule{.absolute = {1}};
     const ElementBits far = is_floating(row.dtype) ? reference::infinity(row.dtype) : 100;
     for (const std::size_t count : {1024u, 1031u, 2049u})
       for (const std::size_t at : {0u, 7u, 8u, 1022u, 1023u}) {
@@ -240,8 +117,8 @@ TEST_CASE("NaN and infinities are not overlooked among elements that pass") {
     const Elements specials{inf, inf | reference::sign_bit(dtype), inf + 1, reference::all_ones(dtype), 0};
     for (const ElementBits a : specials)
       for (const ElementBits e : specials)
-        for (const Rule& rule : {Rule{.absolute = 1000, .hundredths = 10},
-                                 Rule{.absolute = 1000, .hundredths = 10, .nan_equal = false}}) {
+        for (const Rule& rule : {Rule{.absolute = {1000}, .relative = {10, -2}},
+                                 Rule{.absolute = {1000}, .relative = {10, -2}, .nan_equal = false}}) {
           CAPTURE(info(dtype).name, a, e, rule.nan_equal);
           const Pairs pairs = near_one(dtype, 1030, 500, a, e);
           check(pairs, rule, compare(pairs, rule.rule()));
@@ -253,8 +130,8 @@ TEST_CASE("parts give the same in any order, and either byte order does") {
   for (const DTypeInfo& row : kDTypes) {
     const Pairs all = edge_pairs(row.dtype);
     const std::size_t count = std::min<std::size_t>(all.actual.size(), 3'000);
-    const Pairs pairs = part_of(all, 0, count);
-    const ComparisonRule rule = Rule{.absolute = 1}.rule(9);
+    const Pairs pairs = all.part(0, count);
+    const ComparisonRule rule = Rule{.absolute = {1}}.rule(9);
     const Comparison whole = compare(pairs, rule);
     CAPTURE(row.name);
     for (const ByteOrder actual : {ByteOrder::little, ByteOrder::big})
@@ -262,7 +139,7 @@ TEST_CASE("parts give the same in any order, and either byte order does") {
         CHECK(compare(pairs, rule, 0, actual, expected) == whole);
     std::vector<Comparison> parts;
     for (std::size_t begin = 0; begin < count; begin += 211)
-      parts.push_back(compare(part_of(pairs, begin, std::min<std::size_t>(begin + 211, count)), rule, begin));
+      parts.push_back(compare(pairs.part(begin, std::min<std::size_t>(begin + 211, count)), rule, begin));
     std::mt19937 random{2};
     for (int i = 0; i < 20; ++i) {
       std::ranges::shuffle(parts, random);
@@ -282,18 +159,17 @@ TEST_CASE("what is said to let all pass does, and less does not") {
     const Pairs all = edge_pairs(row.dtype);
     for (int i = 0; i < 500; ++i) {
       const std::size_t begin = random() % (all.actual.size() - 4);
-      const Pairs pairs = part_of(all, begin, begin + random() % 4 + 1);
+      const Pairs pairs = all.part(begin, begin + random() % 4 + 1);
       const Rule given = kRules[static_cast<std::size_t>(i) % 6];
       const Comparison comparison = compare(pairs, given.rule());
       if (comparison.mismatches == 0) continue;
       const auto passes = [&](const Number& absolute, std::optional<std::uint64_t> ulps) {
         ComparisonRule rule = given.rule();
-        const Number relative = *parse_number(std::to_string(given.hundredths) + "e-2");
-        rule.tolerance = Tolerance(absolute, relative);
+        rule.tolerance = Tolerance(absolute, given.relative.number());
         rule.ulps = ulps;
         return compare(pairs, rule).mismatches == 0;
       };
-      CAPTURE(row.name, pairs.actual, pairs.expected, given.absolute, given.hundredths);
+      CAPTURE(row.name, pairs.actual, pairs.expected, given.absolute.digits, given.relative.digits);
       if (!floating) {
         CHECK(passes(*parse_number(std::to_string(comparison.absolute)), {}));
         CHECK(!passes(*parse_number(std::to_string(comparison.absolute - 1)), {}));
@@ -301,12 +177,11 @@ TEST_CASE("what is said to let all pass does, and less does not") {
       }
       const auto absolute = from_bits<double>(comparison.absolute);
       if (std::isfinite(absolute)) CHECK(passes(number_of(absolute), {}));
-      if (std::isfinite(absolute) && given.hundredths == 0)
+      if (std::isfinite(absolute) && given.relative.digits == 0)
         CHECK(!passes(number_of(std::nextafter(absolute, 0.0)), {}));
-      const Number as_given = *parse_number(std::to_string(given.absolute));
       if (comparison.ulps == Comparison::kNoUlps) continue;
-      CHECK(passes(as_given, comparison.ulps));
-      CHECK(!passes(as_given, comparison.ulps - 1));
+      CHECK(passes(given.absolute.number(), comparison.ulps));
+      CHECK(!passes(given.absolute.number(), comparison.ulps - 1));
     }
   }
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bytes.hpp"
 #include "clip.hpp"
 #include "clip_cases.hpp"
 #include "clip_check.hpp"
@@ -25,31 +26,6 @@
 /// come between those.
 namespace clipper::fuzz {
 namespace {
-
-/// Takes numbers from the input; zeros behind its end.
-class Bytes {
- public:
-  explicit Bytes(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
-
-  template <class T = std::uint8_t>
-  T take() {
-    T value{};
-    const std::size_t size = std::min(sizeof value, rest_.size());
-    if (size > 0) std::memcpy(&value, rest_.data(), size);
-    rest_ = rest_.subspan(size);
-    return value;
-  }
-
-  template <class T>
-  T one_of(const std::vector<T>& values) {
-    return values[take() % values.size()];
-  }
-
-  [[nodiscard]] bool empty() const { return rest_.empty(); }
-
- private:
-  std::span<const std::uint8_t> rest_;
-};
 
 /// Any element that can be a bound: NaNs lose their payload, which makes them infinite.
 ElementBits take_bound(Bytes& input, DType dtype) {

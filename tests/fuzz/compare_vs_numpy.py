@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Compares random tensors by clipper and by numpy, or by Python's integers and fractions where numpy rounds or wraps.
+
+    compare_vs_numpy.py CLIPPER TENSORS [SEED]
+"""
+
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+
+import libraries  # noqa: E402
+
+if __name__ == "__main__":
+    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
+
+import ml_dtypes  # noqa: E402
+import numpy as np  # noqa: E402
+
+INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]
+BATCH = 40  # pairs that one run of clipper compares
+
+
+def edges(dtype):
+    """Zeros, extremes, 1, infinities, NaNs and what surrounds them, as bits."""
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    top = 1 << (8 * dtype.itemsize - 1)
+    middle = [0, top]
+    if dtype in FLOATS:
+        numbers = np.array([1, np.inf, np.nan, 0.1, 3], dtype).view(unsigned).tolist()
+        middle += numbers + [number ^ top for number in numbers]
+    else:
+        middle += [1, 100, 1 << (dtype.itemsize * 4), (1 << 53) % (2 * top)]
+    return [(bits + step) % (2 * top) for bits in middle for step in (-2, -1, 0, 1, 2)]
+
+
+def tensors(rng, dtype):
+    """Two of one shape; most of their elements are the same."""
+    shape = rng.choice([(), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (40, 60), (2500,), (3, 1, 900), (200, 350)])
+    generator = np.random.default_rng(rng.randrange(1 << 32))
+    count = math.prod(shape)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    known = np.array(edges(dtype), unsigned)
+    bits = generator.bit_generator.random_raw(count)
+    expected = np.where(generator.random(count) < 0.3, generator.choice(known, count), bits.astype(unsigned))
+    if dtype in FLOATS and rng.random() < 0.5:
+        expected = generator.normal(0, 10, count).astype(dtype).view(unsigned)
+    actual = expected.copy()
+    changed = generator.random(count) < rng.choice([0, 0.001, 0.1, 1])
+    near = expected + generator.integers(-5, 6, count).astype(unsigned)
+    actual[changed] = np.where(generator.random(count) < 0.7, near, generator.choice(known, count))[changed]
+    return actual.view(dtype).reshape(shape), expected.view(dtype).reshape(shape)
+
+
+def save(path, tensor, rng):
+    """In either byte order, of which numpy gives bfloat16 only its own, and in the memory order that is returned."""
+    if tensor.dtype in INTEGERS + FLOATS[:3] and rng.random() < 0.3:
+        tensor = tensor.astype(tensor.dtype.newbyteorder(">"))
+    order = rng.choice("CF")
+    np.save(path, np.asarray(tensor, order=order))
+    return order
+
+
+def tolerance(rng):
+    """At most 19 digits: of integers clipper takes no more of R."""
+    return rng.choice(["0", "0", "1", "2", "1e-3", "0.1", "0.3", "1e-7", "1e300", "1e-320", "1000000000000000003",
+                       f"{rng.randrange(10**9)}e{rng.randrange(-15, 5)}", repr(rng.random())])
+
+
+def random_rule(rng):
+    """The options, without those that would be their defaults."""
+    rule = {"--atol": tolerance(rng), "--rtol": tolerance(rng)}
+    if rng.random() < 0.3:
+        rule["--ulp"] = str(rng.choice([0, 1, 3, 1000, 1 << 40, (1 << 64) - 1]))
+    if rng.random() < 0.3:
+        rule["--nan"] = "differ"
+    return {name: text for name, text in rule.items() if text != "0" or rng.random() < 0.5}
+
+
+def judged_integers(actual, expected, rule):
+    """Whether each matches, and all differences."""
+    whole = math.floor(Fraction(rule.get("--atol", "0")))
+    relative = Fraction(rule.get("--rtol", "0"))
+    differences = [abs(a - e) for a, e in zip(actual.tolist(), expected.tolist())]
+    allowed = [whole + math.floor(relative * abs(e)) for e in expected.tolist()]
+    return [d <= most for d, most in zip(differences, allowed)], differences
+
+
+def places(tensor):
+    """Where floats are among all finite ones: Python's integers, as int64 has no room for a difference."""
+    top = 1 << (8 * tensor.itemsize - 1)
+    return [-(bits - top) if bits >= top else bits for bits in tensor.view(f"u{tensor.itemsize}").tolist()]
+
+
+def judged_floats(actual, expected, rule):
+    a, e = actual.astype(np.float64), expected.astype(np.float64)
+    atol, rtol = float(rule.get("--atol", "0")), float(rule.get("--rtol", "0"))
+    finite = np.isfinite(a) & np.isfinite(e)
+    differences = np.where(a == e, 0.0, np.abs(a - e))
+    half = np.abs(a / 2 - e / 2) <= atol / 2 + rtol * np.abs(e / 2)
+    match = finite & np.where(np.isfinite(differences), differences <= atol + rtol * np.abs(e), half)
+    if "--ulp" in rule:
+        near = [abs(x - y) <= int(rule["--ulp"]) for x, y in zip(places(actual), places(expected))]
+        match |= finite & np.array(near, bool)
+    match |= a == e
+    if rule.get("--nan") != "differ":
+        match |= np.isnan(a) & np.isnan(e)
+    return match.tolist(), np.nan_to_num(differences, nan=0.0, posinf=np.inf).tolist()
+
+
+def judged(actual, expected, rule):
+    """In C order, whatever the order of the files."""
+    judge = judged_floats if actual.dtype in FLOATS else judged_integers
+    return judge(actual.ravel(), expected.ravel(), rule)
+
+
+def index_in(shape, position):
+    return [int(each) for each in np.unravel_index(position, shape)]
+
+
+def wrong_words(said, actual, expected, order, rule):
+    """What is wrong with what clipper says of two tensors, or None. First is first in EXPECTED's memory order."""
+    match, differences = judged(actual, expected, rule)
+    shape = expected.shape
+    positions = np.arange(expected.size).reshape(shape).ravel(order).tolist()
+    mismatches = [position for position in positions if not match[position]]
+    largest = max(differences, default=0)
+    at = next((position for position in positions if differences[position] == largest), None)
+    number = float if actual.dtype in FLOATS else int
+    found = (said["compared"], said["mismatches"], said["status"], [each["index"] for each in said["first"]],
+             said["largest"] and (number(said["largest"]["difference"]), said["largest"]["index"]))
+    right = (expected.size, len(mismatches), int(bool(mismatches)), [index_in(shape, each) for each in mismatches[:1]],
+             (largest, index_in(shape, at)) if largest else None)
+    return None if found == right else f"clipper says {found}\n  oracle says  {right}"
+
+
+def wrong_differences(found, actual, expected, rule):
+    """What is wrong with the tensor that --diff-out wrote, or None."""
+    if actual.dtype in INTEGERS:
+        right = np.array(judged_integers(actual.ravel(), expected.ravel(), rule)[1], f"u{actual.itemsize}").reshape(actual.shape)
+    else:
+        a, e = (tensor.astype(max(tensor.dtype, np.dtype("float32"), key=lambda dtype: dtype.itemsize)) for tensor in (actual, expected))
+        same = (a == e) | (np.isnan(a) & np.isnan(e) & (rule.get("--nan") != "differ"))
+        right = np.where(same, a.dtype.type(0), np.abs(a - e))
+    if found.dtype == right.dtype and np.array_equal(found, right, equal_nan=True):
+        return None
+    return f"--diff-out is {found.dtype} {found.tolist()}\n  oracle says   {right.dtype} {right.tolist()}"
+
+
+def compare_batch(clipper, rng, directory, count):
+    """Pairs of all dtypes under one rule, by one run, and the differences of the last pair; returns the violations."""
+    rule = random_rule(rng)
+    options = [word for option in rule.items() for word in option]
+    pairs = []
+    for i in range(count):
+        actual, expected = tensors(rng, rng.choice(INTEGERS + FLOATS))
+        save(directory / "got" / f"{i:03}.npy", actual, rng)
+        pairs.append((actual, expected, save(directory / "want" / f"{i:03}.npy", expected, rng)))
+    words = [clipper, "compare", "--json", *options]
+    run = subprocess.run([*words, "got", "want"], cwd=directory, capture_output=True, text=True)
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    status = max((line["status"] for line in lines), default=0)
+    violations = []
+    if len(lines) != count or run.returncode != status or run.stderr:
+        violations.append(f"exit status {run.returncode}, {len(lines)} lines of {count}: {run.stderr}")
+    for (actual, expected, order), line in zip(pairs, lines):
+        if wrong := wrong_words(line, actual, expected, order, rule):
+            violations.append(f"{options} {actual.dtype} {actual.shape}\n  {wrong}")
+
+    last = f"{count - 1:03}.npy"
+    subprocess.run([*words, "--diff-out", "d.npy", f"got/{last}", f"want/{last}"], cwd=directory, stdout=subprocess.DEVNULL)
+    if wrong := wrong_differences(np.load(directory / "d.npy"), *pairs[-1][:2], rule):
+        violations.append(f"{options} {wrong}")
+    return violations
+
+
+def main(clipper, count, seed):
+    np.seterr(all="ignore")
+    rng = random.Random(seed)
+    violations = []
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for side in ("got", "want"):
+            (directory / side).mkdir()
+        for start in range(0, count, BATCH):
+            batch = compare_batch(clipper, rng, directory, min(BATCH, count - start))
+            for each in batch:
+                print(each)
+            violations += batch
+            for file in directory.rglob("*.npy"):
+                file.unlink()
+    print(f"  seed {seed}")
+    print(json.dumps({"what": "compare against numpy and Python's integers", "cases": count, "violations": len(violations)}))
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)))
