@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "options.hpp"
+#include "shard_option.hpp"
 #include "value_words.hpp"
 
 namespace clipper {
@@ -81,6 +82,10 @@ void understand_files(const CLI::App& app, const Typed& typed, Command& command)
   understand_list(app, typed, command);
   if (command.inputs.empty() && !command.list) refuse("IN is missing (clipper --help says more)");
   if (to.size() > 1) refuse(fmt::format("{} and {} contradict each other", to[0], to[1]));
+  if (typed.in_place && app.count("--shard") > 0)
+    refuse(
+        "--in-place with --shard: a shard that runs again would scale twice; give IN OUT, or FILES and "
+        "--output-dir, and rename the results");
   if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
   if (typed.direct && !typed.in_place) refuse("--direct needs --in-place");
   if (app.count("--output-dir") > 0) command.output_directory = typed.output_dir;
@@ -101,6 +106,26 @@ void understand_files(const CLI::App& app, const Typed& typed, Command& command)
   command.output = typed.files.back();
 }
 
+/// One tensor for all shards, unless they divide many files.
+void understand_shard(const CLI::App& app, const Typed& typed, Command& command) {
+  if (app.count("--shard") > 0) command.shard = parse_shard(typed.shard);
+  command.split_output = typed.split_output;
+  if (typed.split_output && !command.shard) refuse("--split-output needs --shard K/N");
+  if (typed.split_output && !command.output) refuse("--split-output needs IN and OUT, one tensor");
+  if (!command.shard || !command.output) return;
+  if (command.inputs.front() == "-" || command.output == "-")
+    refuse("--shard: IN and OUT must be files, which all processes reach; not standard input or output");
+  if (app.count("--fail-if-clipped") > 0)
+    refuse("--fail-if-clipped: a shard of a tensor does not see what the others clip");
+}
+
+void understand_finalize(const Typed& typed, Command& command) {
+  if (!typed.shard.empty() || typed.in_place) refuse("--finalize needs OUT only");
+  if (typed.files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
+  command.finalize = true;
+  command.output = typed.files.back();
+}
+
 void understand_running(const CLI::App& app, const Typed& typed, Command& command) {
   command.keep_going = typed.keep_going;
   command.dry_run = typed.dry_run;
@@ -118,7 +143,12 @@ void understand_running(const CLI::App& app, const Typed& typed, Command& comman
 Command understood(const CLI::App& app, const Typed& typed) {
   Command command;
   command.request = understood_request(app, typed);
-  understand_files(app, typed, command);
+  if (typed.finalize) {
+    understand_finalize(typed, command);
+  } else {
+    understand_files(app, typed, command);
+    understand_shard(app, typed, command);
+  }
   understand_running(app, typed, command);
   if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
   if (typed.sync) command.durability = OutputFile::Durability::on_disk;

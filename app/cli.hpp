@@ -10,6 +10,7 @@
 #include "output_file.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
+#include "shard.hpp"
 #include "words.hpp"
 
 namespace clipper {
@@ -25,7 +26,10 @@ struct Command {
   std::optional<DType> dtype;
   OutputFile::Existing existing = OutputFile::Existing::replace;
   OutputFile::Durability durability = OutputFile::Durability::none;
-  bool direct = false;  ///< in place, without a second file
+  bool direct = false;         ///< in place, without a second file
+  std::optional<Shard> shard;  ///< of the only input's elements, or of the files if they are many
+  bool split_output = false;   ///< each shard writes a file of its own
+  bool finalize = false;       ///< nothing but put what shards have written to `output` in place
   Engine::Options engine;
   std::optional<double> most_clipped;  ///< percent of a tensor's elements, or nothing is written
   bool keep_going = false;             ///< with the other files when one fails

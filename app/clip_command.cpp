@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "clip_file.hpp"
@@ -10,11 +12,15 @@
 #include "jobs.hpp"
 #include "replacements.hpp"
 #include "reporter.hpp"
+#include "shard.hpp"
+#include "shared_output.hpp"
+#include "slabs.hpp"
 
 namespace clipper {
 namespace {
 
 std::vector<Job> jobs_of(const Command& command) {
+  if (command.split_output) return {{command.inputs.front(), slab_path(*command.output, *command.shard)}};
   if (command.output) return {{command.inputs.front(), command.output}};
   std::vector<std::string> inputs = command.inputs;
   if (command.list)
@@ -22,6 +28,19 @@ std::vector<Job> jobs_of(const Command& command) {
   if (command.output_directory) return jobs_into(*command.output_directory, inputs);
   if (command.output_template) return jobs_named_by(*command.output_template, inputs);
   return jobs_in_place(inputs);
+}
+
+/// Of many jobs those of the shard. Every process must see the same sizes.
+std::vector<Job> shared_out(const Shard& shard, const std::vector<Job>& jobs) {
+  std::vector<std::uint64_t> sizes;
+  for (const Job& job : jobs) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(job.input, error);
+    sizes.push_back(error ? 0 : size);
+  }
+  std::vector<Job> own;
+  for (const std::size_t i : files_of(shard, sizes)) own.push_back(jobs[i]);
+  return own;
 }
 
 /// The jobs whose files can be clipped, as far as their headers tell: before the first output is created.
@@ -47,7 +66,12 @@ std::vector<Job> checked(const Clipping& clipping, const std::vector<Job>& jobs)
 }  // namespace
 
 int clip_files(const Command& command) {
+  if (command.finalize) {
+    SharedOutput::finalize(*command.output, command.existing);
+    return 0;
+  }
   std::vector<Job> jobs = jobs_of(command);
+  if (command.shard && !command.output) jobs = shared_out(*command.shard, jobs);
   Engine engine(command.engine);
   Replacements replacements;
   Reporter reporter(command, engine);

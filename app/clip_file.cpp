@@ -14,6 +14,9 @@
 #include "direct_file.hpp"
 #include "directory.hpp"
 #include "error.hpp"
+#include "shard.hpp"
+#include "shared_output.hpp"
+#include "slabs.hpp"
 
 namespace clipper {
 namespace {
@@ -30,12 +33,18 @@ class FileClipping {
     if (job.output && command_.existing == OutputFile::Existing::replace &&
         is_same_file(job.input, *job.output))
       report_.job.output.reset();
+    if (command_.shard && command_.output) report_.shard = command_.shard;
   }
 
   void clip() {
     try {
+      if (command_.shard && !report_.job.output)
+        throw Error(ErrorKind::usage, fmt::format("{}: IN is OUT; a shard that runs again would scale twice",
+                                                  report_.job.input));
       if (command_.dry_run)
         try_out();
+      else if (command_.shard && command_.output && !command_.split_output)
+        clip_shard(*report_.job.output);
       else if (report_.job.output)
         clip_to(*report_.job.output);
       else if (command_.direct)
@@ -52,10 +61,12 @@ class FileClipping {
   void clip_to(const std::string& path);
   void clip_in_place();
   void clip_directly();
+  void clip_shard(const std::string& path);
   void try_out();
 
   void plan(InputFile& input, std::vector<std::byte>* header = nullptr,
             std::optional<std::byte> version = std::nullopt);
+  void cut();
   void judge() const;
   [[nodiscard]] Reporter::Lines lines(bool written);
 
@@ -69,6 +80,8 @@ class FileClipping {
   Replacements& replacements_;
   Reporter& reporter_;
   Report report_;
+  Plan whole_;  ///< with --shard of one tensor; the report has the plan for its part
+  Part part_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -94,8 +107,21 @@ void check_output(const Command& command, const std::string& path) {
 void FileClipping::plan(InputFile& input, std::vector<std::byte>* header, std::optional<std::byte> version) {
   report_.name = input.path();
   report_.plan = plan_for(command_, input, header, version);
+  if (command_.shard && command_.output) cut();
   engine_.prepare(report_.plan->header.data_size());
   reporter_.planned(report_);
+}
+
+void FileClipping::cut() {
+  const Shard& shard = *command_.shard;
+  whole_ = *std::move(report_.plan);
+  if (command_.split_output) {
+    const Rows rows = naming(report_.name, [&] { return rows_of(shard, whole_.header); });
+    report_.plan = plan_for(whole_, rows);
+  } else {
+    part_ = part_of(shard, whole_.header, npy::format(whole_.header).size());
+    report_.plan = plan_for(whole_, part_);
+  }
 }
 
 /// --fail-if-clipped, once everything is counted.
@@ -132,6 +158,8 @@ void FileClipping::clip_to(const std::string& path) {
   const bool changed = input.is_regular() && input.has_changed();
   const Reporter::Lines lines = this->lines(true);
   output.commit();
+  if (command_.split_output && command_.shard->index == 0)
+    write_slab_index(*command_.output, whole_.header, command_.shard->count, command_.existing);
   if (changed) reporter_.warn(fmt::format("{}: changed while it was read", input.path()));
   reporter_.done(lines);
 }
@@ -183,6 +211,33 @@ void FileClipping::clip_directly() {
     throw Error(error.kind(), fmt::format("{}; unreadable until the same command finishes it", error.what()));
   }
   reporter_.done(lines);
+}
+
+void FileClipping::clip_shard(const std::string& path) {
+  const Shard& shard = *command_.shard;
+  InputFile input = InputFile::open(report_.job.input);
+  if (!input.is_regular())
+    throw Error(ErrorKind::input, fmt::format("{}: not a file; a shard is read at its place", input.path()));
+  plan(input);
+  const std::string header = npy::format(whole_.header);
+  const struct timespec& modified = input.status().st_mtim;
+  SharedOutput shared =
+      SharedOutput::open(path, command_.existing,
+                         {shard.count,
+                          fmt::format("{}, of {} bytes that were written at {}.{:09}", describe(whole_),
+                                      input.size(), modified.tv_sec, modified.tv_nsec),
+                          header.size() + whole_.header.data_size()});
+  if (!shared.is_in_place()) {
+    OutputFile output = shared.part(part_.offset);
+    const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);
+    const Counts counts = engine_.run(*report_.plan, input, output, start, counting());
+    if (counting() == Counting::on) report_.counts = counts;
+    if (input.has_changed())
+      throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", input.path()));
+    shared.finish(shard.index);
+  }
+  report_.missing = shared.is_in_place() ? 0 : shared.missing().size();
+  reporter_.done(lines(true));
 }
 
 void FileClipping::try_out() {

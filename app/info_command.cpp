@@ -1,7 +1,6 @@
 #include "info_command.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +18,7 @@
 #include "failure.hpp"
 #include "info_report.hpp"
 #include "plan.hpp"
+#include "terminal.hpp"
 #include "value_words.hpp"
 #include "words.hpp"
 
@@ -53,8 +53,8 @@ void add_options(CLI::App& app, Typed& typed) {
   app.footer(kFooter);
   app.add_option("FILES", typed.files, "Any number of .npy files; - is standard input")->type_name("");
   app.add_flag("--stats", typed.stats, "Read the elements: min, max, mean, NaN, infinities, histogram");
-  app.add_option("--min", typed.min, "With --stats: how many elements are less than X")->type_name("X");
-  app.add_option("--max", typed.max, "With --stats: how many elements are greater than X")->type_name("X");
+  app.add_option("--min", typed.min, "How many elements are less than X; implies --stats")->type_name("X");
+  app.add_option("--max", typed.max, "How many elements are greater than X; implies --stats")->type_name("X");
   app.add_flag("--json", typed.json, "As JSON: one object in a line for each file");
   CLI::Option* const dtype =
       app.add_option("--dtype", typed.dtype, "The dtype; needed for bfloat16 that was saved as |V2");
@@ -117,14 +117,8 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
   return tensor;
 }
 
-std::size_t terminal_width() {
-  constexpr std::size_t kUsual = 80;
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : kUsual;
-}
-
 int show_all(const InfoCommand& command) {
-  const std::size_t width = terminal_width();
+  const std::size_t width = terminal_columns(STDOUT_FILENO);
   Engine engine(command.engine);
   int status = 0;
   bool first = true;

@@ -115,7 +115,7 @@ std::string as_text(const TensorInfo& tensor, std::size_t width) {
   if (tensor.statistics) add_statistics(tensor, facts);
   std::size_t longest = 0;
   for (const auto& [name, value] : facts) longest = std::max(longest, name.size());
-  std::string text = printable(tensor.input) + "\n";
+  std::string text = (tensor.input == "-" ? "standard input" : printable(tensor.input)) + "\n";
   for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
   if (tensor.statistics && tensor.statistics->histogram.rows != 0)
     text += "\n" + histogram_text(*tensor.statistics, tensor.min, tensor.max, width);

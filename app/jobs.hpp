@@ -16,13 +16,13 @@ struct Job {
 [[nodiscard]] std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs);
 
 /// Jobs that write below `directory`: an input keeps its path from the deepest directory that all inputs are
-/// in. Error{usage} for what check_outputs() refuses.
+/// in. Error{usage} if two would be written to one file, or one to another's input.
 [[nodiscard]] std::vector<Job> jobs_into(const std::string& directory,
                                          const std::vector<std::string>& inputs);
 
 /// Jobs whose outputs are named like the inputs: {dir}, {name}, {stem} and {ext} stand for the parts of
 /// DIR/NAME and STEM.EXT ("." for no directory; EXT has its dot), {{ and }} for braces. Error{usage} for
-/// anything else in braces, and for what check_outputs() refuses.
+/// anything else in braces, and as by jobs_into().
 [[nodiscard]] std::vector<Job> jobs_named_by(const std::string& output_template,
                                              const std::vector<std::string>& inputs);
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "shard_option.hpp"
 #include "value_words.hpp"
 #include "words.hpp"
 
@@ -23,6 +24,8 @@ Examples:
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
   clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
   producer | clipper --max 255 - - | consumer
+  mpirun clipper --shard auto --max 6 in.npy out.npy   one tensor, many processes
+  clipper info --stats x.npy                           header, range, NaN and a histogram
   clipper profiles                                     the rules of every system, as a table
 
 Exit status:
@@ -54,6 +57,7 @@ struct Flag {
 
 constexpr const char* kOperation = "Operation";
 constexpr const char* kFiles = "Files";
+constexpr const char* kShards = "Many processes";
 constexpr const char* kRunning = "Running";
 constexpr const char* kHidden = "";
 
@@ -82,6 +86,8 @@ constexpr std::array kValueOptions{
                 "More FILES: the lines of LIST, - is standard input"},
     ValueOption{kFiles, "--files0-from", "LIST", &Typed::files0_from,
                 "Likewise, with a NUL behind every name"},
+    ValueOption{kShards, "--shard", "K/N", &Typed::shard,
+                "Do part K (from 0) of N of IN, or of all FILES; auto asks MPI or Slurm", &shard_words},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
                 "At most N threads (default: as many as may run)"},
     ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
@@ -98,6 +104,9 @@ constexpr std::array kFlags{
     Flag{kFiles, "-n,--no-clobber", &Typed::no_clobber, "Refuse to replace an existing OUT"},
     Flag{kFiles, "-k,--keep-going", &Typed::keep_going, "If a FILE fails, go on with the others"},
     Flag{kFiles, "--dry-run", &Typed::dry_run, "Make all checks, say what would be done, and write nothing"},
+    Flag{kShards, "--split-output", &Typed::split_output,
+         "Every part becomes a file of its own, along axis 0: OUT.K-of-N.npy, and OUT.json"},
+    Flag{kShards, "--finalize", &Typed::finalize, "Put OUT in place, if all of its parts have been done"},
     Flag{kRunning, "--json", &Typed::json, "Print a line of JSON for every FILE"},
     Flag{kRunning, "--progress", &Typed::progress, "Show the progress, also if it is not on a terminal"},
     Flag{kRunning, "--no-progress", &Typed::no_progress, "Never show it"},

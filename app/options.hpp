@@ -14,6 +14,7 @@ struct Typed {
   std::string files_from;
   std::string files0_from;
   std::string fail_if_clipped;
+  std::string shard;
   std::string min;
   std::string max;
   std::string scale;
@@ -31,6 +32,8 @@ struct Typed {
   bool no_clobber = false;
   bool keep_going = false;
   bool dry_run = false;
+  bool split_output = false;
+  bool finalize = false;
   bool json = false;
   bool progress = false;
   bool no_progress = false;

@@ -1,7 +1,6 @@
 #include "progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "terminal.hpp"
 
 namespace clipper {
 namespace {
@@ -29,11 +30,6 @@ std::atomic<bool> shown = false;
 
 void write_to_terminal(std::string_view text) noexcept {
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody is told less for it
-}
-
-std::size_t terminal_columns() {
-  struct winsize size {};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 bool is_terminal() {
@@ -105,7 +101,7 @@ void Progress::show_until_the_end() {
   for (auto wait = kFirst; !end_.wait_for(lock, wait, [&] { return ended_; }); wait = kEach) {
     const std::chrono::duration<double> time = Clock::now() - start;
     // The last column stays free: a terminal may go to the next line after it.
-    const std::string text = progress_text(look_(), time.count(), terminal_columns() - 1);
+    const std::string text = progress_text(look_(), time.count(), terminal_columns(STDERR_FILENO) - 1);
     shown = true;
     write_to_terminal(std::string(kErase) + text);
   }

@@ -50,7 +50,9 @@ double clipped_percent(const Plan& plan, const Counts& counts) {
 
 std::string as_text(const Report& report) {
   if (report.resumed) return report.name + ": finished what was interrupted";
-  std::string text = report.name + ":";
+  std::string text = report.name;
+  if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
+  text += ":";
   if (report.plan && report.counts) {
     const Counts& counts = *report.counts;
     const std::uint64_t all = report.plan->header.count;
@@ -61,6 +63,10 @@ std::string as_text(const Report& report) {
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
   if (unchanged)
     text += " nothing changes, not rewritten";
+  else if (report.missing == 0)
+    text += fmt::format(" {} is in place", *report.job.output);
+  else if (report.missing)
+    text += fmt::format(" shards of {} to come: {}", *report.job.output, *report.missing);
   else if (report.trial)
     text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
   else
@@ -78,6 +84,8 @@ std::string as_json(const Report& report) {
   json["resumed"] = report.resumed;
   json["profile"] = report.profile;
   if (report.plan) add_plan(*report.plan, json);
+  if (report.shard) json["shard"] = Json{{"index", report.shard->index}, {"count", report.shard->count}};
+  if (report.missing) json["shards_missing"] = *report.missing;
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
   if (report.counts && complete) add_counts(*report.counts, json);
   json["seconds"] = report.seconds;

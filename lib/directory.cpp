@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <climits>
@@ -30,6 +31,13 @@ std::string beside(const std::string& path, std::string_view suffix, bool shorte
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
   const std::size_t room = shortened ? NAME_MAX - 1 - suffix.size() : std::string::npos;
   return fmt::format("{}.{}{}", path.substr(0, name), path.substr(name, room), suffix);
+}
+
+std::string random_suffix() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    throw_system_error("random number", "not available");
+  return fmt::format("{:016x}", number);
 }
 
 Descriptor open_directory_of(const std::string& path) {

@@ -18,6 +18,9 @@ namespace clipper {
 /// name.
 [[nodiscard]] std::string beside(const std::string& path, std::string_view suffix, bool shortened);
 
+/// 16 digits, for a name that nothing has. Error{io} if there are no random numbers.
+[[nodiscard]] std::string random_suffix();
+
 /// The path's directory, for fsync(): it brings what was created, renamed and removed there to the disk.
 /// Error{io} if it cannot be opened.
 [[nodiscard]] Descriptor open_directory_of(const std::string& path);

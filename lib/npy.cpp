@@ -310,7 +310,8 @@ std::string index_text(const Header& header, std::uint64_t position) {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t axis = header.fortran_order ? i : rank - 1 - i;
     const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
-    index[axis] = position % extent;
+    const bool slowest = i + 1 == rank;  // of a slab that begins elsewhere it has indexes beyond the extent
+    index[axis] = slowest ? position : position % extent;
     position /= extent;
   }
   return fmt::format("[{}]", fmt::join(index, ", "));

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
-#include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -31,13 +30,6 @@ mode_t current_umask() {
     return value;
   }();
   return mask;
-}
-
-std::string random_suffix() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    throw_system_error("random number", "not available");
-  return fmt::format("{:016x}", number);
 }
 
 enum class Target : std::uint8_t { standard_output, new_file, stream, file };
@@ -103,6 +95,13 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
   file.mode_ = status.st_mode & 0777;
   file.create_temporary();
   if (!keep_access_list(path, file.fd_)) throw_system_error(path, "its access control list cannot be kept");
+  return file;
+}
+
+OutputFile OutputFile::open_part(Descriptor fd, const std::string& path, std::uint64_t base) {
+  OutputFile file(std::move(fd), path, Durability::on_disk);
+  file.regular_ = true;
+  file.base_ = base;
   return file;
 }
 
@@ -174,6 +173,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       path_(std::move(other.path_)),
       durability_(other.durability_),
       regular_(other.regular_),
+      base_(other.base_),
       temporary_(std::move(other.temporary_)),
       registration_(std::exchange(other.registration_, -1)),
       mode_(other.mode_),
@@ -191,8 +191,9 @@ void OutputFile::reserve(std::uint64_t size) const {
   struct statfs system {};
   if (::fstatfs(fd_.get(), &system) != 0) return;
   if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) return;
+  const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
-  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, 0, bytes); }) == 0) return;
+  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
   if (errno != EOPNOTSUPP) throw_system_error(path_, "cannot be written");
 }
 
@@ -210,7 +211,9 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
     return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
   };
   const std::array parts{part(header), part(elements)};
-  const ssize_t put = retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), 0); });
+  const auto base = static_cast<off_t>(base_);
+  const ssize_t put =
+      retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), base); });
   if (put < 0) throw_system_error(path_, "cannot be written");
   const auto done = static_cast<std::size_t>(put);
   write_at(header.subspan(std::min(done, header.size())), done);
@@ -219,11 +222,11 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
-  clipper::write_at(fd_, bytes, offset, path_);
+  clipper::write_at(fd_, bytes, base_ + offset, path_);
   // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. Begun here,
   // that happens alongside.
   if (mode_)
-    ::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes.size()),
+    ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);
 }
 

@@ -37,6 +37,9 @@ class OutputFile {
   /// those, if there are several hard links, and if there is not the space for a second file.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
+  /// A file that exists and is written from `base` on, which is offset 0 here. Not to be committed.
+  [[nodiscard]] static OutputFile open_part(Descriptor fd, const std::string& path, std::uint64_t base);
+
   /// The free bytes of its file system, as many as there can be if that has no limit.
   [[nodiscard]] static std::uint64_t space_beside(const InputFile& input);
 
@@ -84,6 +87,7 @@ class OutputFile {
   std::string path_;  ///< the destination, links resolved
   Durability durability_;
   bool regular_ = false;        ///< otherwise a stream
+  std::uint64_t base_ = 0;      ///< of all offsets
   std::string temporary_;       ///< its name beside the destination, while it has one
   int registration_ = -1;       ///< of that name, in the table that remove_temporaries() goes through
   std::optional<mode_t> mode_;  ///< of the file that is replaced; a new one's comes from the umask

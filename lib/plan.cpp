@@ -199,7 +199,9 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   const Bounds bounds =
       convert_bounds(profile, header.dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
 
-  Plan plan{.header = header, .operation = {}, .refuse_nan = request.nan == "error"};
+  Plan plan;
+  plan.header = header;
+  plan.refuse_nan = request.nan == "error";
   plan.operation.dtype = header.dtype;
   plan.operation.order = header.order;
   plan.operation.lo = bounds.lo;

@@ -32,6 +32,7 @@ struct Plan {
   npy::Header header;  ///< the input's; the output's but for `data_offset`
   Operation operation;
   bool refuse_nan = false;  ///< a NaN among the results is an error that names the first one
+  std::uint64_t first = 0;  ///< of a part of a tensor: how many elements come before it
 };
 
 /// Error{usage} for anything among the request's numbers that is not one. Needs no tensor.

@@ -79,17 +79,17 @@ class Group {
     std::map<dev_t, int> failed;  // errno, once for each file system
     each([&](const Replacements::Replacement& file) {
       const Descriptor& fd = file.output.descriptor();
-      const auto sync = [&](int result) { return result == 0 ? 0 : errno; };
+      const auto error_of = [](int result) { return result == 0 ? 0 : errno; };
       int error = 0;
       if (files_.size() == 1 || !is_synced_whole(fd)) {
-        error = sync(::fsync(fd.get()));
+        error = error_of(::fsync(fd.get()));
       } else {
         const auto [known, is_new] = failed.emplace(file.input.status().st_dev, 0);
-        if (is_new) known->second = sync(::syncfs(fd.get()));
+        if (is_new) known->second = error_of(::syncfs(fd.get()));
         // syncfs() does not say which file could not be written, and before Linux 5.8 not even that one could
         // not.
         constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-        error = known->second != 0 ? known->second : sync(::sync_file_range(fd.get(), 0, 0, kWritten));
+        error = known->second != 0 ? known->second : error_of(::sync_file_range(fd.get(), 0, 0, kWritten));
       }
       if (error != 0) throw_system_error(file.output.path(), "cannot be written to the disk", error);
     });

@@ -80,7 +80,7 @@ bool Transfer::comes_after_nan(std::uint64_t chunk) const {
 
 void Transfer::refuse_nan() const {
   if (first_nan_ == kNone) return;
-  const std::uint64_t position = first_nan_;
+  const std::uint64_t position = plan_.first + first_nan_;
   throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
                                             npy::index_text(plan_.header, position), position));
 }

@@ -1,5 +1,8 @@
 #include "progress.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -79,6 +82,17 @@ TEST_CASE("a signal removes the progress") {
   CHECK(directory.entries().empty());
 }
 
+TEST_CASE("--progress shows it in a file, too") {
+  const TemporaryDirectory directory;
+  const std::string errors = directory / "errors";
+  write_file(errors, "");
+  const auto to_file = [&] { ::dup2(::open(errors.c_str(), O_WRONLY), STDERR_FILENO); };
+  Process process(pipe_into_file({"--progress"}), {directory.path(), to_file});
+  process.write(kInput.substr(0, 5'000'000));
+  wait_until([&] { return read_file(errors).find("of 8.0 MiB") != std::string::npos; });
+  CHECK(process.finish(kInput.substr(5'000'000)).exit_code == 0);
+}
+
 TEST_CASE("no progress where nobody looks, and where it is not wanted") {
   const TemporaryDirectory directory;
   const auto after_a_second = [&](const Words& options, const std::function<void()>& prepare) {
@@ -90,7 +104,6 @@ TEST_CASE("no progress where nobody looks, and where it is not wanted") {
     return result.error;
   };
   CHECK(after_a_second({}, [] {}).empty());
-  CHECK(after_a_second({"--progress"}, [] {}).find("of 8.0 MiB") != std::string::npos);
   if (!Terminal::exists()) return;
   for (const char* option : {"--no-progress", "-q"}) {
     Terminal terminal;

@@ -1,0 +1,41 @@
+#include "slabs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+
+namespace clipper {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+std::string slab_path(const std::string& output, const Shard& shard) {
+  const fs::path path(output);
+  const std::string name = fmt::format("{}.{:05}-of-{:05}{}", path.stem().string(), shard.index, shard.count,
+                                       path.extension().string());
+  return path.parent_path() / name;
+}
+
+void write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,
+                      OutputFile::Existing existing) {
+  nlohmann::ordered_json index{{"version", 1}, {"dtype", info(whole.dtype).name}, {"shape", whole.shape}};
+  index["fortran_order"] = false;
+  index["axis"] = 0;
+  for (Shard shard{0, count}; shard.index < count; ++shard.index) {
+    const Rows rows = rows_of(shard, whole);
+    index["slabs"].push_back({{"file", fs::path(slab_path(output, shard)).filename()},
+                              {"begin", rows.begin},
+                              {"end", rows.begin + rows.count}});
+  }
+  const std::string text = index.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  OutputFile file =
+      OutputFile::create(fs::path(output).replace_extension(".json"), existing, OutputFile::Durability::none);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace clipper

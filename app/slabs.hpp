@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "npy.hpp"
+#include "output_file.hpp"
+#include "shard.hpp"
+
+/// The files of --split-output.
+namespace clipper {
+
+/// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
+[[nodiscard]] std::string slab_path(const std::string& output, const Shard& shard);
+
+/// Writes "dir/out.json" for "dir/out.npy":
+///     version        of this schema: 1
+///     dtype          "float32"
+///     shape          [100, 6] of all slabs together
+///     fortran_order  false
+///     axis           0
+///     slabs          [{file, begin, end}]: the file's name, in the same directory, and its indexes of the
+///                    axis, `end` excluded
+/// Throws what OutputFile throws.
+void write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,
+                      OutputFile::Existing existing);
+
+}  // namespace clipper

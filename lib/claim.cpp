@@ -1,0 +1,75 @@
+#include "claim.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "descriptor.hpp"
+#include "directory.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+/// What a symbolic link can hold on every file system; XFS has the least, 1024 bytes.
+constexpr std::size_t kMost = 1000;
+constexpr std::size_t kMostText = kMost - 21;  // and an inode
+constexpr std::size_t kHash = 20;              // "... " and 16 digits
+
+/// FNV-1a: the same on every machine, unlike std::hash.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+void sync_directory_of(const std::string& path) {
+  if (::fsync(open_directory_of(path).get()) != 0)
+    throw_system_error(directory_of(path), "cannot be written to the disk");
+}
+
+}  // namespace
+
+std::string claim_text(std::uint64_t shards, const std::string& description) {
+  const std::string text = fmt::format("{} shards of {}", shards, description);
+  if (text.size() <= kMostText) return text;
+  return fmt::format("{}... {:016x}", text.substr(0, kMostText - kHash), hash_of(text));
+}
+
+std::uint64_t shards_of(const Claim& claim) {
+  std::uint64_t shards = 0;
+  std::from_chars(claim.text.data(), claim.text.data() + claim.text.size(), shards);
+  return shards;
+}
+
+std::optional<Claim> read_claim(const std::string& path) {
+  std::array<char, kMost + 1> target{};
+  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  if (size < 0 && errno == ENOENT) return std::nullopt;
+  if (size < 0 && errno != EINVAL) throw_system_error(path, "cannot be read");
+  const std::string_view text(target.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  const std::size_t at = text.rfind('@');
+  Claim claim{std::string(text.substr(0, at)), 0};
+  const char* const end = text.data() + text.size();
+  const bool is_claim = at != text.npos && std::from_chars(text.data() + at + 1, end, claim.inode).ptr == end;
+  if (!is_claim || shards_of(claim) == 0)
+    throw Error(ErrorKind::refused, fmt::format("{}: not made by a shard; remove it", path));
+  return claim;
+}
+
+bool make_claim(const std::string& path, const Claim& claim) {
+  const std::string target = fmt::format("{}@{}", claim.text, claim.inode);
+  if (::symlink(target.c_str(), path.c_str()) != 0) {
+    if (errno == EEXIST || errno == ENOENT) return false;
+    throw_system_error(path, "cannot be created");
+  }
+  // Lost at a power cut, it would leave a file behind that nobody knows.
+  sync_directory_of(path);
+  sync_directory_of(directory_of(path));
+  return true;
+}
+
+}  // namespace clipper

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "claim.hpp"
+#include "descriptor.hpp"
+#include "output_file.hpp"
+
+/// One output file, written by many processes, on one machine or on many that share a file system.
+namespace clipper {
+
+/// The output of all shards of a run, at one shard. For OUT there are, until it is in place:
+///
+///     OUT.partial            the file that all shards write, each its part, to be renamed to OUT
+///     OUT.shards/run         the claim: a symbolic link to nothing. Its target says what the run is and,
+///     behind
+///                            an @, the inode of OUT.partial. Whoever makes it first begins the run
+///     OUT.shards/K-of-N.I    a marker: shard K's part is on the disk, in the file with inode I
+///     OUT.shards/link-*.I    OUT.partial, on its way to OUT
+///     OUT.shards/placed.I    from then on an OUT with inode I is the run's
+///
+/// Nobody waits for anybody. Whatever is killed or runs twice: the bytes that a run writes to a place are the
+/// same each time, markers only count for the file whose inode they name, and only that file, when it has all
+/// of them, is put in place. Every failure is an Error that names the path: {io} if nothing else is said.
+class SharedOutput {
+ public:
+  /// What is the same for all shards of a run.
+  struct Run {
+    std::uint64_t shards;
+    std::string description;  ///< of everything that decides the output's bytes
+    std::uint64_t size;       ///< of the output
+  };
+
+  /// Begins the run, or joins it. Error{refused} if another one has been begun, for what is called
+  /// OUT.partial but is not a run's, and for all that OutputFile::create() refuses.
+  [[nodiscard]] static SharedOutput open(const std::string& path, OutputFile::Existing existing,
+                                         const Run& run);
+
+  /// Puts a run's output in place whose shards are all done; a last shard that saw an outdated directory did
+  /// not. Fine if that has happened already. Error{refused} naming the missing shards.
+  static void finalize(const std::string& path, OutputFile::Existing existing);
+
+  /// Whether the run's output is in place already.
+  [[nodiscard]] bool is_in_place() const noexcept { return in_place_; }
+
+  /// The output for a shard's part: offset 0 is that of the part. It is not to be committed.
+  [[nodiscard]] OutputFile part(std::uint64_t offset) const;
+
+  /// The shard's part is written: marks that, once it is on the disk. Puts the output in place if no shard is
+  /// missing. Error{refused} if somebody has taken the files away meanwhile.
+  void finish(std::uint64_t shard);
+
+  /// The shards without a marker.
+  [[nodiscard]] std::vector<std::uint64_t> missing() const;
+
+ private:
+  SharedOutput(const std::string& path, OutputFile::Existing existing);
+  [[nodiscard]] bool open_partial(int flags);
+  [[nodiscard]] bool has_inode(const std::string& path) const;
+  [[nodiscard]] std::string placed() const;
+  [[nodiscard]] bool is_placed() const;
+  [[nodiscard]] bool open_claimed(const Claim& claim);
+  [[nodiscard]] bool begin(const Run& run);
+  [[nodiscard]] bool join(const Run& run, const Claim& claim);
+  [[nodiscard]] bool mark(std::uint64_t shard) const;
+  void expect_in_place();
+  void place();
+  void keep_mode() const;
+  void clean_up() const;
+
+  std::string path_;  ///< of OUT, links resolved
+  std::string partial_;
+  std::string directory_;
+  std::string claim_;
+  OutputFile::Existing existing_;
+  std::uint64_t shards_ = 0;
+  Descriptor fd_;    ///< of OUT.partial
+  ino_t inode_ = 0;  ///< of it
+  off_t size_ = 0;   ///< of it, when it was opened
+  bool in_place_ = false;
+};
+
+}  // namespace clipper

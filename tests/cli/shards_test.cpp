@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+Words shard(std::uint64_t index, std::uint64_t count, const Words& more) {
+  Words words{"--shard", fmt::format("{}/{}", index, count)};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// 2.5 MiB and a few bytes.
+std::string large_file() {
+  return float32_file(scattered_floats(655'363));
+}
+
+}  // namespace
+
+TEST_CASE("shards write what one process writes") {
+  const TemporaryDirectory directory;
+  const std::uint64_t count = GENERATE(1, 2, 7);
+  const auto file = GENERATE(values<std::string>(
+      {large_file(), float32_file({}), float32_file({7}), npy_file(">i2", "False", "()", "\x12\x34"),
+       npy_file("|u1", "True", "(1500, 1000)", std::string(1'500'000, '\x50'))}));
+  write_file(directory / "in.npy", file);
+  const Words words{"--min", "0", "--max", "6", "--scale", "0.5", "in.npy"};
+  Words alone = words;
+  alone.emplace_back("expected.npy");
+  check_done(run_clipper(alone, {directory.path()}));
+  Words together = words;
+  together.emplace_back("out.npy");
+  for (std::uint64_t index = count; index-- > 0;) {
+    CHECK_FALSE(fs::exists(directory / "out.npy"));
+    check_done(run_clipper(shard(index, count, together), {directory.path()}));
+  }
+  CHECK(read_file(directory / "out.npy") == read_file(directory / "expected.npy"));
+  CHECK(directory.entries() == Names{"expected.npy", "in.npy", "out.npy"});
+}
+
+TEST_CASE("shards of other parameters, another number or another input are refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", large_file());
+  const Words words{"--max", "6", "in.npy", "out.npy"};
+  check_done(run_clipper(shard(0, 3, words), {directory.path()}));
+  const auto check_other = [&](const Words& arguments) {
+    check_refused_untouched(directory, arguments, 5, "begun by another run: 3 shards of float32");
+  };
+  check_other(shard(1, 2, words));
+  check_other(shard(1, 3, {"--max", "7", "in.npy", "out.npy"}));
+  check_other(shard(1, 3, {"--max", "6", "--nan", "0", "in.npy", "out.npy"}));
+  check_refused(run_clipper({"--finalize", "out.npy"}, {directory.path()}), 5,
+                "out.npy: shards 1, 2 of 3 are missing");
+  fs::last_write_time(directory / "in.npy", fs::file_time_type::clock::now() + std::chrono::seconds(1));
+  check_other(shard(1, 3, words));
+}
+
+TEST_CASE("--finalize is fine with an output that is in place") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out.npy", float32_file({1}));
+  check_done(run_clipper({"--finalize", "out.npy"}, {directory.path()}));
+  check_done(run_clipper({"--finalize", "--max", "6", "in.npy", "out.npy"}, {directory.path()}));
+  check_refused(run_clipper({"--finalize", "none.npy"}, {directory.path()}), 5,
+                "no shard of it has been run");
+  check_refused(run_clipper({"--finalize"}, {directory.path()}), 2, "OUT is missing");
+  check_refused(run_clipper({"--finalize", "--shard", "0/1", "a", "b"}, {directory.path()}), 2, "--finalize");
+}
+
+TEST_CASE("--shard auto asks Open MPI, PMI and Slurm, and nobody else") {
+  struct Case {
+    std::vector<std::pair<const char*, const char*>> environment;
+    std::string shard;
+  };
+  const Case given =
+      GENERATE(values<Case>({{{{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "3"}}, "1/3"},
+                             {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "0/2"},
+                             {{{"SLURM_PROCID", "4"}, {"SLURM_NTASKS", "5"}}, "4/5"},
+                             {{{"OMPI_COMM_WORLD_RANK", "2"},
+                               {"OMPI_COMM_WORLD_SIZE", "3"},
+                               {"SLURM_PROCID", "0"},
+                               {"SLURM_NTASKS", "1"}},
+                              "2/3"},
+                             {{{"PMI_RANK", "0"}, {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}}, "1/2"}}));
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", large_file());
+  const auto with_environment = [&] {
+    for (const auto& [name, value] : given.environment) ::setenv(name, value, 1);
+  };
+  const Result result = run_clipper({"--shard", "auto", "-v", "--max", "6", "in.npy", "out.npy"},
+                                    {directory.path(), with_environment});
+  CHECK(result.exit_code == 0);
+  CAPTURE(result.error);
+  CHECK(result.error.find("in.npy, shard " + given.shard + ": clipped") != std::string::npos);
+}
+
+TEST_CASE("--shard refuses what it cannot do safely") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({1, 2}));
+  const auto check = [&](
+                         const Words& arguments, int exit_code, std::string_view word,
+                         const std::function<void()>& prepare = [] {}) {
+    check_refused_untouched(directory, arguments, exit_code, word, prepare);
+  };
+  const Words files{"--max", "1", "in.npy", "out.npy"};
+  check(shard(2, 2, files), 2, "--shard: 2 is not below 2; the first is 0");
+  check(shard(0, 0, files), 2, "--shard: '0'");
+  for (const char* text : {"", "1", "1/", "/2", "-1/2", "a/b", "1/2/3", "1 /2", "0/1000001"})
+    check({"--shard", text, "--max", "1", "in.npy", "out.npy"}, 2, "--shard");
+  check({"--shard", "auto", "--max", "1", "in.npy", "out.npy"}, 2, "--shard auto");
+  check({"--shard", "auto", "--max", "1", "in.npy", "out.npy"}, 2, "--shard auto", [] {
+    ::setenv("SLURM_ARRAY_TASK_ID", "0", 1);
+    ::setenv("SLURM_ARRAY_TASK_COUNT", "4", 1);
+  });
+  check({"--shard", "auto", "--max", "1", "in.npy", "out.npy"}, 2, "OMPI_COMM_WORLD_RANK", [] {
+    ::setenv("OMPI_COMM_WORLD_RANK", "4", 1);
+    ::setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  });
+  check(shard(0, 2, {"--in-place", "--max", "1", "in.npy"}), 2, "IN OUT, or FILES and --output-dir");
+  check(shard(0, 2, {"--max", "1", "in.npy", "in.npy"}), 2, "IN is OUT");
+  check(shard(0, 2, {"--max", "1", "-", "out.npy"}), 2, "must be files");
+  check(shard(0, 2, {"--max", "1", "in.npy", "-"}), 2, "must be files");
+  check(shard(0, 2, {"--max", "1", "/dev/null", "out.npy"}), 3, "not a file");
+  check(shard(0, 2, {"--max", "1", "in.npy", "/dev/null"}), 5, "not a file");
+  check(shard(0, 2, {"--fail-if-clipped", "1", "--max", "1", "in.npy", "out.npy"}), 2, "--fail-if-clipped");
+  check(shard(0, 2, {"--output-dir", ".", "--max", "1", "in.npy"}), 2, "IN is OUT");
+  check({"--split-output", "--max", "1", "in.npy", "out.npy"}, 2, "--split-output needs --shard");
+  check(shard(0, 2, {"--split-output", "--output-dir", "d", "--max", "1", "in.npy"}), 2,
+        "--split-output needs IN");
+}
+
+TEST_CASE("a shard with a refused NaN leaves the output unfinished") {
+  const TemporaryDirectory directory;
+  std::vector<float> elements = scattered_floats(655'363);
+  elements[600'000] = NAN;
+  write_file(directory / "in.npy", float32_file(elements));
+  const Words words{"--max", "6", "--nan", "error", "in.npy", "out.npy"};
+  check_done(run_clipper(shard(0, 2, words), {directory.path()}));
+  check_refused(run_clipper(shard(1, 2, words), {directory.path()}), 3,
+                "in.npy: NaN at [600000] (element 600000)");
+  CHECK_FALSE(fs::exists(directory / "out.npy"));
+}
+
+TEST_CASE("--dry-run of a shard leaves nothing") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", large_file());
+  const auto before = directory.snapshot();
+  const Result result =
+      run_clipper(shard(1, 2, {"--dry-run", "-v", "--max", "6", "in.npy", "out.npy"}), {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(result.error.find("shard 1/2") != std::string::npos);
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("--json of a shard counts its part") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", large_file());
+  std::uint64_t elements = 0;
+  for (std::uint64_t index = 0; index < 3; ++index) {
+    const Result result =
+        run_clipper(shard(index, 3, {"--json", "--max", "6", "in.npy", "out.npy"}), {directory.path()});
+    const auto json = nlohmann::json::parse(result.output);
+    CHECK(json["shard"]["index"] == index);
+    CHECK(json["shard"]["count"] == 3);
+    CHECK(json["shards_missing"] == 2 - index);
+    CHECK(json["shape"] == std::vector<int>{655'363});
+    elements += json["elements"].get<std::uint64_t>();
+  }
+  CHECK(elements == 655'363);
+}
+
+TEST_CASE("many files are divided among the shards") {
+  const TemporaryDirectory directory;
+  fs::create_directory(directory / "in");
+  Words files;
+  for (int i = 0; i < 20; ++i) {
+    files.push_back(fmt::format("in/{}.npy", i));
+    write_file(directory / files.back(),
+               float32_file(std::vector<float>(static_cast<std::size_t>(i * 50), 9)));
+  }
+  std::size_t before = 0;
+  for (std::uint64_t index = 0; index < 3; ++index) {
+    Words words = shard(index, 3, {"--max", "6", "--output-dir", "out"});
+    words.insert(words.end(), files.begin(), files.end());
+    check_done(run_clipper(words, {directory.path()}));
+    const auto written = std::distance(fs::directory_iterator(directory / "out"), fs::directory_iterator());
+    CHECK(static_cast<std::size_t>(written) > before);
+    before = static_cast<std::size_t>(written);
+  }
+  CHECK(before == files.size());
+  CHECK(read_file(directory / "out/7.npy") == float32_file(std::vector<float>(350, 6)));
+}
+
+TEST_CASE("--split-output writes slabs that are tensors, and their index") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy",
+             npy_file("<f4", "False", "(5, 2)", bytes_of<float>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9})));
+  for (std::uint64_t index = 0; index < 3; ++index)
+    check_done(run_clipper(shard(index, 3, {"--split-output", "--max", "6", "in.npy", "out.npy"}),
+                           {directory.path()}));
+  CHECK(directory.entries() == Names{"in.npy", "out.00000-of-00003.npy", "out.00001-of-00003.npy",
+                                     "out.00002-of-00003.npy", "out.json"});
+  const auto slab = [](std::string_view shape, const std::vector<float>& elements) {
+    return npy_file("<f4", "False", shape, bytes_of(elements));
+  };
+  CHECK(read_file(directory / "out.00000-of-00003.npy") == slab("(2, 2)", {0, 1, 2, 3}));
+  CHECK(read_file(directory / "out.00001-of-00003.npy") == slab("(2, 2)", {4, 5, 6, 6}));
+  CHECK(read_file(directory / "out.00002-of-00003.npy") == slab("(1, 2)", {6, 6}));
+  const auto index = nlohmann::json::parse(read_file(directory / "out.json"));
+  CHECK(index["dtype"] == "float32");
+  CHECK(index["shape"] == std::vector<int>{5, 2});
+  CHECK(index["slabs"][2]["file"] == "out.00002-of-00003.npy");
+  CHECK(index["slabs"][2]["begin"] == 4);
+  CHECK(index["slabs"][2]["end"] == 5);
+}
+
+TEST_CASE("a slab names a NaN's place in the tensor") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy",
+             npy_file("<f4", "False", "(4, 2)", bytes_of<float>({0, 1, 2, 3, 4, 5, 6, NAN})));
+  check_refused_untouched(
+      directory, shard(1, 2, {"--split-output", "--nan", "error", "--max", "6", "in.npy", "out.npy"}), 3,
+      "in.npy: NaN at [3, 1] (element 7)");
+}
+
+}  // namespace clipper::testing
