@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,16 +20,15 @@
 namespace clipper {
 namespace {
 
-constexpr std::string_view kPlaced = "placed";
-
-/// The names in a directory; none if it is not there.
+/// The names in a directory but for those with a dot; none if it is not there.
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
   if (!open && errno != ENOENT) throw_system_error(directory, "cannot be read");
   if (!open) return names;
   errno = 0;
-  while (const dirent* const entry = ::readdir(open.get())) names.emplace_back(entry->d_name);
+  while (const dirent* const entry = ::readdir(open.get()))
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   if (errno != 0) throw_system_error(directory, "cannot be read");
   return names;
 }
@@ -46,14 +46,23 @@ std::string list_text(const std::vector<std::uint64_t>& numbers) {
   return text;
 }
 
-bool is_link(const std::string& path) {
+/// Nothing if there is no such file.
+std::optional<struct stat> status_of(const std::string& path) {
   struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+  if (::lstat(path.c_str(), &status) == 0) return status;
+  if (errno != ENOENT) throw_system_error(path, "cannot be examined");
+  return std::nullopt;
+}
+
+/// OUT itself, to be replaced.
+std::string without_links(const std::string& path) {
+  const auto status = status_of(path);
+  return status && S_ISLNK(status->st_mode) ? resolved(path) : path;
 }
 
 /// False, with errno, if there is no such file then.
 bool create_empty(const std::string& path) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  constexpr int kFlags = O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   const Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), kFlags, 0666); }));
   return fd.get() >= 0;
 }
@@ -61,7 +70,7 @@ bool create_empty(const std::string& path) {
 }  // namespace
 
 SharedOutput::SharedOutput(const std::string& path, OutputFile::Existing existing)
-    : path_(is_link(path) ? resolved(path) : path),
+    : path_(without_links(path)),
       partial_(path_ + ".partial"),
       directory_(path_ + ".shards"),
       claim_(directory_ + "/run"),
@@ -69,8 +78,8 @@ SharedOutput::SharedOutput(const std::string& path, OutputFile::Existing existin
 
 /// False if there is none. A new one is not to be read by more people than what it replaces.
 bool SharedOutput::open_partial(int flags) {
-  struct stat old {};
-  const mode_t mode = ::stat(path_.c_str(), &old) == 0 ? old.st_mode & 0777 : 0666;
+  const auto old = status_of(path_);
+  const mode_t mode = old ? old->st_mode & 0777 : 0666;
   fd_ = Descriptor(retry_interrupted(
       [&] { return ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, mode); }));
   if (fd_.get() < 0 && errno == ENOENT) return false;
@@ -83,24 +92,28 @@ bool SharedOutput::open_partial(int flags) {
 }
 
 bool SharedOutput::has_inode(const std::string& path) const {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && status.st_ino == inode_;
+  const auto status = status_of(path);
+  return status && status->st_ino == inode_;
+}
+
+bool SharedOutput::has_claim(ino_t inode) const {
+  const std::optional<Claim> claim = read_claim(claim_);
+  return claim && claim->inode == inode;
 }
 
 std::string SharedOutput::placed() const {
-  return fmt::format("{}/{}.{}", directory_, kPlaced, inode_);
+  return fmt::format("{}/placed.{}", directory_, inode_);
 }
 
 /// Whether OUT is this run's. That its inode is the same could be by chance, long after OUT.partial is gone.
 bool SharedOutput::is_placed() const {
-  return has_inode(path_) && ::access(placed().c_str(), F_OK) == 0;
+  return has_inode(path_) && status_of(placed());
 }
 
 /// False if everything has to be looked at anew.
 bool SharedOutput::open_claimed(const Claim& claim) {
   if (open_partial(0) && inode_ == claim.inode) return true;
-  const std::optional<Claim> now = read_claim(claim_);
-  if (now && now->inode == claim.inode)
+  if (has_claim(claim.inode))
     throw Error(ErrorKind::refused,
                 fmt::format("{}: its shards are marked in {}, but it is gone; remove that, and run all again",
                             partial_, directory_));
@@ -122,10 +135,10 @@ bool SharedOutput::begin(const Run& run) {
 bool SharedOutput::join(const Run& run, const Claim& claim) {
   const std::string text = claim_text(run.shards, run.description);
   inode_ = claim.inode;
-  if (is_placed()) {  // whoever has put it there may have been killed before the end
-    clean_up();
+  if (is_placed()) {
+    end();  // whoever has put it there may have been killed before that
     in_place_ = claim.text == text;
-    return in_place_;
+    if (in_place_ || !has_claim(claim.inode)) return in_place_;
   }
   if (claim.text != text)
     throw Error(ErrorKind::refused,
@@ -136,8 +149,8 @@ bool SharedOutput::join(const Run& run, const Claim& claim) {
 
 SharedOutput SharedOutput::open(const std::string& path, OutputFile::Existing existing, const Run& run) {
   SharedOutput output(path, existing);
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+  const auto status = status_of(output.path_);
+  if (status && !S_ISREG(status->st_mode))
     throw Error(ErrorKind::refused, fmt::format("{}: not a file; shards need one", path));
   output.shards_ = run.shards;
   for (bool ready = false; !ready;) {
@@ -169,8 +182,7 @@ void SharedOutput::finish(std::uint64_t shard) {
 
 /// False if the run has ended.
 bool SharedOutput::mark(std::uint64_t shard) const {
-  const std::optional<Claim> now = read_claim(claim_);
-  if (!now || now->inode != inode_) return false;
+  if (!has_claim(inode_)) return false;
   const std::string path = fmt::format("{}/{}-of-{}.{}", directory_, shard, shards_, inode_);
   if (create_empty(path)) return true;
   if (errno != ENOENT) throw_system_error(path, "cannot be created");
@@ -192,7 +204,7 @@ void SharedOutput::expect_in_place() {
   if (!in_place_)
     throw Error(ErrorKind::refused,
                 fmt::format("{}: taken away while it was written; run it again", partial_));
-  clean_up();
+  end();
 }
 
 /// OUT.partial may be the next run's by now. So the file gets a name of its own first, and only if that is
@@ -207,7 +219,6 @@ void SharedOutput::place() {
     return expect_in_place();
   }
   keep_mode();
-  const Descriptor directory = open_directory_of(path_);
   if (!create_empty(placed()) && errno != ENOENT) throw_system_error(placed(), "cannot be created");
   const bool put = existing_ == OutputFile::Existing::refuse ? ::link(source.c_str(), path_.c_str()) == 0
                                                              : ::rename(source.c_str(), path_.c_str()) == 0;
@@ -216,44 +227,60 @@ void SharedOutput::place() {
     throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path_));
   if (!put && errno != EEXIST) throw_system_error(path_, "cannot be put in place");
   in_place_ = true;
-  if (::fsync(directory.get()) != 0) throw_not_durable(path_, errno);
-  clean_up();
+  end();
 }
 
 /// A file that is replaced hands on its permissions.
 void SharedOutput::keep_mode() const {
-  struct stat old {};
-  if (::stat(path_.c_str(), &old) != 0 || old.st_ino == inode_) return;
-  if (!keep_access_list(path_, fd_) || ::fchmod(fd_.get(), old.st_mode & 0777) != 0)
+  const auto old = status_of(path_);
+  if (!old || old->st_ino == inode_) return;
+  if (!keep_access_list(path_, fd_) || ::fchmod(fd_.get(), old->st_mode & 0777) != 0)
     throw_system_error(path_, "its permissions cannot be kept");
 }
 
-/// The claim at the end: until it is gone, there is no next run. What says that the file is in place stays
-/// even longer, for those that have read the claim.
-void SharedOutput::clean_up() const {
-  const auto remove = [](const std::string& path) {
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_system_error(path, "cannot be removed");
-  };
-  if (has_inode(partial_)) remove(partial_);
-  const std::string suffix = fmt::format(".{}", inode_);
-  for (const std::string& name : names_in(directory_))
-    if (name.ends_with(suffix) && name != std::string(kPlaced) + suffix)
-      remove(fmt::format("{}/{}", directory_, name));
-  const std::optional<Claim> now = read_claim(claim_);
-  if (now && now->inode == inode_) remove(claim_);
-  remove(placed());
-  ::rmdir(directory_.c_str());
+/// The output is in place: has that on the disk, and removes what is beside it.
+void SharedOutput::end() const {
+  const std::string directory = directory_of(path_);
+  const Descriptor fd(
+      retry_interrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (fd.get() < 0 || ::fsync(fd.get()) != 0) throw_not_durable(path_, errno);
+  try {
+    if (remove_markers()) ::rmdir(directory_.c_str());
+  } catch (const std::exception&) {
+    return;  // what is left does no harm, and the next that comes tries again
+  }
+}
+
+/// False if one is still there. The claim goes at the end: until then there is no next run, and what was
+/// there before is nobody's any more. What says that the file is in place stays even longer, for those that
+/// have read the claim.
+bool SharedOutput::remove_markers() const {
+  const auto remove = [](const std::string& path) { return ::unlink(path.c_str()) == 0 || errno == ENOENT; };
+  if (has_inode(partial_) && !remove(partial_)) return false;
+  const std::vector<std::string> names = names_in(directory_);
+  const bool claimed = has_claim(inode_);
+  const std::string own = fmt::format(".{}", inode_);
+  for (const std::string& name : names) {
+    const std::string path = fmt::format("{}/{}", directory_, name);
+    if (path == claim_ || path == placed() || !(claimed || name.ends_with(own))) continue;
+    if (!remove(path)) return false;
+  }
+  if (claimed && !remove(claim_)) return false;
+  return remove(placed());
 }
 
 void SharedOutput::finalize(const std::string& path, OutputFile::Existing existing) {
   SharedOutput output(path, existing);
   const std::optional<Claim> claim = read_claim(output.claim_);
-  if (!claim) {
-    if (::access(path.c_str(), F_OK) == 0) return;
+  if (!claim) {  // that of a killed shard, which was about to end, may be gone, too
+    if (const auto status = status_of(output.path_)) {
+      output.inode_ = status->st_ino;
+      return output.end();
+    }
     throw Error(ErrorKind::refused, fmt::format("{}: no shard of it has been run", path));
   }
   output.inode_ = claim->inode;
-  if (output.is_placed()) return output.clean_up();
+  if (output.is_placed()) return output.end();
   if (!output.open_claimed(*claim)) return finalize(path, existing);
   output.shards_ = shards_of(*claim);
   const std::vector<std::uint64_t> missing = output.missing();

@@ -61,6 +61,7 @@ class SharedOutput {
   SharedOutput(const std::string& path, OutputFile::Existing existing);
   [[nodiscard]] bool open_partial(int flags);
   [[nodiscard]] bool has_inode(const std::string& path) const;
+  [[nodiscard]] bool has_claim(ino_t inode) const;
   [[nodiscard]] std::string placed() const;
   [[nodiscard]] bool is_placed() const;
   [[nodiscard]] bool open_claimed(const Claim& claim);
@@ -70,7 +71,8 @@ class SharedOutput {
   void expect_in_place();
   void place();
   void keep_mode() const;
-  void clean_up() const;
+  void end() const;
+  [[nodiscard]] bool remove_markers() const;
 
   std::string path_;  ///< of OUT, links resolved
   std::string partial_;

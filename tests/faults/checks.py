@@ -11,6 +11,7 @@ from modes import JOURNAL, Files, Mode
 from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
+SHARED = re.compile(r"out\.npy\.(partial|shards/.*)")
 # Whoever ignores that one of these failed has lost something, or does not know what he does.
 MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat2", "fstat",
              "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
@@ -62,7 +63,7 @@ def prepare(files: Files, attributes: bool = False) -> None:
 def found() -> Files:
     """All files in the current directory and below, by name."""
     paths = (Path(parent, name) for parent, _, names in os.walk(".") for name in names)
-    return {str(path): path.read_bytes() for path in paths}
+    return {str(path): os.readlink(path).encode() if path.is_symlink() else path.read_bytes() for path in paths}
 
 
 def is_checked(calls: tuple[Call, ...], fault: Fault) -> bool:
@@ -120,7 +121,10 @@ def stream_violations(mode: Mode, run: Run) -> list[str]:
 def litter_violations(mode: Mode, fault: Fault | None, run: Run, files: Files) -> list[str]:
     known = {**mode.before, **mode.after}
     may_stay = run.code == -9 or "unlink" in run.fired
-    return [f"{name} is left" for name in files if name not in known and not (may_stay and TEMPORARY.fullmatch(name))]
+    temporary = TEMPORARY
+    if mode.shared:  # what is left is for the next run, see shared.py
+        may_stay, temporary = run.code != 0 or bool(run.fired), SHARED
+    return [f"{name} is left" for name in files if name not in known and not (may_stay and temporary.fullmatch(name))]
 
 
 def attribute_violations(mode: Mode, files: Files, attributes: bool) -> list[str]:

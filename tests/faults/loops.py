@@ -10,6 +10,7 @@ from pathlib import Path
 
 import checks
 import direct
+import shared
 from checks import prepare
 from modes import Mode, modes
 from process import FOR_EVER, KINDS, Call, Clipper, Fault, Run
@@ -44,9 +45,15 @@ def checked_run(mode: Mode, fault: Fault | None = None, checked: bool = False) -
     """In a directory that is as the mode wants it."""
     prepare(mode.before, attributes)
     run = clipper.run(mode, fault)
+    return run, violations(mode, fault, run, checked)
+
+
+def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) -> list[str]:
     if mode.direct:
-        return run, direct.violations(clipper, mode, fault, run, checked)
-    return run, checks.violations(mode, fault, run, checked, attributes)
+        return direct.violations(clipper, mode, fault, run, checked)
+    if mode.shared:
+        return shared.violations(clipper, mode, fault, run, attributes)
+    return checks.violations(mode, fault, run, checked, attributes)
 
 
 def clean_run(mode: Mode) -> Run:
@@ -152,10 +159,9 @@ def try_kill(case: KillCase) -> Outcome:
     # As if the shim had raised it, which the checks know.
     fault = Fault(0, "KILL" if case.signal == signal.SIGKILL else "TERM") if hit else None
     run = replace(run, fired=("kill",) if hit else ())
-    texts = (direct.violations(clipper, case.mode, fault, run) if case.mode.direct
-             else checks.violations(case.mode, fault, run, False, attributes))
     outcome = Outcome()
-    outcome.add(f"'{case.mode.name}' signal {case.signal} after {case.after * 1000:.3f} ms", run, texts)
+    outcome.add(f"'{case.mode.name}' signal {case.signal} after {case.after * 1000:.3f} ms", run,
+                violations(case.mode, fault, run, False))
     return outcome
 
 

@@ -53,6 +53,7 @@ class Mode:
     durable: bool = False  # it may end with 6
     named: bool = False  # the file system has no unnamed files
     direct: bool = False
+    shared: bool = False  # the only shard of an output
     threads: int = 1
     directories: tuple[str, ...] = field(default=())  # that it makes
 
@@ -112,6 +113,8 @@ def modes() -> list[Mode]:
         in_place("in place, named", values, named=True),
         in_place("direct", batches(4), "--direct", direct=True),
         *streams(),
+        one_file("shard", ("--shard", "0/1"), values, shared=True, durable=True),
+        replacement("shard, replace", ("--shard", "0/1"), shared=True, durable=True),
         many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
         many_files("3 files, --in-place", ("--in-place",), "", durable=True),
         one_file("new, 4 threads", (), values, threads=4),
