@@ -70,10 +70,17 @@ std::vector<std::string_view> destinations(const CLI::App& app) {
   return given;
 }
 
+bool has_standard_input(const Typed& typed) {
+  return std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end();
+}
+
 void understand_list(const CLI::App& app, const Typed& typed, Command& command) {
   if (app.count("--files-from") > 0) command.list = FileList{typed.files_from, '\n'};
   if (app.count("--files0-from") > 0) command.list = FileList{typed.files0_from, '\0'};
-  if (command.list && command.list->path.empty()) refuse("--files-from: no file (an empty variable?)");
+  if (!command.list) return;
+  if (command.list->path.empty()) refuse("--files-from: no file (an empty variable?)");
+  if (command.list->path == "-" && has_standard_input(typed))
+    refuse("standard input cannot be both LIST and FILE");
 }
 
 void understand_files(const CLI::App& app, const Typed& typed, Command& command) {
@@ -93,8 +100,8 @@ void understand_files(const CLI::App& app, const Typed& typed, Command& command)
   if (command.output_directory == "" || command.output_template == "")
     refuse(fmt::format("{}: no name (an empty variable?)", to[0]));
   if (!to.empty()) {
-    const bool has_stdin = std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end();
-    if (has_stdin && command.output_directory) refuse("--output-dir: standard input has no name there");
+    if (has_standard_input(typed) && command.output_directory)
+      refuse("--output-dir: standard input has no name there");
     return;
   }
   if (command.list) refuse("--files-from needs --in-place, --output or --output-dir");

@@ -72,6 +72,7 @@ TEST_CASE("a list that is none is refused") {
   refused({"-i", "--files-from", "."}, 4, ".: ");
   refused({"--files-from", "-"}, 2, "--files-from needs");
   refused({"--files-from", "-", "in", "out"}, 2, "--files-from needs");
+  refused({"-o", "-", "--files-from", "-", "-"}, 2, "standard input cannot be both");
   refused({"-i", "--files-from="}, 2, "--files-from=");
   refused({"-i", "--files-from", ""}, 2, "--files-from");
   refused({"-i", "--files-from", "-", "--files0-from", "-"}, 2, "--files0-from");
