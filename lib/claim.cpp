@@ -34,7 +34,7 @@ void sync_directory_of(const std::string& path) {
 }  // namespace
 
 std::string claim_text(std::uint64_t shards, const std::string& description) {
-  const std::string text = fmt::format("{} shards of {}", shards, description);
+  std::string text = fmt::format("{} shards of {}", shards, description);
   if (text.size() <= kMostText) return text;
   return fmt::format("{}... {:016x}", text.substr(0, kMostText - kHash), hash_of(text));
 }
