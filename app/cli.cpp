@@ -83,6 +83,22 @@ void understand_list(const CLI::App& app, const Typed& typed, Command& command) 
     refuse("standard input cannot be both LIST and FILE");
 }
 
+/// --verify: one input, and nothing is written but perhaps the golden file.
+void understand_golden(const CLI::App& app, const Typed& typed, Command& command) {
+  for (const char* name :
+       {"--in-place", "--direct", "--output", "--output-dir", "--files-from", "--files0-from", "--sync",
+        "--no-clobber", "--keep-going", "--dry-run", "--fail-if-clipped", "--shard", "--split-output"})
+    if (app.count(name) > 0) refuse(fmt::format("--verify and {} contradict each other", name));
+  if (typed.verify.empty()) refuse("--verify: no file (an empty variable?)");
+  if (typed.files.empty()) refuse("IN is missing (clipper --help says more)");
+  if (typed.files.size() > 1)
+    refuse(fmt::format("{}: a second file; --verify takes only IN", typed.files[1]));
+  if (typed.files[0] == "-" && typed.verify == "-") refuse("standard input cannot be both files");
+  command.inputs = typed.files;
+  command.golden = typed.verify;
+  command.update_golden = typed.update_golden;
+}
+
 void understand_files(const CLI::App& app, const Typed& typed, Command& command) {
   const std::vector<std::string_view> to = destinations(app);
   command.inputs = typed.files;
@@ -95,6 +111,7 @@ void understand_files(const CLI::App& app, const Typed& typed, Command& command)
         "--output-dir, and rename the results");
   if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
   if (typed.direct && !typed.in_place) refuse("--direct needs --in-place");
+  if (typed.update_golden) refuse("--update-golden needs --verify");
   if (app.count("--output-dir") > 0) command.output_directory = typed.output_dir;
   if (app.count("--output") > 0) command.output_template = typed.output;
   if (command.output_directory == "" || command.output_template == "")
@@ -127,7 +144,7 @@ void understand_shard(const CLI::App& app, const Typed& typed, Command& command)
 }
 
 void understand_finalize(const Typed& typed, Command& command) {
-  if (!typed.shard.empty() || typed.in_place) refuse("--finalize needs OUT only");
+  if (!typed.shard.empty() || !typed.verify.empty() || typed.in_place) refuse("--finalize needs OUT only");
   if (typed.files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
   command.finalize = true;
   command.output = typed.files.back();
@@ -152,6 +169,8 @@ Command understood(const CLI::App& app, const Typed& typed) {
   command.request = understood_request(app, typed);
   if (typed.finalize) {
     understand_finalize(typed, command);
+  } else if (app.count("--verify") > 0) {
+    understand_golden(app, typed, command);
   } else {
     understand_files(app, typed, command);
     understand_shard(app, typed, command);

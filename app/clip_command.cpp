@@ -13,7 +13,6 @@
 #include "replacements.hpp"
 #include "reporter.hpp"
 #include "shard.hpp"
-#include "shared_output.hpp"
 #include "slabs.hpp"
 
 namespace clipper {
@@ -66,10 +65,6 @@ std::vector<Job> checked(const Clipping& clipping, const std::vector<Job>& jobs)
 }  // namespace
 
 int clip_files(const Command& command) {
-  if (command.finalize) {
-    SharedOutput::finalize(*command.output, command.existing);
-    return 0;
-  }
   std::vector<Job> jobs = jobs_of(command);
   if (command.shard && !command.output) jobs = shared_out(*command.shard, jobs);
   Engine engine(command.engine);

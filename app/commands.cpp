@@ -9,13 +9,19 @@
 #include "generate_command.hpp"
 #include "info_command.hpp"
 #include "profiles_command.hpp"
+#include "shared_output.hpp"
+#include "verify.hpp"
 
 namespace clipper {
 namespace {
 
 int clip(const Parse& parse) {
   const std::optional<Command> command = parse_command_line(parse);
-  return command ? clip_files(*command) : 0;
+  if (!command) return 0;
+  if (command->golden) return verify(*command);
+  if (!command->finalize) return clip_files(*command);
+  SharedOutput::finalize(*command->output, command->existing);
+  return 0;
 }
 
 constexpr std::array kCommands{

@@ -2,201 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "compare_options.hpp"
 #include "compare_report.hpp"
+#include "difference_file.hpp"
 #include "engine.hpp"
 #include "error.hpp"
 #include "failure.hpp"
 #include "file_pairs.hpp"
+#include "output_file.hpp"
 #include "tensor_pair.hpp"
-#include "value_words.hpp"
-#include "words.hpp"
 
 namespace clipper {
 namespace {
-
-constexpr const char* kDescription =
-    "Compares two .npy tensors, or those of two directories: every element a of ACTUAL must match its e in\n"
-    "EXPECTED. Without a tolerance that is a = e, with one |a - e| <= A + R*|e|. dtype and shape must be "
-    "the\n"
-    "same; byte order, memory order and how the header is written need not be.";
-
-constexpr const char* kFooter = R"(
-Examples:
-  clipper compare out.npy golden.npy                    prints nothing if they are the same
-  clipper compare --atol 1e-6 --rtol 1e-5 out golden    two directories, paired by path
-  clipper compare --ulp 2 --show 10 out.npy golden.npy  lists the first ten mismatches
-  clipper --max 6 in.npy - | clipper compare - golden.npy
-
-What matches:
-  numbers    -0 and 0; floats by float64 arithmetic, integers exactly, R*|e| rounded down
-  NaN        NaN, and with --nan differ nothing
-  infinity   the same one, with any tolerance
-  --ulp      also floats that are at most N steps apart, whatever the tolerance
-
-Exit status:
-  0          same
-  1          different
-  2 or more  trouble, as of clipper; each is a line on standard error
-)";
-
-struct Typed {
-  std::string actual;
-  std::string expected;
-  std::string rtol;
-  std::string atol;
-  std::string ulp;
-  std::string nan;
-  std::string header;
-  std::string max_mismatch;
-  std::string show;
-  std::string dtype;
-  std::string threads;
-  bool bits = false;
-  bool bytes = false;
-  bool json = false;
-  bool verbose = false;
-  bool quiet = false;
-};
-
-void add_options(CLI::App& app, Typed& typed) {
-  app.description(kDescription);
-  app.footer(kFooter);
-  app.add_option("ACTUAL", typed.actual, "A .npy file, or a directory; - is standard input")->type_name("");
-  app.add_option("EXPECTED", typed.expected, "What it is to be, likewise")->type_name("");
-  const auto add_value = [&](const char* name, std::string& text, const char* type, const char* help) {
-    return app.add_option(name, text, help)->type_name(type);
-  };
-  CLI::Option* const rtol =
-      add_value("--rtol", typed.rtol, "R", "Tolerance relative to EXPECTED (default 0)");
-  CLI::Option* const atol = add_value("--atol", typed.atol, "A", "Absolute tolerance (default 0)");
-  CLI::Option* const ulp = add_value("--ulp", typed.ulp, "N", "Floats also match within N ulp");
-  CLI::Option* const nan =
-      add_value("--nan", typed.nan, "WHAT", "NaN and NaN are equal (default), or they differ");
-  suggest(*nan, {"equal", "differ"});
-  CLI::Option* const header = add_value("--header", typed.header, "WHAT",
-                                        "semantic (default), or strict: the headers' bytes must be equal");
-  suggest(*header, {"semantic", "strict"});
-  CLI::Option* const bits = app.add_flag("--bits", typed.bits, "Elements must have the same bits");
-  CLI::Option* const bytes = app.add_flag("--bytes", typed.bytes, "The files must have the same bytes");
-  for (CLI::Option* const option : {rtol, atol, ulp, nan}) option->excludes(bits)->excludes(bytes);
-  bytes->excludes(bits)->excludes(header);
-  add_value("--max-mismatch", typed.max_mismatch, "N|P%",
-            "Pass if at most N elements, or P percent of them, do not match");
-  add_value("--show", typed.show, "N", "List the first N mismatches");
-  CLI::Option* const dtype =
-      add_value("--dtype", typed.dtype, "DTYPE", "The dtype; needed for bfloat16 that was saved as |V2");
-  suggest(*dtype, dtype_names());
-  add_value("--threads", typed.threads, "N", "At most N threads (default: as many as may run)");
-  app.add_flag("--json", typed.json, "As JSON: one object in a line for each pair");
-  app.add_flag("-v,--verbose", typed.verbose, "Print a line for those that are the same, too");
-  app.add_flag("-q,--quiet", typed.quiet, "Print nothing but errors")
-      ->excludes(app.get_option("--json"))
-      ->excludes(app.get_option("--verbose"));
-}
-
-/// How many mismatches pass: a number, or a percentage of all elements.
-struct Allowance {
-  std::uint64_t count = 0;
-  std::optional<double> percent;
-
-  [[nodiscard]] bool covers(const Comparison& comparison) const {
-    if (!percent) return comparison.mismatches <= count;
-    return 100 * static_cast<double>(comparison.mismatches) <=
-           *percent * static_cast<double>(comparison.compared);
-  }
-};
-
-/// What was typed, understood.
-struct CompareCommand {
-  std::string actual;
-  std::string expected;
-  ComparisonRule rule;
-  Compared compared = Compared::values;
-  bool strict_header = false;
-  Allowance allowance;
-  std::size_t shown = 0;
-  std::optional<DType> dtype;
-  bool json = false;
-  bool verbose = false;
-  bool quiet = false;
-  Engine::Options engine;
-};
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorKind::usage, message);
-}
-
-Number parse_tolerance(std::string_view flag, std::string_view text) {
-  const std::optional<Number> number = parse_number(text);
-  if (!number || number->kind != Number::Kind::finite || (number->negative && !number->digits.empty()) ||
-      !std::isfinite(round_to<double>(*number)))
-    refuse(fmt::format("{}: '{}' is not a finite number from 0", flag, text));
-  return *number;
-}
-
-/// Whether it is the second word, of two.
-bool parse_choice(std::string_view flag, std::string_view text, std::string_view first,
-                  std::string_view second) {
-  if (text != first && text != second)
-    refuse(fmt::format("{}: '{}' is not {} or {}", flag, text, first, second));
-  return text == second;
-}
-
-Allowance parse_allowance(std::string_view text) {
-  constexpr std::string_view kFlag = "--max-mismatch";
-  if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
-  double percent = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [stop, error] = std::from_chars(text.data(), end, percent);
-  if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100))
-    refuse(fmt::format("{}: '{}' is not a percentage from 0% to 100%", kFlag, text));
-  return {0, percent};
-}
-
-void understand_rule(const CLI::App& app, const Typed& typed, CompareCommand& command) {
-  if (typed.bits) command.compared = Compared::bits;
-  if (typed.bytes) command.compared = Compared::bytes;
-  command.rule.bits = typed.bits;
-  const auto tolerance = [&](const char* flag, const std::string& text) {
-    return app.count(flag) > 0 ? parse_tolerance(flag, text) : Number{};
-  };
-  command.rule.tolerance = {tolerance("--atol", typed.atol), tolerance("--rtol", typed.rtol)};
-  if (app.count("--ulp") > 0) command.rule.ulps = parse_count("--ulp", typed.ulp, 0, SIZE_MAX);
-  if (app.count("--nan") > 0) command.rule.nan_equal = !parse_choice("--nan", typed.nan, "equal", "differ");
-  if (app.count("--header") > 0)
-    command.strict_header = parse_choice("--header", typed.header, "semantic", "strict");
-  if (app.count("--max-mismatch") > 0) command.allowance = parse_allowance(typed.max_mismatch);
-}
-
-CompareCommand understood(const CLI::App& app, const Typed& typed) {
-  constexpr std::size_t kMostShown = 1000;  // every thread keeps as many
-  CompareCommand command;
-  if (typed.actual.empty()) refuse("ACTUAL is missing (clipper compare --help says more)");
-  if (typed.expected.empty()) refuse("EXPECTED is missing (clipper compare --help says more)");
-  if (typed.actual == "-" && typed.expected == "-") refuse("standard input cannot be both files");
-  command.actual = typed.actual;
-  command.expected = typed.expected;
-  understand_rule(app, typed, command);
-  if (app.count("--show") > 0) command.shown = parse_count("--show", typed.show, 0, kMostShown);
-  command.rule.listed = std::max<std::size_t>(command.shown, 1);
-  if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
-  if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
-  command.json = typed.json;
-  command.verbose = typed.verbose;
-  command.quiet = typed.quiet;
-  return command;
-}
 
 /// All bytes of a file, as a tensor.
 npy::Header header_of_bytes(const InputFile& file) {
@@ -216,39 +42,53 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
              : fmt::format("the headers differ at byte {}", at - actual.begin());
 }
 
-/// What is different of the tensors as a whole, or nothing.
-std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected) {
-  if (actual.dtype != expected.dtype)
-    return fmt::format("dtype {}, expected {}", info(actual.dtype).name, info(expected.dtype).name);
-  if (actual.shape != expected.shape)
-    return fmt::format("shape {}, expected {}", npy::shape_text(actual.shape),
-                       npy::shape_text(expected.shape));
-  return "";
+/// The two headers, the expected one in the report, and there what is different of the files as a whole.
+npy::Header compare_headers(const CompareCommand& command, InputFile& actual, InputFile& expected,
+                            PairReport& report) {
+  if (command.compared == Compared::bytes) {
+    const npy::Header header = header_of_bytes(actual);
+    report.header = header_of_bytes(expected);
+    if (header.count != report.header.count)
+      report.reason = fmt::format("{} bytes, expected {}", header.count, report.header.count);
+    return header;
+  }
+  std::vector<std::byte> actual_bytes;
+  std::vector<std::byte> expected_bytes;
+  const npy::Header header = read_header(actual, command.dtype, &actual_bytes);
+  report.header = read_header(expected, command.dtype, &expected_bytes);
+  report.reason = difference_as_whole(header, report.header);
+  if (report.reason.empty() && command.strict_header)
+    report.reason = header_difference(actual_bytes, expected_bytes);
+  return header;
+}
+
+DifferenceFile create_difference_file(const std::string& path, const PairReport& report, bool nan_equal) {
+  if (is_same_file(path, report.actual) || is_same_file(path, report.expected))
+    throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is one of the two files", path));
+  OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
+  if (!output.is_regular()) throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is not a file", path));
+  return {std::move(output), report.header, nan_equal};
+}
+
+Comparison compare_elements(const CompareCommand& command, Engine& engine, const TensorInput& actual,
+                            const TensorInput& expected, const PairReport& report) {
+  if (!command.difference_file) return compare(engine, actual, expected, command.rule);
+  DifferenceFile file = create_difference_file(*command.difference_file, report, command.rule.nan_equal);
+  const auto write = [&](const ElementPairs& pairs) { file.write(pairs); };
+  Comparison comparison = compare(engine, actual, expected, command.rule, write);
+  file.commit();
+  return comparison;
 }
 
 void compare_open(const CompareCommand& command, Engine& engine, PairReport& report) {
   InputFile actual = InputFile::open(report.actual);
   InputFile expected = InputFile::open(report.expected);
-  npy::Header actual_header;
-  if (command.compared == Compared::bytes) {
-    actual_header = header_of_bytes(actual);
-    report.header = header_of_bytes(expected);
-    if (actual_header.count != report.header.count)
-      report.reason = fmt::format("{} bytes, expected {}", actual_header.count, report.header.count);
-  } else {
-    std::vector<std::byte> actual_bytes;
-    std::vector<std::byte> expected_bytes;
-    actual_header = read_header(actual, command.dtype, &actual_bytes);
-    report.header = read_header(expected, command.dtype, &expected_bytes);
-    report.reason = difference_as_whole(actual_header, report.header);
-    if (report.reason.empty() && command.strict_header)
-      report.reason = header_difference(actual_bytes, expected_bytes);
-  }
+  const npy::Header header = compare_headers(command, actual, expected, report);
   if (!report.reason.empty()) {
     report.status = 1;
     return;
   }
-  report.comparison = compare(engine, {actual, actual_header}, {expected, report.header}, command.rule);
+  report.comparison = compare_elements(command, engine, {actual, header}, {expected, report.header}, report);
   report.status = command.allowance.covers(report.comparison) ? 0 : 1;
 }
 
@@ -260,6 +100,9 @@ void compare_pair(const CompareCommand& command, Engine& engine, const FilePair&
 }
 
 int compare_all(const CompareCommand& command) {
+  std::error_code ignored;
+  if (command.difference_file && std::filesystem::is_directory(command.actual, ignored))
+    throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   Engine engine(command.engine);
   int status = 0;
   for (const FilePair& pair : file_pairs(command.actual, command.expected)) {
@@ -288,10 +131,8 @@ int compare_all(const CompareCommand& command) {
 }  // namespace
 
 int compare_files(const Parse& parse) {
-  CLI::App app("", "clipper compare");
-  Typed typed;
-  add_options(app, typed);
-  return parse(app) ? compare_all(understood(app, typed)) : 0;
+  const std::optional<CompareCommand> command = parse_compare_line(parse);
+  return command ? compare_all(*command) : 0;
 }
 
 }  // namespace clipper

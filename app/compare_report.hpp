@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "comparison.hpp"
@@ -33,7 +34,7 @@ struct PairReport {
 ///     version      of this schema: 1
 ///     actual       the path
 ///     expected     the path
-///     status       0: same; 1: different; or of a failure its exit status
+///     status       0: same, or let pass; 1: different; or of a failure its exit status
 ///     error        of a failure only, which has nothing further: its message
 ///     reason       of files that are different as a whole, which have nothing further: what is different
 ///     dtype        "float32"; of --bytes uint8
@@ -41,12 +42,10 @@ struct PairReport {
 ///     compared     how many elements
 ///     mismatches   how many of them do not match
 ///     largest      {difference, index}: of all elements but NaN; null if none differ
-///     passes_with  {atol, ulp}: either of these would let all mismatches pass, the other options being as
-///     they
-///                  are; null: none would, or it is no option for this. Null as a whole if there are none
-///     first        the first mismatches: [{index, actual, expected, difference, ulp}]; difference is null
-///     with
-///                  NaN, ulp between other than finite floats
+///     passes_with  {atol, ulp}: either of these would let all mismatches pass, the other options being
+///                  the same; null: none would, or it is no option for this. Null if there are none
+///     first        the first mismatches: [{index, actual, expected, difference, ulp}]
+///                  difference: null if one is NaN; ulp: null unless both are finite floats
 [[nodiscard]] std::string as_json(const PairReport& report);
 [[nodiscard]] std::string as_json(const PairReport& report, const Failure& failure);
 

@@ -26,11 +26,12 @@ Examples:
   producer | clipper --max 255 - - | consumer
   mpirun clipper --shard auto --max 6 in.npy out.npy   one tensor, many processes
   clipper info --stats x.npy                           header, range, NaN and a histogram
+  clipper --max 6 in.npy --verify golden.npy           is the result what it was?
   clipper profiles                                     the rules of every system, as a table
 
 Exit status:
   0      done
-  1      more is clipped than --fail-if-clipped allows
+  1      more is clipped than --fail-if-clipped allows, or --verify has found a difference
   2      wrong usage
   3      input refused
   4      I/O or memory
@@ -88,6 +89,8 @@ constexpr std::array kValueOptions{
                 "Likewise, with a NUL behind every name"},
     ValueOption{kShards, "--shard", "K/N", &Typed::shard,
                 "Do part K (from 0) of N of IN, or of all FILES; auto asks MPI or Slurm", &shard_words},
+    ValueOption{kFiles, "--verify", "GOLDEN", &Typed::verify,
+                "Compare IN's result with the file GOLDEN, bit by bit, and write nothing"},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
                 "At most N threads (default: as many as may run)"},
     ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
@@ -105,8 +108,10 @@ constexpr std::array kFlags{
     Flag{kFiles, "-k,--keep-going", &Typed::keep_going, "If a FILE fails, go on with the others"},
     Flag{kFiles, "--dry-run", &Typed::dry_run, "Make all checks, say what would be done, and write nothing"},
     Flag{kShards, "--split-output", &Typed::split_output,
-         "Every part becomes a file of its own, along axis 0: OUT.K-of-N.npy, and OUT.json"},
+         "Every part becomes a file, along axis 0: OUT.K-of-N.npy; and OUT.json"},
     Flag{kShards, "--finalize", &Typed::finalize, "Put OUT in place, if all of its parts have been done"},
+    Flag{kFiles, "--update-golden", &Typed::update_golden,
+         "With --verify: write GOLDEN if it is missing or different"},
     Flag{kRunning, "--json", &Typed::json, "Print a line of JSON for every FILE"},
     Flag{kRunning, "--progress", &Typed::progress, "Show the progress, also if it is not on a terminal"},
     Flag{kRunning, "--no-progress", &Typed::no_progress, "Never show it"},
@@ -123,7 +128,7 @@ void add_options(CLI::App& app, Typed& typed) {
   app.set_version_flag("--version", "clipper " CLIPPER_VERSION, "Print the version");
   app.add_option("FILES", typed.files,
                  "IN OUT: the tensor and the result, .npy files; - is standard input or output.\n"
-                 "With --in-place, --output or --output-dir all of them are inputs")
+                 "With --in-place, --output or --output-dir all of them are inputs; with --verify IN alone")
       ->type_name("");
   for (const ValueOption& row : kValueOptions) {
     CLI::Option* const option = app.add_option(row.name, typed.*row.text, row.help);

@@ -15,6 +15,7 @@ struct Typed {
   std::string files0_from;
   std::string fail_if_clipped;
   std::string shard;
+  std::string verify;
   std::string min;
   std::string max;
   std::string scale;
@@ -29,6 +30,7 @@ struct Typed {
   bool in_place = false;
   bool direct = false;
   bool sync = false;
+  bool update_golden = false;
   bool no_clobber = false;
   bool keep_going = false;
   bool dry_run = false;

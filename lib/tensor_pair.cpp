@@ -35,8 +35,10 @@ bool has_one_order(const npy::Header& header) {
 /// The comparison of all parts, which are added from many threads.
 class Total {
  public:
-  Total(const ComparisonRule& rule, const TensorInput& actual, const TensorInput& expected)
+  Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,
+        const BeforeComparison& before)
       : rule_(rule),
+        before_(before),
         dtype_(expected.header.dtype),
         actual_(actual.header.order),
         expected_(expected.header.order) {
@@ -45,8 +47,9 @@ class Total {
   }
 
   void add(std::byte* actual, std::byte* expected, std::size_t count, std::uint64_t position) {
-    const Comparison part =
-        clipper::compare({dtype_, actual_, expected_, actual, expected, count, position}, rule_);
+    const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
+    if (before_) before_(pairs);
+    const Comparison part = clipper::compare(pairs, rule_);
     const std::lock_guard lock(mutex_);
     sum_ += part;
   }
@@ -55,6 +58,7 @@ class Total {
 
  private:
   const ComparisonRule& rule_;
+  const BeforeComparison& before_;
   DType dtype_;
   ByteOrder actual_;
   ByteOrder expected_;
@@ -117,9 +121,18 @@ void check_end(InputFile& file) {
 
 }  // namespace
 
+std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected) {
+  if (actual.dtype != expected.dtype)
+    return fmt::format("dtype {}, expected {}", info(actual.dtype).name, info(expected.dtype).name);
+  if (actual.shape != expected.shape)
+    return fmt::format("shape {}, expected {}", npy::shape_text(actual.shape),
+                       npy::shape_text(expected.shape));
+  return "";
+}
+
 Comparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
-                   const ComparisonRule& rule) {
-  Total total(rule, actual, expected);
+                   const ComparisonRule& rule, const BeforeComparison& before) {
+  Total total(actual, expected, rule, before);
   if (actual.header.fortran_order == expected.header.fortran_order || has_one_order(expected.header))
     compare_in_order(engine, actual, expected, total);
   else

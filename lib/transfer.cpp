@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "error.hpp"
 
@@ -43,17 +44,9 @@ Counts Transfer::clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, C
   } else {
     clipper::clip(plan_.operation, memory, memory, count, level);
   }
-  if (plan_.refuse_nan) note_nan(chunk, memory);
+  if (plan_.refuse_nan)
+    first_nan_.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, begin);
   return counts;
-}
-
-void Transfer::note_nan(std::uint64_t chunk, const std::byte* memory) {
-  const auto [begin, count] = chunks_[chunk];
-  const auto nan = find_nan(plan_.operation.dtype, plan_.operation.order, memory, count);
-  if (!nan) return;
-  std::uint64_t known = first_nan_;
-  while (begin + *nan < known && !first_nan_.compare_exchange_weak(known, begin + *nan)) {
-  }
 }
 
 void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
@@ -71,16 +64,17 @@ void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& o
 }
 
 bool Transfer::is_refused(std::uint64_t chunk) const {
-  return first_nan_ < chunks_[chunk].begin + chunks_[chunk].count;
+  return first_nan_.is_before(chunks_[chunk].begin + chunks_[chunk].count);
 }
 
 bool Transfer::comes_after_nan(std::uint64_t chunk) const {
-  return first_nan_ < chunks_[chunk].begin;
+  return first_nan_.is_before(chunks_[chunk].begin);
 }
 
 void Transfer::refuse_nan() const {
-  if (first_nan_ == kNone) return;
-  const std::uint64_t position = plan_.first + first_nan_;
+  const std::optional<std::uint64_t> nan = first_nan_.position();
+  if (!nan) return;
+  const std::uint64_t position = plan_.first + *nan;
   throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
                                             npy::index_text(plan_.header, position), position));
 }

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <span>
 
 #include "clip.hpp"
+#include "first_nan.hpp"
 #include "input_file.hpp"
 #include "output_file.hpp"
 #include "plan.hpp"
@@ -67,15 +66,11 @@ class Transfer {
   [[nodiscard]] Counts counts() const;
 
  private:
-  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-
-  void note_nan(std::uint64_t chunk, const std::byte* memory);
-
   const Plan& plan_;
   InputFile& input_;
   const Chunks& chunks_;
   std::size_t element_size_ = info(plan_.header.dtype).size;
-  std::atomic<std::uint64_t> first_nan_ = kNone;  ///< element
+  FirstNan first_nan_;
   mutable std::mutex counts_mutex_;
   Counts counts_;
 };

@@ -1,0 +1,107 @@
+#include "verify.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "clip_command.hpp"
+#include "compare_report.hpp"
+#include "error.hpp"
+#include "first_nan.hpp"
+#include "printable.hpp"
+#include "tensor_pair.hpp"
+
+namespace clipper {
+namespace {
+
+InputFile open(const Command& command, const std::string& path) {
+  InputFile file = InputFile::open(path);
+  if (command.update_golden && !file.is_regular())
+    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is not a file", file.path()));
+  return file;
+}
+
+/// In one pass over both.
+Comparison compare_result(const Command& command, const Plan& plan, InputFile& input,
+                          const TensorInput& golden) {
+  FirstNan first_nan;
+  const auto clip_actual = [&](const ElementPairs& pairs) {
+    clip(plan.operation, pairs.actual, pairs.actual, pairs.count, command.engine.level);
+    if (plan.refuse_nan)
+      first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
+  };
+  Engine engine(command.engine);
+  ComparisonRule rule;
+  rule.bits = true;
+  Comparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
+  if (const std::optional<std::uint64_t> nan = first_nan.position())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: NaN at {}", input.path(), npy::index_text(golden.header, *nan)));
+  return comparison;
+}
+
+bool is_missing(const std::string& path) {
+  std::error_code ignored;
+  return path != "-" &&
+         std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::not_found;
+}
+
+/// Says in the report what is different, if anything is.
+void compare_with_golden(const Command& command, PairReport& report) {
+  InputFile input = open(command, report.actual);
+  const npy::Header header = read_header(input, command.dtype);
+  const Plan plan = naming(input.path(), [&] { return make_plan(command.request, header); });
+  if (command.update_golden && is_missing(report.expected)) {
+    report.reason = fmt::format("{} is missing", report.expected);
+  } else {
+    InputFile golden = open(command, report.expected);
+    report.header = read_header(golden, command.dtype);
+    report.reason = difference_as_whole(plan.header, report.header);
+    if (report.reason.empty())
+      report.comparison = compare_result(command, plan, input, {golden, report.header});
+  }
+  report.status = report.reason.empty() && report.comparison.mismatches == 0 ? 0 : 1;
+}
+
+void write_golden(const Command& command) {
+  const std::string& path = *command.golden;
+  if (is_same_file(command.inputs.front(), path))
+    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is IN itself", path));
+  const bool exists = !is_missing(path);
+  Command writing = command;
+  writing.golden.reset();
+  writing.output = path;
+  writing.json = false;
+  static_cast<void>(clip_files(writing));  // without --keep-going it throws
+  if (!command.quiet)
+    std::fputs(fmt::format("clipper: {}: {}\n", printable(path), exists ? "updated" : "created").c_str(),
+               stderr);
+}
+
+}  // namespace
+
+int verify(const Command& command) {
+  PairReport report;
+  report.actual = command.inputs.front();
+  report.expected = *command.golden;
+  report.compared = Compared::bits;
+  try {
+    compare_with_golden(command, report);
+    if (report.status != 0 && command.update_golden) {
+      write_golden(command);
+      report.status = 0;
+    }
+  } catch (...) {
+    if (command.json) print(as_json(report, explained(std::current_exception())));
+    throw;
+  }
+  if (command.json)
+    print(as_json(report));
+  else if (!command.quiet && (command.verbose || report.status != 0))
+    print(as_text(report, 0));
+  return report.status;
+}
+
+}  // namespace clipper

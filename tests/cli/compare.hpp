@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "clipper.hpp"
+
+/// `clipper compare`, in a directory.
+namespace clipper::testing {
+
+inline Result run_compare(const TemporaryDirectory& directory, Words arguments, std::string_view input = "") {
+  arguments.insert(arguments.begin(), "compare");
+  return run_clipper(arguments, {directory.path()}, input);
+}
+
+inline void check_same(const TemporaryDirectory& directory, const Words& arguments,
+                       std::string_view input = "") {
+  const Result result = run_compare(directory, arguments, input);
+  CAPTURE(arguments, result.output, result.error);
+  check_done(result);
+  CHECK(result.output.empty());
+}
+
+/// It says so on standard output, and nothing else anywhere.
+inline void check_different(const TemporaryDirectory& directory, const Words& arguments,
+                            const std::string& output, std::string_view input = "") {
+  const Result result = run_compare(directory, arguments, input);
+  CAPTURE(arguments);
+  CHECK(result.exit_code == 1);
+  CHECK(result.output == output);
+  CHECK(result.error.empty());
+}
+
+}  // namespace clipper::testing

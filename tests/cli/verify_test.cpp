@@ -1,0 +1,282 @@
+#include <sys/stat.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+Result run_in(const TemporaryDirectory& directory, const Words& arguments, std::string_view input = "") {
+  return run_clipper(arguments, {directory.path()}, input);
+}
+
+/// Exit status 0 and nothing said; no file is another than before.
+void check_same(const TemporaryDirectory& directory, const Words& arguments, std::string_view input = "") {
+  CAPTURE(arguments);
+  const auto before = directory.snapshot();
+  const Result result = run_in(directory, arguments, input);
+  CAPTURE(result.output);
+  check_done(result);
+  CHECK(result.output.empty());
+  CHECK(directory.snapshot() == before);
+}
+
+void check_different(const TemporaryDirectory& directory, const Words& arguments, const std::string& output,
+                     std::string_view input = "") {
+  CAPTURE(arguments);
+  const auto before = directory.snapshot();
+  const Result result = run_in(directory, arguments, input);
+  CHECK(result.exit_code == 1);
+  CHECK(result.output == output);
+  CHECK(result.error.empty());
+  CHECK(directory.snapshot() == before);
+}
+
+void check_updated(const TemporaryDirectory& directory, Words arguments, const std::string& line,
+                   const std::string& golden) {
+  CAPTURE(arguments);
+  arguments.emplace_back("--update-golden");
+  const Result result = run_in(directory, arguments);
+  CHECK(result.exit_code == 0);
+  CHECK(result.output.empty());
+  CHECK(result.error == line);
+  CHECK(read_file(directory / "golden.npy") == golden);
+  check_same(directory, arguments);
+}
+
+struct timespec change_of(const std::string& path) {
+  return status_of(path).st_ctim;
+}
+
+/// An m x n matrix in C order, transposed.
+std::vector<float> transposed(const std::vector<float>& elements, std::size_t m, std::size_t n) {
+  std::vector<float> result(elements.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) result[i % n * m + i / n] = elements[i];
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("--verify is silent if the result is the golden file's") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  write_file(directory / "golden.npy", float32_file({0, 3, 6}));
+  const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
+  check_same(directory, words);
+  check_same(directory, {"--verify=golden.npy", "-q", "--min", "0", "--max", "6", "in.npy"});
+  check_same(directory, {"--min", "0", "--max", "6", "-", "--verify", "golden.npy"},
+             read_file(directory / "in.npy"));
+  check_same(directory, {"--min", "0", "--max", "6", "in.npy", "--verify", "-"},
+             read_file(directory / "golden.npy"));
+  check_same(directory, {"--min", "0", "--max", "6", "golden.npy", "--verify", "golden.npy"});
+  check_same(directory, {"--scale", "2", "--bias", "-3", "--max", "5", "in.npy", "--verify", "result.npy"},
+             [&] {
+               write_file(directory / "result.npy", float32_file({-5, 3, 5}));
+               return "";
+             }());
+  CHECK(run_in(directory, {"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy", "-v"}).output ==
+        "ok in.npy\n");
+}
+
+TEST_CASE("--verify says what is different, as compare does") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9, 5}));
+  write_file(directory / "golden.npy", float32_file({-0.0F, 3, 6, 5.5F}));
+  const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
+  check_different(directory, words,
+                  "FAIL in.npy: 2 of 4 differ (50 %); first [0] actual 0 expected -0 (bits 0x0 and "
+                  "0x80000000); max abs 0.5 at [3]\n");
+  Words more = words;
+  more.emplace_back("-q");
+  check_different(directory, more, "");
+  more.back() = "--json";
+  const Result result = run_in(directory, more);
+  CHECK(result.exit_code == 1);
+  const Json json = Json::parse(result.output);
+  CHECK(json["actual"] == "in.npy");
+  CHECK(json["expected"] == "golden.npy");
+  CHECK(json["status"] == 1);
+  CHECK(json["mismatches"] == 2);
+
+  write_file(directory / "golden.npy", npy_file("<f4", "False", "(2, 2)", bytes_of<float>({0, 3, 6, 5})));
+  check_different(directory, words, "FAIL in.npy: shape (4,), expected (2, 2)\n");
+  write_file(directory / "golden.npy", npy_file("<i4", "False", "(4,)", bytes_of<float>({0, 3, 6, 5})));
+  check_different(directory, words, "FAIL in.npy: dtype float32, expected int32\n");
+}
+
+TEST_CASE("--verify takes a golden file in another memory order, byte order and header") {
+  const TemporaryDirectory directory;
+  const std::vector<float> elements = scattered_floats(700 * 300);
+  std::vector<float> golden = clipped(elements, 0, 6);
+  write_file(directory / "in.npy", npy_file("<f4", "False", "(700, 300)", bytes_of(elements)));
+  const auto write_golden = [&] {
+    const std::string swapped = byte_swapped(bytes_of(transposed(golden, 700, 300)), 4);
+    write_file(directory / "golden.npy", npy_file(">f4", "True", "(700, 300)", swapped, 16));
+  };
+  write_golden();
+  const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
+  check_same(directory, words);
+  golden[300 * 17 + 5] = 100;
+  write_golden();
+  const Result result = run_in(directory, words);
+  CHECK(result.exit_code == 1);
+  CHECK(result.output.starts_with("FAIL in.npy: 1 of 210000 differ (0.000476 %); first [17, 5] actual "));
+}
+
+TEST_CASE("--verify finds one changed element of many with any number of threads") {
+  const TemporaryDirectory directory;
+  const std::vector<float> elements = scattered_floats(500'000);
+  write_file(directory / "in.npy", float32_file(elements));
+  for (const std::size_t at : {0u, 31'999u, 32'768u, 499'999u}) {
+    std::vector<float> golden = clipped(elements, 0, 6);
+    golden[at] = std::nextafter(golden[at], 100.0F);
+    write_file(directory / "golden.npy", float32_file(golden));
+    for (const char* const threads : {"1", "2", "5"}) {
+      const Result result = run_in(directory, {"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy",
+                                               "--json", "--threads", threads});
+      CAPTURE(at, threads);
+      CHECK(result.exit_code == 1);
+      const Json json = Json::parse(result.output);
+      CHECK(json["mismatches"] == 1);
+      CHECK(json["first"][0]["index"][0] == at);
+    }
+  }
+}
+
+TEST_CASE("--verify with NaN") {
+  const TemporaryDirectory directory;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> elements = scattered_floats(300'000);
+  elements[70'000] = elements[250'000] = nan;
+  write_file(directory / "in.npy", float32_file(elements));
+  write_file(directory / "golden.npy", float32_file(elements));
+  check_same(directory, {"--max", "20", "in.npy", "--verify", "golden.npy"});
+  const Words words{"--max", "20", "--nan", "error", "in.npy", "--verify", "golden.npy"};
+  check_refused_untouched(directory, words, 3, "in.npy: NaN at [70000]\n");
+  Words updating = words;
+  updating.emplace_back("--update-golden");
+  check_refused_untouched(directory, updating, 3, "in.npy: NaN at [70000]\n");
+  write_file(directory / "golden.npy", float32_file({1}));
+  check_refused_untouched(directory, updating, 3, "in.npy: NaN at [70000]");
+}
+
+TEST_CASE("--update-golden writes what is missing or different in any way, and nothing else") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  const std::string golden = float32_file({0, 3, 6});
+  const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
+  check_updated(directory, words, "clipper: golden.npy: created\n", golden);
+  const std::string updated = "clipper: golden.npy: updated\n";
+  for (const std::string& other :
+       {float32_file({0, 3, 7}), float32_file({0, 3, 6, 6}), float32_file({-0.0F, 3, 6}),
+        npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({0, 3, 6}))}) {
+    write_file(directory / "golden.npy", other);
+    ::chmod((directory / "golden.npy").c_str(), 0640);
+    check_updated(directory, words, updated, golden);
+    CHECK(mode_of(directory / "golden.npy") == 0640);
+  }
+
+  // The same but for its header, and not touched.
+  Words updating = words;
+  updating.emplace_back("--update-golden");
+  write_file(directory / "golden.npy",
+             npy_file(">f4", "True", "(3,)", byte_swapped(bytes_of<float>({0, 3, 6}), 4)));
+  const struct timespec before = change_of(directory / "golden.npy");
+  check_same(directory, updating);
+  const struct timespec after = change_of(directory / "golden.npy");
+  CHECK(before.tv_sec == after.tv_sec);
+  CHECK(before.tv_nsec == after.tv_nsec);
+}
+
+TEST_CASE("--update-golden with --json and --quiet") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
+  const Result created = run_in(directory, words);
+  CHECK(created.exit_code == 0);
+  CHECK(Json::parse(created.output) ==
+        Json::parse(R"({"version": 1, "actual": "in.npy", "expected": "golden.npy",
+    "status": 0, "reason": "golden.npy is missing"})"));
+  CHECK(created.error == "clipper: golden.npy: created\n");
+  write_file(directory / "golden.npy", float32_file({0, 3, 8}));
+  const Result updated = run_in(directory, words);
+  CHECK(updated.exit_code == 0);
+  CHECK(Json::parse(updated.output)["mismatches"] == 1);
+  CHECK(Json::parse(updated.output)["status"] == 0);
+  write_file(directory / "golden.npy", float32_file({0, 3, 8}));
+  check_done(run_in(directory, {"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "-q"}));
+  CHECK(read_file(directory / "golden.npy") == float32_file({0, 3, 9}));
+}
+
+TEST_CASE("--verify refuses what is no tensor, and what it cannot read") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  write_file(directory / "text.npy", "text");
+  write_file(directory / "short.npy", float32_file({-1, 3, 9}).substr(0, 130));
+  for (const Words& more : std::vector<Words>{{}, {"--update-golden"}}) {
+    const auto refused = [&](const std::string& in, const std::string& golden, int code, const char* word) {
+      Words words{"--max", "6", in, "--verify", golden};
+      words.insert(words.end(), more.begin(), more.end());
+      check_refused_untouched(directory, words, code, word);
+    };
+    refused("in.npy", "text.npy", 3, "text.npy: ");
+    refused("in.npy", "short.npy", 3, "short.npy: ");
+    refused("text.npy", "in.npy", 3, "text.npy: ");
+    refused("none.npy", "in.npy", 4, "none.npy: ");
+    refused("in.npy", "none/golden.npy", 4, "none/golden.npy: ");
+  }
+  check_refused_untouched(directory, {"--max", "6", "in.npy", "--verify", "none.npy"}, 4, "none.npy: ");
+  check_refused_untouched(directory,
+                          {"--min", "300", "in.npy", "--min-above-max", "error", "--max", "6", "--verify",
+                           "none.npy", "--update-golden"},
+                          2, "300");
+  const Result result = run_in(directory, {"--max", "6", "in.npy", "--verify", "text.npy", "--json"});
+  CHECK(result.exit_code == 3);
+  CHECK(Json::parse(result.output)["status"] == 3);
+}
+
+TEST_CASE("--verify: wrong usage") {
+  const TemporaryDirectory directory;
+  const std::string in = float32_file({-1, 3, 9});
+  write_file(directory / "in.npy", in);
+  write_file(directory / "golden.npy", float32_file({1}));
+  const auto check_usage = [&](Words arguments, std::string_view word) {
+    arguments.insert(arguments.end(), {"--max", "6"});
+    check_refused_untouched(
+        directory, arguments, 2, word, [] {}, in);
+  };
+  for (const Words& other : std::vector<Words>{{"--in-place"},
+                                               {"--output", "x"},
+                                               {"--output-dir", "x"},
+                                               {"--files-from", "x"},
+                                               {"--files0-from", "x"},
+                                               {"--direct"},
+                                               {"--sync"},
+                                               {"--no-clobber"},
+                                               {"--keep-going"},
+                                               {"--dry-run"},
+                                               {"--fail-if-clipped", "5"}}) {
+    Words words{"in.npy", "--verify", "golden.npy"};
+    words.insert(words.end(), other.begin(), other.end());
+    check_usage(words, fmt::format("--verify and {} contradict each other", other[0]));
+  }
+  check_usage({"in.npy", "out.npy", "--verify", "golden.npy"}, "out.npy: a second file");
+  check_usage({"--verify", "golden.npy"}, "IN is missing");
+  check_usage({"in.npy", "--verify", ""}, "--verify");
+  check_usage({"-", "--verify", "-"}, "standard input cannot be both");
+  check_usage({"in.npy", "out.npy", "--update-golden"}, "--update-golden needs --verify");
+  check_usage({"-", "--verify", "golden.npy", "--update-golden"}, "standard input is not a file");
+  check_usage({"-", "--verify", "none.npy", "--update-golden"}, "standard input is not a file");
+  check_usage({"in.npy", "--verify", "-", "--update-golden"}, "standard input is not a file");
+  check_usage({"in.npy", "--verify", "in.npy", "--update-golden"}, "in.npy is IN itself");
+}
+
+}  // namespace clipper::testing
