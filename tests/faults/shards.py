@@ -5,7 +5,8 @@ figures as JSON.
     shards.py CLIPPER [--schedules N]
 
 At every instant OUT is as it was before, or complete; when every shard has ended well, it is complete. Who comes with other
-parameters gets exit 5 and harms nothing. Half of the kills come at a call, by CLIPPER's neighbour libclipper_faults.so.
+parameters gets exit 5 and harms nothing. CLIPPER's neighbour libclipper_faults.so kills at a call, and stops shards, whose work
+others do until they wake up.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import math
 import os
 import random
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -46,6 +48,7 @@ class Setting:
     at_once: int
     deadly: float  # the share of runs that are killed
     deaths: int  # at most
+    sleepers: int  # at most
     strangers: int  # at most
 
 
@@ -53,13 +56,15 @@ class Setting:
 class Attempt:
     process: subprocess.Popen
     shard: int
-    kill_at: float  # by the clock; infinite: never, or at a call
+    kill_at: float = math.inf  # by the clock
+    wake_at: float = math.inf  # likewise; it may have been stopped
 
 
 @dataclass
 class Outcome:
     runs: int = 0
     kills: Counter = field(default_factory=Counter)  # by stage
+    sleepers: int = 0
     strangers: int = 0
     violations: list[str] = field(default_factory=list)
 
@@ -87,6 +92,7 @@ def random_setting(source: random.Random) -> Setting:
         at_once=source.choice((1, 2, 4, 8)),
         deadly=source.choice((0, 0.3, 0.7)),
         deaths=source.randint(1, 20),
+        sleepers=source.choice((0, 1, 3)),
         strangers=source.randint(0, 3))
 
 
@@ -120,7 +126,7 @@ class Schedule:
     def step(self, extras: list) -> None:
         if time.monotonic() > self.begun + LIMIT:
             raise TimeoutError
-        active = {attempt.shard for attempt in self.running}
+        active = {attempt.shard for attempt in self.running if attempt.wake_at == math.inf}
         waiting = sorted(set(range(self.setting.shards)) - self.done - active)
         if extras and self.source.random() < 0.3 / (1 + len(waiting)):
             extras.pop()()
@@ -137,18 +143,23 @@ class Schedule:
         return subprocess.run([self.clipper, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
 
     def start(self, shard: int) -> None:
+        """Perhaps to be killed, or to be stopped for a while."""
         self.untried.discard(shard)
-        kill_at, environment = math.inf, None
-        if self.outcome.kills.total() < self.setting.deaths and self.source.random() < self.setting.deadly:
-            shim = self.clipper.parent / "libclipper_faults.so"
-            if shim.exists() and self.source.random() < 0.5:
-                fault = f"{self.source.randint(1, 60)}:{self.source.choice('sa')}9:once"
-                environment = {"LD_PRELOAD": str(shim), "CLIPPER_FAULT": fault}
-            else:
-                kill_at = time.monotonic() + self.source.uniform(0, self.duration)
         command = [self.clipper, "--shard", f"{shard}/{self.setting.shards}", *self.setting.words, IN, OUT]
+        fault, kill_at, wake_at = None, math.inf, math.inf
+        now, call = time.monotonic(), self.source.randint(1, 60)
+        if self.outcome.kills.total() < self.setting.deaths and self.source.random() < self.setting.deadly:
+            if self.source.random() < 0.5:
+                fault = f"{call}:{self.source.choice('sa')}{signal.SIGKILL:d}:once"
+            else:
+                kill_at = now + self.source.uniform(0, self.duration)
+        elif self.outcome.sleepers < self.setting.sleepers and self.source.random() < 0.3:
+            fault, wake_at = f"{call}:s{signal.SIGSTOP:d}:once", now + self.source.uniform(0, 10 * self.duration)
+            self.outcome.sleepers += 1
+        shim = self.clipper.parent / "libclipper_faults.so"
+        environment = {"LD_PRELOAD": str(shim), "CLIPPER_FAULT": fault} if fault else None
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
-        self.running.append(Attempt(process, shard, kill_at))
+        self.running.append(Attempt(process, shard, kill_at, wake_at))
         self.outcome.runs += 1
 
     def duplicate(self) -> None:
@@ -192,6 +203,8 @@ class Schedule:
             if time.monotonic() > attempt.kill_at:
                 process.kill()
                 process.wait()
+            if time.monotonic() > attempt.wake_at:
+                process.send_signal(signal.SIGCONT)
             if process.poll() is None:
                 continue
             self.running.remove(attempt)
@@ -233,7 +246,10 @@ class Schedule:
         if not self.is_new:
             self.violation("every shard has ended well, and OUT is not in place")
         for shard in self.finalize() or (range(self.setting.shards) if self.left() else ()):
-            self.clip("--shard", f"{shard}/{self.setting.shards}", *self.setting.words, IN, OUT).check_returncode()
+            left = self.left()
+            run = self.clip("--shard", f"{shard}/{self.setting.shards}", *self.setting.words, IN, OUT)
+            if run.returncode != 0:
+                self.violation(f"shard {shard}, alone, with {left}: exit {run.returncode}, {run.stderr!r}")
             self.look()
         if not self.is_new:
             self.violation("OUT is not in place, not even by --finalize")
@@ -280,17 +296,17 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--directory", help="where the files are (default: the system's)")
     arguments = parser.parse_args()
-    start, kills, runs, strangers, violations = time.monotonic(), Counter(), 0, 0, []
+    start, total = time.monotonic(), Outcome()
     seeds = range(arguments.first, arguments.first + arguments.schedules)
     with (tempfile.TemporaryDirectory(prefix="shards-", dir=arguments.directory) as directory,
           Pool(arguments.processes) as pool):
         for outcome in pool.imap_unordered(partial(try_schedule, arguments.clipper, directory), seeds):
-            kills += outcome.kills
-            runs += outcome.runs
-            strangers += outcome.strangers
-            violations += outcome.violations
+            for name in ("runs", "kills", "sleepers", "strangers", "violations"):
+                setattr(total, name, getattr(total, name) + getattr(outcome, name))
+    kills, violations = total.kills, total.violations
     print(*violations[:SHOWN], sep="\n", end="\n" if violations else "")
-    print(f"shards: {runs} runs, {strangers} strangers; killed: " + ", ".join(f"{kills[stage]} {stage}" for stage in STAGES))
+    print(f"shards: {total.runs} runs, {total.strangers} strangers, {total.sleepers} stopped for a while; killed: "
+          + ", ".join(f"{kills[stage]} {stage}" for stage in STAGES))
     row = {"what": "schedules of shards", "cases": arguments.schedules, "fired": kills.total(), "violations": len(violations)}
     print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
     return 1 if violations else 0
