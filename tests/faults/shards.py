@@ -168,7 +168,7 @@ class Schedule:
 
     def cannot_end(self) -> bool:
         """There is a run, and it stays."""
-        return bool(self.untried) and PARTIAL.exists() and os.path.lexists(MARKERS / "run")
+        return bool(self.untried) and PARTIAL.exists() and any(MARKERS.glob("run*"))
 
     def stranger(self) -> None:
         shards, words, tensor = self.setting.shards, self.setting.words, IN
