@@ -103,12 +103,27 @@ std::string SharedOutput::own(std::string_view name) const {
   return fmt::format("{}/{}.{}", directory_, name, inode_);
 }
 
+/// Markers are made when the file has its size. One without a size has got the inode of theirs, which is
+/// gone.
+void SharedOutput::refuse_another_file() const {
+  if (size_ != 0 || missing().size() == shards_) return;
+  struct stat now {};
+  if (::fstat(fd_.get(), &now) != 0) throw_system_error(partial_, "cannot be examined");
+  if (now.st_size == 0)
+    throw Error(ErrorKind::refused,
+                fmt::format("{}: its shards are marked in {}, but it is gone; remove both, and run all again",
+                            partial_, directory_));
+}
+
 /// False if everything has to be looked at anew. The file's name goes before the claim does.
 bool SharedOutput::join(const std::string& text) {
   if (!open_partial(O_CREAT)) throw_system_error(partial_, "cannot be created");
   if (const std::optional<Claim> claim = read_claim(own(kClaim))) {
     if (!has_inode(partial_)) return false;
-    if (claim->text == text) return true;
+    if (claim->text == text) {
+      refuse_another_file();
+      return true;
+    }
     throw Error(ErrorKind::refused,
                 fmt::format("{}: begun by another run: {}; finish that one, or remove it and {}", directory_,
                             claim->text, partial_));
@@ -281,6 +296,7 @@ void SharedOutput::finalize(const std::string& path, OutputFile::Existing existi
     throw Error(ErrorKind::refused, fmt::format("{}: no shard of it has been run", path));
   }
   output.shards_ = shards_of(*claim);
+  output.refuse_another_file();
   const std::vector<std::uint64_t> missing = output.missing();
   if (!missing.empty() && !output.has_inode(output.partial_)) return finalize(path, existing);
   if (!missing.empty())

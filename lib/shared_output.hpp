@@ -66,6 +66,7 @@ class SharedOutput {
   [[nodiscard]] bool open_partial(int flags);
   [[nodiscard]] bool has_inode(const std::string& path) const;
   [[nodiscard]] std::string own(std::string_view name) const;
+  void refuse_another_file() const;
   [[nodiscard]] bool join(const std::string& text);
   [[nodiscard]] bool end_last(const std::string& text);
   [[nodiscard]] bool mark(std::uint64_t shard) const;
