@@ -27,7 +27,7 @@ from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
-LIMIT = 60  # seconds, after which a schedule hangs
+LIMIT = 20  # seconds, after which a schedule hangs
 SHOWN = 20  # violations
 MIB = 1 << 20
 MOST = 12 * MIB
@@ -280,6 +280,9 @@ def try_schedule(clipper: Path, directory: str, seed: int) -> Outcome:
         schedule = Schedule(clipper, source, random_setting(source))
         try:
             outcome = schedule.run()
+        except TimeoutError:
+            outcome = schedule.outcome
+            schedule.violation("does not come to an end")
         finally:
             for attempt in schedule.running:
                 attempt.process.kill()
