@@ -29,8 +29,8 @@ FILE = 1 << 12  # bytes of data of one of many files
 
 
 def formula_of_one(shards: int, size: int) -> dict[str, int]:
-    """A tensor of `size` bytes. A shard without bytes calls less. Its two listings see the markers so far. At once several may end the run, each with a sync and
-    by removing what all have left."""
+    """A tensor of `size` bytes. A shard without bytes makes two calls less; its two listings see the markers so far. At once several
+    may end the run, each with a sync and by removing what all have left."""
     return {"bytes read": size + shards * HEADER, "bytes written": size + HEADER, "syncs": shards + 3,
             "metadata calls": 27 * shards + 15, "directory entries": shards * (shards + 7) + 1}
 
