@@ -221,20 +221,22 @@ void FileClipping::clip_shard(const std::string& path) {
   plan(input);
   const std::string header = npy::format(whole_.header);
   const struct timespec& modified = input.status().st_mtim;
-  SharedOutput shared =
-      SharedOutput::open(path, command_.existing,
-                         {shard.count,
-                          fmt::format("{}, of {} bytes that were written at {}.{:09}", describe(whole_),
-                                      input.size(), modified.tv_sec, modified.tv_nsec),
-                          header.size() + whole_.header.data_size()});
-  if (!shared.is_in_place()) {
-    OutputFile output = shared.part(part_.offset);
-    const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);
-    const Counts counts = engine_.run(*report_.plan, input, output, start, counting());
-    if (counting() == Counting::on) report_.counts = counts;
-    if (input.has_changed())
-      throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", input.path()));
-    shared.finish(shard.index);
+  const SharedOutput::Run run{shard.count,
+                              fmt::format("{}, of {} bytes that were written at {}.{:09}", describe(whole_),
+                                          input.size(), modified.tv_sec, modified.tv_nsec),
+                              header.size() + whole_.header.data_size()};
+  SharedOutput shared = SharedOutput::open(path, command_.existing, run);
+  while (!shared.is_in_place()) {
+    if (!shared.is_marked(shard.index)) {
+      OutputFile output = shared.part(part_.offset);
+      const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);
+      const Counts counts = engine_.run(*report_.plan, input, output, start, counting());
+      if (counting() == Counting::on) report_.counts = counts;
+      if (input.has_changed())
+        throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", input.path()));
+    }
+    if (shared.finish(shard.index)) break;
+    shared = SharedOutput::open(path, command_.existing, run);
   }
   report_.missing = shared.is_in_place() ? 0 : shared.missing().size();
   reporter_.done(lines(true));

@@ -1,5 +1,6 @@
 #include "claim.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,9 +27,12 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-void sync_directory_of(const std::string& path) {
-  if (::fsync(open_directory_of(path).get()) != 0)
-    throw_system_error(directory_of(path), "cannot be written to the disk");
+bool sync_directory(const std::string& path) {
+  const Descriptor fd(
+      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (fd.get() < 0 && errno == ENOENT) return false;
+  if (fd.get() < 0 || ::fsync(fd.get()) != 0) throw_system_error(path, "cannot be written to the disk");
+  return true;
 }
 
 }  // namespace
@@ -67,9 +71,8 @@ bool make_claim(const std::string& path, const Claim& claim) {
     throw_system_error(path, "cannot be created");
   }
   // Lost at a power cut, it would leave a file behind that nobody knows.
-  sync_directory_of(path);
-  sync_directory_of(directory_of(path));
-  return true;
+  const std::string directory = directory_of(path);
+  return sync_directory(directory) && sync_directory(directory_of(directory));
 }
 
 }  // namespace clipper

@@ -20,6 +20,10 @@
 namespace clipper {
 namespace {
 
+constexpr std::string_view kClaim = "run";
+constexpr std::string_view kPlaced = "placed";
+constexpr std::string_view kLink = "link";
+
 /// The names in a directory but for those with a dot; none if it is not there.
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
@@ -73,7 +77,6 @@ SharedOutput::SharedOutput(const std::string& path, OutputFile::Existing existin
     : path_(without_links(path)),
       partial_(path_ + ".partial"),
       directory_(path_ + ".shards"),
-      claim_(directory_ + "/run"),
       existing_(existing) {}
 
 /// False if there is none. A new one is not to be read by more people than what it replaces.
@@ -96,55 +99,56 @@ bool SharedOutput::has_inode(const std::string& path) const {
   return status && status->st_ino == inode_;
 }
 
-bool SharedOutput::has_claim(ino_t inode) const {
-  const std::optional<Claim> claim = read_claim(claim_);
-  return claim && claim->inode == inode;
+std::string SharedOutput::own(std::string_view name) const {
+  return fmt::format("{}/{}.{}", directory_, name, inode_);
 }
 
-std::string SharedOutput::placed() const {
-  return fmt::format("{}/placed.{}", directory_, inode_);
-}
-
-/// Whether OUT is this run's. That its inode is the same could be by chance, long after OUT.partial is gone.
-bool SharedOutput::is_placed() const {
-  return has_inode(path_) && status_of(placed());
-}
-
-/// False if everything has to be looked at anew.
-bool SharedOutput::open_claimed(const Claim& claim) {
-  if (open_partial(0) && inode_ == claim.inode) return true;
-  if (has_claim(claim.inode))
+/// Markers are made when the file has its size. One without a size has got the inode of theirs, which is
+/// gone.
+void SharedOutput::refuse_another_file() const {
+  if (size_ != 0 || missing().size() == shards_) return;
+  struct stat now {};
+  if (::fstat(fd_.get(), &now) != 0) throw_system_error(partial_, "cannot be examined");
+  if (now.st_size == 0)
     throw Error(ErrorKind::refused,
-                fmt::format("{}: its shards are marked in {}, but it is gone; remove that, and run all again",
+                fmt::format("{}: its shards are marked in {}, but it is gone; remove both, and run all again",
                             partial_, directory_));
+}
+
+/// False if everything has to be looked at anew. The file's name goes before the claim does.
+bool SharedOutput::join(const std::string& text) {
+  if (!open_partial(O_CREAT)) throw_system_error(partial_, "cannot be created");
+  if (const std::optional<Claim> claim = read_claim(own(kClaim))) {
+    if (!has_inode(partial_)) return false;
+    if (claim->text == text) {
+      refuse_another_file();
+      return true;
+    }
+    throw Error(ErrorKind::refused,
+                fmt::format("{}: begun by another run: {}; finish that one, or remove it and {}", directory_,
+                            claim->text, partial_));
+  }
+  if (size_ != 0 && has_inode(partial_) && !read_claim(own(kClaim)))
+    throw Error(ErrorKind::refused,
+                fmt::format("{}: exists, and is not of clipper's shards; remove it", partial_));
+  if (size_ != 0 || !make_claim(own(kClaim), {text, inode_})) return false;
+  if (has_inode(partial_)) return true;
+  end();  // of a run that has ended since it was opened
   return false;
 }
 
-/// False if everything has to be looked at anew.
-bool SharedOutput::begin(const Run& run) {
-  if (!open_partial(O_CREAT)) throw_system_error(partial_, "cannot be created");
-  if (size_ != 0) {
-    if (read_claim(claim_)) return false;
-    throw Error(ErrorKind::refused,
-                fmt::format("{}: exists, and is not of clipper's shards; remove it", partial_));
-  }
-  return make_claim(claim_, {claim_text(run.shards, run.description), inode_});
-}
-
-/// False if everything has to be looked at anew.
-bool SharedOutput::join(const Run& run, const Claim& claim) {
-  const std::string text = claim_text(run.shards, run.description);
-  inode_ = claim.inode;
-  if (is_placed()) {
-    end();  // whoever has put it there may have been killed before that
-    in_place_ = claim.text == text;
-    if (in_place_ || !has_claim(claim.inode)) return in_place_;
-  }
-  if (claim.text != text)
-    throw Error(ErrorKind::refused,
-                fmt::format("{}: begun by another run: {}; finish that one, or remove it and {}", directory_,
-                            claim.text, partial_));
-  return open_claimed(claim);
+/// Ends the run that OUT is of, if a killed shard has not. True if it is the one with that text.
+bool SharedOutput::end_last(const std::string& text) {
+  const Descriptor out(
+      ::open(path_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));  // no other file gets its inode
+  struct stat status {};
+  if (out.get() < 0 || ::fstat(out.get(), &status) != 0) return false;
+  inode_ = status.st_ino;
+  const std::optional<Claim> claim = read_claim(own(kClaim));
+  const bool is_placed = status_of(own(kPlaced)).has_value();
+  if (!claim && !is_placed) return false;
+  end();
+  return is_placed && claim && claim->text == text;
 }
 
 SharedOutput SharedOutput::open(const std::string& path, OutputFile::Existing existing, const Run& run) {
@@ -153,14 +157,15 @@ SharedOutput SharedOutput::open(const std::string& path, OutputFile::Existing ex
   if (status && !S_ISREG(status->st_mode))
     throw Error(ErrorKind::refused, fmt::format("{}: not a file; shards need one", path));
   output.shards_ = run.shards;
+  const std::string text = claim_text(run.shards, run.description);
   for (bool ready = false; !ready;) {
+    output.in_place_ = output.end_last(text);
+    if (output.in_place_) return output;
     OutputFile::check(path, existing);
     if (::mkdir(output.directory_.c_str(), 0777) != 0 && errno != EEXIST)
       throw_system_error(output.directory_, "cannot be created");
-    const std::optional<Claim> claim = read_claim(output.claim_);
-    ready = claim ? output.join(run, *claim) : output.begin(run);
+    ready = output.join(text);
   }
-  if (output.in_place_) return output;
   const auto size = static_cast<off_t>(run.size);
   if (output.size_ < size && ::ftruncate(output.fd_.get(), size) != 0)
     throw_system_error(output.partial_, "cannot be written");
@@ -173,19 +178,32 @@ OutputFile SharedOutput::part(std::uint64_t offset) const {
   return OutputFile::open_part(std::move(copy), partial_, offset);
 }
 
-void SharedOutput::finish(std::uint64_t shard) {
+bool SharedOutput::finish(std::uint64_t shard) {
   if (::fsync(fd_.get()) != 0) throw_system_error(partial_, "cannot be written to the disk");
   check_close(fd_, partial_);
   if (!mark(shard)) return expect_in_place();
-  if (missing().empty()) place();
+  return !missing().empty() || place();
+}
+
+bool SharedOutput::is_marked(std::uint64_t shard) const {
+  return status_of(marker(shard)).has_value();
+}
+
+std::string SharedOutput::marker(std::uint64_t shard) const {
+  return own(fmt::format("{}-of-{}", shard, shards_));
 }
 
 /// False if the run has ended.
 bool SharedOutput::mark(std::uint64_t shard) const {
-  if (!has_claim(inode_)) return false;
-  const std::string path = fmt::format("{}/{}-of-{}.{}", directory_, shard, shards_, inode_);
-  if (create_empty(path)) return true;
-  if (errno != ENOENT) throw_system_error(path, "cannot be created");
+  if (!read_claim(own(kClaim))) return false;
+  const std::string path = marker(shard);
+  if (!create_empty(path)) {
+    if (errno != ENOENT) throw_system_error(path, "cannot be created");
+    return false;
+  }
+  if (read_claim(own(kClaim))) return true;
+  ::unlink(path.c_str());
+  ::rmdir(directory_.c_str());
   return false;
 }
 
@@ -199,18 +217,16 @@ std::vector<std::uint64_t> SharedOutput::missing() const {
 }
 
 /// For when another process has ended the run. The file is open: its inode is no other's.
-void SharedOutput::expect_in_place() {
+bool SharedOutput::expect_in_place() {
   in_place_ = has_inode(path_);
-  if (!in_place_)
-    throw Error(ErrorKind::refused,
-                fmt::format("{}: taken away while it was written; run it again", partial_));
-  end();
+  if (in_place_) end();
+  return in_place_;
 }
 
 /// OUT.partial may be the next run's by now. So the file gets a name of its own first, and only if that is
 /// the right file, it becomes OUT.
-void SharedOutput::place() {
-  const std::string link = fmt::format("{}/link-{}.{}", directory_, random_suffix(), inode_);
+bool SharedOutput::place() {
+  const std::string link = own(fmt::format("{}-{}", kLink, random_suffix()));
   const bool linked = ::link(partial_.c_str(), link.c_str()) == 0;
   if (!linked && errno == ENOENT) return expect_in_place();
   const std::string& source = linked ? link : partial_;  // some file systems have no hard links
@@ -219,7 +235,7 @@ void SharedOutput::place() {
     return expect_in_place();
   }
   keep_mode();
-  if (!create_empty(placed()) && errno != ENOENT) throw_system_error(placed(), "cannot be created");
+  if (!create_empty(own(kPlaced)) && errno != ENOENT) throw_system_error(own(kPlaced), "cannot be created");
   const bool put = existing_ == OutputFile::Existing::refuse ? ::link(source.c_str(), path_.c_str()) == 0
                                                              : ::rename(source.c_str(), path_.c_str()) == 0;
   if (!put && errno == ENOENT) return expect_in_place();
@@ -228,6 +244,7 @@ void SharedOutput::place() {
   if (!put && errno != EEXIST) throw_system_error(path_, "cannot be put in place");
   in_place_ = true;
   end();
+  return true;
 }
 
 /// A file that is replaced hands on its permissions.
@@ -251,44 +268,42 @@ void SharedOutput::end() const {
   }
 }
 
-/// False if one is still there. The claim goes at the end: until then there is no next run, and what was
-/// there before is nobody's any more. What says that the file is in place stays even longer, for those that
-/// have read the claim.
+/// False if one is still there. The claim goes when all else has; what says that the file is in place stays
+/// even longer, for those that have read the claim. Of other runs, which may be alive, only that goes of
+/// which they can make another.
 bool SharedOutput::remove_markers() const {
   const auto remove = [](const std::string& path) { return ::unlink(path.c_str()) == 0 || errno == ENOENT; };
   if (has_inode(partial_) && !remove(partial_)) return false;
-  const std::vector<std::string> names = names_in(directory_);
-  const bool claimed = has_claim(inode_);
-  const std::string own = fmt::format(".{}", inode_);
-  for (const std::string& name : names) {
+  const std::string suffix = fmt::format(".{}", inode_);
+  for (const std::string& name : names_in(directory_)) {
     const std::string path = fmt::format("{}/{}", directory_, name);
-    if (path == claim_ || path == placed() || !(claimed || name.ends_with(own))) continue;
-    if (!remove(path)) return false;
+    const bool is_last = path == own(kClaim) || path == own(kPlaced);
+    const bool can_go = name.ends_with(suffix) || name.starts_with(kPlaced) || name.starts_with(kLink);
+    if (can_go && !is_last && !remove(path)) return false;
   }
-  if (claimed && !remove(claim_)) return false;
-  return remove(placed());
+  return remove(own(kClaim)) && remove(own(kPlaced));
 }
 
 void SharedOutput::finalize(const std::string& path, OutputFile::Existing existing) {
   SharedOutput output(path, existing);
-  const std::optional<Claim> claim = read_claim(output.claim_);
-  if (!claim) {  // that of a killed shard, which was about to end, may be gone, too
-    if (const auto status = status_of(output.path_)) {
-      output.inode_ = status->st_ino;
-      return output.end();
-    }
+  (void)output.end_last({});
+  const bool has_out = status_of(output.path_).has_value();
+  const bool has_partial = output.open_partial(0);
+  const std::optional<Claim> claim = has_partial ? read_claim(output.own(kClaim)) : std::nullopt;
+  if (!claim) {
+    ::rmdir(output.directory_.c_str());  // of a shard that was killed before it began
+    if (has_out) return;
     throw Error(ErrorKind::refused, fmt::format("{}: no shard of it has been run", path));
   }
-  output.inode_ = claim->inode;
-  if (output.is_placed()) return output.end();
-  if (!output.open_claimed(*claim)) return finalize(path, existing);
   output.shards_ = shards_of(*claim);
+  output.refuse_another_file();
   const std::vector<std::uint64_t> missing = output.missing();
+  if (!missing.empty() && !output.has_inode(output.partial_)) return finalize(path, existing);
   if (!missing.empty())
     throw Error(ErrorKind::refused,
                 fmt::format("{}: shard{} {} of {} {} missing", path, missing.size() == 1 ? "" : "s",
                             list_text(missing), output.shards_, missing.size() == 1 ? "is" : "are"));
-  output.place();
+  if (!output.place()) finalize(path, existing);
 }
 
 }  // namespace clipper

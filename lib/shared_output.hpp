@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "claim.hpp"
@@ -16,9 +17,8 @@ namespace clipper {
 /// The output of all shards of a run, at one shard. For OUT there are, until it is in place:
 ///
 ///     OUT.partial            the file that all shards write, each its part, to be renamed to OUT
-///     OUT.shards/run         the claim: a symbolic link to nothing. Its target says what the run is and,
-///     behind
-///                            an @, the inode of OUT.partial. Whoever makes it first begins the run
+///     OUT.shards/run.I       the claim: a symbolic link to nothing whose target says what the run is, if
+///                            OUT.partial has inode I. Whoever makes it first begins the run
 ///     OUT.shards/K-of-N.I    a marker: shard K's part is on the disk, in the file with inode I
 ///     OUT.shards/link-*.I    OUT.partial, on its way to OUT
 ///     OUT.shards/placed.I    from then on an OUT with inode I is the run's
@@ -50,9 +50,13 @@ class SharedOutput {
   /// The output for a shard's part: offset 0 is that of the part. It is not to be committed.
   [[nodiscard]] OutputFile part(std::uint64_t offset) const;
 
+  /// Whether the shard's part is on the disk already.
+  [[nodiscard]] bool is_marked(std::uint64_t shard) const;
+
   /// The shard's part is written: marks that, once it is on the disk. Puts the output in place if no shard is
-  /// missing. Error{refused} if somebody has taken the files away meanwhile.
-  void finish(std::uint64_t shard);
+  /// missing. False if the files have been taken away meanwhile, or others have replaced them: to be opened
+  /// anew.
+  [[nodiscard]] bool finish(std::uint64_t shard);
 
   /// The shards without a marker.
   [[nodiscard]] std::vector<std::uint64_t> missing() const;
@@ -61,15 +65,14 @@ class SharedOutput {
   SharedOutput(const std::string& path, OutputFile::Existing existing);
   [[nodiscard]] bool open_partial(int flags);
   [[nodiscard]] bool has_inode(const std::string& path) const;
-  [[nodiscard]] bool has_claim(ino_t inode) const;
-  [[nodiscard]] std::string placed() const;
-  [[nodiscard]] bool is_placed() const;
-  [[nodiscard]] bool open_claimed(const Claim& claim);
-  [[nodiscard]] bool begin(const Run& run);
-  [[nodiscard]] bool join(const Run& run, const Claim& claim);
+  [[nodiscard]] std::string own(std::string_view name) const;
+  void refuse_another_file() const;
+  [[nodiscard]] bool join(const std::string& text);
+  [[nodiscard]] bool end_last(const std::string& text);
   [[nodiscard]] bool mark(std::uint64_t shard) const;
-  void expect_in_place();
-  void place();
+  [[nodiscard]] std::string marker(std::uint64_t shard) const;
+  [[nodiscard]] bool expect_in_place();
+  [[nodiscard]] bool place();
   void keep_mode() const;
   void end() const;
   [[nodiscard]] bool remove_markers() const;
@@ -77,7 +80,6 @@ class SharedOutput {
   std::string path_;  ///< of OUT, links resolved
   std::string partial_;
   std::string directory_;
-  std::string claim_;
   OutputFile::Existing existing_;
   std::uint64_t shards_ = 0;
   Descriptor fd_;    ///< of OUT.partial

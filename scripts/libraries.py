@@ -10,6 +10,7 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parent.parent / "build-data" / "venv"
 PEERS = {"numpy": "2.4.6", "ml_dtypes": "0.6.0", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
 PLOTTING = {"matplotlib": "3.11.2"}
+DASK = {"dask": "2026.8.0", "distributed": "2026.8.0"}
 
 
 def has(pins):
@@ -39,3 +40,8 @@ def require(pins):
         sys.exit(f"{Path(sys.argv[0]).name}: the virtual environment lacks the pinned libraries; remove {HOME}")
     install(pins)
     os.execv(HOME / "bin/python", [HOME / "bin/python", *sys.argv])
+
+
+if __name__ == "__main__":  # libraries.py NAME: the Python that has them
+    install(globals()[sys.argv[1]])
+    print(HOME / "bin/python")

@@ -1,0 +1,21 @@
+"""Makes the tensors: tensors.py DIRECTORY. None, few and many elements; every size of element, both memory orders, both byte orders."""
+
+import random
+import struct
+import sys
+from pathlib import Path
+
+TENSORS = {"empty": ("<f4", False, (0, 7)), "one": ("|i1", False, (1,)), "float32": ("<f4", False, (1500, 1747)),
+           "float16": ("<f2", True, (1999, 1001)), "uint8": ("|u1", False, (3, 5, 333_333)),
+           "uint64": (">u8", False, (500_001,))}
+
+directory = Path(sys.argv[1])
+directory.mkdir()
+for name, (descr, fortran, shape) in TENSORS.items():
+    size = int(descr[2])
+    for length in shape:
+        size *= length
+    text = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    rest = -(10 + len(text) + 1) % 64 + len(text) + 1
+    header = b"\x93NUMPY\x01\x00" + struct.pack("<H", rest) + text.ljust(rest - 1) + b"\n"
+    (directory / f"{name}.npy").write_bytes(header + random.Random(name).randbytes(size))
