@@ -238,7 +238,7 @@ void FileClipping::clip_shard(const std::string& path) {
     if (shared.finish(shard.index)) break;
     shared = SharedOutput::open(path, command_.existing, run);
   }
-  report_.missing = shared.is_in_place() ? 0 : shared.missing().size();
+  report_.missing = shared.missing();
   reporter_.done(lines(true));
 }
 

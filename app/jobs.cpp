@@ -17,22 +17,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One text for every path that leads to a file.
-class Identities {
+/// One path for all that lead to a file. Not its inode: a file that another process replaces meanwhile gets a
+/// new one, perhaps one that another file had.
+class Places {
  public:
   [[nodiscard]] std::string of(const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) == 0) return fmt::format("{} {}", status.st_dev, status.st_ino);
+    std::error_code ignored;
+    if (fs::is_symlink(path, ignored)) return fs::weakly_canonical(path, ignored);
     const fs::path file(path);
     std::string& directory = directories_[file.parent_path()];
-    std::error_code ignored;
     if (directory.empty()) directory = fs::weakly_canonical(fs::absolute(file).parent_path(), ignored);
     return fmt::format("{}/{}", directory, file.filename().string());
   }
 
  private:
-  std::map<fs::path, std::string> directories_;  ///< of files that are not there yet
+  std::map<fs::path, std::string> directories_;
 };
+
+/// One text for all names of a file, hard links among them.
+std::string identity_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? fmt::format("{} {}", status.st_dev, status.st_ino) : path;
+}
 
 fs::path common_part(const fs::path& a, const fs::path& b) {
   fs::path common;
@@ -41,18 +47,18 @@ fs::path common_part(const fs::path& a, const fs::path& b) {
 }
 
 void check_outputs(const std::vector<Job>& jobs) {
-  Identities identities;
+  Places places;
   std::map<std::string, const Job*> reader_of;
   std::map<std::string, const Job*> writer_of;
-  for (const Job& job : jobs) reader_of.emplace(identities.of(job.input), &job);
+  for (const Job& job : jobs) reader_of.emplace(places.of(job.input), &job);
   for (const Job& job : jobs) {
-    const std::string identity = identities.of(*job.output);
-    const auto [known, is_new] = writer_of.emplace(identity, &job);
+    const std::string place = places.of(*job.output);
+    const auto [known, is_new] = writer_of.emplace(place, &job);
     if (!is_new)
       throw Error(ErrorKind::usage, fmt::format("{} and {} would both be written to {}", known->second->input,
                                                 job.input, *known->second->output));
-    const auto reader = reader_of.find(identity);
-    if (reader != reader_of.end() && identities.of(job.input) != identity)
+    const auto reader = reader_of.find(place);
+    if (reader != reader_of.end() && places.of(job.input) != place)
       throw Error(ErrorKind::usage, fmt::format("{} would be written to {}, which is an input, too",
                                                 job.input, reader->second->input));
   }
@@ -90,10 +96,9 @@ std::string filled_in(std::string_view output_template, const fs::path& input) {
 
 std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs) {
   std::vector<Job> jobs;
-  Identities identities;
   std::map<std::string, std::string> input_of;
   for (const std::string& input : inputs) {
-    const auto [known, is_new] = input_of.emplace(identities.of(input), input);
+    const auto [known, is_new] = input_of.emplace(identity_of(input), input);
     if (!is_new) throw Error(ErrorKind::usage, fmt::format("{} and {} are one file", known->second, input));
     jobs.push_back({input, std::nullopt});
   }

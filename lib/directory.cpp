@@ -1,5 +1,6 @@
 #include "directory.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -38,6 +39,18 @@ std::string random_suffix() {
   if (::getrandom(&number, sizeof number, 0) != sizeof number)
     throw_system_error("random number", "not available");
   return fmt::format("{:016x}", number);
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
+  if (!open && errno != ENOENT) throw_system_error(directory, "cannot be read");
+  if (!open) return names;
+  errno = 0;
+  while (const dirent* const entry = ::readdir(open.get()))
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  if (errno != 0) throw_system_error(directory, "cannot be read");
+  return names;
 }
 
 Descriptor open_directory_of(const std::string& path) {

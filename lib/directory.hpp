@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "descriptor.hpp"
 
@@ -17,6 +18,10 @@ namespace clipper {
 /// ".NAME.suffix" beside NAME, for files of clipper's own. If `shortened`, NAME is cut to make that a valid
 /// name.
 [[nodiscard]] std::string beside(const std::string& path, std::string_view suffix, bool shortened);
+
+/// The names in a directory but for those that begin with a dot; none if it is not there. Error{io} if it
+/// cannot be read.
+[[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
 
 /// 16 digits, for a name that nothing has. Error{io} if there are no random numbers.
 [[nodiscard]] std::string random_suffix();

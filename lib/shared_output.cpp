@@ -1,13 +1,11 @@
 #include "shared_output.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <exception>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -23,19 +21,6 @@ namespace {
 constexpr std::string_view kClaim = "run";
 constexpr std::string_view kPlaced = "placed";
 constexpr std::string_view kLink = "link";
-
-/// The names in a directory but for those with a dot; none if it is not there.
-std::vector<std::string> names_in(const std::string& directory) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
-  if (!open && errno != ENOENT) throw_system_error(directory, "cannot be read");
-  if (!open) return names;
-  errno = 0;
-  while (const dirent* const entry = ::readdir(open.get()))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  if (errno != 0) throw_system_error(directory, "cannot be read");
-  return names;
-}
 
 /// "1, 4 to 7"
 std::string list_text(const std::vector<std::uint64_t>& numbers) {
@@ -106,7 +91,7 @@ std::string SharedOutput::own(std::string_view name) const {
 /// Markers are made when the file has its size. One without a size has got the inode of theirs, which is
 /// gone.
 void SharedOutput::refuse_another_file() const {
-  if (size_ != 0 || missing().size() == shards_) return;
+  if (size_ != 0 || unmarked().size() == shards_) return;
   struct stat now {};
   if (::fstat(fd_.get(), &now) != 0) throw_system_error(partial_, "cannot be examined");
   if (now.st_size == 0)
@@ -115,25 +100,26 @@ void SharedOutput::refuse_another_file() const {
                             partial_, directory_));
 }
 
-/// False if everything has to be looked at anew. The file's name goes before the claim does.
+/// False if everything has to be looked at anew. The file gets a claim before it gets a size, and loses its
+/// name before its claim.
 bool SharedOutput::join(const std::string& text) {
   if (!open_partial(O_CREAT)) throw_system_error(partial_, "cannot be created");
-  if (const std::optional<Claim> claim = read_claim(own(kClaim))) {
-    if (!has_inode(partial_)) return false;
-    if (claim->text == text) {
-      refuse_another_file();
-      return true;
-    }
+  const std::optional<Claim> claim = read_claim(own(kClaim));
+  if (!has_inode(partial_)) return false;
+  if (claim && claim->text != text)
     throw Error(ErrorKind::refused,
                 fmt::format("{}: begun by another run: {}; finish that one, or remove it and {}", directory_,
                             claim->text, partial_));
+  if (claim) {
+    refuse_another_file();
+    return true;
   }
-  if (size_ != 0 && has_inode(partial_) && !read_claim(own(kClaim)))
+  if (size_ != 0)
     throw Error(ErrorKind::refused,
                 fmt::format("{}: exists, and is not of clipper's shards; remove it", partial_));
-  if (size_ != 0 || !make_claim(own(kClaim), {text, inode_})) return false;
+  if (!make_claim(own(kClaim), {text, inode_})) return false;
   if (has_inode(partial_)) return true;
-  end();  // of a run that has ended since it was opened
+  end();  // of a run that has ended since the file was opened
   return false;
 }
 
@@ -182,21 +168,22 @@ bool SharedOutput::finish(std::uint64_t shard) {
   if (::fsync(fd_.get()) != 0) throw_system_error(partial_, "cannot be written to the disk");
   check_close(fd_, partial_);
   if (!mark(shard)) return expect_in_place();
-  return !missing().empty() || place();
+  missing_ = unmarked().size();
+  return missing_ != 0 || place();
 }
 
 bool SharedOutput::is_marked(std::uint64_t shard) const {
-  return status_of(marker(shard)).has_value();
+  return status_of(directory_ + "/" + marker(shard)).has_value();
 }
 
 std::string SharedOutput::marker(std::uint64_t shard) const {
-  return own(fmt::format("{}-of-{}", shard, shards_));
+  return fmt::format("{}-of-{}.{}", shard, shards_, inode_);
 }
 
 /// False if the run has ended.
 bool SharedOutput::mark(std::uint64_t shard) const {
   if (!read_claim(own(kClaim))) return false;
-  const std::string path = marker(shard);
+  const std::string path = directory_ + "/" + marker(shard);
   if (!create_empty(path)) {
     if (errno != ENOENT) throw_system_error(path, "cannot be created");
     return false;
@@ -207,12 +194,12 @@ bool SharedOutput::mark(std::uint64_t shard) const {
   return false;
 }
 
-std::vector<std::uint64_t> SharedOutput::missing() const {
+std::vector<std::uint64_t> SharedOutput::unmarked() const {
   std::set<std::string> names;
   for (std::string& name : names_in(directory_)) names.insert(std::move(name));
   std::vector<std::uint64_t> without;
   for (std::uint64_t shard = 0; shard < shards_; ++shard)
-    if (!names.contains(fmt::format("{}-of-{}.{}", shard, shards_, inode_))) without.push_back(shard);
+    if (!names.contains(marker(shard))) without.push_back(shard);
   return without;
 }
 
@@ -269,17 +256,18 @@ void SharedOutput::end() const {
 }
 
 /// False if one is still there. The claim goes when all else has; what says that the file is in place stays
-/// even longer, for those that have read the claim. Of other runs, which may be alive, only that goes of
-/// which they can make another.
+/// even longer, for those that have read the claim. Another run is alive only if OUT.partial is its file,
+/// which it has before it has a name here.
 bool SharedOutput::remove_markers() const {
   const auto remove = [](const std::string& path) { return ::unlink(path.c_str()) == 0 || errno == ENOENT; };
   if (has_inode(partial_) && !remove(partial_)) return false;
-  const std::string suffix = fmt::format(".{}", inode_);
-  for (const std::string& name : names_in(directory_)) {
-    const std::string path = fmt::format("{}/{}", directory_, name);
+  const std::vector<std::string> names = names_in(directory_);
+  const auto next = status_of(partial_);
+  const std::string alive = next ? fmt::format(".{}", next->st_ino) : "/";
+  for (const std::string& name : names) {
+    const std::string path = directory_ + "/" + name;
     const bool is_last = path == own(kClaim) || path == own(kPlaced);
-    const bool can_go = name.ends_with(suffix) || name.starts_with(kPlaced) || name.starts_with(kLink);
-    if (can_go && !is_last && !remove(path)) return false;
+    if (!is_last && !name.ends_with(alive) && !remove(path)) return false;
   }
   return remove(own(kClaim)) && remove(own(kPlaced));
 }
@@ -297,7 +285,7 @@ void SharedOutput::finalize(const std::string& path, OutputFile::Existing existi
   }
   output.shards_ = shards_of(*claim);
   output.refuse_another_file();
-  const std::vector<std::uint64_t> missing = output.missing();
+  const std::vector<std::uint64_t> missing = output.unmarked();
   if (!missing.empty() && !output.has_inode(output.partial_)) return finalize(path, existing);
   if (!missing.empty())
     throw Error(ErrorKind::refused,

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -58,8 +59,8 @@ class SharedOutput {
   /// anew.
   [[nodiscard]] bool finish(std::uint64_t shard);
 
-  /// The shards without a marker.
-  [[nodiscard]] std::vector<std::uint64_t> missing() const;
+  /// How many shards were without a marker when this one had finished.
+  [[nodiscard]] std::size_t missing() const noexcept { return missing_; }
 
  private:
   SharedOutput(const std::string& path, OutputFile::Existing existing);
@@ -71,6 +72,7 @@ class SharedOutput {
   [[nodiscard]] bool end_last(const std::string& text);
   [[nodiscard]] bool mark(std::uint64_t shard) const;
   [[nodiscard]] std::string marker(std::uint64_t shard) const;
+  [[nodiscard]] std::vector<std::uint64_t> unmarked() const;
   [[nodiscard]] bool expect_in_place();
   [[nodiscard]] bool place();
   void keep_mode() const;
@@ -85,6 +87,7 @@ class SharedOutput {
   Descriptor fd_;    ///< of OUT.partial
   ino_t inode_ = 0;  ///< of it
   off_t size_ = 0;   ///< of it, when it was opened
+  std::size_t missing_ = 0;
   bool in_place_ = false;
 };
 

@@ -126,9 +126,18 @@ TEST_CASE("two inputs never get one output, nor does one get another's place") {
   refused({"real/x.npy", "link/y.npy", "-o", "{dir}/new.npy"}, "would both be written to");
   refused({"real/c.npy", "link/c.npy", "-o", "new/{dir}/{name}", "-i"}, "contradict");
   refused({"a.npy", "b.npy", "-o", "b.npy"}, "b.npy");
-  std::filesystem::create_hard_link(directory / "b.npy", directory / "a.out");
+  std::filesystem::create_symlink("b.npy", directory / "a.out");
   refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "a.npy would be written to b.npy, which is an input, too");
   refused({"-i", "real/c.npy", "link/c.npy"}, "are one file");
+}
+
+TEST_CASE("an output that is another name of an input becomes a file of its own") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, input(1));
+  std::filesystem::create_hard_link(directory / "b.npy", directory / "a.out");
+  check_done(run_clipper(clip({"a.npy", "b.npy", "-o", "{stem}.out"}), {directory.path()}));
+  CHECK(read_file(directory / "a.out") == output(1));
+  CHECK(read_file(directory / "b.npy") == input(1));
 }
 
 TEST_CASE("--keep-going goes on, and the status is the highest") {
