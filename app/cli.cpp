@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "error.hpp"
@@ -54,12 +53,8 @@ Request understood_request(const CLI::App& app, const Typed& typed) {
 }
 
 double parse_percent(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 0 && value <= 100))
-    refuse(fmt::format("--fail-if-clipped: '{}' is not a number from 0 to 100", text));
-  return value;
+  if (const std::optional<double> percent = percent_of(text)) return *percent;
+  refuse(fmt::format("--fail-if-clipped: '{}' is not a number from 0 to 100", text));
 }
 
 /// What all the files are if one option says so: the words for an error, and nothing if IN and OUT are typed.

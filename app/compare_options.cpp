@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -119,11 +118,8 @@ bool parse_choice(std::string_view flag, std::string_view text, std::string_view
 Allowance parse_allowance(std::string_view text) {
   constexpr std::string_view kFlag = "--max-mismatch";
   if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
-  double percent = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [stop, error] = std::from_chars(text.data(), end, percent);
-  if (error != std::errc() || stop != end || !(percent >= 0 && percent <= 100))
-    refuse(fmt::format("{}: '{}' is not a percentage from 0% to 100%", kFlag, text));
+  const std::optional<double> percent = percent_of(text.substr(0, text.size() - 1));
+  if (!percent) refuse(fmt::format("{}: '{}' is not a percentage from 0% to 100%", kFlag, text));
   return {0, percent};
 }
 

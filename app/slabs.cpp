@@ -7,11 +7,8 @@
 #include <span>
 
 namespace clipper {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
 
 std::string slab_path(const std::string& output, const Shard& shard) {
   const fs::path path(output);
@@ -27,7 +24,7 @@ void write_slab_index(const std::string& output, const npy::Header& whole, std::
   index["axis"] = 0;
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
     const Rows rows = rows_of(shard, whole);
-    index["slabs"].push_back({{"file", fs::path(slab_path(output, shard)).filename()},
+    index["slabs"].push_back({{"file", fs::path(slab_path(output, shard)).filename().string()},
                               {"begin", rows.begin},
                               {"end", rows.begin + rows.count}});
   }

@@ -83,6 +83,14 @@ std::size_t parse_count(std::string_view flag, std::string_view text, std::size_
   return value;
 }
 
+std::optional<double> percent_of(std::string_view text) noexcept {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= 100)) return std::nullopt;
+  return value;
+}
+
 DType parse_dtype(std::string_view text) {
   if (const std::optional<DType> dtype = dtype_named(text)) return *dtype;
   refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", text));

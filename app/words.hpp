@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ void add_help(CLI::App& app);
                                       std::size_t highest);
 [[nodiscard]] DType parse_dtype(std::string_view text);       ///< of --dtype
 [[nodiscard]] unsigned parse_threads(std::string_view text);  ///< of --threads
+
+/// A number from 0 to 100, or nothing.
+[[nodiscard]] std::optional<double> percent_of(std::string_view text) noexcept;
 
 /// Error{io} if standard output does not take the text.
 void print(const std::string& text);

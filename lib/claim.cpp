@@ -17,8 +17,7 @@ namespace {
 
 /// What a symbolic link can hold on every file system; XFS has the least, 1024 bytes.
 constexpr std::size_t kMost = 1000;
-constexpr std::size_t kMostText = kMost - 21;  // and an inode
-constexpr std::size_t kHash = 20;              // "... " and 16 digits
+constexpr std::size_t kHash = 20;  // "... " and 16 digits
 
 /// FNV-1a: the same on every machine, unlike std::hash.
 std::uint64_t hash_of(std::string_view text) {
@@ -39,34 +38,29 @@ bool sync_directory(const std::string& path) {
 
 std::string claim_text(std::uint64_t shards, const std::string& description) {
   std::string text = fmt::format("{} shards of {}", shards, description);
-  if (text.size() <= kMostText) return text;
-  return fmt::format("{}... {:016x}", text.substr(0, kMostText - kHash), hash_of(text));
+  if (text.size() <= kMost) return text;
+  return fmt::format("{}... {:016x}", text.substr(0, kMost - kHash), hash_of(text));
 }
 
-std::uint64_t shards_of(const Claim& claim) {
+std::uint64_t shards_of(const std::string& text) {
   std::uint64_t shards = 0;
-  std::from_chars(claim.text.data(), claim.text.data() + claim.text.size(), shards);
+  std::from_chars(text.data(), text.data() + text.size(), shards);
   return shards;
 }
 
-std::optional<Claim> read_claim(const std::string& path) {
+std::optional<std::string> read_claim(const std::string& path) {
   std::array<char, kMost + 1> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size < 0 && errno == ENOENT) return std::nullopt;
   if (size < 0 && errno != EINVAL) throw_system_error(path, "cannot be read");
-  const std::string_view text(target.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
-  const std::size_t at = text.rfind('@');
-  Claim claim{std::string(text.substr(0, at)), 0};
-  const char* const end = text.data() + text.size();
-  const bool is_claim = at != text.npos && std::from_chars(text.data() + at + 1, end, claim.inode).ptr == end;
-  if (!is_claim || shards_of(claim) == 0)
+  std::string text(target.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+  if (shards_of(text) == 0)
     throw Error(ErrorKind::refused, fmt::format("{}: not made by a shard; remove it", path));
-  return claim;
+  return text;
 }
 
-bool make_claim(const std::string& path, const Claim& claim) {
-  const std::string target = fmt::format("{}@{}", claim.text, claim.inode);
-  if (::symlink(target.c_str(), path.c_str()) != 0) {
+bool make_claim(const std::string& path, const std::string& text) {
+  if (::symlink(text.c_str(), path.c_str()) != 0) {
     if (errno == EEXIST || errno == ENOENT) return false;
     throw_system_error(path, "cannot be created");
   }

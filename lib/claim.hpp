@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,22 +8,17 @@
 /// made with its text in one step, by the first of many that try.
 namespace clipper {
 
-struct Claim {
-  std::string text;  ///< "8 shards of ...": the run
-  ino_t inode;       ///< of the file that the shards write
-};
-
-/// The text is cut if it is too long for a link; a hash of all of it follows then.
+/// "8 shards of ...", which is cut if it is too long for a link; a hash of all of it follows then.
 [[nodiscard]] std::string claim_text(std::uint64_t shards, const std::string& description);
 
-/// How many shards the claimed run has.
-[[nodiscard]] std::uint64_t shards_of(const Claim& claim);
+/// How many shards the claimed run has; 0 for a text that is no claim's.
+[[nodiscard]] std::uint64_t shards_of(const std::string& text);
 
-/// Nothing if there is none. Error{refused} for what make_claim() did not make.
-[[nodiscard]] std::optional<Claim> read_claim(const std::string& path);
+/// The text; nothing if there is no claim. Error{refused} for what make_claim() did not make.
+[[nodiscard]] std::optional<std::string> read_claim(const std::string& path);
 
 /// False if there is one already, or the directory has been removed. On the disk when it returns, with the
 /// directory's own name.
-[[nodiscard]] bool make_claim(const std::string& path, const Claim& claim);
+[[nodiscard]] bool make_claim(const std::string& path, const std::string& text);
 
 }  // namespace clipper

@@ -104,12 +104,12 @@ void SharedOutput::refuse_another_file() const {
 /// name before its claim.
 bool SharedOutput::join(const std::string& text) {
   if (!open_partial(O_CREAT)) throw_system_error(partial_, "cannot be created");
-  const std::optional<Claim> claim = read_claim(own(kClaim));
+  const std::optional<std::string> claim = read_claim(own(kClaim));
   if (!has_inode(partial_)) return false;
-  if (claim && claim->text != text)
+  if (claim && *claim != text)
     throw Error(ErrorKind::refused,
                 fmt::format("{}: begun by another run: {}; finish that one, or remove it and {}", directory_,
-                            claim->text, partial_));
+                            *claim, partial_));
   if (claim) {
     refuse_another_file();
     return true;
@@ -117,7 +117,7 @@ bool SharedOutput::join(const std::string& text) {
   if (size_ != 0)
     throw Error(ErrorKind::refused,
                 fmt::format("{}: exists, and is not of clipper's shards; remove it", partial_));
-  if (!make_claim(own(kClaim), {text, inode_})) return false;
+  if (!make_claim(own(kClaim), text)) return false;
   if (has_inode(partial_)) return true;
   end();  // of a run that has ended since the file was opened
   return false;
@@ -130,11 +130,11 @@ bool SharedOutput::end_last(const std::string& text) {
   struct stat status {};
   if (out.get() < 0 || ::fstat(out.get(), &status) != 0) return false;
   inode_ = status.st_ino;
-  const std::optional<Claim> claim = read_claim(own(kClaim));
+  const std::optional<std::string> claim = read_claim(own(kClaim));
   const bool is_placed = status_of(own(kPlaced)).has_value();
   if (!claim && !is_placed) return false;
   end();
-  return is_placed && claim && claim->text == text;
+  return is_placed && claim && *claim == text;
 }
 
 SharedOutput SharedOutput::open(const std::string& path, OutputFile::Existing existing, const Run& run) {
@@ -277,7 +277,7 @@ void SharedOutput::finalize(const std::string& path, OutputFile::Existing existi
   (void)output.end_last({});
   const bool has_out = status_of(output.path_).has_value();
   const bool has_partial = output.open_partial(0);
-  const std::optional<Claim> claim = has_partial ? read_claim(output.own(kClaim)) : std::nullopt;
+  const std::optional<std::string> claim = has_partial ? read_claim(output.own(kClaim)) : std::nullopt;
   if (!claim) {
     ::rmdir(output.directory_.c_str());  // of a shard that was killed before it began
     if (has_out) return;

@@ -243,8 +243,10 @@ TEST_CASE("Files that shards did not make are not touched") {
   }
   SECTION("the claim") {
     fs::create_directory(run.path(".shards"));
+    write_file(run.path(".partial"), "");
+    const std::string claim = run.path(".shards/run." + run.inode());
     const bool link = GENERATE(false, true);
-    link ? fs::create_symlink("mine@here", run.path(".shards/run")) : write_file(run.path(".shards/run"), "");
+    link ? fs::create_symlink("mine", claim) : write_file(claim, "");
     refusal(ErrorKind::refused, [&] { run.run(0); });
   }
   SECTION("OUT, a device") {
