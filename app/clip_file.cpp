@@ -221,10 +221,11 @@ void FileClipping::clip_shard(const std::string& path) {
   plan(input);
   const std::string header = npy::format(whole_.header);
   const struct timespec& modified = input.status().st_mtim;
-  const SharedOutput::Run run{shard.count,
-                              fmt::format("{}, of {} bytes that were written at {}.{:09}", describe(whole_),
-                                          input.size(), modified.tv_sec, modified.tv_nsec),
-                              header.size() + whole_.header.data_size()};
+  const SharedOutput::Run run{
+      shard.count,
+      fmt::format("{}{}, of {} bytes that were written at {}.{:09}", describe(whole_),
+                  whole_.refuse_nan ? ", NaN refused" : "", input.size(), modified.tv_sec, modified.tv_nsec),
+      header.size() + whole_.header.data_size()};
   SharedOutput shared = SharedOutput::open(path, command_.existing, run);
   while (!shared.is_in_place()) {
     if (!shared.is_marked(shard.index)) {

@@ -62,6 +62,7 @@ TEST_CASE("shards of other parameters, another number or another input are refus
   check_other(shard(1, 2, words));
   check_other(shard(1, 3, {"--max", "7", "in.npy", "out.npy"}));
   check_other(shard(1, 3, {"--max", "6", "--nan", "0", "in.npy", "out.npy"}));
+  check_other(shard(1, 3, {"--max", "6", "--nan", "error", "in.npy", "out.npy"}));
   check_refused(run_clipper({"--finalize", "out.npy"}, {directory.path()}), 5,
                 "out.npy: shards 1, 2 of 3 are missing");
   fs::last_write_time(directory / "in.npy", fs::file_time_type::clock::now() + std::chrono::seconds(1));
