@@ -17,20 +17,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Whether an error in looking at a path is lasting: it will keep the file from being opened, too, and is
+/// said then.
+bool is_of_the_path(const std::error_code& error) {
+  return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory ||
+         error == std::errc::permission_denied || error == std::errc::too_many_symbolic_link_levels ||
+         error == std::errc::filename_too_long;
+}
+
+void check(const std::error_code& error, const fs::path& path) {
+  if (error && !is_of_the_path(error))
+    throw Error(ErrorKind::io, fmt::format("{}: cannot be examined: {}", path.string(), error.message()));
+}
+
 /// One path for all that lead to a file. Not its inode: a file that another process replaces meanwhile gets a
 /// new one, perhaps one that another file had.
 class Places {
  public:
-  [[nodiscard]] std::string of(const std::string& path) {
-    std::error_code ignored;
-    if (fs::is_symlink(path, ignored)) return fs::weakly_canonical(path, ignored);
-    const fs::path file(path);
-    std::string& directory = directories_[file.parent_path()];
-    if (directory.empty()) directory = fs::weakly_canonical(fs::absolute(file).parent_path(), ignored);
-    return fmt::format("{}/{}", directory, file.filename().string());
+  [[nodiscard]] std::string of(const fs::path& path) {
+    std::error_code error;
+    const bool is_link = fs::is_symlink(path, error);
+    check(error, path);
+    if (is_link) return without_links(path);
+    std::string& directory = directories_[path.parent_path()];
+    if (directory.empty()) directory = without_links(fs::absolute(path).parent_path());
+    return fmt::format("{}/{}", directory, path.filename().string());
   }
 
  private:
+  static std::string without_links(const fs::path& path) {
+    std::error_code error;
+    const fs::path found = fs::weakly_canonical(path, error);
+    check(error, path);
+    return error ? fs::absolute(path).lexically_normal() : found;
+  }
+
   std::map<fs::path, std::string> directories_;
 };
 

@@ -131,6 +131,13 @@ TEST_CASE("two inputs never get one output, nor does one get another's place") {
   refused({"-i", "real/c.npy", "link/c.npy"}, "are one file");
 }
 
+TEST_CASE("outputs that lead nowhere are not taken for one") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, input(1));
+  for (const char* name : {"a.out", "b.out"}) std::filesystem::create_symlink(name, directory / name);
+  check_refused_untouched(directory, clip({"a.npy", "b.npy", "-o", "{stem}.out"}), 4, "a.out: ");
+}
+
 TEST_CASE("an output that is another name of an input becomes a file of its own") {
   const TemporaryDirectory directory;
   for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, input(1));
