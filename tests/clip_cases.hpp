@@ -66,12 +66,18 @@ inline Elements bounds_of(DType dtype) {
   return result;
 }
 
+#ifdef CLIPPER_INSTRUMENTED
+inline constexpr std::size_t kSmall = 1;  ///< bytes; what sanitizers look for takes fewer patterns
+#else
+inline constexpr std::size_t kSmall = 2;
+#endif
+
 /// All patterns of a small dtype; of a large one the bounds with their neighbours (beyond infinity and -0
 /// these are NaNs), NaNs of each kind, and random ones of any magnitude.
 inline Elements elements_of(DType dtype, std::size_t random_count = 5'000) {
   Elements result;
   const ElementBits ones = reference::all_ones(dtype);
-  if (info(dtype).size <= 2) {
+  if (info(dtype).size <= kSmall) {
     for (ElementBits bits = 0; bits <= ones; ++bits) result.push_back(bits);
     return result;
   }

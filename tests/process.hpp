@@ -22,14 +22,6 @@
 /// Programs run as processes.
 namespace clipper::testing {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 /// How a process ended, and what it wrote to its standard streams.
 struct Result {
   int exit_code = -1;  ///< -1 if a signal ended it

@@ -127,7 +127,7 @@ TEST_CASE("the environment changes nothing") {
   const Directory directory;
   for (const char* variable : {"LC_ALL=de_DE.UTF-8", "LC_ALL=C", "TMPDIR=/nonexistent", "NO_COLOR=1"}) {
     CAPTURE(variable);
-    const Words words{"env", variable, CLIPPER_BINARY, "--max", "1.5", "in.npy", "out.npy"};
+    const Words words{"env", variable, clipper_binary(), "--max", "1.5", "in.npy", "out.npy"};
     check_done(Process(words, {directory.path()}).finish());
     CHECK(read_file(directory / "out.npy") == float32_file({-9, -0.7F, 0, 1.5F}));
   }

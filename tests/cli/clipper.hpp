@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +14,14 @@ namespace clipper::testing {
 
 using Words = std::vector<std::string>;
 
+/// What is tested: the program of this build, or $CLIPPER.
+inline std::string clipper_binary() {
+  const char* const named = std::getenv("CLIPPER");
+  return named == nullptr ? CLIPPER_BINARY : named;
+}
+
 inline Words clipper_words(const Words& arguments) {
-  Words words{CLIPPER_BINARY};
+  Words words{clipper_binary()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }

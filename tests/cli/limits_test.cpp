@@ -45,7 +45,6 @@ class Directory : public TemporaryDirectory {
 TEST_CASE("a file that may not grow as large as needed") {
   const Directory directory;
   for (const rlim_t size : {0U, 100U, 1'599'999U}) {
-    if (kSanitized && size < 1'000'000) continue;  // the thread sanitizer writes a file before main()
     for (const Words& arguments : {Words{"in.npy", "out.npy"}, Words{"in.npy", "new.npy"},
                                    Words{"-i", "in.npy"}, Words{"--threads", "1", "in.npy", "out.npy"}}) {
       const std::string& named = arguments.back();
@@ -57,7 +56,6 @@ TEST_CASE("a file that may not grow as large as needed") {
 }
 
 TEST_CASE("no file descriptor left") {
-  if (kSanitized) return;  // the sanitizers open files of their own
   const Directory directory;
   // 3 are open, and the loader needs one, which becomes the input's.
   check_refused_untouched(directory, clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
@@ -65,7 +63,6 @@ TEST_CASE("no file descriptor left") {
 }
 
 TEST_CASE("no memory for the buffers") {
-  if (kSanitized) return;  // the sanitizers need terabytes of addresses
   const Directory directory;
   write_file(directory / "in.npy", npy_file("<f4", "False", "(5000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 20'000'000);
@@ -75,7 +72,6 @@ TEST_CASE("no memory for the buffers") {
 }
 
 TEST_CASE("little memory is no reason to crash") {
-  if (kSanitized) return;
   constexpr int kLoaderFailed = 127;
   for (rlim_t mebibytes = 8; mebibytes < 200; mebibytes += 12) {
     const Directory directory;
@@ -91,9 +87,8 @@ TEST_CASE("little memory is no reason to crash") {
 }
 
 TEST_CASE("without more threads it goes on with what it has") {
-  if (kSanitized) return;  // the sanitizers start threads of their own
   const Directory directory;
-  std::filesystem::copy_file(CLIPPER_BINARY, directory / "clipper");
+  std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
   const auto alone = [] {
     constexpr uid_t kNobody = 65534;  // the limit does not bind root

@@ -36,7 +36,7 @@ void be_no_root() {
 
 /// A clipper that everyone may start, in a directory that everyone may write to.
 void share(const TemporaryDirectory& directory) {
-  std::filesystem::copy_file(CLIPPER_BINARY, directory / "clipper");
+  std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
 }
 
