@@ -40,11 +40,11 @@ ROWS = (
     Row("fuzz", f"{FUZZ} damaged_headers some build/clipper", None, ""),
     Row("fuzz", f"{FUZZ} headers_vs_numpy", "10000", "1000000"),
     Row("fuzz", f"{FUZZ} compare_vs_numpy", "400", "100000"),
-    Row("fuzz", f"{FUZZ} header_fuzz", "1000000", "1000000000"),
+    Row("fuzz", f"{FUZZ} header_fuzz", "300000", "1000000000"),
     Row("fuzz", f"{FUZZ} bounds_fuzz", "100000", "100000000"),
     Row("fuzz", f"{FUZZ} clip_fuzz", "10000", "10000000"),
     Row("fuzz", f"{FUZZ} comparison_fuzz", "10000", "10000000"),
-    Row("fuzz", f"{FUZZ} program_fuzz", "10000", "10000000"),
+    Row("fuzz", f"{FUZZ} program_fuzz", "5000", "10000000"),
     Row("fuzz", f"{FUZZ} program_afl", None, "1000000"),
 )
 PARTS = list(dict.fromkeys(row.part for row in ROWS))
