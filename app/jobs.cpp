@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -58,7 +59,9 @@ class Places {
 /// One text for all names of a file, hard links among them.
 std::string identity_of(const std::string& path) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? fmt::format("{} {}", status.st_dev, status.st_ino) : path;
+  if (::stat(path.c_str(), &status) == 0) return fmt::format("{} {}", status.st_dev, status.st_ino);
+  check({errno, std::generic_category()}, path);
+  return path;
 }
 
 fs::path common_part(const fs::path& a, const fs::path& b) {
