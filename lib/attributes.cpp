@@ -63,19 +63,30 @@ void keep_owner(const InputFile& input, const Descriptor& replacement) {
   refuse(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
 }
 
-}  // namespace
-
-bool keep_access_list(const std::string& path, const Descriptor& replacement) {
+/// False, with errno, if that fails. `read` is getxattr() of the list.
+template <class Read>
+bool give_access_list(const Descriptor& replacement, Read read) {
   std::string list(kMostBytes, '\0');
-  const ssize_t size = ::getxattr(path.c_str(), kAccessList, list.data(), list.size());
+  const ssize_t size = read(list.data(), list.size());
   if (size >= 0)
     return ::fsetxattr(replacement.get(), kAccessList, list.data(), static_cast<std::size_t>(size), 0) == 0;
   return is_none(errno) && (::fremovexattr(replacement.get(), kAccessList) == 0 || is_none(errno));
 }
 
+}  // namespace
+
+bool keep_access_list(const std::string& path, const Descriptor& replacement) {
+  return give_access_list(replacement, [&](char* list, std::size_t room) {
+    return ::getxattr(path.c_str(), kAccessList, list, room);
+  });
+}
+
 void keep_attributes(const InputFile& input, const Descriptor& replacement) {
   keep_owner(input, replacement);
-  if (!keep_access_list(input.path(), replacement)) refuse(input, "access control list");
+  const auto read_access_list = [&](char* list, std::size_t room) {
+    return ::fgetxattr(input.descriptor().get(), kAccessList, list, room);
+  };
+  if (!give_access_list(replacement, read_access_list)) refuse(input, "access control list");
   const std::string names = attribute_names(input);
   for (const char* name = names.c_str(); name < names.c_str() + names.size(); name += std::strlen(name) + 1) {
     if (!is_kept(name)) continue;

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "directory.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -26,8 +25,7 @@ bool holds(const InputFile& file, std::uint64_t offset, std::uint64_t length, Re
 
 }  // namespace
 
-DirectFile::DirectFile(const InputFile& input)
-    : input_(input), path_(resolved(input.path())), journal_(Journal::find(path_)) {
+DirectFile::DirectFile(const InputFile& input) : input_(input), journal_(Journal::find(input.place())) {
   next_.file_size = input.size();
   if (input.size() < next_.start.size()) return;  // no .npy file, as its reader will say
   input.read_at(next_.start, 0);
@@ -101,7 +99,7 @@ void DirectFile::finish_interrupted(std::span<const std::byte> after) {
 
 void DirectFile::change(std::uint64_t offset, std::span<const std::byte> before,
                         std::span<const std::byte> after) {
-  if (!journal_) journal_.emplace(Journal::create(path_, capacity()));
+  if (!journal_) journal_.emplace(Journal::create(input_.place(), capacity()));
   next_.offset = offset;
   journal_->append(next_, before);
   if (!unfinished_) {

@@ -56,7 +56,6 @@ class DirectFile {
   void sync() const;
 
   const InputFile& input_;
-  std::string path_;  ///< without links
   std::optional<Journal> journal_;
   JournalRecord next_;  ///< what all records have in common
   bool unfinished_ = false;

@@ -1,16 +1,15 @@
 #include "directory.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <system_error>
 
+#include "descriptor.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -23,15 +22,8 @@ std::string directory_of(const std::string& path) {
 
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real) throw_system_error(path, "cannot be resolved");
+  if (!real) throw_system_error(path, "cannot be opened");
   return real.get();
-}
-
-std::string beside(const std::string& path, std::string_view suffix, bool shortened) {
-  const std::size_t slash = path.rfind('/');
-  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
-  const std::size_t room = shortened ? NAME_MAX - 1 - suffix.size() : std::string::npos;
-  return fmt::format("{}.{}{}", path.substr(0, name), path.substr(name, room), suffix);
 }
 
 std::string random_suffix() {
@@ -51,14 +43,6 @@ std::vector<std::string> names_in(const std::string& directory) {
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   if (errno != 0) throw_system_error(directory, "cannot be read");
   return names;
-}
-
-Descriptor open_directory_of(const std::string& path) {
-  const std::string directory = directory_of(path);
-  Descriptor fd(
-      retry_interrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (fd.get() < 0) throw_system_error(directory, "cannot be opened");
-  return fd;
 }
 
 void throw_not_durable(const std::string& path, int error) {

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
-
-#include "descriptor.hpp"
 
 /// The directory that a file is in.
 namespace clipper {
@@ -15,20 +12,12 @@ namespace clipper {
 /// The path without symbolic links. Error{io} if it leads nowhere.
 [[nodiscard]] std::string resolved(const std::string& path);
 
-/// ".NAME.suffix" beside NAME, for files of clipper's own. If `shortened`, NAME is cut to make that a valid
-/// name.
-[[nodiscard]] std::string beside(const std::string& path, std::string_view suffix, bool shortened);
-
 /// The names in a directory but for those that begin with a dot; none if it is not there. Error{io} if it
 /// cannot be read.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
 
 /// 16 digits, for a name that nothing has. Error{io} if there are no random numbers.
 [[nodiscard]] std::string random_suffix();
-
-/// The path's directory, for fsync(): it brings what was created, renamed and removed there to the disk.
-/// Error{io} if it cannot be opened.
-[[nodiscard]] Descriptor open_directory_of(const std::string& path);
 
 /// Error{not_durable} for a file that has its name, in a directory whose fsync() failed.
 [[noreturn]] void throw_not_durable(const std::string& path, int error);

@@ -34,26 +34,33 @@ InputFile InputFile::open(const std::string& path) {
   return file;
 }
 
+/// The file is opened by its last name without links: what is locked, read and replaced is one file, whatever
+/// happens to the links of `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
   const auto refuse = [&](const char* why) {
     throw Error(ErrorKind::refused, fmt::format("{}: {}", path, why));
   };
-  struct stat status {};
   if (path == "-") refuse("--in-place needs a regular file");
-  if (::stat(path.c_str(), &status) != 0) throw_system_error(path, "cannot be opened");
-  if (S_ISDIR(status.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
-  if (!S_ISREG(status.st_mode)) refuse("--in-place needs a regular file");
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), kFlags); }));
+  Place place = Place::resolved(path);
+  const auto status = place.status();
+  if (!status) throw_system_error(path, "cannot be opened", ENOENT);
+  if (S_ISDIR(status->st_mode)) throw_system_error(path, "cannot be read", EISDIR);
+  if (S_ISLNK(status->st_mode)) refuse("has just been replaced");
+  if (!S_ISREG(status->st_mode)) refuse("--in-place needs a regular file");
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
+  if (fd.get() < 0 && errno == ELOOP) refuse("has just been replaced");
   if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) refuse("is write-protected");
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path);
-  file.regular_ = file.to_change_ = true;
+  if (!S_ISREG(file.status_.st_mode)) refuse("has just been replaced");
+  file.place_ = std::move(place);
+  file.regular_ = true;
   file.lock();
   return file;
 }
 
-/// The lock is the file's, not the path's: whoever waited for nothing may hold a file that has just been
+/// The lock is the file's, not the name's: whoever waited for nothing may hold a file that has just been
 /// replaced.
 void InputFile::lock() {
   locked_ = retry_interrupted([&] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0;
@@ -62,17 +69,35 @@ void InputFile::lock() {
     throw Error(ErrorKind::refused, fmt::format("{}: is in use by another clipper", path_));
   if (!locked_ && !has_no_locks) throw_system_error(path_, "cannot be locked");
   if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
-  struct stat now {};
-  if (::stat(path_.c_str(), &now) != 0) throw_system_error(path_, "cannot be examined");
-  if (now.st_dev != status_.st_dev || now.st_ino != status_.st_ino)
+  if (!place_->is(id_of(status_)))
     throw Error(ErrorKind::refused, fmt::format("{}: has just been replaced", path_));
 }
+
+namespace {
+
+bool is_same_time(const struct timespec& a, const struct timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool is_written(const struct stat& before, const struct stat& now) {
+  return now.st_size != before.st_size || !is_same_time(now.st_mtim, before.st_mtim);
+}
+
+}  // namespace
 
 bool InputFile::has_changed() const {
   struct stat now {};
   if (::fstat(fd_.get(), &now) != 0) throw_system_error(path_, "cannot be examined");
-  return now.st_size != status_.st_size || now.st_mtim.tv_sec != status_.st_mtim.tv_sec ||
-         now.st_mtim.tv_nsec != status_.st_mtim.tv_nsec || (to_change_ && now.st_nlink != status_.st_nlink);
+  return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
+}
+
+void InputFile::expect_unchanged() const {
+  struct stat now {};
+  if (::fstat(fd_.get(), &now) != 0) throw_system_error(path_, "cannot be examined");
+  if (!is_same_time(now.st_ctim, status_.st_ctim) || is_written(status_, now))
+    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+  if (!place_->is(id_of(status_)))
+    throw Error(ErrorKind::refused, fmt::format("{}: another file has got its name meanwhile", path_));
 }
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {

@@ -11,6 +11,7 @@
 
 #include "descriptor.hpp"
 #include "npy.hpp"
+#include "place.hpp"
 
 /// Reading. Every failure is an Error that names the path: {io} if nothing else is said.
 namespace clipper {
@@ -21,8 +22,9 @@ class InputFile {
   /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal.
   [[nodiscard]] static InputFile open(const std::string& path);
 
-  /// Opens a regular file that is going to be replaced or changed, and keeps other runs of clipper from doing
-  /// the same until it is closed. Error{refused} if it is no regular file, is write-protected, or is in use.
+  /// Opens the regular file that `path` leads to, which is going to be replaced or changed, and keeps other
+  /// runs of clipper from doing the same until it is closed. Error{refused} if it is no regular file, is
+  /// write-protected, or is in use, and if another file gets its name meanwhile.
   [[nodiscard]] static InputFile open_to_change(const std::string& path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -32,9 +34,16 @@ class InputFile {
   /// Whether open_to_change() could lock it; some network file systems have no locks.
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }
 
+  /// The name of a file that was opened to change, links followed.
+  [[nodiscard]] const Place& place() const noexcept { return *place_; }
+
   /// Whether somebody has written to the regular file since it was opened; one that was opened to change,
   /// whether it has got or lost a name, too.
   [[nodiscard]] bool has_changed() const;
+
+  /// Of a file that was opened to change: Error{io} if somebody has written to it or changed its attributes
+  /// or names, Error{refused} if its name is another file's now.
+  void expect_unchanged() const;
 
   /// A regular file: it has a size, and is read anywhere. Everything else is a stream: read once, in order.
   /// Standard input always is a stream, as it may stand anywhere in a file.
@@ -60,8 +69,8 @@ class InputFile {
   Descriptor fd_;
   std::string path_;
   struct stat status_ {};
+  std::optional<Place> place_;
   bool regular_ = false;
-  bool to_change_ = false;
   bool locked_ = false;
 };
 

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "directory.hpp"
 #include "error.hpp"
 #include "temporaries.hpp"
 
@@ -79,13 +78,15 @@ std::uint64_t bytes_offset(std::uint64_t slot, std::uint64_t capacity) {
 
 }  // namespace
 
-Journal::Journal(std::string path) : path_(std::move(path)), directory_(open_directory_of(path_)) {}
+Journal::Journal(const Place& file) : place_(file.beside(kSuffix, false)) {}
 
-std::optional<Journal> Journal::find(const std::string& path) {
-  Journal journal(beside(path, kSuffix, false));
-  const std::string& name = journal.path_;
+std::optional<Journal> Journal::find(const Place& file) {
+  Journal journal(file);
+  const std::string& name = journal.path();
+  const Place& place = journal.place_;
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  journal.fd_ = Descriptor(retry_interrupted([&] { return ::open(name.c_str(), kFlags); }));
+  journal.fd_ =
+      Descriptor(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
   if (journal.fd_.get() < 0 && errno == ENOENT) return std::nullopt;
   if (journal.fd_.get() < 0) throw_system_error(name, "cannot be opened");
   struct stat status {};
@@ -101,7 +102,7 @@ std::optional<Journal> Journal::find(const std::string& path) {
 std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
   Block block{};
   const std::span bytes = std::as_writable_bytes(std::span(&block, 1));
-  const bool is_whole = read_at(fd_, bytes, block_offset(slot), path_) == bytes.size() &&
+  const bool is_whole = read_at(fd_, bytes, block_offset(slot), path()) == bytes.size() &&
                         block.magic == kMagic && block.format == kFormat &&
                         block.checksum == checksum(checked_part(block)) && block.sequence % kSlots == slot &&
                         block.length <= block.capacity && block.parameters_size <= block.parameters.size();
@@ -111,7 +112,7 @@ std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
   std::uint64_t done = 0;
   while (done < block.length) {
     const std::span wanted(part.data(), std::min<std::uint64_t>(part.size(), block.length - done));
-    if (read_at(fd_, wanted, bytes_offset(slot, block.capacity) + done, path_) < wanted.size())
+    if (read_at(fd_, wanted, bytes_offset(slot, block.capacity) + done, path()) < wanted.size())
       return std::nullopt;
     sum.add(wanted);
     done += wanted.size();
@@ -126,12 +127,14 @@ std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
                        .parameters = {block.parameters.data(), block.parameters_size}};
 }
 
-Journal Journal::create(const std::string& path, std::uint64_t capacity) {
-  Journal journal(beside(path, kSuffix, false));
-  const std::string& name = journal.path_;
+Journal Journal::create(const Place& file, std::uint64_t capacity) {
+  Journal journal(file);
+  const std::string& name = journal.path();
+  const Place& place = journal.place_;
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  journal.registration_ = register_temporary(name, [&] {
-    journal.fd_ = Descriptor(retry_interrupted([&] { return ::open(name.c_str(), kFlags, 0600); }));
+  journal.registration_ = register_temporary(place, [&] {
+    journal.fd_ = Descriptor(
+        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
     return journal.fd_.get() >= 0;
   });
   if (journal.registration_ < 0) throw_system_error(name, "cannot be created");
@@ -143,21 +146,20 @@ Journal Journal::create(const std::string& path, std::uint64_t capacity) {
 }
 
 Journal::Journal(Journal&& other) noexcept
-    : fd_(std::move(other.fd_)),
-      path_(std::move(other.path_)),
-      directory_(std::move(other.directory_)),
+    : place_(other.place_),
+      fd_(std::move(other.fd_)),
       last_(std::move(other.last_)),
       registration_(std::exchange(other.registration_, -1)) {}
 
 Journal::~Journal() {
   if (registration_ < 0) return;
-  ::unlink(path_.c_str());
+  ::unlinkat(place_.directory(), place_.name(), 0);
   unregister_temporary(registration_);
 }
 
 void Journal::read_last(std::span<std::byte> bytes) const {
-  if (read_at(fd_, bytes, bytes_offset(last_->sequence % kSlots, last_->capacity), path_) < bytes.size())
-    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+  if (read_at(fd_, bytes, bytes_offset(last_->sequence % kSlots, last_->capacity), path()) < bytes.size())
+    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path()));
 }
 
 void Journal::append(JournalRecord record, std::span<const std::byte> bytes) {
@@ -177,21 +179,20 @@ void Journal::append(JournalRecord record, std::span<const std::byte> bytes) {
               .checksum = 0};
   std::ranges::copy(record.parameters, block.parameters.begin());
   block.checksum = checksum(checked_part(block));
-  write_at(fd_, bytes, bytes_offset(slot, record.capacity), path_);
-  write_at(fd_, std::as_bytes(std::span(&block, 1)), block_offset(slot), path_);
-  if (::fdatasync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
+  write_at(fd_, bytes, bytes_offset(slot, record.capacity), path());
+  write_at(fd_, std::as_bytes(std::span(&block, 1)), block_offset(slot), path());
+  if (::fdatasync(fd_.get()) != 0) throw_system_error(path(), "cannot be written to the disk");
   record.length = bytes.size();
   last_ = std::move(record);
 }
 
 void Journal::keep() {
-  if (::fsync(directory_.get()) != 0)
-    throw_system_error(path_, "its directory cannot be written to the disk");
+  if (!place_.sync()) throw_system_error(path(), "its directory cannot be written to the disk");
   if (registration_ >= 0) unregister_temporary(std::exchange(registration_, -1));
 }
 
 bool Journal::remove() {
-  return ::unlink(path_.c_str()) == 0 && ::fsync(directory_.get()) == 0;
+  return ::unlinkat(place_.directory(), place_.name(), 0) == 0 && place_.sync();
 }
 
 }  // namespace clipper

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "descriptor.hpp"
+#include "place.hpp"
 
 /// What is needed to go on with a file after its change has been interrupted: `.NAME.clipper-journal` beside
 /// it. Every failure is an Error{io} that names the journal if nothing else is said.
@@ -29,13 +30,13 @@ struct JournalRecord {
 /// slot from a torn one. Numbers are in this machine's byte order; a journal of another order is not valid.
 class Journal {
  public:
-  /// The journal of the file at `path`, which must be without links; nothing if it has none. Error{refused}
-  /// if there is something else of that name.
-  [[nodiscard]] static std::optional<Journal> find(const std::string& path);
+  /// The journal of the file with that name; nothing if it has none. Error{refused} if there is something
+  /// else of the journal's name.
+  [[nodiscard]] static std::optional<Journal> find(const Place& file);
 
   /// A new one, with the space for two parts of `capacity` bytes. It is removed when it is destroyed, and by
   /// remove_temporaries(), until keep().
-  [[nodiscard]] static Journal create(const std::string& path, std::uint64_t capacity);
+  [[nodiscard]] static Journal create(const Place& file, std::uint64_t capacity);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -58,15 +59,14 @@ class Journal {
   /// False, with errno, if it may still be there after a power cut.
   [[nodiscard]] bool remove();
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return place_.path(); }
 
  private:
-  explicit Journal(std::string path);
+  explicit Journal(const Place& file);
   [[nodiscard]] std::optional<JournalRecord> read_slot(std::uint64_t slot) const;
 
+  Place place_;
   Descriptor fd_;
-  std::string path_;
-  Descriptor directory_;  ///< open from the start: at the end nothing may be missing to remove the journal
   std::optional<JournalRecord> last_;
   int registration_ = -1;  ///< among the temporaries, until keep()
 };

@@ -11,10 +11,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <system_error>
 
 #include "attributes.hpp"
 #include "directory.hpp"
 #include "error.hpp"
+#include "exchange.hpp"
+#include "output_target.hpp"
 #include "temporaries.hpp"
 
 namespace clipper {
@@ -23,79 +26,47 @@ namespace {
 /// What a file must be at least for fallocate() to be worth a call.
 constexpr std::uint64_t kReserved = 1 << 20;
 
-mode_t current_umask() {
-  static const mode_t mask = [] {
-    const mode_t value = ::umask(0);
-    ::umask(value);
-    return value;
-  }();
-  return mask;
-}
-
-enum class Target : std::uint8_t { standard_output, new_file, stream, file };
-
-/// What is there; `status` is that of a stream or a file. Error for what cannot be written.
-Target examine(const std::string& path, OutputFile::Existing existing, struct stat& status) {
-  if (path == "-") {
-    if (::isatty(STDOUT_FILENO) != 0)
-      throw Error(ErrorKind::usage, "standard output is a terminal; a tensor is not text");
-    return Target::standard_output;
-  }
-  if (::lstat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    return Target::new_file;
-  }
-  if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    throw Error(ErrorKind::refused, fmt::format("{}: a symbolic link to nothing", path));
-  }
-  if (S_ISDIR(status.st_mode)) throw_system_error(path, "cannot be written", EISDIR);
-  if (S_ISBLK(status.st_mode)) throw Error(ErrorKind::refused, fmt::format("{}: a block device", path));
-  if (!S_ISREG(status.st_mode)) return Target::stream;
-  if (existing == OutputFile::Existing::refuse)
-    throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path));
-  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
-    throw_system_error(path, "cannot be replaced");
-  return Target::file;
+bool is_unsupported(int error) {
+  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
 }
 
 }  // namespace
 
 void OutputFile::check(const std::string& path, Existing existing) {
-  struct stat status {};
-  if (examine(path, existing, status) != Target::new_file) return;
-  if (::faccessat(AT_FDCWD, directory_of(path).c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+  const OutputTarget target = examine(path, existing);
+  if (target.kind != OutputTarget::Kind::new_file) return;
+  if (::faccessat(target.place->directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     throw_system_error(path, "cannot be created");
 }
 
 OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability) {
-  struct stat status {};
-  const Target target = examine(path, existing, status);
-  if (target == Target::standard_output) {
+  OutputTarget target = examine(path, existing);
+  if (target.kind == OutputTarget::Kind::standard_output) {
     Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
     enlarge_pipe(copy);
     return {std::move(copy), "standard output", durability};
   }
-  if (target == Target::new_file) {
-    OutputFile file({}, path, durability);
-    file.existing_ = existing;
-    file.create_temporary();
-    return file;
-  }
-  if (target == Target::stream) {
-    Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
-    if (fd.get() < 0) throw_system_error(path, "cannot be opened");
-    if (::isatty(fd.get()) != 0)
-      throw Error(ErrorKind::usage, fmt::format("{}: a terminal; a tensor is not text", path));
-    enlarge_pipe(fd);
-    return {std::move(fd), path, durability};
-  }
-  OutputFile file({}, resolved(path), durability);
-  file.mode_ = status.st_mode & 0777;
+  if (target.kind == OutputTarget::Kind::stream) return open_stream(path, durability);
+  OutputFile file(*std::move(target.place), durability);
+  file.existing_ = existing;
+  if (target.kind == OutputTarget::Kind::file) file.mode_ = target.status.st_mode & 0777;
   file.create_temporary();
-  if (!keep_access_list(path, file.fd_)) throw_system_error(path, "its access control list cannot be kept");
+  if (file.mode_ && !keep_access_list(path, file.fd_))
+    throw_system_error(path, "its access control list cannot be kept");
   return file;
+}
+
+OutputFile OutputFile::open_stream(const std::string& path, Durability durability) {
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
+  if (fd.get() < 0) throw_system_error(path, "cannot be opened");
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
+  if (S_ISREG(status.st_mode)) refuse(path, "has just been replaced by a file");
+  if (::isatty(fd.get()) != 0)
+    throw Error(ErrorKind::usage, fmt::format("{}: a terminal; a tensor is not text", path));
+  enlarge_pipe(fd);
+  return {std::move(fd), path, durability};
 }
 
 OutputFile OutputFile::open_part(Descriptor fd, const std::string& path, std::uint64_t base) {
@@ -114,9 +85,7 @@ std::uint64_t OutputFile::space_beside(const InputFile& input) {
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {
   const struct stat& status = input.status();
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::refused, fmt::format("{}: {}", input.path(), why));
-  };
+  const auto refuse = [&](const std::string& why) { clipper::refuse(input.path(), why); };
   if (status.st_nlink > 1)
     refuse(
         fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
@@ -125,7 +94,7 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
     refuse(
         fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
                     input.size(), space));
-  OutputFile file({}, resolved(input.path()), Durability::on_disk);
+  OutputFile file(input.place(), Durability::on_disk);
   file.mode_ = status.st_mode & 07777;
   file.create_temporary();
   keep_attributes(input, file.fd_);
@@ -136,12 +105,12 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
 /// open it before it is complete.
 void OutputFile::create_temporary() {
   regular_ = true;
-  const std::string directory = directory_of(path_);
+  if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only");
   const mode_t mode = mode_ ? 0600 : 0666;
   static const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
   if (!can_be_named) return create_named_temporary();
-  fd_ = Descriptor(
-      retry_interrupted([&] { return ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
+  fd_ = Descriptor(retry_interrupted(
+      [&] { return ::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
   if (fd_.get() >= 0) return;
   if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_named_temporary();
   throw_system_error(path_, "cannot be created");
@@ -149,27 +118,49 @@ void OutputFile::create_temporary() {
 
 void OutputFile::create_named_temporary() {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const bool created = name_temporary([&](const char* name) {
-    fd_ = Descriptor(retry_interrupted([&] { return ::open(name, kFlags, 0600); }));
+  const mode_t mode = mode_ ? 0600 : 0666;
+  const bool created = name_temporary([&](const Place& place) {
+    fd_ = Descriptor(
+        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, mode); }));
     return fd_.get() >= 0;
   });
   if (!created) throw_system_error(path_, "cannot be created");
 }
 
-/// Gives the file a name that nothing has.
-bool OutputFile::name_temporary(const std::function<bool(const char*)>& create) {
-  temporary_ = beside(path_, fmt::format(".clipper-{}", random_suffix()), true);
-  registration_ = register_temporary(temporary_, [&] { return create(temporary_.c_str()); });
+/// Gives the file a name that nothing has, where that can be taken away again.
+bool OutputFile::name_temporary(const std::function<bool(const Place&)>& create) {
+  if (place_->is_append_only()) refuse(path_, "its directory is append-only");
+  temporary_ = place_->beside(fmt::format(".clipper-{}", random_suffix()), true);
+  registration_ = register_temporary(*temporary_, [&] { return create(*temporary_); });
+  if (registration_ < 0) temporary_.reset();
   return registration_ >= 0;
+}
+
+/// A link cannot replace a file, a rename can.
+void OutputFile::name_complete() {
+  if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place); }))
+    throw_system_error(path_, "cannot be put in place");
 }
 
 void OutputFile::forget_temporary() noexcept {
   unregister_temporary(std::exchange(registration_, -1));
-  temporary_.clear();
+  temporary_.reset();
+}
+
+/// What is left under the hidden name when the output is in place.
+void OutputFile::remove_temporary() {
+  const std::string hidden = temporary_->path();
+  const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0;
+  const int error = errno;
+  forget_temporary();
+  if (!removed)
+    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {} cannot be removed: {}", path_,
+                                                    hidden, std::generic_category().message(error)));
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : fd_(std::move(other.fd_)),
+    : place_(std::move(other.place_)),
+      fd_(std::move(other.fd_)),
       path_(std::move(other.path_)),
       durability_(other.durability_),
       regular_(other.regular_),
@@ -181,7 +172,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 
 OutputFile::~OutputFile() {
   if (registration_ < 0) return;
-  ::unlink(temporary_.c_str());
+  ::unlinkat(temporary_->directory(), temporary_->name(), 0);
   forget_temporary();
 }
 
@@ -231,9 +222,7 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
 }
 
 void OutputFile::complete() const {
-  const bool has_mode = !mode_ && temporary_.empty();
-  if (!has_mode && ::fchmod(fd_.get(), mode_.value_or(0666 & ~current_umask())) != 0)
-    throw_system_error(path_, "cannot be given its mode");
+  if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot be given its mode");
 }
 
 void OutputFile::commit() {
@@ -242,10 +231,9 @@ void OutputFile::commit() {
   const bool on_disk = durability_ == Durability::on_disk;
   if (on_disk && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
   check_close(fd_, path_);
-  // What needs memory or a descriptor comes before: a failure after it would not mean what it says.
-  const Descriptor directory = on_disk ? open_directory_of(path_) : Descriptor();
+  if (on_disk) place_->expect_sync();
   put_in_place();
-  if (on_disk && ::fsync(directory.get()) != 0) throw_not_durable(path_, errno);
+  if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
 }
 
 /// A pipe or a device has no disk: fsync() says EINVAL.
@@ -256,28 +244,67 @@ void OutputFile::commit_stream() {
 }
 
 void OutputFile::put_in_place() {
-  const auto refuse_existing = [&] {
-    if (existing_ == Existing::refuse && errno == EEXIST)
-      throw Error(ErrorKind::refused, fmt::format("{}: exists already (--no-clobber)", path_));
-  };
-  if (temporary_.empty()) {
-    if (!mode_ && link_as(path_.c_str())) return;
-    refuse_existing();
-    // A link cannot replace a file, a rename can.
-    if (!name_temporary([&](const char* name) { return link_as(name); }))
-      throw_system_error(path_, "cannot be put in place");
+  const bool must_be_new = existing_ != Existing::replace;
+  if (!temporary_ && !mode_) {
+    if (link_as(*place_)) return;
+    if (must_be_new && errno == EEXIST) refuse_existing(path_, existing_);
   }
-  const unsigned flags = existing_ == Existing::refuse ? RENAME_NOREPLACE : 0;
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), flags) != 0) {
-    refuse_existing();
-    throw_system_error(path_, "cannot be put in place");
-  }
-  forget_temporary();
+  name_complete();
+  const bool done = must_be_new ? rename_to_new()
+                                : ::renameat(temporary_->directory(), temporary_->name(), place_->directory(),
+                                             place_->name()) == 0;
+  if (!done) throw_system_error(path_, "cannot be put in place");
+  if (temporary_) forget_temporary();
 }
 
-bool OutputFile::link_as(const char* path) const {
+/// Network file systems and FUSE have links instead of RENAME_NOREPLACE; some have neither.
+bool OutputFile::rename_to_new() {
+  const int directory = place_->directory();
+  const char* const hidden = temporary_->name();
+  if (::renameat2(directory, hidden, directory, place_->name(), RENAME_NOREPLACE) == 0) return true;
+  if (is_unsupported(errno)) {
+    if (::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
+      remove_temporary();
+      return true;
+    }
+    if (errno != EEXIST && existing_ == Existing::refuse)
+      refuse(path_, "--no-clobber cannot be kept on a file system without hard links and exclusive renames");
+    if (errno != EEXIST && !place_->status())
+      return ::renameat(directory, hidden, directory, place_->name()) == 0;
+    errno = EEXIST;
+  }
+  if (errno == EEXIST) refuse_existing(path_, existing_);
+  return false;
+}
+
+void OutputFile::replace(const InputFile& input) {
+  name_complete();
+  input.expect_unchanged();
+  struct stat own {};
+  if (::fstat(fd_.get(), &own) != 0) throw_system_error(path_, "cannot be put in place");
+  const auto is_input = [&] { return temporary_->is(id_of(input.status())) && !input.has_changed(); };
+  Exchanged result{};
+  without_cleanup([&] { result = exchange(*temporary_, *place_, id_of(own), is_input); });
+  switch (result) {
+    case Exchanged::done: return remove_temporary();
+    case Exchanged::taken_back:
+      throw Error(ErrorKind::io, fmt::format("{}: changed while it was clipped", input.path()));
+    case Exchanged::stranded: {
+      const std::string hidden = temporary_->path();
+      forget_temporary();
+      throw Error(ErrorKind::io, fmt::format("{}: another file had its name, and is {} now", path_, hidden));
+    }
+    case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
+    case Exchanged::unsupported:
+      if (::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
+        throw_system_error(path_, "cannot be put in place");
+      forget_temporary();
+  }
+}
+
+bool OutputFile::link_as(const Place& place) const {
   const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_.get());
-  return ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+  return ::linkat(AT_FDCWD, unnamed.c_str(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 }  // namespace clipper

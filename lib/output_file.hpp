@@ -11,6 +11,7 @@
 
 #include "descriptor.hpp"
 #include "input_file.hpp"
+#include "place.hpp"
 
 /// Writing. Every failure is an Error that names the path: {io} if nothing else is said.
 namespace clipper {
@@ -19,14 +20,16 @@ namespace clipper {
 /// is destroyed without; a stream (pipe, device, standard output) gets its bytes at once instead.
 class OutputFile {
  public:
-  enum class Existing : std::uint8_t { replace, refuse };
+  /// What to do if there is a file already: replace it, refuse to, or refuse because there was none when the
+  /// work was planned; then it may be another name of something that has been written since.
+  enum class Existing : std::uint8_t { replace, refuse, must_be_new };
   enum class Durability : std::uint8_t { none, on_disk };
 
   /// A new file, or the replacement of one, or a stream; "-" is standard output. A symbolic link is followed.
   /// A new file gets the mode that the umask leaves, a replacement keeps the replaced file's,
   /// and its access control list.
-  /// Error{usage} if it is a terminal, Error{refused} for an existing file with Existing::refuse, for a block
-  /// device and a dangling link.
+  /// Error{usage} if it is a terminal, Error{refused} for an existing file unless it may be replaced, for a
+  /// block device, a dangling link, and in a directory that lets nothing be replaced.
   [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability);
 
   /// Throws what create() would throw, and creates nothing.
@@ -62,35 +65,47 @@ class OutputFile {
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   /// Puts the complete file in place; with Durability::on_disk after it is on the disk, and then
-  /// Error{not_durable} if only the directory could not be confirmed.
+  /// Error{not_durable} if only the directory could not be confirmed. Not of create_in_place().
   void commit();
 
-  /// commit() in its steps, for many files at once: what is left to be done to the file, then, when it is on
-  /// the disk, its name.
+  /// Gives the file its mode: the last step before it is brought to the disk and replace() is called.
   void complete() const;
-  void put_in_place();
+
+  /// Puts the replacement of `input` in place, if that has not changed and still has its name; otherwise as
+  /// InputFile::expect_unchanged(), and what has the name keeps it. Error{not_durable} if the replacement is
+  /// in place, but the old file is left under a hidden name.
+  void replace(const InputFile& input);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const Place& place() const noexcept { return *place_; }  ///< of a regular file
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
 
  private:
   OutputFile(Descriptor fd, std::string path, Durability durability)
       : fd_(std::move(fd)), path_(std::move(path)), durability_(durability) {}
+  OutputFile(Place place, Durability durability)
+      : place_(std::move(place)), path_(place_->path()), durability_(durability) {}
+  [[nodiscard]] static OutputFile open_stream(const std::string& path, Durability durability);
   void create_temporary();
   void create_named_temporary();
-  [[nodiscard]] bool name_temporary(const std::function<bool(const char*)>& create);
+  [[nodiscard]] bool name_temporary(const std::function<bool(const Place&)>& create);
+  void name_complete();
   void forget_temporary() noexcept;
+  void remove_temporary();
   void commit_stream();
-  [[nodiscard]] bool link_as(const char* path) const;
+  void put_in_place();
+  [[nodiscard]] bool rename_to_new();
+  [[nodiscard]] bool link_as(const Place& place) const;
 
+  std::optional<Place> place_;  ///< the destination, links resolved; none of a stream
   Descriptor fd_;
-  std::string path_;  ///< the destination, links resolved
+  std::string path_;
   Durability durability_;
-  bool regular_ = false;        ///< otherwise a stream
-  std::uint64_t base_ = 0;      ///< of all offsets
-  std::string temporary_;       ///< its name beside the destination, while it has one
-  int registration_ = -1;       ///< of that name, in the table that remove_temporaries() goes through
-  std::optional<mode_t> mode_;  ///< of the file that is replaced; a new one's comes from the umask
+  bool regular_ = false;            ///< otherwise a stream
+  std::uint64_t base_ = 0;          ///< of all offsets
+  std::optional<Place> temporary_;  ///< its name beside the destination, while it has one
+  int registration_ = -1;           ///< of that name, in the table that remove_temporaries() goes through
+  std::optional<mode_t> mode_;      ///< of the file that is replaced; a new one's comes from the umask
   Existing existing_ = Existing::replace;
 };
 

@@ -24,11 +24,11 @@ constexpr std::uint64_t kMostBytes =
     256UL * 1024 * 1024;  // so much more space is taken than by one after the other
 constexpr rlim_t kOtherDescriptors = 128;
 
-/// Each keeps two descriptors open, and one group can grow while another is committed.
+/// Each keeps three descriptors open, and one group can grow while another is committed.
 std::size_t most_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= kOtherDescriptors) return 1;
-  return std::clamp<std::size_t>((limit.rlim_cur - kOtherDescriptors) / 4, 1, kMostFiles);
+  return std::clamp<std::size_t>((limit.rlim_cur - kOtherDescriptors) / 6, 1, kMostFiles);
 }
 
 /// Whether syncfs() is known to bring everything to the disk there, as fsync() would.
@@ -43,21 +43,19 @@ bool is_synced_whole(const Descriptor& fd) {
 /// A group on its way to the disk. What fails for one file does not stop the others.
 class Group {
  public:
-  explicit Group(std::vector<Replacements::Replacement>& files) : files_(files), errors_(files.size()) {}
+  explicit Group(std::vector<Replacements::Replacement>& files)
+      : files_(files), errors_(files.size()), directory_ids_(files.size()) {}
 
   void commit() {
     each([&](const Replacements::Replacement& file) { file.output.complete(); });
     write_to_disk();
     each([&](Replacements::Replacement& file) {
-      if (file.input.has_changed())
-        throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", file.input.path()));
       check_close(file.output.descriptor(), file.output.path());
-      // All that needs memory or a descriptor comes before the first rename: a failure after it would not
-      // mean what it says.
-      Descriptor& directory = directories_[directory_of(file.output.path())];
-      if (directory.get() < 0) directory = open_directory_of(file.output.path());
+      file.output.place().expect_sync();
+      directory_of(file) = file.output.place().directory_id();
+      directories_.try_emplace(directory_of(file), file.output.place());
     });
-    each([&](Replacements::Replacement& file) { file.output.put_in_place(); });
+    each([&](Replacements::Replacement& file) { file.output.replace(file.input); });
     confirm_names();
     for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
   }
@@ -96,19 +94,24 @@ class Group {
   }
 
   void confirm_names() {
-    std::map<std::string, int> failed;
-    for (const auto& [path, directory] : directories_)
-      if (::fsync(directory.get()) != 0) failed[path] = errno;
+    std::map<FileId, int> failed;
+    for (const auto& [id, place] : directories_)
+      if (!place.sync()) failed[id] = errno;
     if (failed.empty()) return;
     each([&](const Replacements::Replacement& file) {
-      if (const auto found = failed.find(directory_of(file.output.path())); found != failed.end())
+      if (const auto found = failed.find(directory_of(file)); found != failed.end())
         throw_not_durable(file.output.path(), found->second);
     });
   }
 
+  FileId& directory_of(const Replacements::Replacement& file) {
+    return directory_ids_[&file - files_.data()];
+  }
+
   std::vector<Replacements::Replacement>& files_;
   std::vector<std::exception_ptr> errors_;
-  std::map<std::string, Descriptor> directories_;
+  std::vector<FileId> directory_ids_;
+  std::map<FileId, Place> directories_;  ///< one place in each
 };
 
 }  // namespace

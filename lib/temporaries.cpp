@@ -20,7 +20,8 @@ constexpr std::size_t kMostAtOnce = 1024;  // one for each thread of the most th
 
 struct Slot {
   std::atomic<bool> taken = false;
-  std::array<char, PATH_MAX> path{};
+  int directory = -1;
+  std::array<char, NAME_MAX + 1> name{};
 };
 constinit std::array<Slot, kMostAtOnce> slots;  // zeros of the loader: a constructor would touch every page
 
@@ -53,8 +54,9 @@ class Use {
 
 }  // namespace
 
-int register_temporary(const std::string& path, const std::function<bool()>& create) {
-  if (path.size() >= PATH_MAX) throw_system_error(path, "cannot be created", ENAMETOOLONG);
+int register_temporary(const Place& place, const std::function<bool()>& create) {
+  const std::size_t size = std::strlen(place.name()) + 1;
+  if (size > NAME_MAX + 1) throw_system_error(place.path(), "cannot be created", ENAMETOOLONG);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].taken.exchange(true)) continue;
     const Use use;
@@ -65,8 +67,9 @@ int register_temporary(const std::string& path, const std::function<bool()>& cre
       slots[i].taken = false;
       throw;
     }
+    slots[i].directory = place.directory();
     if (created)
-      std::memcpy(slots[i].path.data(), path.c_str(), path.size() + 1);
+      std::memcpy(slots[i].name.data(), place.name(), size);
     else
       slots[i].taken = false;
     return created ? static_cast<int>(i) : -1;
@@ -77,15 +80,20 @@ int register_temporary(const std::string& path, const std::function<bool()>& cre
 void unregister_temporary(int registration) noexcept {
   const Use use;
   Slot& slot = slots[static_cast<std::size_t>(registration)];
-  slot.path[0] = '\0';
+  slot.name[0] = '\0';
   slot.taken = false;
+}
+
+void without_cleanup(const std::function<void()>& work) {
+  const Use use;
+  work();
 }
 
 void remove_temporaries() noexcept {
   ending = true;
   while (in_use > 0) ::sched_yield();
   for (const Slot& slot : slots)
-    if (slot.taken && slot.path[0] != '\0') ::unlink(slot.path.data());
+    if (slot.taken && slot.name[0] != '\0') ::unlinkat(slot.directory, slot.name.data(), 0);
 }
 
 }  // namespace clipper

@@ -208,7 +208,7 @@ TEST_CASE("A change that ended before its first part was written is forgotten") 
     CAPTURE(has_record);
     const Scratch scratch;
     {
-      Journal journal = Journal::create(scratch.path, kPartSize);
+      Journal journal = Journal::create(Place::of(scratch.path), kPartSize);
       if (has_record)
         journal.append({.capacity = kPartSize,
                         .offset = offset_of(0),
