@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 namespace clipper {
 namespace {
@@ -15,25 +16,38 @@ bool swap(const Place& a, const Place& b) {
   return ::renameat2(a.directory(), a.name(), b.directory(), b.name(), RENAME_EXCHANGE) == 0;
 }
 
-/// `otherwise` if it cannot be examined.
-bool holds(const std::function<bool()>& condition, bool otherwise) {
+/// What cannot be examined is not right.
+bool holds(const std::function<bool()>& condition) {
   try {
     return condition();
   } catch (const std::exception&) {
-    return otherwise;
+    return false;
   }
 }
 
-/// If something else than the replacement comes out when the stranger's file gets its name again, then that
-/// is newer, and is what has to stay.
-Exchanged take_back(const Place& hidden, const Place& place, const FileId& replacement) {
+/// Nothing if it cannot be examined.
+std::optional<FileId> id_at(const Place& place) {
+  try {
+    const auto status = place.status();
+    return status ? std::optional(id_of(*status)) : std::nullopt;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+/// Puts the stranger's file back. What comes out should be what was put there last, the replacement; if it is
+/// something else, that was renamed over the replacement meanwhile, is newer, and goes back in turn.
+Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
+    const auto going_back = id_at(hidden);
     if (!swap(hidden, place)) {
       const bool nothing_there = ::renameat2(hidden.directory(), hidden.name(), place.directory(),
                                              place.name(), RENAME_NOREPLACE) == 0;
       return nothing_there ? Exchanged::taken_back : Exchanged::stranded;
     }
-    if (holds([&] { return hidden.is(replacement); }, true)) return Exchanged::taken_back;
+    const auto came_out = id_at(hidden);
+    if (!came_out || !going_back || *came_out == put_last) return Exchanged::taken_back;
+    put_last = *going_back;
   }
   return Exchanged::stranded;
 }
@@ -46,7 +60,7 @@ Exchanged exchange(const Place& hidden, const Place& place, const FileId& replac
     const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
     return unsupported ? Exchanged::unsupported : Exchanged::failed;
   }
-  return holds(is_right, false) ? Exchanged::done : take_back(hidden, place, replacement);
+  return holds(is_right) ? Exchanged::done : take_back(hidden, place, replacement);
 }
 
 }  // namespace clipper

@@ -94,10 +94,12 @@ bool InputFile::has_changed() const {
 void InputFile::expect_unchanged() const {
   struct stat now {};
   if (::fstat(fd_.get(), &now) != 0) throw_system_error(path_, "cannot be examined");
+  const auto named = place_->status();
+  if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed meanwhile", path_));
+  if (id_of(*named) != id_of(status_))
+    throw Error(ErrorKind::refused, fmt::format("{}: was replaced by another file meanwhile", path_));
   if (!is_same_time(now.st_ctim, status_.st_ctim) || is_written(status_, now))
     throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
-  if (!place_->is(id_of(status_)))
-    throw Error(ErrorKind::refused, fmt::format("{}: another file has got its name meanwhile", path_));
 }
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {

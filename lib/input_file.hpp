@@ -41,8 +41,8 @@ class InputFile {
   /// whether it has got or lost a name, too.
   [[nodiscard]] bool has_changed() const;
 
-  /// Of a file that was opened to change: Error{io} if somebody has written to it or changed its attributes
-  /// or names, Error{refused} if its name is another file's now.
+  /// Of a file that was opened to change: Error{refused} if its name is another file's now, Error{io} if
+  /// somebody has written to it, or changed its attributes or names.
   void expect_unchanged() const;
 
   /// A regular file: it has a size, and is read anywhere. Everything else is a stream: read once, in order.

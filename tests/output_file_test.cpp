@@ -107,6 +107,32 @@ TEST_CASE("--no-clobber holds until the end") {
         }).starts_with(directory / "out: exists"));
 }
 
+TEST_CASE("an output that must be new replaces nothing that has come between") {
+  const TemporaryDirectory directory;
+  constexpr auto kNew = OutputFile::Existing::must_be_new;
+  OutputFile first = OutputFile::create(directory / "out", kNew, OutputFile::Durability::none);
+  OutputFile second = OutputFile::create(directory / "./out", kNew, OutputFile::Durability::none);
+  first.write(bytes("first"));
+  second.write(bytes("second"));
+  first.commit();
+  CHECK(refusal(ErrorKind::refused, [&] { second.commit(); }).find("when the work began") !=
+        std::string::npos);
+  CHECK(read_file(directory / "out") == "first");
+  CHECK(directory.entries() == Names{"out"});
+}
+
+TEST_CASE("an output goes to the directory that it was begun in") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "deep");
+  OutputFile file = OutputFile::create(directory / "deep/out", kReplace, OutputFile::Durability::on_disk);
+  file.write(bytes("new"));
+  std::filesystem::rename(directory / "deep", directory / "moved");
+  std::filesystem::create_directory(directory / "deep");
+  file.commit();
+  CHECK(read_file(directory / "moved/out") == "new");
+  CHECK(std::filesystem::is_empty(directory / "deep"));
+}
+
 TEST_CASE("in place, the mode stays and the links are followed") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "old");
@@ -117,7 +143,8 @@ TEST_CASE("in place, the mode stays and the links are followed") {
     OutputFile file = OutputFile::create_in_place(input);
     file.write(bytes("new"));
     CHECK(read_file(directory / "file") == "old");
-    file.commit();
+    file.complete();
+    file.replace(input);
   }
   CHECK(read_file(directory / "file") == "new");
   CHECK(mode_of(directory / "file") == 0640);

@@ -72,6 +72,78 @@ TEST_CASE("one replacement that fails leaves its file and stops no other") {
   CHECK(directory.entries() == std::vector<std::string>{"a", "changed", "z"});
 }
 
+TEST_CASE("a file that takes the name of one being clipped is not replaced") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  Replacements replacements;
+  for (const char* name : {"copied", "renamed", "linked"}) {
+    write_file(directory / name, "old");
+    add(replacements, directory / name, ends);
+    std::filesystem::rename(directory / name, directory / (std::string(name) + ".moved"));
+  }
+  write_file(directory / "copied", "stranger");
+  write_file(directory / "stranger", "stranger");
+  std::filesystem::rename(directory / "stranger", directory / "renamed");
+  write_file(directory / "elsewhere", "stranger");
+  std::filesystem::create_symlink("elsewhere", directory / "linked");
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"5", "5", "5"});
+  for (const char* name : {"copied", "renamed", "linked"}) {
+    CHECK(read_file(directory / name) == "stranger");
+    CHECK(read_file(directory / (std::string(name) + ".moved")) == "old");
+  }
+  CHECK(directory.entries().size() == 7);
+}
+
+TEST_CASE("a link that is switched while its file is clipped decides nothing") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a", "old");
+  write_file(directory / "b", "stranger");
+  std::filesystem::create_symlink("a", directory / "link");
+  Ends ends;
+  Replacements replacements;
+  InputFile input = InputFile::open_to_change(directory / "link");
+  std::filesystem::remove(directory / "link");
+  std::filesystem::create_symlink("b", directory / "link");
+  OutputFile output = OutputFile::create_in_place(input);
+  output.write(std::as_bytes(std::span("new", 3)));
+  replacements.add(
+      {std::move(input), std::move(output), [&](const auto& why) { ends.push_back(text_of(why)); }});
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"done"});
+  CHECK(read_file(directory / "a") == "new");
+  CHECK(read_file(directory / "b") == "stranger");
+}
+
+TEST_CASE("a directory that is exchanged meanwhile gets nothing") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "deep");
+  write_file(directory / "deep/x", "old");
+  Ends ends;
+  Replacements replacements;
+  add(replacements, directory / "deep/x", ends);
+  std::filesystem::rename(directory / "deep", directory / "moved");
+  std::filesystem::create_directory(directory / "deep");
+  write_file(directory / "deep/x", "stranger");
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"done"});
+  CHECK(read_file(directory / "moved/x") == "new");
+  CHECK(read_file(directory / "deep/x") == "stranger");
+}
+
+TEST_CASE("attributes that are changed meanwhile are not lost") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x", "old");
+  Ends ends;
+  Replacements replacements;
+  add(replacements, directory / "x", ends);
+  std::filesystem::permissions(directory / "x", std::filesystem::perms::owner_read);
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"4"});
+  CHECK(mode_of(directory / "x") == 0400);
+  CHECK(read_file(directory / "x") == "old");
+}
+
 TEST_CASE("what is not committed stays as it was") {
   const TemporaryDirectory directory;
   Ends ends;

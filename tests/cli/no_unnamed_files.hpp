@@ -10,24 +10,38 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <span>
 
+/// For Settings::prepare: system calls that fail as on other file systems.
 namespace clipper::testing {
 
-/// For Settings::prepare: every file system is one without O_TMPFILE from then on.
-inline void be_without_unnamed_files() {
-  constexpr unsigned kUnnamed = O_TMPFILE & ~O_DIRECTORY;
+/// From then on system call `number` fails with `error`, if argument `argument` has one of `bits`; with any
+/// arguments if there are none.
+inline void be_without(int number, unsigned argument, unsigned bits, int error) {
+  const auto test = static_cast<unsigned short>(BPF_JMP | BPF_K | (bits == 0 ? BPF_JA : BPF_JSET));
+  const auto offset = static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
   std::array<sock_filter, 6> filter{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
-      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kUnnamed, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset),
+      BPF_JUMP(test, bits, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   }};
   const sock_fprog program{filter.size(), filter.data()};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
       ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
     ::_exit(125);
+}
+
+/// Every file system is one without O_TMPFILE.
+inline void be_without_unnamed_files() {
+  be_without(SYS_openat, 2, O_TMPFILE & ~O_DIRECTORY, EOPNOTSUPP);
+}
+
+/// Every file system is one that can only rename: neither exclusively, nor exchanging names.
+inline void be_without_rename_flags() {
+  be_without(SYS_renameat2, 4, ~0U, EINVAL);
 }
 
 }  // namespace clipper::testing

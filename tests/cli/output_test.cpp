@@ -1,5 +1,7 @@
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +10,8 @@
 #include <vector>
 
 #include "clipper.hpp"
+#include "no_unnamed_files.hpp"
+#include "skip.hpp"
 #include "tensors.hpp"
 
 namespace clipper::testing {
@@ -25,6 +29,29 @@ class Directory : public TemporaryDirectory {
   }
 
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
+};
+
+/// Makes a directory append-only, if that can be done here, for as long as this lives.
+class AppendOnly {
+ public:
+  explicit AppendOnly(const std::string& path) : directory_(::open(path.c_str(), O_RDONLY | O_DIRECTORY)) {
+    done_ = ::ioctl(directory_.get(), FS_IOC_GETFLAGS, &flags_) == 0 && set(flags_ | FS_APPEND_FL);
+  }
+  AppendOnly(const AppendOnly&) = delete;
+  AppendOnly& operator=(const AppendOnly&) = delete;
+  ~AppendOnly() {
+    if (done_) CHECK(set(flags_));
+  }
+  explicit operator bool() const { return done_; }
+
+ private:
+  [[nodiscard]] bool set(unsigned flags) const {
+    return ::ioctl(directory_.get(), FS_IOC_SETFLAGS, &flags) == 0;
+  }
+
+  Descriptor directory_;
+  unsigned flags_ = 0;
+  bool done_ = false;
 };
 
 /// For Settings::prepare: permissions do not bind root, so root becomes nobody.
@@ -51,6 +78,48 @@ void check_denied(const TemporaryDirectory& directory, const Words& arguments, i
 }
 
 }  // namespace
+
+TEST_CASE("--no-clobber where the file system has neither unnamed files nor rename flags") {
+  const Directory directory;
+  const Process::Settings poor{directory.path(), [] {
+                                 be_without_unnamed_files();
+                                 be_without_rename_flags();
+                               }};
+  Words words = Directory::to("out.npy");
+  words.emplace_back("-n");
+  check_done(run_clipper(words, poor));
+  CHECK(read_file(directory / "out.npy") == kOutput);
+  write_file(directory / "out.npy", "mine");
+  check_refused(run_clipper(words, poor), 5, "out.npy: exists already");
+  CHECK(read_file(directory / "out.npy") == "mine");
+  check_done(run_clipper({"--min", "0", "--max", "6", "-i", "in.npy"}, poor));
+  CHECK(read_file(directory / "in.npy") == kOutput);
+  CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+}
+
+TEST_CASE("the umask, which all threads share, is never changed") {
+  const Directory directory;
+  const auto prepare = [] {
+    ::umask(077);
+    be_without_unnamed_files();
+    be_without(SYS_umask, 0, 0, EPERM);
+  };
+  check_done(run_clipper(Directory::to("out.npy"), {directory.path(), prepare}));
+  CHECK(mode_of(directory / "out.npy") == 0600);
+}
+
+TEST_CASE("where nothing can be replaced or removed, nothing is left behind") {
+  const Directory directory;
+  write_file(directory / "old.npy", "old");
+  const AppendOnly append_only(directory.path());
+  if (!append_only) return skip_unless_possible("chattr +a");
+  check_refused_untouched(directory, Directory::to("old.npy"), 5, "append-only");
+  check_refused_untouched(directory, {"--min", "0", "-i", "in.npy"}, 5, "append-only");
+  check_refused_untouched(directory, Directory::to("out.npy"), 5, "append-only",
+                          [] { be_without_unnamed_files(); });
+  check_done(directory.clip_to("out.npy"));
+  CHECK(read_file(directory / "out.npy") == kOutput);
+}
 
 TEST_CASE("a new file has the mode that the umask leaves") {
   for (const mode_t umask : {0000U, 0022U, 0027U, 0077U, 0777U}) {
