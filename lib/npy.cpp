@@ -116,7 +116,8 @@ Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype) {
 
   const std::size_t text_at = text_offset(bytes);
   const std::string_view text = as_text(bytes.first(header.data_offset).subspan(text_at));
-  Fields fields = read_dict(text, text_at);
+  const Python2 python2 = bytes[kVersionAt] < std::byte{3} ? Python2::yes : Python2::no;
+  Fields fields = read_dict(text, text_at, python2);
   header.fortran_order = *fields.fortran_order;
   header.shape = *std::move(fields.shape);
   read_descr(*fields.descr, dtype, header);

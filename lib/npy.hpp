@@ -16,9 +16,11 @@
 /// bytes beyond the header itself. Bytes of the file are quoted in a message shortened and escaped: one line,
 /// printable ASCII.
 ///
-/// What is accepted, numpy accepts with the same meaning. Beyond it: bfloat16, np.int64(7) as a dimension,
-/// header texts of more than 10,000 bytes, 7L in version 3.0, and white space around the dict that Python
-/// takes for indentation.
+/// What is accepted, numpy accepts with the same meaning. Beyond it: bfloat16, np.int64(7) as a dimension and
+/// header texts of more than 10,000 bytes. What numpy accepts is refused only if no writer makes it: Python's
+/// other spellings of strings and numbers, keys that are repeated, values in further parentheses, a backslash
+/// at a line's end, comments beyond ASCII, before the dict more than blanks and then empty lines, and a form
+/// feed in a last line that has no end.
 ///
 /// numpy has no bfloat16. ml_dtypes' arrays are saved as 2-byte void with a byte order, `<V2` or `>V2`, which
 /// is bfloat16 here. numpy loads that as void without an order and saves it again as `|V2`, which may be

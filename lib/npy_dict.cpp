@@ -20,16 +20,18 @@ namespace {
 /// Knows the three keys and the one form of value of each, so nothing nests and nothing is evaluated.
 class DictParser {
  public:
-  DictParser(std::string_view text, std::size_t offset) : text_(text), offset_(offset) {}
+  DictParser(std::string_view text, std::size_t offset, Python2 python2)
+      : text_(text), offset_(offset), python2_(python2 == Python2::yes) {}
 
   Fields parse() {
-    expect("{");
+    skip_empty_lines();
+    if (!rest().starts_with('{')) fail_expecting("'{'");
+    ++at_;
     while (!take("}")) {
       entry();
       if (!take(",") && !rest().starts_with('}')) fail_expecting("',' or '}'");
     }
-    skip_space();
-    if (!rest().empty()) fail_expecting("nothing behind the '}'");
+    check_end();
     if (!fields_.descr) refuse("the header has no 'descr'");
     if (!fields_.fortran_order) refuse("the header has no 'fortran_order'");
     if (!fields_.shape) refuse("the header has no 'shape'");
@@ -50,7 +52,43 @@ class DictParser {
     fail(at_, fmt::format("expected {}, found '{}'", what, excerpt(word)));
   }
 
-  void skip_space() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+  /// Python takes blanks before the first line away, and those before a later one for indentation.
+  void skip_empty_lines() {
+    at_ = std::min(text_.find_first_not_of(" \t"), text_.size());
+    while (rest().starts_with('\n') || rest().starts_with("\r\n")) at_ += rest().find('\n') + 1;
+  }
+
+  /// White space and comments, as between any two tokens of Python in brackets.
+  void skip_space() {
+    for (bool comment = true; comment;) {
+      at_ = std::min(text_.find_first_not_of(" \t\f\r\n", at_), text_.size());
+      comment = rest().starts_with('#');
+      if (comment) skip_comment();
+    }
+  }
+
+  void skip_comment() {
+    const std::size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
+    const auto* const wrong = std::find_if(text_.begin() + at_, text_.begin() + end, [](char c) {
+      return c == '\0' || static_cast<unsigned char>(c) > '\x7f';
+    });
+    at_ = static_cast<std::size_t>(wrong - text_.begin());
+    if (at_ != end) fail_expecting("a comment in ASCII");
+  }
+
+  /// Python takes white space in a last line that has no end for indentation. numpy then reads the header in
+  /// another way, as Python 2's, which takes it unless the line before ends in a mere CR.
+  void check_end() {
+    const std::size_t dict_end = at_;
+    skip_space();
+    if (!rest().empty()) fail_expecting("nothing after the '}'");
+    const std::size_t line_end = text_.find_last_of("\r\n");
+    if (line_end == std::string_view::npos || line_end < dict_end) return;
+    const std::string_view last = text_.substr(line_end + 1);
+    const bool indented = !last.empty() && last.find('#') == std::string_view::npos;
+    if (indented && (!python2_ || text_[line_end] == '\r'))
+      fail(line_end + 1, "an indented line after the '}'");
+  }
 
   bool take(std::string_view token) {
     skip_space();
@@ -134,13 +172,14 @@ class DictParser {
     at_ += digits.size();
     if (is_scalar)
       expect(")");
-    else if (rest().starts_with('L'))  // Python 2's mark of a long integer
+    else if (python2_ && rest().starts_with('L'))  // its mark of a long integer
       ++at_;
     return value;
   }
 
   std::string_view text_;
   std::size_t offset_;
+  bool python2_;
   std::size_t at_ = 0;
   Fields fields_;
 };
@@ -157,8 +196,8 @@ std::string excerpt(std::string_view bytes) {
   return bytes.size() > kLongest ? shown + "..." : shown;
 }
 
-Fields read_dict(std::string_view text, std::size_t offset) {
-  return DictParser(text, offset).parse();
+Fields read_dict(std::string_view text, std::size_t offset, Python2 python2) {
+  return DictParser(text, offset, python2).parse();
 }
 
 }  // namespace clipper::npy

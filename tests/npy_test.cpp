@@ -202,6 +202,7 @@ TEST_CASE("Every spelling of a header is read") {
       {with_shape("(0, 3)"), "<float32 C (0, 3) 0"},
       {with_shape("(3,4,)"), "<float32 C (3, 4) 12"},
       {with_shape("(2L, 3L)"), "<float32 C (2, 3) 6"},
+      {with_shape("(2L, 3L)", 2), "<float32 C (2, 3) 6"},
       {with_shape("(np.int64(2), 3)"), "<float32 C (2, 3) 6"},
       {with_shape("(np.uint8( 2 ),)"), "<float32 C (2,) 2"},
       {with_shape(ones(64)), fmt::format("<float32 C {} 1", npy::shape_text(Shape(64, 1)))},
@@ -229,6 +230,37 @@ TEST_CASE("Every spelling of a header is read") {
     CAPTURE(bytes);
     CHECK(read(bytes) == expected);
   }
+}
+
+TEST_CASE("White space and comments are read where Python reads them") {
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+  const std::string is_read = "<float32 C (3,) 3";
+  for (const std::string end : {"", "\n", "   ", "\r", "\r\n", "\f", "\f\n", " \t\f \n", "#c", "# c\n",
+                                "\n#}", "\r  \n", "\n  # c", "\n\n"})
+    for (const int version : {1, 2, 3}) {
+      CAPTURE(end, version);
+      CHECK(read(file(dict + end, version)) == is_read);
+    }
+  for (const std::string start : {" ", "\t ", "\n", "\r\n", " \n\n"})
+    CHECK(read(file(start + dict, 3)) == is_read);
+  CHECK(read(file("{# {\n'descr'\f:\r'<f4'#'\r\n,'fortran_order':False,'shape':(#)\n3\f,),}")) == is_read);
+}
+
+TEST_CASE("White space that Python takes for indentation is refused as by numpy") {
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+  const auto refused_at = [](std::size_t at) {
+    return fmt::format("malformed header at byte {}: an indented line after the '}}'", at);
+  };
+  // What Python 2 may have written numpy reads once more, in another way.
+  CHECK(read(file(dict + "\n ", 1)) == "<float32 C (3,) 3");
+  CHECK(read(file(dict + "\r\n\t", 2)) == "<float32 C (3,) 3");
+  CHECK(read(file(dict + "\n ", 3)) == refused_at(12 + dict.size() + 1));
+  CHECK(read(file(dict + "\n\f", 3)) == refused_at(12 + dict.size() + 1));
+  CHECK(read(file(dict + "\r ", 1)) == refused_at(10 + dict.size() + 1));
+  CHECK(read(file(dict + "\n\r\t", 1)) == refused_at(10 + dict.size() + 2));
+  CHECK(read(file(dict + "\r\f ", 2)) == refused_at(12 + dict.size() + 1));
+  CHECK(read(file("\n " + dict)) == "malformed header at byte 11: expected '{', found ' '");
+  CHECK(read(file("\f" + dict)) == R"(malformed header at byte 10: expected '{', found '\x0c')");
 }
 
 TEST_CASE("What stands before the header text decides what the file is") {
@@ -283,8 +315,12 @@ TEST_CASE("A malformed header is refused, naming what and where") {
       {file("{'shape': (), 'shape': ()}"), 24, "unknown or repeated key 'shape'"},
       {file("{'fortran_order': True, 'fortran_order': True}"), 34, "unknown or repeated key 'fortran_order'"},
       {file("{'descr': '<f4' 'shape': ()}"), 26, "expected ',' or '}', found ''shape''"},
-      {file("{'shape': ()} # comment"), 24, "expected nothing behind the '}', found '#'"},
-      {file("{'shape': ()}\0"s), 23, R"(expected nothing behind the '}', found '\x00')"},
+      {file("{'shape': ()} x"), 24, "expected nothing after the '}', found 'x'"},
+      {file("{'shape': ()}\0"s), 23, R"(expected nothing after the '}', found '\x00')"},
+      {file("{'shape': ()}\v"), 23, R"(expected nothing after the '}', found '\x0b')"},
+      {file("{'shape': ()}#\0"s), 24, R"(expected a comment in ASCII, found '\x00')"},
+      {file("{'shape': ()}# \xe9"), 25, R"(expected a comment in ASCII, found '\xe9')"},
+      {with_shape("(2L, 3)", 3), 64, "expected ',', found 'L'"},
       {file("{u'shape': ()}"), 11, "expected a key in quotes, found 'u'shape''"},
       {file(R"({'sh\x61pe': ()})"), 11, R"(unknown or repeated key 'sh\x5cx61pe')"},
       {file("{'\xc3\xa9\x1b[31m\n': ()}"), 11, R"(unknown or repeated key '\xc3\xa9\x1b[31m\x0a')"},
