@@ -13,9 +13,9 @@ struct FilePair {
   bool has_expected = true;
 };
 
-/// The two files; or of two directories every .npy file that is below either, by its path there, sorted.
-/// Error{usage} for a file and a directory, Error{input} if there are no such files, Error{io} if a directory
-/// cannot be read.
+/// The two files; or of two directories everything called .npy that is below either, by its path there,
+/// sorted. Links to directories are followed. Error{usage} for a file and a directory, Error{input} if there
+/// is nothing of that name, Error{io} if a directory cannot be read or leads back to one that it is in.
 [[nodiscard]] std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected);
 
 }  // namespace clipper

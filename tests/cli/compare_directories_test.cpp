@@ -1,0 +1,129 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "compare.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// got/ and want/, each with the tensor a.npy, and real/ beside them with b.npy.
+class Trees {
+ public:
+  Trees() {
+    for (const char* const name : {"got", "want", "real"}) fs::create_directory(directory_ / name);
+    write_file(directory_ / "got/a.npy", float32_file({1}));
+    write_file(directory_ / "want/a.npy", float32_file({1}));
+    write_file(directory_ / "real/b.npy", float32_file({1}));
+  }
+  void link(const std::string& to, const std::string& name) { fs::create_symlink(to, directory_ / name); }
+  [[nodiscard]] const TemporaryDirectory& directory() const { return directory_; }
+
+  void check_trouble(int status, std::string_view word) const {
+    const Result result = run_compare(directory_, {"got", "want"});
+    CAPTURE(result.output);
+    check_refused(result, status, word);
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+}  // namespace
+
+TEST_CASE("links to directories are followed") {
+  Trees trees;
+  trees.link("../real", "got/sub");
+  check_different(trees.directory(), {"got", "want"}, "FAIL got/sub/b.npy: want/sub/b.npy is missing\n");
+  check_different(trees.directory(), {"want", "got"}, "FAIL want/sub/b.npy: is missing\n");
+  trees.link("../real", "want/sub");
+  check_same(trees.directory(), {"got", "want"});
+  fs::remove(trees.directory() / "want/sub");
+  fs::create_directory(trees.directory() / "want/sub");
+  write_file(trees.directory() / "want/sub/b.npy", float32_file({2}));
+  CHECK(run_compare(trees.directory(), {"got", "want"})
+            .output.starts_with("FAIL got/sub/b.npy: 1 of 1 differ"));
+}
+
+TEST_CASE("a directory that is reached by two links is compared twice: that is no loop") {
+  Trees trees;
+  for (const char* const name : {"got/one", "got/two", "want/one", "want/two"}) trees.link("../real", name);
+  const Result result = run_compare(trees.directory(), {"-v", "got", "want"});
+  check_done(result);
+  CHECK(result.output == "ok got/a.npy\nok got/one/b.npy\nok got/two/b.npy\n");
+}
+
+TEST_CASE("a loop of links is trouble, not a difference") {
+  Trees trees;
+  fs::create_directory(trees.directory() / "got/sub");
+  trees.link("..", "got/sub/up");
+  trees.check_trouble(4, "got/sub/up: leads back to got: a loop of links");
+  fs::remove(trees.directory() / "got/sub/up");
+  trees.link(".", "want/here");
+  trees.check_trouble(4, "want/here: leads back to want: a loop of links");
+}
+
+TEST_CASE("what is called .npy and is a directory is counted") {
+  Trees trees;
+  fs::create_directory(trees.directory() / "got/d.npy");
+  check_different(trees.directory(), {"got", "want"}, "FAIL got/d.npy: want/d.npy is missing\n");
+  trees.link("../real", "want/d.npy");
+  trees.check_trouble(4, "clipper: got/d.npy: cannot be read: Is a directory\n");
+}
+
+TEST_CASE("a link x.npy to a directory is trouble where a tensor is expected") {
+  Trees trees;
+  trees.link("../real", "got/l.npy");
+  const Result only = run_compare(trees.directory(), {"got", "want"});
+  CHECK(only.exit_code == 1);
+  CHECK(only.output ==
+        "FAIL got/l.npy: want/l.npy is missing\nFAIL got/l.npy/b.npy: want/l.npy/b.npy is missing\n");
+  write_file(trees.directory() / "want/l.npy", float32_file({1}));
+  const Result result = run_compare(trees.directory(), {"got", "want"});
+  CHECK(result.exit_code == 4);
+  CHECK(result.error == "clipper: got/l.npy: cannot be read: Is a directory\n");
+}
+
+TEST_CASE("links that lead nowhere are trouble if they are called .npy") {
+  Trees trees;
+  trees.link("nowhere", "got/other");
+  trees.link("loop", "want/loop");
+  check_same(trees.directory(), {"got", "want"});
+  trees.link("nowhere", "got/x.npy");
+  trees.link("nowhere", "want/x.npy");
+  trees.check_trouble(4, "got/x.npy: cannot be opened");
+}
+
+TEST_CASE("a directory that cannot be read is trouble, also one behind a link") {
+  Trees trees;
+  trees.link("../real", "got/sub");
+  const auto as_nobody = [&] {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(99);
+  };
+  fs::permissions(trees.directory().path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(trees.directory() / "real", fs::perms::none);
+  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), as_nobody});
+  check_refused(result, 4, "got/sub: cannot be read: Permission denied");
+  fs::permissions(trees.directory() / "real", fs::perms::owner_all);
+}
+
+TEST_CASE("a tree that is deeper than there are descriptors") {
+  Trees trees;
+  for (const char* const side : {"got/", "want/"}) {
+    std::string path = trees.directory() / side;
+    for (int depth = 0; depth < 100; ++depth) path += "d/";
+    fs::create_directories(path);
+    write_file(path + "x.npy", float32_file({1}));
+  }
+  const Result result =
+      run_in_shell("ulimit -n 40; \"$@\"", {"compare", "-v", "got", "want"}, {trees.directory().path()});
+  check_done(result);
+  CHECK(result.output.starts_with("ok got/a.npy\nok got/d/d/"));
+}
+
+}  // namespace clipper::testing
