@@ -1,0 +1,52 @@
+#include <string>
+#include <vector>
+
+#include "compare.hpp"
+#include "tensors.hpp"
+
+/// Percentages that no float64 holds exactly.
+namespace clipper::testing {
+namespace {
+
+std::string with_ones(std::size_t ones, std::size_t count) {
+  std::vector<float> elements(count);
+  for (std::size_t i = 0; i < ones; ++i) elements[i] = 1;
+  return float32_file(elements);
+}
+
+struct Row {
+  std::string percent;
+  std::size_t most;
+  std::size_t count;
+};
+
+const std::vector<Row> kRows{
+    {"0.57", 57, 10'000}, {"0.29", 29, 10'000}, {"1.1", 11, 1000}, {"0.07", 7, 10'000}};
+
+}  // namespace
+
+TEST_CASE("--max-mismatch P% lets exactly that share pass") {
+  const TemporaryDirectory directory;
+  for (const Row& row : kRows) {
+    CAPTURE(row.percent, row.count);
+    write_file(directory / "zeros.npy", with_ones(0, row.count));
+    write_file(directory / "a.npy", with_ones(row.most, row.count));
+    check_same(directory, {"--max-mismatch", row.percent + "%", "a.npy", "zeros.npy"});
+    write_file(directory / "a.npy", with_ones(row.most + 1, row.count));
+    CHECK(run_compare(directory, {"--max-mismatch", row.percent + "%", "a.npy", "zeros.npy"}).exit_code == 1);
+  }
+}
+
+TEST_CASE("--fail-if-clipped lets exactly that share pass") {
+  const TemporaryDirectory directory;
+  for (const Row& row : kRows) {
+    CAPTURE(row.percent, row.count);
+    const Words words{"--max", "0", "--fail-if-clipped", row.percent, "a.npy", "out.npy"};
+    write_file(directory / "a.npy", with_ones(row.most, row.count));
+    check_done(run_clipper(words, {directory.path()}));
+    write_file(directory / "a.npy", with_ones(row.most + 1, row.count));
+    check_refused_untouched(directory, words, 1, "% would be clipped, more than " + row.percent + " %\n");
+  }
+}
+
+}  // namespace clipper::testing
