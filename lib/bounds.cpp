@@ -5,12 +5,18 @@
 #include <algorithm>
 
 #include "element.hpp"
+#include "element_key.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
 
 enum class Side : std::uint8_t { min, max };
+
+/// To an integer that is within the bound.
+constexpr Rounding inward(Side side) {
+  return side == Side::min ? Rounding::up : Rounding::down;
+}
 
 [[noreturn]] void refuse(const GivenNumber& bound, const std::string& why) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", bound.label, why));
@@ -59,8 +65,8 @@ template <class T>
 ElementBits convert_integer(const Profile& profile, DType dtype, const GivenNumber& bound, Side side) {
   constexpr Int128 kLowest = std::numeric_limits<T>::lowest();
   constexpr Int128 kHighest = std::numeric_limits<T>::max();
-  const Rounding inward = side == Side::min ? Rounding::up : Rounding::down;
-  const Rounding rounding = profile.inexact == Profile::Inexact::inward ? inward : Rounding::toward_zero;
+  const Rounding rounding =
+      profile.inexact == Profile::Inexact::inward ? inward(side) : Rounding::toward_zero;
   const Int128 value = to_integer(carried_number(profile.carrier, bound.number), rounding);
   const Int128 saturated = std::clamp(value, kLowest, kHighest);
   const ElementBits element = to_bits(static_cast<T>(saturated));
@@ -100,6 +106,35 @@ std::optional<GivenNumber> or_default(const Profile& profile, DType dtype,
   return GivenNumber{number_of(limits, highest_finite(limits)), "the default max"};
 }
 
+bool is_cut(const Profile& profile, DType dtype, const std::optional<GivenNumber>& bound, Side side) {
+  if (!bound || is_floating(dtype) || profile.inexact != Profile::Inexact::truncate) return false;
+  const Number number = carried_number(profile.carrier, bound->number);
+  return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
+}
+
+/// The float next to the nearest one, if that lies outside.
+template <class T>
+ElementBits inside(DType dtype, const Number& number, Side side) {
+  const T nearest = round_to<T>(number);
+  const Number found = number_of(dtype, to_bits(nearest));
+  if (side == Side::min ? found >= number : found <= number) return to_bits(nearest);
+  return to_bits(element_of<T>(static_cast<Key<T>>(key_of(nearest) + (side == Side::min ? 1 : -1))));
+}
+
+std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Side side) {
+  return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
+    if constexpr (std::is_integral_v<T>) {
+      const Int128 value = to_integer(number, inward(side));
+      constexpr Int128 kLowest = std::numeric_limits<T>::lowest();
+      constexpr Int128 kHighest = std::numeric_limits<T>::max();
+      if (side == Side::min ? value > kHighest : value < kLowest) return std::nullopt;
+      return to_bits(static_cast<T>(std::clamp(value, kLowest, kHighest)));
+    } else {
+      return inside<T>(dtype, number, side);
+    }
+  });
+}
+
 }  // namespace
 
 ElementBits convert_min(const Profile& profile, DType dtype, const GivenNumber& min) {
@@ -118,10 +153,11 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
                       max ? convert_max(profile, dtype, *max) : highest_element(dtype)};
   if (!min || !max) return bounds;
 
-  const bool as_written = given_min && given_max && min->number > max->number;
+  const bool typed = min->typed && max->typed;
+  const bool as_typed = typed && min->number > max->number;
   const bool as_converted = number_of(dtype, bounds.lo) > number_of(dtype, bounds.hi);
-  if (!as_written && !as_converted) return bounds;
-  if (!as_written && given_min && given_max)
+  if (!as_typed && !as_converted) return bounds;
+  if (!as_typed && typed)
     refuse(*min, fmt::format("no {} value lies between this and {}", info(dtype).name, max->label));
   switch (min_above_max) {
     case MinAboveMax::error:
@@ -130,6 +166,22 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
     case MinAboveMax::max: return bounds;
   }
   __builtin_unreachable();
+}
+
+std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<GivenNumber>& min,
+                                 const std::optional<GivenNumber>& max) {
+  std::vector<CutBound> cut;
+  if (is_cut(profile, dtype, min, Side::min)) cut.push_back({min->label, convert_min(profile, dtype, *min)});
+  if (is_cut(profile, dtype, max, Side::max)) cut.push_back({max->label, convert_max(profile, dtype, *max)});
+  return cut;
+}
+
+std::optional<ElementBits> least_from(DType dtype, const Number& number) {
+  return nearest_inside(dtype, number, Side::min);
+}
+
+std::optional<ElementBits> greatest_to(DType dtype, const Number& number) {
+  return nearest_inside(dtype, number, Side::max);
 }
 
 }  // namespace clipper

@@ -46,9 +46,19 @@ Number parse_given(std::string_view flag, const std::string& text) {
 
 std::optional<GivenNumber> given(std::string_view flag, const std::optional<std::string>& text, DType dtype) {
   if (!text) return std::nullopt;
-  Number number =
-      text->starts_with('@') ? read_scalar(flag, text->substr(1), dtype) : parse_given(flag, *text);
-  return GivenNumber{std::move(number), fmt::format("{} {}", flag, *text)};
+  const bool typed = !text->starts_with('@');
+  Number number = typed ? parse_given(flag, *text) : read_scalar(flag, text->substr(1), dtype);
+  return GivenNumber{std::move(number), fmt::format("{} {}", flag, *text), typed};
+}
+
+std::optional<Limit> limit(std::string_view flag, const std::optional<std::string>& text, DType dtype,
+                           decltype(least_from)* within) {
+  const std::optional<GivenNumber> bound = given(flag, text, dtype);
+  if (!bound) return std::nullopt;
+  if (bound->number.kind == Number::Kind::nan)
+    throw Error(ErrorKind::usage, fmt::format("{}: not a number is no bound", bound->label));
+  const std::optional<ElementBits> element = within(dtype, bound->number);
+  return Limit{bound->number, bound->typed ? *text : element_text(dtype, *element), element};
 }
 
 bool takes_rank(const Profile& profile, std::size_t rank) {
@@ -190,6 +200,14 @@ void check_numbers(const Request& request) {
     parse_nan_replacement(request.nan);
 }
 
+std::optional<Limit> min_limit(const Request& request, DType dtype) {
+  return limit("--min", request.min, dtype, least_from);
+}
+
+std::optional<Limit> max_limit(const Request& request, DType dtype) {
+  return limit("--max", request.max, dtype, greatest_to);
+}
+
 Plan make_plan(const Request& request, const npy::Header& header) {
   const Profile& profile = *request.profile;
   check_tensor(profile, header);
@@ -201,6 +219,7 @@ Plan make_plan(const Request& request, const npy::Header& header) {
 
   Plan plan;
   plan.header = header;
+  plan.cut = cut_bounds(profile, header.dtype, min, max);
   plan.refuse_nan = request.nan == "error";
   plan.operation.dtype = header.dtype;
   plan.operation.order = header.order;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bounds.hpp"
 #include "clip.hpp"
@@ -31,12 +32,25 @@ struct Request {
 struct Plan {
   npy::Header header;  ///< the input's; the output's but for `data_offset`
   Operation operation;
-  bool refuse_nan = false;  ///< a NaN among the results is an error that names the first one
-  std::uint64_t first = 0;  ///< of a part of a tensor: how many elements come before it
+  std::vector<CutBound> cut;  ///< what the user should know of the bounds
+  bool refuse_nan = false;    ///< a NaN among the results is an error that names the first one
+  std::uint64_t first = 0;    ///< of a part of a tensor: how many elements come before it
 };
 
 /// Error{usage} for anything among the request's numbers that is not one. Needs no tensor.
 void check_numbers(const Request& request);
+
+/// A bound that elements are compared with, exactly as it was given: nothing is converted.
+struct Limit {
+  Number number;                       ///< never NaN
+  std::string text;                    ///< as typed, or the element in an @file.npy
+  std::optional<ElementBits> element;  ///< the nearest one within; none: all elements are beyond
+};
+
+/// What Request::min and Request::max say as limits: elements less than min, and greater than max, are
+/// beyond. Error{usage} for a NaN, and what reading an @file.npy throws.
+[[nodiscard]] std::optional<Limit> min_limit(const Request& request, DType dtype);
+[[nodiscard]] std::optional<Limit> max_limit(const Request& request, DType dtype);
 
 /// Throws Error{usage} for numbers and combinations that the profile forbids, Error{input} for tensors that
 /// it does not take, and what reading an @file.npy throws.

@@ -84,6 +84,18 @@ TEST_CASE("max, scale and bias may be files too") {
   CHECK(operation.bias == 2.0);
 }
 
+TEST_CASE("a bound from a file may be the element that a typed one rounds to") {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory / "lo.npy";
+  testing::write_file(path, testing::npy_file("<f4", "False", "()", testing::bytes_of(std::vector{0.1F})));
+  Request request;
+  request.min = "@" + path;
+  request.max = "0.1";
+  const Operation operation = make_plan(request, tensor(float32)).operation;
+  CHECK(operation.lo == to_bits(0.1F));
+  CHECK(operation.hi == to_bits(0.1F));
+}
+
 TEST_CASE("an infinity in a file is one that was meant, a NaN is no bound") {
   CHECK(min_of(float16, "<f2", "()", "\0\x7c"s) == 0x7c00);
   const std::string nan = data_file("float32-nan.npy");

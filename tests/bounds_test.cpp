@@ -26,7 +26,29 @@ const Profile& profile(std::string_view name) {
 }
 
 GivenNumber given(std::string_view flag, const std::string& text) {
-  return {parse_number(text).value(), std::string(flag) + " " + text};
+  return {parse_number(text).value(), std::string(flag) + " " + text, true};
+}
+
+/// As from a file.
+GivenNumber element(DType dtype, std::string_view flag, ElementBits bits) {
+  return {number_of(dtype, bits), std::string(flag) + " @file.npy", false};
+}
+
+/// "--min 1.5 becomes 1" for each bound whose fraction is cut off to a wider one.
+std::string cut(std::string_view name, DType dtype, const std::string& min, const std::string& max) {
+  std::string text;
+  for (const CutBound& bound : cut_bounds(profile(name), dtype, given("--min", min), given("--max", max)))
+    text += bound.label + " becomes " + element_text(dtype, bound.element) + ";";
+  return text;
+}
+
+/// The least element from the number and the greatest to it.
+std::string around(DType dtype, const std::string& text) {
+  const auto shown = [&](const std::optional<ElementBits>& bits) {
+    return bits ? element_text(dtype, *bits) : "none";
+  };
+  const Number number = parse_number(text).value();
+  return shown(least_from(dtype, number)) + " " + shown(greatest_to(dtype, number));
 }
 
 /// A bound as typed, and the element that it is in a profile.
@@ -239,6 +261,74 @@ TEST_CASE("min above max is found as written, also where both convert to one val
       refused("native", float32, "1.000000000001", "1").starts_with("--min 1.000000000001: above --max 1;"));
   CHECK(refused("native", int8, "0.9", "0.1").starts_with("--min 0.9: above --max 0.1;"));
   CHECK(refused("native", float64, "1e400", "1e399").starts_with("--min 1e400: "));
+}
+
+TEST_CASE("a bound from a file is compared as an element, also with one that was typed") {
+  const auto float32_tenth = element(float32, "--min", to_bits(0.1F));  // 0.100000001490116...
+  const auto same = [&](const GivenNumber& min, const GivenNumber& max, MinAboveMax policy) {
+    return convert_bounds(profile("native"), float32, min, max, policy);
+  };
+  check_bounds(float32, same(float32_tenth, given("--max", "0.1"), MinAboveMax::error), to_bits(0.1F),
+               to_bits(0.1F));
+  const auto max_tenth = element(float32, "--max", to_bits(0.1F));
+  check_bounds(float32, same(given("--min", "0.10000000149012"), max_tenth, MinAboveMax::min), to_bits(0.1F),
+               to_bits(0.1F));
+  check_bounds(float32, same(float32_tenth, max_tenth, MinAboveMax::error), to_bits(0.1F), to_bits(0.1F));
+  CHECK(refusal(ErrorKind::usage, [&] {
+          return same(float32_tenth, given("--max", "0.09"), MinAboveMax::error);
+        }) == "--min @file.npy: above --max 0.09; --min-above-max says what that should mean");
+  check_bounds(float32, same(float32_tenth, given("--max", "0.09"), MinAboveMax::max), to_bits(0.1F),
+               to_bits(0.09F));
+  const auto of_integers = [&](std::string_view name, const GivenNumber& min, const GivenNumber& max) {
+    return convert_bounds(profile(name), int8, min, max, MinAboveMax::error);
+  };
+  check_bounds(int8, of_integers("native", element(int8, "--min", 1), given("--max", "1.9")), 1, 1);
+  check_bounds(int8, of_integers("openvino", element(int8, "--min", 1), given("--max", "1.9")), 1, 1);
+  CHECK(refusal(ErrorKind::usage, [&] {
+          return of_integers("openvino", element(int8, "--min", 1), given("--max", "0.9"));
+        }) == "--min @file.npy: above --max 0.9; --min-above-max says what that should mean");
+}
+
+TEST_CASE("a fraction that is cut off to let elements beyond the bound pass is told") {
+  CHECK(cut("native", int32, "1.5", "6") == "--min 1.5 becomes 1;");
+  CHECK(cut("native", int32, "-9", "-1.5") == "--max -1.5 becomes -1;");
+  CHECK(cut("native", uint8, "0.1", "255.9") == "--min 0.1 becomes 0;");
+  CHECK(cut("native", int64, "-1e30", "-0.000000000000000000000000000000001") ==
+        "--max -0.000000000000000000000000000000001 becomes 0;");
+  CHECK(cut("directml", int32, "1.5", "6") == "--min 1.5 becomes 1;");
+  CHECK(cut("native", int8, "127.5", "1e99") == "--min 127.5 becomes 127;");
+}
+
+TEST_CASE("nothing is told of a bound that lets no other elements pass") {
+  CHECK(cut("native", int32, "-1.5", "6.5").empty());  // the same as -1 and 6
+  CHECK(cut("native", int8, "-300.5", "300.5").empty());
+  CHECK(cut("native", int8, "-inf", "inf").empty());
+  CHECK(cut("native", int32, "1.0", "60e-1").empty());
+  CHECK(cut("native", float32, "0.1", "16777217").empty());
+  CHECK(cut("directml", int32, "16777216.7", "16777217").empty());  // integers as float32
+  CHECK(cut("openvino", int32, "1.5", "6.5").empty());
+}
+
+TEST_CASE("the elements next to any number") {
+  CHECK(around(int32, "1.5") == "2 1");
+  CHECK(around(int32, "-1.5") == "-1 -2");
+  CHECK(around(uint8, "300") == "none 255");
+  CHECK(around(uint8, "-0.5") == "0 none");
+  CHECK(around(int8, "-128") == "-128 -128");
+  CHECK(around(int64, "1e400") == "none 9223372036854775807");
+  CHECK(around(int64, "9223372036854775806.5") == "9223372036854775807 9223372036854775806");
+  CHECK(around(uint64, "-inf") == "0 none");
+  CHECK(around(float32, "0.1") == "0.1 0.099999994");  // float32(0.1) is more than 0.1
+  CHECK(around(float64, "0.3") == "0.30000000000000004 0.3");
+  CHECK(around(float32, "0.25") == "0.25 0.25");
+  CHECK(around(float32, "1e400") == "inf 3.4028235e+38");
+  CHECK(around(float32, "-1e400") == "-3.4028235e+38 -inf");
+  CHECK(around(float64, "inf") == "inf inf");
+  CHECK(around(float32, "1e-400") == "1e-45 0");
+  CHECK(around(float32, "-1e-400") == "-0 -1e-45");
+  CHECK(around(float16, "65519") == "inf 65500");
+  CHECK(around(float16, "0.1") == "0.10004 0.1");
+  CHECK(around(bfloat16, "1.001") == "1.01 1");
 }
 
 TEST_CASE("equal bounds are not above each other, nor are zeros of either sign") {
