@@ -120,8 +120,25 @@ void InputFile::read_exactly(std::span<std::byte> bytes) {
 }
 
 void InputFile::expect_end() {
-  std::array<std::byte, 1> byte{};
-  if (read(byte) != 0) throw Error(ErrorKind::input, fmt::format("{}: bytes after the array", path_));
+  std::array<std::byte, 16384> bytes{};
+  while (read(std::span(bytes).first(trailing_ignored_ ? bytes.size() : 1)) != 0)
+    if (!trailing_ignored_)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: bytes after the array (--trailing ignore reads it without them)", path_));
+}
+
+void InputFile::expect_size(std::uint64_t end) const {
+  if (!regular_ || size() <= end) return;
+  const std::uint64_t count = size() - end;
+  const char* const bytes = count == 1 ? "byte" : "bytes";
+  if (!trailing_ignored_)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} {} after the array (--trailing ignore reads the file without {})", path_,
+                            count, bytes, count == 1 ? "it" : "them"));
+  if (place_)
+    throw Error(ErrorKind::refused, fmt::format("{}: in place, the {} {} after the array would be lost; name "
+                                                "another file for the result",
+                                                path_, count, bytes));
 }
 
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
@@ -148,9 +165,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
                 fmt::format("{}: {} data bytes expected for {} {}, the file has {}", file.path(),
                             header.data_size(), info(header.dtype).name, npy::shape_text(header.shape),
                             file.size() - header.data_offset));
-  if (file.is_regular() && file.size() > header.data_offset + header.data_size())
-    throw Error(ErrorKind::input, fmt::format("{}: {} bytes after the array", file.path(),
-                                              file.size() - header.data_offset - header.data_size()));
+  file.expect_size(header.data_offset + header.data_size());
   if (header_bytes != nullptr) *header_bytes = std::move(bytes);
   return header;
 }

@@ -56,8 +56,15 @@ class InputFile {
   /// The next bytes, all of them; Error{input} if the stream ends before.
   void read_exactly(std::span<std::byte> bytes);
 
-  /// Error{input} unless everything has been read.
+  /// Bytes after the array are no part of the tensor, instead of an error.
+  void ignore_trailing() noexcept { trailing_ignored_ = true; }
+
+  /// Error{input} unless everything has been read, or the rest is read and dropped if it is to be ignored.
   void expect_end();
+
+  /// Error{input} for a regular file that goes on after the array, which ends at byte `end`. If that is to be
+  /// ignored, Error{refused} for one that was opened to change: nothing would keep those bytes.
+  void expect_size(std::uint64_t end) const;
 
   /// The bytes at `offset` of a regular file, all of them. Callable from many threads.
   void read_at(std::span<std::byte> bytes, std::uint64_t offset) const;
@@ -72,11 +79,12 @@ class InputFile {
   std::optional<Place> place_;
   bool regular_ = false;
   bool locked_ = false;
+  bool trailing_ignored_ = false;
 };
 
 /// The header at the start of the file, which stands before the first element afterwards. Errors have the
-/// path in front. A regular file must have exactly the size that its header says. `header_bytes`, if asked
-/// for, are the bytes before the first element. `version` stands for the file's own version byte.
+/// path in front. A regular file must have the size that its header says: see expect_size(). `header_bytes`,
+/// if asked for, are the bytes before the first element. `version` stands for the file's own version byte.
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt);

@@ -55,7 +55,8 @@ TEST_CASE("an end that comes too early or too late") {
         directory / "file: ends before its last element");
 
   InputFile again = InputFile::open(directory / "file");
-  CHECK(refusal(ErrorKind::input, [&] { again.expect_end(); }) == directory / "file: bytes after the array");
+  CHECK(refusal(ErrorKind::input, [&] { again.expect_end(); }) ==
+        directory / "file: bytes after the array (--trailing ignore reads it without them)");
 }
 
 TEST_CASE("a file that has shrunk is an I/O error") {
@@ -126,9 +127,31 @@ TEST_CASE("a file must have the size that its header says") {
   const std::string file = float32_file({1, 2});
   CHECK(message(file.substr(0, file.size() - 3)) ==
         directory / "file: 8 data bytes expected for float32 (2,), the file has 5");
-  CHECK(message(file + "xyz") == directory / "file: 3 bytes after the array");
+  CHECK(message(file + "xyz") ==
+        directory / "file: 3 bytes after the array (--trailing ignore reads the file without them)");
+  CHECK(message(file + "x") ==
+        directory / "file: 1 byte after the array (--trailing ignore reads the file without it)");
   CHECK(message(file.substr(0, 20)).starts_with(directory / "file: truncated header"));
   CHECK(message("hello world!").starts_with(directory / "file: not an .npy file"));
+}
+
+TEST_CASE("bytes after the array are left alone if they are to be ignored") {
+  const TemporaryDirectory directory;
+  const std::string bytes = float32_file({1, 2});
+  write_file(directory / "file", bytes + "xyz");
+  InputFile file = InputFile::open(directory / "file");
+  file.ignore_trailing();
+  CHECK(read_header(file, std::nullopt).count == 2);
+  std::array<std::byte, 8> elements{};
+  file.read_exactly(elements);
+  CHECK(text(elements) == bytes.substr(128));
+  CHECK_NOTHROW(file.expect_end());
+
+  InputFile to_change = InputFile::open_to_change(directory / "file");
+  to_change.ignore_trailing();
+  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = read_header(to_change, std::nullopt); }) ==
+        directory /
+            "file: in place, the 3 bytes after the array would be lost; name another file for the result");
 }
 
 TEST_CASE("a file that is opened to be changed is locked until it is closed") {

@@ -55,7 +55,7 @@ TEST_CASE("files that are no .npy file, or no whole one") {
              {good.substr(0, 100), "truncated"},
              {good.substr(0, 128), "12 data bytes expected"},
              {good.substr(0, good.size() - 1), "has 11"},
-             {good + "x", "1 bytes after the array"},
+             {good + "x", "1 byte after the array"},
              {"\x93NUMPY\x00\x00"s + good.substr(8), "version 0.0"},
              {"\x93NUMPY\x01\x01"s + good.substr(8), "version 1.1"},
              {"\x93NUMPY\x04\x00"s + good.substr(8), "version 4.0"},
