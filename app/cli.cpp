@@ -52,8 +52,8 @@ Request understood_request(const CLI::App& app, const Typed& typed) {
   return request;
 }
 
-double parse_percent(std::string_view text) {
-  if (const std::optional<double> percent = percent_of(text)) return *percent;
+Percentage parse_percentage(std::string_view text) {
+  if (const std::optional<Percentage> percentage = Percentage::parse(text)) return *percentage;
   refuse(fmt::format("--fail-if-clipped: '{}' is not a number from 0 to 100", text));
 }
 
@@ -174,8 +174,9 @@ Command understood(const CLI::App& app, const Typed& typed) {
   if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
   if (typed.sync) command.durability = OutputFile::Durability::on_disk;
   command.direct = typed.direct;
-  if (app.count("--fail-if-clipped") > 0) command.most_clipped = parse_percent(typed.fail_if_clipped);
+  if (app.count("--fail-if-clipped") > 0) command.most_clipped = parse_percentage(typed.fail_if_clipped);
   if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
+  if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);
   return command;
 }
 

@@ -8,6 +8,7 @@
 #include "engine.hpp"
 #include "file_list.hpp"
 #include "output_file.hpp"
+#include "percentage.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
 #include "shard.hpp"
@@ -26,6 +27,7 @@ struct Command {
   std::optional<std::string> golden;            ///< the only input's result is compared with it instead
   bool update_golden = false;
   std::optional<DType> dtype;
+  bool ignore_trailing = false;  ///< of inputs, and of the golden file
   OutputFile::Existing existing = OutputFile::Existing::replace;
   OutputFile::Durability durability = OutputFile::Durability::none;
   bool direct = false;         ///< in place, without a second file
@@ -33,8 +35,8 @@ struct Command {
   bool split_output = false;   ///< each shard writes a file of its own
   bool finalize = false;       ///< nothing but put what shards have written to `output` in place
   Engine::Options engine;
-  std::optional<double> most_clipped;  ///< percent of a tensor's elements, or nothing is written
-  bool keep_going = false;             ///< with the other files when one fails
+  std::optional<Percentage> most_clipped;  ///< of a tensor's elements, or nothing is written
+  bool keep_going = false;                 ///< with the other files when one fails
   bool dry_run = false;
   bool json = false;
   bool verbose = false;

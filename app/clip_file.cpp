@@ -93,6 +93,7 @@ InputFile open_to_change(const std::string& path, Reporter& reporter) {
 
 Plan plan_for(const Command& command, InputFile& input, std::vector<std::byte>* header,
               std::optional<std::byte> version) {
+  if (command.ignore_trailing) input.ignore_trailing();
   const npy::Header parsed = read_header(input, command.dtype, header, version);
   return naming(input.path(), [&] { return make_plan(command.request, parsed); });
 }
@@ -127,10 +128,11 @@ void FileClipping::cut() {
 /// --fail-if-clipped, once everything is counted.
 void FileClipping::judge() const {
   if (!command_.most_clipped || !report_.counts) return;
-  const double percent = clipped_percent(*report_.plan, *report_.counts);
-  if (percent > *command_.most_clipped)
-    throw Error(ErrorKind::different, fmt::format("{}: {:.3g} % would be clipped, more than {} %",
-                                                  report_.name, percent, *command_.most_clipped));
+  const Counts& counts = *report_.counts;
+  if (command_.most_clipped->is_exceeded_by(counts.raised + counts.lowered, report_.plan->header.count))
+    throw Error(ErrorKind::different,
+                fmt::format("{}: {:.3g} % would be clipped, more than {} %", report_.name,
+                            clipped_percent(*report_.plan, counts), command_.most_clipped->text()));
 }
 
 Reporter::Lines FileClipping::lines(bool written) {

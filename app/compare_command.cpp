@@ -52,6 +52,10 @@ npy::Header compare_headers(const CompareCommand& command, InputFile& actual, In
       report.reason = fmt::format("{} bytes, expected {}", header.count, report.header.count);
     return header;
   }
+  if (command.ignore_trailing) {
+    actual.ignore_trailing();
+    expected.ignore_trailing();
+  }
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
   npy::Header header = read_header(actual, command.dtype, &actual_bytes);

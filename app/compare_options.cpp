@@ -49,6 +49,7 @@ struct Typed {
   std::string show;
   std::string diff_out;
   std::string dtype;
+  std::string trailing;
   std::string threads;
   bool bits = false;
   bool bytes = false;
@@ -87,6 +88,11 @@ void add_options(CLI::App& app, Typed& typed) {
   CLI::Option* const dtype =
       add_value("--dtype", typed.dtype, "DTYPE", "The dtype; needed for bfloat16 that was saved as |V2");
   suggest(*dtype, dtype_names());
+  CLI::Option* const trailing =
+      add_value("--trailing", typed.trailing, "WHAT",
+                "If a file goes on after its array: error (default), or ignore, as numpy does");
+  suggest(*trailing, trailing_words());
+  trailing->excludes(bytes);
   add_value("--threads", typed.threads, "N", "At most N threads (default: as many as may run)");
   app.add_flag("--json", typed.json, "As JSON: one object in a line for each pair");
   app.add_flag("-v,--verbose", typed.verbose, "Print a line for those that are the same, too");
@@ -107,20 +113,12 @@ Number parse_tolerance(std::string_view flag, std::string_view text) {
   return *number;
 }
 
-/// Whether it is the second word, of two.
-bool parse_choice(std::string_view flag, std::string_view text, std::string_view first,
-                  std::string_view second) {
-  if (text != first && text != second)
-    refuse(fmt::format("{}: '{}' is not {} or {}", flag, text, first, second));
-  return text == second;
-}
-
 Allowance parse_allowance(std::string_view text) {
   constexpr std::string_view kFlag = "--max-mismatch";
   if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
-  const std::optional<double> percent = percent_of(text.substr(0, text.size() - 1));
-  if (!percent) refuse(fmt::format("{}: '{}' is not a percentage from 0% to 100%", kFlag, text));
-  return {0, percent};
+  const std::optional<Percentage> percentage = Percentage::parse(text.substr(0, text.size() - 1));
+  if (!percentage) refuse(fmt::format("{}: '{}' is not a percentage from 0% to 100%", kFlag, text));
+  return {0, percentage};
 }
 
 void understand_rule(const CLI::App& app, const Typed& typed, CompareCommand& command) {
@@ -152,6 +150,7 @@ CompareCommand understood(const CLI::App& app, const Typed& typed) {
   if (app.count("--diff-out") > 0) command.difference_file = typed.diff_out;
   if (command.difference_file == "") refuse("--diff-out: no file (an empty variable?)");
   if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
+  if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);
   if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
   command.json = typed.json;
   command.verbose = typed.verbose;
@@ -162,9 +161,8 @@ CompareCommand understood(const CLI::App& app, const Typed& typed) {
 }  // namespace
 
 bool Allowance::covers(const Comparison& comparison) const {
-  if (!percent) return comparison.mismatches <= count;
-  return 100 * static_cast<double>(comparison.mismatches) <=
-         *percent * static_cast<double>(comparison.compared);
+  return percentage ? !percentage->is_exceeded_by(comparison.mismatches, comparison.compared)
+                    : comparison.mismatches <= count;
 }
 
 std::optional<CompareCommand> parse_compare_line(const Parse& parse) {

@@ -8,6 +8,7 @@
 #include "comparison.hpp"
 #include "dtype.hpp"
 #include "engine.hpp"
+#include "percentage.hpp"
 #include "words.hpp"
 
 namespace clipper {
@@ -15,7 +16,7 @@ namespace clipper {
 /// How many mismatches pass: a number, or a percentage of all elements.
 struct Allowance {
   std::uint64_t count = 0;
-  std::optional<double> percent;
+  std::optional<Percentage> percentage;
 
   [[nodiscard]] bool covers(const Comparison& comparison) const;
 };
@@ -31,6 +32,7 @@ struct CompareCommand {
   std::size_t shown = 0;                       ///< mismatches, at the most
   std::optional<std::string> difference_file;  ///< --diff-out
   std::optional<DType> dtype;
+  bool ignore_trailing = false;
   bool json = false;
   bool verbose = false;
   bool quiet = false;

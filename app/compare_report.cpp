@@ -143,7 +143,10 @@ void add_comparison(const PairReport& report, Json& json) {
 }
 
 Json start_of(const PairReport& report, int status) {
-  return {{"version", kSchema}, {"actual", report.actual}, {"expected", report.expected}, {"status", status}};
+  Json json{
+      {"version", kSchema}, {"actual", report.actual}, {"expected", report.expected}, {"status", status}};
+  if (!report.notes.empty()) json["notes"] = report.notes;
+  return json;
 }
 
 std::string line(const Json& json) {

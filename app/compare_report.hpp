@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "comparison.hpp"
 #include "failure.hpp"
@@ -22,6 +23,7 @@ struct PairReport {
   npy::Header header;    ///< of the expected one
   Comparison comparison;
   Compared compared = Compared::values;
+  std::vector<std::string> notes;  ///< of --verify: what notes_on() says of the plan
 };
 
 /// For people: a line that begins with "ok" or "FAIL" and the actual file, and below it the first mismatches,
@@ -36,6 +38,7 @@ struct PairReport {
 ///     expected     the path
 ///     status       0: same, or let pass; 1: different; or of a failure its exit status
 ///     error        of a failure only, which has nothing further: its message
+///     notes        of --verify, if there are any: what else should be known, as lines
 ///     reason       of files that are different as a whole, which have nothing further: what is different
 ///     dtype        "float32"; of --bytes uint8
 ///     shape        [4, 6]; of --bytes [bytes]

@@ -24,4 +24,8 @@ std::string line_of(const Failure& failure) {
   return fmt::format("clipper: {}\n", printable(failure.message));
 }
 
+std::string warning_line(std::string_view message) {
+  return fmt::format("clipper: warning: {}\n", printable(message));
+}
+
 }  // namespace clipper

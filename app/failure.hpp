@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "error.hpp"
 
@@ -17,5 +18,8 @@ struct Failure {
 
 /// "clipper: message\n", harmless to a terminal.
 [[nodiscard]] std::string line_of(const Failure& failure);
+
+/// "clipper: warning: message\n", harmless to a terminal, too.
+[[nodiscard]] std::string warning_line(std::string_view message);
 
 }  // namespace clipper

@@ -43,9 +43,14 @@ Label label_of(const Statistics& statistics, std::size_t row) {
   return {edge_text(dtype, histogram, row), edge_text(dtype, histogram, row + 1)};
 }
 
+/// Of integers the one that is next to the limit and within it: 2 for a min of 1.5.
+Number next_within(DType dtype, const Limit& limit) {
+  return limit.element ? number_of(dtype, *limit.element) : limit.number;
+}
+
 /// The row before which the line for a lower bound stands: the one that holds it.
-std::size_t row_of_min(const Statistics& statistics, ElementBits min) {
-  const Number bound = number_of(statistics.dtype, min);
+std::size_t row_of_min(const Statistics& statistics, const Limit& min) {
+  const Number bound = next_within(statistics.dtype, min);
   std::size_t row = 0;
   while (row < statistics.histogram.rows &&
          edge_number(statistics.dtype, statistics.histogram, row + 1) <= bound)
@@ -55,8 +60,8 @@ std::size_t row_of_min(const Statistics& statistics, ElementBits min) {
 
 /// The row before which the line for an upper bound stands: the one behind that which holds it. A float that
 /// is a row's begin stands before it, although the row may have elements that are just as large.
-std::size_t row_of_max(const Statistics& statistics, ElementBits max) {
-  const Number bound = number_of(statistics.dtype, max);
+std::size_t row_of_max(const Statistics& statistics, const Limit& max) {
+  const Number bound = next_within(statistics.dtype, max);
   std::size_t row = 0;
   while (row < statistics.histogram.rows) {
     const Number begin = edge_number(statistics.dtype, statistics.histogram, row);
@@ -66,8 +71,8 @@ std::size_t row_of_max(const Statistics& statistics, ElementBits max) {
   return row;
 }
 
-std::string bound_line(std::string_view name, DType dtype, ElementBits bound, std::size_t width) {
-  const std::string text = fmt::format(" {} {}", name, element_text(dtype, bound));
+std::string bound_line(std::string_view name, const Limit& limit, std::size_t width) {
+  const std::string text = fmt::format(" {} {}", name, limit.text);
   return fmt::format("  {:-<{}}{}\n", "", std::max(width, text.size() + 4) - text.size() - 2, text);
 }
 
@@ -79,8 +84,8 @@ std::string range_text(const Label& label, std::size_t begin_width, std::size_t 
 
 }  // namespace
 
-std::string histogram_text(const Statistics& statistics, const std::optional<ElementBits>& min,
-                           const std::optional<ElementBits>& max, std::size_t width) {
+std::string histogram_text(const Statistics& statistics, const std::optional<Limit>& min,
+                           const std::optional<Limit>& max, std::size_t width) {
   const Histogram& histogram = statistics.histogram;
   std::vector<Label> labels;
   std::size_t begin_width = 0;
@@ -95,8 +100,8 @@ std::string histogram_text(const Statistics& statistics, const std::optional<Ele
 
   std::string text;
   for (std::size_t row = 0; row <= histogram.rows; ++row) {
-    if (min && row_of_min(statistics, *min) == row) text += bound_line("min", statistics.dtype, *min, width);
-    if (max && row_of_max(statistics, *max) == row) text += bound_line("max", statistics.dtype, *max, width);
+    if (min && row_of_min(statistics, *min) == row) text += bound_line("min", *min, width);
+    if (max && row_of_max(statistics, *max) == row) text += bound_line("max", *max, width);
     if (row == histogram.rows) break;
     const auto count = static_cast<double>(histogram.counts[row]);
     std::string line = "  " + range_text(labels[row], begin_width, end_width);

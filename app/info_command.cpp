@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "element.hpp"
 #include "engine.hpp"
 #include "error.hpp"
 #include "failure.hpp"
@@ -43,6 +44,7 @@ struct Typed {
   std::string min;
   std::string max;
   std::string dtype;
+  std::string trailing;
   std::string threads;
   bool stats = false;
   bool json = false;
@@ -60,6 +62,11 @@ void add_options(CLI::App& app, Typed& typed) {
       app.add_option("--dtype", typed.dtype, "The dtype; needed for bfloat16 that was saved as |V2");
   dtype->type_name("DTYPE");
   suggest(*dtype, dtype_names());
+  CLI::Option* const trailing =
+      app.add_option("--trailing", typed.trailing,
+                     "If a file goes on after its array: error (default), or ignore, as numpy does");
+  trailing->type_name("WHAT");
+  suggest(*trailing, trailing_words());
   app.add_option("--threads", typed.threads, "At most N threads (default: as many as may run)")
       ->type_name("N");
 }
@@ -71,6 +78,7 @@ struct InfoCommand {
   bool json = false;
   Request bounds;
   std::optional<DType> dtype;
+  bool ignore_trailing = false;
   Engine::Options engine;
 };
 
@@ -81,16 +89,21 @@ InfoCommand understood(const CLI::App& app, const Typed& typed) {
   command.json = typed.json;
   if (app.count("--min") > 0) command.bounds.min = typed.min;
   if (app.count("--max") > 0) command.bounds.max = typed.max;
-  command.bounds.min_above_max = MinAboveMax::max;  // nothing is clipped: both can be counted
   check_numbers(command.bounds);
   command.statistics = typed.stats || command.bounds.min || command.bounds.max;
   if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
+  if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);
   if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
   return command;
 }
 
+ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise) {
+  return limit ? limit->element.value_or(otherwise) : otherwise;
+}
+
 TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path) {
   InputFile input = InputFile::open(path);
+  if (command.ignore_trailing) input.ignore_trailing();
   std::vector<std::byte> header_bytes;
   TensorInfo tensor;
   tensor.input = path;
@@ -100,10 +113,12 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
   if (!command.statistics) return tensor;
 
   const npy::Header& header = tensor.header;
-  const Plan plan = naming(input.path(), [&] { return make_plan(command.bounds, header); });
-  const Bounds bounds{plan.operation.lo, plan.operation.hi};
-  if (command.bounds.min) tensor.min = bounds.lo;
-  if (command.bounds.max) tensor.max = bounds.hi;
+  naming(input.path(), [&] {
+    tensor.min = min_limit(command.bounds, header.dtype);
+    tensor.max = max_limit(command.bounds, header.dtype);
+  });
+  const Bounds bounds{element_or(tensor.min, lowest_element(header.dtype)),
+                      element_or(tensor.max, highest_element(header.dtype))};
   Statistics& total = tensor.statistics.emplace();
   total.dtype = header.dtype;
   std::mutex mutex;
@@ -114,6 +129,9 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
     const std::lock_guard lock(mutex);
     total += part;
   });
+  // Only integers can all be beyond: none of them is NaN.
+  if (tensor.min && !tensor.min->element) total.below = total.count;
+  if (tensor.max && !tensor.max->element) total.above = total.count;
   return tensor;
 }
 

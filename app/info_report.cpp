@@ -60,11 +60,8 @@ void add_statistics(const TensorInfo& tensor, Facts& facts) {
     facts.emplace_back("inf", share_text(statistics.positive_infinite, statistics));
     facts.emplace_back("-inf", share_text(statistics.negative_infinite, statistics));
   }
-  const auto bound = [&](std::string_view side, const std::optional<ElementBits>& element,
-                         std::uint64_t count) {
-    if (element)
-      facts.emplace_back(fmt::format("{} {}", side, element_text(dtype, *element)),
-                         share_text(count, statistics));
+  const auto bound = [&](std::string_view side, const std::optional<Limit>& limit, std::uint64_t count) {
+    if (limit) facts.emplace_back(fmt::format("{} {}", side, limit->text), share_text(count, statistics));
   };
   bound("below", tensor.min, statistics.below);
   bound("above", tensor.max, statistics.above);
@@ -92,8 +89,8 @@ Json statistics_json(const TensorInfo& tensor) {
           {"negative_infinity", statistics.negative_infinite},
           {"histogram", {{"edges", edges}, {"counts", counts}}},
           {"bounds",
-           {{"min", text_or_null(dtype, tensor.min)},
-            {"max", text_or_null(dtype, tensor.max)},
+           {{"min", tensor.min ? Json(tensor.min->text) : Json()},
+            {"max", tensor.max ? Json(tensor.max->text) : Json()},
             {"below", statistics.below},
             {"above", statistics.above}}}};
 }

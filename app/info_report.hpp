@@ -6,6 +6,7 @@
 
 #include "failure.hpp"
 #include "npy.hpp"
+#include "plan.hpp"
 #include "statistics.hpp"
 
 namespace clipper {
@@ -17,8 +18,8 @@ struct TensorInfo {
   int version_major = 1;  ///< of the file format
   int version_minor = 0;
   std::optional<Statistics> statistics;
-  std::optional<ElementBits> min;  ///< the bounds that statistics were asked for
-  std::optional<ElementBits> max;
+  std::optional<Limit> min;  ///< that statistics were asked for
+  std::optional<Limit> max;
 };
 
 /// For people: the path and a line for each fact, with a histogram that is `width` columns wide.
@@ -45,8 +46,8 @@ struct TensorInfo {
 ///       nan, positive_infinity, negative_infinity: how many elements
 ///       histogram     {edges, counts} as numpy.histogram has them, of the finite elements: counts[i] of them
 ///                     are >= edges[i] and < edges[i + 1]. Both empty if there are none
-///       bounds        {min, max, below, above}: the bounds as converted (null: not given), and how many
-///                     elements are less than min and greater than max
+///       bounds        {min, max, below, above}: the bounds as typed, or the elements in @FILEs (null: not
+///                     given), and how many elements are less than min and greater than max, exactly
 [[nodiscard]] std::string as_json(const TensorInfo& tensor);
 [[nodiscard]] std::string as_json(const std::string& input, const Failure& failure);
 

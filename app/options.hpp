@@ -24,6 +24,7 @@ struct Typed {
   std::string profile;
   std::string min_above_max;
   std::string dtype;
+  std::string trailing;
   std::string threads;
   std::string chunk_size;
   std::string simd;

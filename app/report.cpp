@@ -33,6 +33,7 @@ void add_plan(const Plan& plan, Json& json) {
   json["bytes"] = plan.header.data_size();
   json["min"] = element_text(dtype, plan.operation.lo);
   json["max"] = element_text(dtype, plan.operation.hi);
+  if (!plan.cut.empty()) json["notes"] = notes_on(plan);
 }
 
 void add_counts(const Counts& counts, Json& json) {
@@ -46,6 +47,15 @@ void add_counts(const Counts& counts, Json& json) {
 
 double clipped_percent(const Plan& plan, const Counts& counts) {
   return percent(counts.raised + counts.lowered, plan.header.count);
+}
+
+std::vector<std::string> notes_on(const Plan& plan) {
+  std::vector<std::string> notes;
+  const DType dtype = plan.header.dtype;
+  for (const CutBound& bound : plan.cut)
+    notes.push_back(fmt::format("{} becomes {} for {}", bound.label, element_text(dtype, bound.element),
+                                info(dtype).name));
+  return notes;
 }
 
 std::string as_text(const Report& report) {

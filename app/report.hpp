@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "clip.hpp"
 #include "failure.hpp"
@@ -28,8 +29,11 @@ struct Report {
   std::optional<Failure> failed;
 };
 
-/// Of all elements, how many became others by clipping, in percent.
+/// Of all elements, how many became others by clipping, in percent; rounded, for people.
 [[nodiscard]] double clipped_percent(const Plan& plan, const Counts& counts);
+
+/// What the user should know of the plan: "--min 1.5 becomes 1 for int32".
+[[nodiscard]] std::vector<std::string> notes_on(const Plan& plan);
 
 /// "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept", for people. Not of a failure.
 [[nodiscard]] std::string as_text(const Report& report);

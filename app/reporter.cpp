@@ -62,12 +62,18 @@ Report Reporter::report_of(const Job& job) const {
 }
 
 void Reporter::warn(const std::string& line) {
-  if (!command_.quiet) progress_.print(stderr, fmt::format("clipper: warning: {}\n", printable(line)));
+  if (!command_.quiet) progress_.print(stderr, warning_line(line));
+}
+
+void Reporter::note(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (notes_.insert(line).second) warn(line);
 }
 
 void Reporter::planned(const Report& report) {
   std::uint64_t unknown = 0;
   bytes_.compare_exchange_strong(unknown, report.plan->header.data_size());
+  for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
   const unsigned threads = engine_.threads();
   spdlog::info("{}: {}, profile {}", printable(report.name), describe(*report.plan), report.profile);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cli.hpp"
@@ -25,7 +26,7 @@ class Reporter {
   [[nodiscard]] Report report_of(const Job& job) const;  ///< what is known of it before it is begun
 
   void warn(const std::string& line);
-  void planned(const Report& report);  ///< -v: what was chosen
+  void planned(const Report& report);  ///< what should be known of the plan; -v: what was chosen
 
   /// What will be said of a file that is done; made before it is in place, since what fails later would be
   /// taken for a failure of the file.
@@ -47,6 +48,7 @@ class Reporter {
   [[nodiscard]] int status() const;
 
  private:
+  void note(const std::string& line);  ///< a warning, once for all files
   void print_json(const std::string& json) noexcept;
 
   const Command& command_;
@@ -56,6 +58,7 @@ class Reporter {
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<bool> json_lost_ = false;
   std::mutex mutex_;
+  std::set<std::string> notes_;  ///< that were said
   int status_ = 0;
   std::exception_ptr failure_;  ///< the first, if the command is not to go on
   Progress progress_;

@@ -52,6 +52,10 @@ std::vector<std::string_view> simd_level_names() {
   return names;
 }
 
+std::vector<std::string_view> trailing_words() {
+  return {kTrailingWords.begin(), kTrailingWords.end()};
+}
+
 std::optional<MinAboveMax> min_above_max_named(std::string_view word) {
   for (const MinAboveMaxWord& row : kMinAboveMaxWords)
     if (row.word == word) return row.meaning;

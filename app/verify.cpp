@@ -11,6 +11,7 @@
 #include "error.hpp"
 #include "first_nan.hpp"
 #include "printable.hpp"
+#include "report.hpp"
 #include "tensor_pair.hpp"
 
 namespace clipper {
@@ -18,6 +19,7 @@ namespace {
 
 InputFile open(const Command& command, const std::string& path) {
   InputFile file = InputFile::open(path);
+  if (command.ignore_trailing) file.ignore_trailing();
   if (command.update_golden && !file.is_regular())
     throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is not a file", file.path()));
   return file;
@@ -53,6 +55,7 @@ void compare_with_golden(const Command& command, PairReport& report) {
   InputFile input = open(command, report.actual);
   const npy::Header header = read_header(input, command.dtype);
   const Plan plan = naming(input.path(), [&] { return make_plan(command.request, header); });
+  report.notes = notes_on(plan);
   if (command.update_golden && is_missing(report.expected)) {
     report.reason = fmt::format("{} is missing", report.expected);
   } else {
@@ -90,8 +93,10 @@ int verify(const Command& command) {
   try {
     compare_with_golden(command, report);
     if (report.status != 0 && command.update_golden) {
-      write_golden(command);
+      write_golden(command);  // which says the notes
       report.status = 0;
+    } else if (!command.quiet) {
+      for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);
     }
   } catch (...) {
     if (command.json) print(as_json(report, explained(std::current_exception())));

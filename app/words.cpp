@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "value_words.hpp"
 
 namespace clipper {
 namespace {
@@ -83,14 +84,6 @@ std::size_t parse_count(std::string_view flag, std::string_view text, std::size_
   return value;
 }
 
-std::optional<double> percent_of(std::string_view text) noexcept {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 0 && value <= 100)) return std::nullopt;
-  return value;
-}
-
 DType parse_dtype(std::string_view text) {
   if (const std::optional<DType> dtype = dtype_named(text)) return *dtype;
   refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", text));
@@ -98,6 +91,17 @@ DType parse_dtype(std::string_view text) {
 
 unsigned parse_threads(std::string_view text) {
   return static_cast<unsigned>(parse_count("--threads", text, 1, 1024));
+}
+
+bool parse_choice(std::string_view flag, std::string_view text, std::string_view first,
+                  std::string_view second) {
+  if (text != first && text != second)
+    refuse(fmt::format("{}: '{}' is not {} or {}", flag, text, first, second));
+  return text == second;
+}
+
+bool parse_trailing(std::string_view text) {
+  return parse_choice("--trailing", text, kTrailingWords[0], kTrailingWords[1]);
 }
 
 void suggest(CLI::Option& option, const std::vector<std::string_view>& words) {

@@ -37,9 +37,11 @@ void add_help(CLI::App& app);
                                       std::size_t highest);
 [[nodiscard]] DType parse_dtype(std::string_view text);       ///< of --dtype
 [[nodiscard]] unsigned parse_threads(std::string_view text);  ///< of --threads
+[[nodiscard]] bool parse_trailing(std::string_view text);     ///< of --trailing: whether to ignore
 
-/// A number from 0 to 100, or nothing.
-[[nodiscard]] std::optional<double> percent_of(std::string_view text) noexcept;
+/// Whether it is the second word, of two.
+[[nodiscard]] bool parse_choice(std::string_view flag, std::string_view text, std::string_view first,
+                                std::string_view second);
 
 /// Error{io} if standard output does not take the text.
 void print(const std::string& text);

@@ -220,6 +220,65 @@ TEST_CASE("info takes streams, and says the same of them, with any number of thr
   check_refused(run_clipper({"info", "--stats", "-"}, {}, file + "x"), 3, "bytes after the array");
 }
 
+TEST_CASE("info counts what is beyond the bounds as they were typed, exactly") {
+  const TemporaryDirectory directory;
+  const auto counts = [&](const std::string& file, const std::string& min, const std::string& max) {
+    write_file(directory / "x.npy", file);
+    const Json bounds =
+        info_of({"--min", min, "--max", max, "x.npy"}, {directory.path()})["statistics"]["bounds"];
+    CHECK(bounds["min"] == min);
+    CHECK(bounds["max"] == max);
+    return fmt::format("{} {}", bounds["below"].get<int>(), bounds["above"].get<int>());
+  };
+  const std::string int32 = npy_file("<i4", "False", "(5,)", bytes_of<std::int32_t>({-2, -1, 0, 1, 2}));
+  CHECK(counts(int32, "1.5", "1.5") == "4 1");
+  CHECK(counts(int32, "-1.5", "-1.5") == "1 4");
+  CHECK(counts(int32, "1e400", "1e400") == "5 0");
+  CHECK(counts(int32, "-1e400", "-inf") == "0 5");
+  CHECK(counts(int32, "2", "-2") == "4 4");
+  const std::string uint8 = npy_file("|u1", "False", "(3,)", {"\x00\x01\xff", 3});
+  CHECK(counts(uint8, "300", "255") == "3 0");
+  CHECK(counts(uint8, "254.5", "-0.5") == "2 3");
+  const std::string int64 = npy_file(">i8", "False", "(1,)", {"\x7f\xff\xff\xff\xff\xff\xff\xff", 8});
+  CHECK(counts(int64, "9223372036854775807.5", "9223372036854775806.5") == "1 1");
+  CHECK(counts(int64, "9223372036854775807", "9223372036854775807") == "0 0");
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::string float32 =
+      float32_file({-inf, -0.0F, 0.0F, 0.1F, inf, std::numeric_limits<float>::quiet_NaN()});
+  CHECK(counts(float32, "0.1", "0.1") == "3 2");  // float32(0.1) is more than 0.1
+  CHECK(counts(float32, "0.100000002", "0.100000002") == "4 1");
+  CHECK(counts(float32, "1e400", "-1e400") == "4 4");
+  CHECK(counts(float32, "inf", "-inf") == "4 4");
+  CHECK(counts(float32, "1e-400", "-1e-400") == "3 4");
+  const std::string float64 = npy_file("<f8", "False", "(1,)", bytes_of<double>({0.3}));  // less than 0.3
+  CHECK(counts(float64, "0.3", "0.3") == "1 0");
+  const std::string float16 = npy_file("<f2", "False", "(2,)", {"\x66\x2e\x00\x7c", 4});  // 0.09998, inf
+  CHECK(counts(float16, "0.1", "65519") == "1 1");
+}
+
+TEST_CASE("info shows the bounds as they were typed, those from files as elements") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({1, 2, 3})));
+  write_file(directory / "two.npy", npy_file("<i4", "False", "()", bytes_of<std::int32_t>({2})));
+  const Result result =
+      run_clipper({"info", "--min", "1.5", "--max", "@two.npy", "x.npy"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output.ends_with(R"(
+  below 1.5  1 (33.3 %)
+  above 2    1 (33.3 %)
+
+  1  1   33.33 %  ##############################################################
+  ---------------------------------------------------------------------- min 1.5
+  2  1   33.33 %  ##############################################################
+  ------------------------------------------------------------------------ max 2
+  3  1   33.33 %  ##############################################################
+)"));
+  const Words beyond{"info", "--min", "300", "--max", "-300.5", "x.npy"};
+  CHECK(run_clipper(beyond, {directory.path()}).output.find("\n  ---") != std::string::npos);
+  const Json bounds = info_of({"--max", "@two.npy", "x.npy"}, {directory.path()})["statistics"]["bounds"];
+  CHECK(bounds == Json::parse(R"({"min": null, "max": "2", "below": 0, "above": 1})"));
+}
+
 TEST_CASE("a file that is refused does not keep info from the others") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", float32_file({1}));
@@ -283,7 +342,8 @@ TEST_CASE("wrong usage of info") {
   check_usage({"--min", "low", example}, "--min: 'low' is not a number");
   check_usage({"--min=", example}, "--min= has no value");
   check_usage({"--min", "nan", example}, "not a number is no bound");
-  check_usage({"--max", "300", "--min", "200", int8}, "every int8 element");
+  check_usage({"--max", "nan", int8}, "not a number is no bound");
+  check_usage({"--trailing", "drop", example}, "--trailing: 'drop' is not error or ignore");
   check_usage({"--dtype", "float", example}, "--dtype: 'float'");
   check_usage({"--threads", "0", example}, "--threads: '0'");
   check_usage({"--histogram", example}, "--histogram");
