@@ -88,11 +88,7 @@ void add_options(CLI::App& app, Typed& typed) {
   CLI::Option* const dtype =
       add_value("--dtype", typed.dtype, "DTYPE", "The dtype; needed for bfloat16 that was saved as |V2");
   suggest(*dtype, dtype_names());
-  CLI::Option* const trailing =
-      add_value("--trailing", typed.trailing, "WHAT",
-                "If a file goes on after its array: error (default), or ignore, as numpy does");
-  suggest(*trailing, trailing_words());
-  trailing->excludes(bytes);
+  add_trailing(app, typed.trailing).excludes(bytes);
   add_value("--threads", typed.threads, "N", "At most N threads (default: as many as may run)");
   app.add_flag("--json", typed.json, "As JSON: one object in a line for each pair");
   app.add_flag("-v,--verbose", typed.verbose, "Print a line for those that are the same, too");

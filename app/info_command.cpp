@@ -62,11 +62,7 @@ void add_options(CLI::App& app, Typed& typed) {
       app.add_option("--dtype", typed.dtype, "The dtype; needed for bfloat16 that was saved as |V2");
   dtype->type_name("DTYPE");
   suggest(*dtype, dtype_names());
-  CLI::Option* const trailing =
-      app.add_option("--trailing", typed.trailing,
-                     "If a file goes on after its array: error (default), or ignore, as numpy does");
-  trailing->type_name("WHAT");
-  suggest(*trailing, trailing_words());
+  add_trailing(app, typed.trailing);
   app.add_option("--threads", typed.threads, "At most N threads (default: as many as may run)")
       ->type_name("N");
 }

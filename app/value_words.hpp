@@ -12,6 +12,8 @@ namespace clipper {
 
 /// Of --trailing, the default first.
 inline constexpr std::array<std::string_view, 2> kTrailingWords{"error", "ignore"};
+inline constexpr const char* kTrailingHelp =
+    "If a file goes on after its array: error (default), or ignore, as numpy does";
 
 [[nodiscard]] std::vector<std::string_view> profile_names();  ///< each family before its versions
 [[nodiscard]] std::vector<std::string_view> nan_words();      ///< besides numbers

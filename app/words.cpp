@@ -118,6 +118,13 @@ void add_help(CLI::App& app) {
   app.set_help_flag("-h,--help", "Print this help");
 }
 
+CLI::Option& add_trailing(CLI::App& app, std::string& text) {
+  CLI::Option* const option = app.add_option("--trailing", text, kTrailingHelp);
+  option->type_name("WHAT");
+  suggest(*option, trailing_words());
+  return *option;
+}
+
 Parse parse_words(int argc, const char* const* argv) {
   return [=](CLI::App& app) { return parse(app, argc, argv); };
 }

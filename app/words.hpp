@@ -31,6 +31,9 @@ void suggest(CLI::Option& option, const std::vector<std::string_view>& words);
 /// What every command has besides its own options.
 void add_help(CLI::App& app);
 
+/// --trailing, for a command whose options are no table.
+CLI::Option& add_trailing(CLI::App& app, std::string& text);
+
 /// What options give as text. Each throws Error{usage}, which names the option, unless all of it is
 /// understood.
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
