@@ -27,7 +27,7 @@ from checks import found, prepare  # noqa: E402
 from modes import OPERATION, Files, Mode, numbers, result, tensor  # noqa: E402
 from process import Run  # noqa: E402
 
-TIME = 10  # seconds, after which a run hangs
+TIME = 120  # seconds, after which a run hangs
 SHOWN = 20  # violations
 KIB, MIB = 1 << 10, 1 << 20
 COUNT = 230_000  # elements of a large file: four chunks
