@@ -94,7 +94,8 @@ constexpr std::array kValueOptions{
                 "Compare IN's result with the file GOLDEN, bit by bit, and write nothing"},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
                 "At most N threads (default: as many as may run)"},
-    ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size, "What a thread handles at a time"},
+    ValueOption{kHidden, "--chunk-size", "BYTES", &Typed::chunk_size,
+                "What a thread handles at a time; all threads together at most 16 MiB"},
     ValueOption{kHidden, "--simd", "LEVEL", &Typed::simd, "baseline, v3 or v4 instead of the CPU's best",
                 &simd_level_names},
 };

@@ -78,7 +78,7 @@ void Reporter::planned(const Report& report) {
   const unsigned threads = engine_.threads();
   spdlog::info("{}: {}, profile {}", printable(report.name), describe(*report.plan), report.profile);
   spdlog::info("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
-               command_.engine.chunk_size / 1024, name(command_.engine.level));
+               engine_.chunk_size() / 1024, name(command_.engine.level));
 }
 
 Reporter::Lines Reporter::lines(const Report& report) const {

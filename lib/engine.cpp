@@ -1,11 +1,7 @@
 #include "engine.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/parallel_pipeline.h>
-#include <oneapi/tbb/task_arena.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,36 +10,37 @@
 #include <mutex>
 
 #include "error.hpp"
+#include "pool.hpp"
 #include "threads.hpp"
 
 namespace clipper {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kStack = 512UL * 1024;  // of a worker; the deepest frames hold a kernel's tiles
-constexpr std::uint64_t kPart =
-    8UL * 1024 * 1024;                   // of a file that is changed in place: waits twice for the disk
-constexpr std::size_t kMostChunks = 32;  // of a part: a small chunk size makes small parts
+constexpr std::size_t kMemory = 16UL << 20;   // of all buffers together
+constexpr std::uint64_t kPart = kMemory / 2;  // of a file that is changed in place: waits twice for the disk
+constexpr std::size_t kMostChunks = 32;       // of a part: a small chunk size makes small parts
+constexpr std::size_t kOfPool = 8UL << 20;    // what oneTBB takes, and more for each thread
+constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
+/// Whether the process may have so much more memory.
+bool is_available(std::size_t size) {
+  void* const memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  ::munmap(memory, size);
+  return true;
+}
+
 }  // namespace
-
-/// oneTBB's threads, more than cores if so asked, and the arena that all work is done in.
-struct Engine::Pool {
-  explicit Pool(unsigned threads)
-      : count(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads)) {}
-
-  tbb::global_control count;
-  tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
-  tbb::task_arena arena;
-};
 
 void Engine::Free::operator()(std::byte* memory) const noexcept {
   std::free(memory);
 }
 
 Engine::Engine(const Options& options) : options_(options) {
-  options_.chunk_size = std::max(kPage, options.chunk_size / kPage * kPage);
+  options_.chunk_size = std::clamp(options.chunk_size / kPage * kPage, kPage, kMemory);
 }
 
 Engine::~Engine() = default;
@@ -56,15 +53,33 @@ Engine::Memory Engine::allocate(std::size_t size) {
 
 void Engine::prepare(std::uint64_t data_size) {
   if (data_size <= prepared_for_) return;
-  const bool small = data_size <= options_.chunk_size;
+  const bool small = !pool_ && data_size <= options_.chunk_size;
+  if (!small && !pool_) choose_threads();
   const std::size_t size = small ? (data_size + kPage - 1) / kPage * kPage : options_.chunk_size;
-  if (!small)
-    threads_ = startable_threads(options_.threads != 0 ? options_.threads : available_threads(), kStack);
-  // Two each, so that ordered reads and writes can go on while every thread clips.
-  buffers_ = threads_ == 1 ? 1 : 2 * std::size_t{threads_};
+  prepared_for_ = 0;
+  memory_.reset();
   memory_ = allocate(buffers_ * size);
-  if (threads_ > 1) pool_ = std::make_unique<Pool>(threads_);
+  if (!small && threads_ > 1 && !pool_) pool_ = Pool::start(threads_);
+  if (!pool_) {
+    threads_ = 1;
+    buffers_ = 1;
+  }
   prepared_for_ = small ? data_size : kNone;
+}
+
+/// As many as there is memory for, and what each has of the buffers.
+void Engine::choose_threads() {
+  const auto chunk = [&](unsigned n) { return std::min(options_.chunk_size, kMemory / n / kPage * kPage); };
+  // Two each, so that ordered reads and writes can go on while every thread clips.
+  const auto buffers = [&](unsigned n) {
+    return n == 1 ? 1 : std::min(std::size_t{2} * n, kMemory / chunk(n));
+  };
+  const auto needed = [&](unsigned n) { return kOfPool + n * kOfThread + buffers(n) * chunk(n); };
+  unsigned threads = options_.threads != 0 ? options_.threads : available_threads();
+  while (threads > 1 && !is_available(needed(threads))) threads /= 2;
+  threads_ = startable_threads(threads, Pool::kStack);
+  buffers_ = buffers(threads_);
+  options_.chunk_size = chunk(threads_);
 }
 
 void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -73,58 +88,40 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
     for (std::size_t i = 0; i < count; ++i) work(i);
     return;
   }
-  // One task each, or a task would go on to its next tensors after a failure elsewhere.
-  const tbb::blocked_range<std::size_t> each(0, count, 1);
-  const auto work_on = [&](const tbb::blocked_range<std::size_t>& one) { work(one.begin()); };
   const std::unique_ptr<bool, void (*)(bool*)> many(&many_, [](bool* flag) { *flag = false; });
   *many = true;
-  pool_->arena.execute([&] { tbb::parallel_for(each, work_on, tbb::simple_partitioner()); });
+  pool_->for_each(count, Pool::Effort::uneven, work);
 }
 
 std::byte* Engine::buffer(std::size_t index) const noexcept {
   return memory_.get() + index * options_.chunk_size;
 }
 
-/// In every thread and in any order if `parallel`, otherwise in the calling one. While a thread waits for the
-/// last chunks of its tensor it must not begin another tensor, which could go on for long: hence isolate().
 void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
-  if (!pool_) {
-    for (std::uint64_t i = 0; i < count; ++i) step(i, buffer(0));
-    return;
-  }
-  const auto take = [&](std::uint64_t i) {
-    step(i, buffer(static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())));
+  take_each(count, parallel, [&](std::uint64_t i) { step(i, buffer(pool_ ? Pool::this_thread() : 0)); });
+}
+
+/// In every thread and in any order if `parallel`, otherwise in the calling one.
+void Engine::take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take) {
+  const auto take_all = [&] {
+    for (std::uint64_t i = 0; i < count; ++i) take(i);
   };
-  pool_->arena.execute([&] {
-    if (parallel && count > 1)
-      tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::uint64_t{0}, count, take); });
-    else
-      for (std::uint64_t i = 0; i < count; ++i) take(i);
-  });
+  if (!pool_)
+    take_all();
+  else if (parallel && count > 1)
+    pool_->for_each(count, Pool::Effort::even, take);
+  else
+    pool_->call(take_all);
 }
 
 /// Reads and writes keep the order, as streams need; a chunk's memory is free again when it is written.
 /// `read` returns false to end it.
 void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                          const Step& clip, const Step& write) {
-  std::uint64_t next = 0;
-  const auto read_next = [&](tbb::flow_control& control) {
-    const std::uint64_t i = next++;
-    if (i >= count || !read(i, buffer(i % buffers_))) control.stop();
-    return i;
-  };
-  const auto clip_one = [&](std::uint64_t i) {
-    clip(i, buffer(i % buffers_));
-    return i;
-  };
-  const auto write_one = [&](std::uint64_t i) { write(i, buffer(i % buffers_)); };
-  using tbb::filter_mode;
-  pool_->arena.execute([&] {
-    tbb::parallel_pipeline(
-        buffers_, tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
-                      tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_one) &
-                      tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_one));
-  });
+  const auto memory = [&](std::uint64_t i) { return buffer(i % buffers_); };
+  pool_->pipe(
+      count, buffers_, [&](std::uint64_t i) { return read(i, memory(i)); },
+      [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
 }
 
 Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
@@ -207,9 +204,11 @@ void Engine::read(const npy::Header& header, InputFile& input,
 }
 
 Counts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
-  const std::uint64_t wanted = std::clamp(kPart, options_.chunk_size, kMostChunks * options_.chunk_size);
+  const std::uint64_t wanted = std::min<std::uint64_t>(kPart, kMostChunks * options_.chunk_size);
   const auto interrupted = file.begin(describe(plan), std::min(wanted, plan.header.data_size()));
   const std::size_t capacity = file.capacity();
+  memory_.reset();  // the next prepare() gets it again
+  prepared_for_ = 0;
   const auto memory = allocate(2 * capacity);
   const auto before = [&](std::size_t length) { return std::span(memory.get(), length); };
   const auto after = [&](std::size_t length) { return std::span(memory.get() + capacity, length); };
@@ -240,7 +239,7 @@ Counts Engine::clip_part(const Plan& plan, std::span<const std::byte> before, st
   const std::size_t element_size = info(plan.header.dtype).size;
   Counts total;
   std::mutex mutex;
-  for_each_chunk((before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte*) {
+  take_each((before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
     const std::span part = before.subspan(i * chunk, std::min(chunk, before.size() - i * chunk));
     const Counts counts = clip_and_count(plan.operation, part.data(), after.data() + i * chunk,
                                          part.size() / element_size, options_.level);

@@ -17,6 +17,8 @@
 
 namespace clipper {
 
+class Pool;
+
 /// A Plan over chunks and threads: read, clip, write. For one tensor or for many, one after the other or at
 /// once.
 ///
@@ -76,12 +78,13 @@ class Engine {
   [[nodiscard]] const std::atomic<std::uint64_t>& done() const noexcept { return done_; }
 
  private:
-  struct Pool;
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
 
+  void choose_threads();
+  void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
   Counts clip_part(const Plan& plan, std::span<const std::byte> before, std::span<std::byte> after);

@@ -303,8 +303,11 @@ void OutputFile::replace(const InputFile& input) {
 }
 
 bool OutputFile::link_as(const Place& place) const {
-  const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_.get());
-  return ::linkat(AT_FDCWD, unnamed.c_str(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
+  // No memory from the heap: the thread that a signal's handler interrupted may hold its lock, and the
+  // handler waits for us.
+  std::array<char, 32> unnamed{};
+  fmt::format_to(unnamed.data(), "/proc/self/fd/{}", fd_.get());
+  return ::linkat(AT_FDCWD, unnamed.data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 }  // namespace clipper

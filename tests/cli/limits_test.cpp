@@ -67,8 +67,36 @@ TEST_CASE("no memory for the buffers") {
   write_file(directory / "in.npy", npy_file("<f4", "False", "(5000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 20'000'000);
   check_refused_untouched(directory,
-                          clip({"--threads", "100", "--chunk-size", "16777216", "in.npy", "out.npy"}), 4,
-                          "cannot allocate", limit(RLIMIT_AS, 512U << 20));
+                          clip({"--threads", "1", "--chunk-size", "16777216", "in.npy", "out.npy"}), 4,
+                          "cannot allocate", limit(RLIMIT_DATA, 8U << 20));
+}
+
+TEST_CASE("the buffers are bounded, whatever the threads and the chunk size") {
+  const Directory directory;
+  write_file(directory / "in.npy", npy_file("<f4", "False", "(25000000,)", ""));
+  std::filesystem::resize_file(directory / "in.npy", 128 + 100'000'000);
+  // 64 MiB: the program, 16 MiB of buffers, 24 stacks of 512 KiB
+  check_done(run_clipper({"--min", "1", "--threads", "24", "--chunk-size", "16777216", "in.npy", "out.npy"},
+                         {directory.path(), limit(RLIMIT_DATA, 64U << 20)}));
+}
+
+TEST_CASE("with little memory it goes on with fewer threads") {
+  const Directory directory;
+  write_file(directory / "same.npy", kInput);
+  constexpr rlim_t kEnoughForOne = 8U << 20;
+  for (rlim_t size = kEnoughForOne; size < 24U << 20; size += 256U << 10) {
+    CAPTURE(size);
+    for (const Words& words : {Words{"info", "--stats", "in.npy", "same.npy"}, Words{"compare", ".", "."},
+                               Words{"--min", "0", "--max", "6", "-i", "in.npy", "same.npy"}}) {
+      Words all = words;
+      all.insert(all.end(), {"--threads", "8"});
+      write_file(directory / "in.npy", kInput);
+      write_file(directory / "same.npy", kInput);
+      std::filesystem::remove(directory / "out.npy");
+      const Result result = run_clipper(all, {directory.path(), limit(RLIMIT_DATA, size)});
+      check_done(result);
+    }
+  }
 }
 
 TEST_CASE("little memory is no reason to crash") {

@@ -3,7 +3,7 @@
 
     faults.py BUILD calls [--runs N]         each call with each fault; N of them, at least each kind of each call
     faults.py BUILD allocations [--runs N]   each allocation once, and all from each on; N of them
-    faults.py BUILD kills [--runs N]         SIGKILL and SIGTERM at random instants, N in each mode
+    faults.py BUILD kills [--runs N]         SIGKILL and all other signals that end, at random instants, N in each mode
     faults.py BUILD compound [--runs N]      direct runs that end early, and so do those that resume them
     faults.py BUILD races [--runs N]         see races.py
     faults.py BUILD one MODE FAULT           one run, shown

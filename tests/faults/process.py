@@ -11,6 +11,7 @@ from pathlib import Path
 from modes import Mode
 
 LIMIT = 20  # seconds, after which a run hangs
+HANGS = -1000  # what it then ends with
 REPORT = 9  # the descriptor that the shim writes to
 MOST_PIPE = 1 << 20
 
@@ -40,6 +41,8 @@ class Fault:
 
     @property
     def signal(self) -> int:
+        if self.what.isdigit():  # sent by a killer
+            return int(self.what)
         return {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL, "KILL after": signal.SIGKILL}.get(self.what, 0)
 
 
@@ -119,12 +122,13 @@ class Clipper:
         return stdin, stdout, read_end
 
     def wait(self, pid: int) -> int:
-        """Ends what hangs by SIGALRM's number, which nothing else has."""
-        signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGALRM))
+        """HANGS after so long."""
+        hung = []
+        signal.signal(signal.SIGALRM, lambda *_: (hung.append(pid), os.kill(pid, signal.SIGKILL)))
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         signal.setitimer(signal.ITIMER_REAL, 0)
-        return code
+        return HANGS if hung else code
 
     def start_plain(self, *arguments: str) -> int:
         """Without the shim and with nothing at its standard streams."""

@@ -30,6 +30,7 @@ ROWS = (
     Row("faults", f"{FAULTS} calls", "--runs 3000", ""),
     Row("faults", f"{FAULTS} allocations", "--runs 1500", ""),
     Row("faults", f"{FAULTS} compound", "--runs 200", "--runs 2000"),
+    Row("limits", "python3 tests/faults/limits.py build", "--runs 600", ""),
     Row("kills", f"{FAULTS} kills", "--runs 60", "--runs 10000"),
     Row("races", f"{FAULTS} races", "--runs 50", "--runs 1000"),
     Row("power", f"{POWER} ext4", "--runs 40", "--runs 1000"),

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Runs clipper under every limit of memory, processes, descriptors and file sizes that setrlimit(2) has, from next to nothing up to
+enough. Each run must end by itself, with 0 and the right bytes or with 4 and a line. Prints a row of figures as JSON.
+
+    limits.py BUILD [--runs N]    N points, chosen at random; 0: all
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from multiprocessing import Pool
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import checks  # noqa: E402
+from checks import found, prepare  # noqa: E402
+from modes import OPERATION, Files, Mode, numbers, result, tensor  # noqa: E402
+from process import Run  # noqa: E402
+
+TIME = 120  # seconds, after which a run hangs
+SHOWN = 20  # violations
+KIB, MIB = 1 << 10, 1 << 20
+COUNT = 230_000  # elements of a large file: four chunks
+FILES = 6
+THREADS = (1, 2, 8, 64, 1024)
+USERS = 60_000  # without a process of their own, as far as anybody knows
+
+
+@dataclass(frozen=True)
+class Limit:
+    """For prlimit(1)."""
+    name: str
+    values: range
+    threads: tuple[int, ...] = THREADS
+
+
+LIMITS = (
+    Limit("data", range(4 * MIB, 64 * MIB + 1, 64 * KIB)),
+    Limit("as", range(4 * MIB, 64 * MIB + 1, 64 * KIB)),
+    Limit("as", range(64 * MIB, 1024 * MIB + 1, 4 * MIB)),
+    Limit("stack", range(256 * KIB, 1 * MIB, 16 * KIB)),
+    Limit("nproc", range(1, 80)),
+    Limit("nofile", range(3, 40)),
+    Limit("fsize", range(0, 128 + 4 * COUNT, 8 * KIB), (1, 8)),
+)
+
+
+@dataclass(frozen=True)
+class Task(Mode):
+    """`words` is all that clipper is told but for the threads."""
+    lines: int = 1  # on standard error after a failure: of several files each may have one
+
+    @property
+    def arguments(self) -> list[str]:
+        return [*self.words, "--threads", str(self.threads)]
+
+
+def files(directory: str, more: int = 0, times: int = 0) -> Files:
+    """Large ones and small ones."""
+    sizes = [COUNT, 1000, COUNT // 2, 100_000, 10, COUNT][:FILES]
+    return {f"{directory}/{i}.npy": tensor(result(numbers(size + more, i), times)) for i, size in enumerate(sizes)}
+
+
+@cache
+def tasks() -> tuple[Task, ...]:
+    values = numbers(COUNT)
+    old, new = {"in.npy": tensor(values)}, {"out.npy": tensor(result(values))}
+    many, made = files("in"), files("out", times=1)
+    two = {"in.npy": tensor(values), "in/1.npy": tensor(values)}
+    both = files("in") | {name.replace("in/", "same/"): content for name, content in files("in").items()}
+    return (
+        Task("one file", (*OPERATION, "in.npy", "out.npy"), old, new),
+        Task("many files", (*OPERATION, "--output-dir", "out", *many), many, made),
+        Task("many files in place", (*OPERATION, "--in-place", *many), many, files("in", times=1)),
+        Task("direct", (*OPERATION, "--in-place", "--direct", "in.npy"), old, {"in.npy": new["out.npy"]}),
+        Task("pipe", (*OPERATION, "-", "-"), {}, {}, stdin=old["in.npy"], stdout=new["out.npy"]),
+        Task("info --stats", ("info", "--stats", *two), two, {}, lines=2),
+        Task("compare", ("compare", "-v", "in", "same"), both, {}, lines=FILES),
+        Task("--verify", (*OPERATION, "in.npy", "--verify", "golden.npy"), old | {"golden.npy": new["out.npy"]}, {}),
+    )
+
+
+@dataclass(frozen=True)
+class Point:
+    limit: str
+    value: int
+    task: int
+    threads: int
+
+    @property
+    def mode(self) -> Task:
+        return replace(tasks()[self.task], threads=self.threads)
+
+    def __str__(self) -> str:
+        return f"prlimit --{self.limit}={self.value} clipper {' '.join(self.mode.arguments)}"
+
+
+def all_points() -> Iterator[Point]:
+    for limit in LIMITS:
+        if limit.name == "nproc" and os.geteuid():
+            print("limits: SKIPPED: --nproc: not root", file=sys.stderr)
+            continue
+        for value in limit.values:
+            for task in range(len(tasks())):
+                for threads in limit.threads:
+                    yield Point(limit.name, value, task, threads)
+
+
+def run_limited(limit: str, value: int, arguments: list[str], stdin: bytes | None = None) -> Run:
+    """By a user of its own where root's processes are not counted. A run that hangs has code None."""
+    words = ["prlimit", f"--{limit}={value}"]
+    if limit == "nproc":
+        user = USERS + os.getpid() % 5000
+        for path in (".", *map(str, Path().rglob("*"))):
+            os.chown(path, user, user)
+        words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    try:
+        done = subprocess.run([*words, binary, *arguments], input=stdin or b"", capture_output=True, timeout=TIME)
+    except subprocess.TimeoutExpired:
+        return Run(None, "", b"", (), ())
+    return Run(done.returncode, done.stderr.decode(errors="replace"), done.stdout, (), ())
+
+
+@cache
+def starts(limit: str, value: int) -> bool:
+    """Whether the system can load the program at all."""
+    return run_limited(limit, value, ["--version"]).code == 0
+
+
+@cache
+def wanted(task: int) -> Task:
+    """With what it prints when nothing limits it."""
+    mode = tasks()[task]
+    place(mode)
+    run = run_limited("core", 0, mode.arguments, mode.stdin)
+    if run.code or (mode.stdout and run.stdout != mode.stdout):
+        raise SystemExit(f"{mode.name}: fails without any limit: {run.code} {run.stderr}")
+    return replace(mode, stdout=run.stdout)
+
+
+def place(mode: Task) -> None:
+    prepare({})
+    for name in mode.before:
+        Path(name).parent.mkdir(exist_ok=True)
+    prepare_files(mode.before)
+
+
+def prepare_files(before: Files) -> None:
+    for name, content in before.items():
+        Path(name).write_bytes(content)
+
+
+def violations(mode: Task, run: Run) -> list[str]:
+    if run.code is None:
+        return [f"hangs, for {TIME} s"]
+    texts = [] if run.code in (0, 4) else [f"exit {run.code}"]
+    lines = run.stderr.splitlines()
+    most = mode.lines if run.code else 0
+    if len(lines) > most or (run.code and not lines) or not all(line.startswith("clipper: ") for line in lines):
+        texts.append(f"exit {run.code}, on stderr: {run.stderr!r}")
+    if run.code == 0 and run.stdout != mode.stdout:
+        texts.append("exit 0, wrong bytes on stdout")
+    present = found()
+    if mode.name == "direct" and run.code:  # left for the same command, which other parts try
+        return texts
+    texts += checks.litter_violations(mode, None, run, present)
+    more = checks.content_violations(mode, run, present)
+    # oneTBB may fail to start one more thread for the last file, which another thread has done meanwhile.
+    return texts + [text for text in more if mode.threads == 1 or text != "exit 4, but done"]
+
+
+def try_point(point: Point) -> tuple[bool, list[str]]:
+    """Whether it failed for want of something, and what was wrong."""
+    mode = replace(wanted(point.task), threads=point.threads)
+    place(mode)
+    if not starts(point.limit, point.value):
+        return False, []
+    run = run_limited(point.limit, point.value, mode.arguments, mode.stdin)
+    return run.code != 0, [f"{point}: {text}" for text in violations(mode, run)]
+
+
+def begin(program: str, directory: str) -> None:
+    """In each process: a directory of its own."""
+    global binary
+    binary = program
+    os.chdir(tempfile.mkdtemp(dir=directory))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper")
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", default="", help="the limit or the task has this in its name")
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    points = [point for point in all_points() if arguments.only in f"{point.limit} {point.mode.name}"]
+    random.Random(arguments.seed).shuffle(points)
+    row = {"what": "limits of memory, processes, files", "cases": 0, "fired": 0, "violations": 0}
+    with tempfile.TemporaryDirectory(prefix="limits-") as scratch:
+        os.chmod(scratch, 0o755)
+        program = shutil.copy(arguments.build / "clipper", scratch)  # where every user can get at it
+        with Pool(arguments.processes, begin, (program, scratch)) as pool:
+            for fired, texts in pool.imap_unordered(try_point, points[: arguments.runs or None], chunksize=8):
+                row["cases"] += 1
+                row["fired"] += fired
+                for text in texts:
+                    row["violations"] += 1
+                    if row["violations"] <= SHOWN:
+                        print(text, flush=True)
+    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
+    return 1 if row["violations"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
