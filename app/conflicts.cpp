@@ -141,7 +141,7 @@ class Conflicts {
 }  // namespace
 
 void check_conflicts(Jobs& jobs, const std::vector<std::string>& also_read) {
-  Conflicts(jobs, also_read).check();
+  if (jobs.size() + also_read.size() > 1) Conflicts(jobs, also_read).check();
 }
 
 }  // namespace clipper
