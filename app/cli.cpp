@@ -78,11 +78,18 @@ void understand_list(const CLI::App& app, const Typed& typed, Command& command) 
     refuse("standard input cannot be both LIST and FILE");
 }
 
+bool is_without_effect(const Request& request) {
+  const Profile& profile = *request.profile;
+  const bool clips = request.min || request.max || profile.bounds == Profile::Bounds::required ||
+                     profile.absent_bound != Profile::AbsentBound::none;
+  return !clips && !request.scale && !request.bias && request.nan == "keep";
+}
+
 /// --verify: one input, and nothing is written but perhaps the golden file.
 void understand_golden(const CLI::App& app, const Typed& typed, Command& command) {
-  for (const char* name :
-       {"--in-place", "--direct", "--output", "--output-dir", "--files-from", "--files0-from", "--sync",
-        "--no-clobber", "--keep-going", "--dry-run", "--fail-if-clipped", "--shard", "--split-output"})
+  for (const char* name : {"--in-place", "--direct", "--output", "--output-dir", "--relative-to",
+                           "--files-from", "--files0-from", "--sync", "--no-clobber", "--keep-going",
+                           "--dry-run", "--fail-if-clipped", "--shard", "--split-output"})
     if (app.count(name) > 0) refuse(fmt::format("--verify and {} contradict each other", name));
   if (typed.verify.empty()) refuse("--verify: no file (an empty variable?)");
   if (typed.files.empty()) refuse("IN is missing (clipper --help says more)");
@@ -109,6 +116,9 @@ void understand_files(const CLI::App& app, const Typed& typed, Command& command)
   if (typed.update_golden) refuse("--update-golden needs --verify");
   if (app.count("--output-dir") > 0) command.output_directory = typed.output_dir;
   if (app.count("--output") > 0) command.output_template = typed.output;
+  if (app.count("--relative-to") > 0) command.relative_to = typed.relative_to;
+  if (command.relative_to && !command.output_directory) refuse("--relative-to needs --output-dir");
+  if (command.relative_to == "") refuse("--relative-to: no directory (an empty variable?)");
   if (command.output_directory == "" || command.output_template == "")
     refuse(fmt::format("{}: no name (an empty variable?)", to[0]));
   if (!to.empty()) {
@@ -138,9 +148,14 @@ void understand_shard(const CLI::App& app, const Typed& typed, Command& command)
     refuse("--fail-if-clipped: a shard of a tensor does not see what the others clip");
 }
 
-void understand_finalize(const Typed& typed, Command& command) {
-  if (!typed.shard.empty() || !typed.verify.empty() || typed.in_place) refuse("--finalize needs OUT only");
+/// OUT, or what the shards were given but for --shard.
+void understand_finalize(const CLI::App& app, const Typed& typed, Command& command) {
+  for (const char* name : {"--shard", "--split-output", "--verify", "--in-place", "--output", "--output-dir",
+                           "--files-from", "--files0-from"})
+    if (app.count(name) > 0) refuse(fmt::format("--finalize and {} contradict each other", name));
   if (typed.files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
+  if (typed.files.size() > 2 || (typed.files.size() == 2 && is_without_effect(command.request)))
+    refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
   command.finalize = true;
   command.output = typed.files.back();
 }
@@ -162,8 +177,10 @@ void understand_running(const CLI::App& app, const Typed& typed, Command& comman
 Command understood(const CLI::App& app, const Typed& typed) {
   Command command;
   command.request = understood_request(app, typed);
+  for (const std::string& file : typed.files)
+    if (file.empty()) refuse("a FILE is named '' (an empty variable?)");
   if (typed.finalize) {
-    understand_finalize(typed, command);
+    understand_finalize(app, typed, command);
   } else if (app.count("--verify") > 0) {
     understand_golden(app, typed, command);
   } else {
@@ -177,6 +194,10 @@ Command understood(const CLI::App& app, const Typed& typed) {
   if (app.count("--fail-if-clipped") > 0) command.most_clipped = parse_percentage(typed.fail_if_clipped);
   if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
   if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);
+  if (!command.finalize && is_without_effect(command.request))
+    refuse(
+        "nothing to do without --min, --max, --scale, --bias or --nan (clipper compare compares two files, "
+        "clipper info says what is in one)");
   return command;
 }
 

@@ -22,8 +22,9 @@ struct Command {
   std::vector<std::string> inputs;              ///< "-" is standard input
   std::optional<FileList> list;                 ///< of more inputs; at least one of the two is there
   std::optional<std::string> output;            ///< of the only input; "-" is standard output
-  std::optional<std::string> output_template;   ///< as jobs_named_by() takes it
+  std::optional<std::string> output_template;   ///< as write_named() takes it
   std::optional<std::string> output_directory;  ///< none of these: every input in place
+  std::optional<std::string> relative_to;       ///< the directory from which inputs keep their paths there
   std::optional<std::string> golden;            ///< the only input's result is compared with it instead
   bool update_golden = false;
   std::optional<DType> dtype;

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "clip_file.hpp"
+#include "conflicts.hpp"
 #include "engine.hpp"
 #include "file_list.hpp"
 #include "jobs.hpp"
+#include "layout.hpp"
 #include "replacements.hpp"
 #include "reporter.hpp"
 #include "shard.hpp"
@@ -18,67 +20,86 @@
 namespace clipper {
 namespace {
 
-std::vector<Job> jobs_of(const Command& command) {
-  if (command.split_output) return {{command.inputs.front(), slab_path(*command.output, *command.shard)}};
-  if (command.output) return {{command.inputs.front(), command.output}};
-  std::vector<std::string> inputs = command.inputs;
-  if (command.list)
-    for (std::string& name : read_names(*command.list)) inputs.push_back(std::move(name));
-  if (command.output_directory) return jobs_into(*command.output_directory, inputs);
-  if (command.output_template) return jobs_named_by(*command.output_template, inputs);
-  return jobs_in_place(inputs);
+void take_inputs(const Command& command, Jobs& jobs) {
+  for (const std::string& input : command.inputs) jobs.add(input);
+  if (command.list) read_names(*command.list, [&](const std::string& name) { jobs.add(name); });
+}
+
+void name_outputs(const Command& command, Jobs& jobs) {
+  if (command.split_output)
+    jobs.set_output(0, slab_path(*command.output, *command.shard));
+  else if (command.output)
+    jobs.set_output(0, *command.output);
+  else if (command.output_directory && command.relative_to)
+    write_below(*command.output_directory, *command.relative_to, jobs);
+  else if (command.output_directory)
+    write_below(*command.output_directory, jobs);
+  else if (command.output_template)
+    write_named(*command.output_template, jobs);
+}
+
+/// The files that are read besides the inputs: while others are clipped, they must stay what they are.
+std::vector<std::string> also_read(const Command& command) {
+  std::vector<std::string> paths;
+  const Request& request = command.request;
+  for (const auto* number : {&request.min, &request.max, &request.scale, &request.bias})
+    if (*number && (*number)->starts_with('@')) paths.push_back((*number)->substr(1));
+  if (command.list && command.list->path != "-") paths.push_back(command.list->path);
+  return paths;
 }
 
 /// Of many jobs those of the shard. Every process must see the same sizes.
-std::vector<Job> shared_out(const Shard& shard, const std::vector<Job>& jobs) {
+void keep_share(const Shard& shard, Jobs& jobs) {
   std::vector<std::uint64_t> sizes;
-  for (const Job& job : jobs) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
     std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(job.input, error);
+    const std::uintmax_t size = std::filesystem::file_size(jobs[i].input, error);
     sizes.push_back(error ? 0 : size);
   }
-  std::vector<Job> own;
-  for (const std::size_t i : files_of(shard, sizes)) own.push_back(jobs[i]);
-  return own;
+  std::vector<char> own(jobs.size(), 0);
+  for (const std::size_t i : files_of(shard, sizes)) own[i] = 1;
+  jobs.keep(own);
 }
 
-/// The jobs whose files can be clipped, as far as their headers tell: before the first output is created.
-std::vector<Job> checked(const Clipping& clipping, const std::vector<Job>& jobs) {
+/// Keeps the jobs whose files can be clipped, as far as their headers tell: before the first output is
+/// created.
+void keep_good(const Clipping& clipping, Jobs& jobs) {
   std::vector<char> good(jobs.size(), 0);
   std::atomic<std::uint64_t> bytes = 0;
   clipping.engine.for_each(jobs.size(), [&](std::size_t i) {
+    const Job job = jobs[i];
     try {
-      bytes += check_file(clipping.command, jobs[i]);
+      bytes += check_file(clipping.command, job);
       good[i] = 1;
     } catch (...) {
-      clipping.reporter.failed(clipping.reporter.report_of(jobs[i]), std::current_exception());
+      clipping.reporter.failed(clipping.reporter.report_of(job), std::current_exception());
     }
     clipping.reporter.stop_after_failure();
   });
   clipping.reporter.expect(jobs.size(), bytes);
-  std::vector<Job> rest;
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (good[i] != 0) rest.push_back(jobs[i]);
-  return rest;
+  jobs.keep(good);
 }
 
 }  // namespace
 
 int clip_files(const Command& command) {
-  std::vector<Job> jobs = jobs_of(command);
-  if (command.shard && !command.output) jobs = shared_out(*command.shard, jobs);
+  Jobs jobs;
+  take_inputs(command, jobs);
+  name_outputs(command, jobs);
+  check_conflicts(jobs, also_read(command));
+  if (command.shard && !command.output) keep_share(*command.shard, jobs);
   Engine engine(command.engine);
   Replacements replacements;
   Reporter reporter(command, engine);
   const Clipping clipping{command, engine, replacements, reporter};
 
   const bool many = jobs.size() > 1;
-  if (many || command.makes_directories()) jobs = checked(clipping, jobs);
+  if (many || command.makes_directories()) keep_good(clipping, jobs);
   if (command.makes_directories() && !command.dry_run) make_directories(jobs);
   if (many && !command.direct)  // a direct run has parts of many chunks in memory
     engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(clipping, jobs[i]); });
   else
-    for (const Job& job : jobs) clip_file(clipping, job);
+    for (std::size_t i = 0; i < jobs.size(); ++i) clip_file(clipping, jobs[i]);
   replacements.commit();
   reporter.stop_after_failure();
   return reporter.status();

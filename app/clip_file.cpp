@@ -21,6 +21,11 @@
 namespace clipper {
 namespace {
 
+OutputFile::Existing existing_for(const Command& command, const Job& job) {
+  const bool must_be_new = job.output_is_new && command.existing == OutputFile::Existing::replace;
+  return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
+}
+
 /// One file on its way.
 class FileClipping {
  public:
@@ -30,14 +35,12 @@ class FileClipping {
         replacements_(clipping.replacements),
         reporter_(clipping.reporter),
         report_(reporter_.report_of(job)) {
-    if (job.output && command_.existing == OutputFile::Existing::replace &&
-        is_same_file(job.input, *job.output))
-      report_.job.output.reset();
     if (command_.shard && command_.output) report_.shard = command_.shard;
   }
 
   void clip() {
     try {
+      if (is_in_place(report_.job)) report_.job.output.reset();
       if (command_.shard && !report_.job.output)
         throw Error(ErrorKind::usage, fmt::format("{}: IN is OUT; a shard that runs again would scale twice",
                                                   report_.job.input));
@@ -70,6 +73,11 @@ class FileClipping {
   void judge() const;
   [[nodiscard]] Reporter::Lines lines(bool written);
 
+  [[nodiscard]] bool is_in_place(const Job& job) const {
+    return job.output && existing() == OutputFile::Existing::replace && is_same_file(job.input, *job.output);
+  }
+  [[nodiscard]] OutputFile::Existing existing() const { return existing_for(command_, report_.job); }
+
   [[nodiscard]] Counting counting() const {
     const bool on = command_.verbose || command_.json || command_.most_clipped;
     return on ? Counting::on : Counting::off;
@@ -99,16 +107,22 @@ Plan plan_for(const Command& command, InputFile& input, std::vector<std::byte>* 
 }
 
 /// What OutputFile::create() would refuse, as far as that can be known before the directories are made.
-void check_output(const Command& command, const std::string& path) {
+void check_output(const Command& command, const Job& job) {
   const bool may_lack_directory =
-      command.makes_directories() && ::access(directory_of(path).c_str(), F_OK) != 0;
-  if (!may_lack_directory) OutputFile::check(path, command.existing);
+      command.makes_directories() && ::access(directory_of(*job.output).c_str(), F_OK) != 0;
+  if (!may_lack_directory) OutputFile::check(*job.output, existing_for(command, job));
 }
 
 void FileClipping::plan(InputFile& input, std::vector<std::byte>* header, std::optional<std::byte> version) {
   report_.name = input.path();
   report_.plan = plan_for(command_, input, header, version);
   if (command_.shard && command_.output) cut();
+  if (command_.split_output) {
+    const std::string index = slab_index_path(*command_.output);
+    if (find_file(index) == id_of(input.status()))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: IN is {}, which --split-output writes", report_.name, index));
+  }
   engine_.prepare(report_.plan->header.data_size());
   reporter_.planned(report_);
 }
@@ -145,7 +159,7 @@ void FileClipping::clip_to(const std::string& path) {
   InputFile input = InputFile::open(report_.job.input);
   plan(input);
 
-  OutputFile output = OutputFile::create(path, command_.existing, command_.durability);
+  OutputFile output = OutputFile::create(path, existing(), command_.durability);
   if (command_.most_clipped && !output.is_regular()) {
     if (!input.is_regular())
       throw Error(ErrorKind::usage, "--fail-if-clipped: IN or OUT must be a file, not a stream");
@@ -250,7 +264,7 @@ void FileClipping::try_out() {
   InputFile input =
       output ? InputFile::open(report_.job.input) : open_to_change(report_.job.input, reporter_);
   plan(input, nullptr, command_.direct ? DirectFile(input).version() : std::nullopt);
-  if (output) check_output(command_, *output);
+  if (output) check_output(command_, report_.job);
   if (input.is_regular() && (report_.plan->refuse_nan || counting() == Counting::on))
     report_.counts = engine_.scan(*report_.plan, input, Counting::on);
   judge();
@@ -269,7 +283,7 @@ std::uint64_t check_file(const Command& command, const Job& job) {
       job.input == "-" || (::stat(job.input.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
   if (job.output && is_stream) return 0;  // opening it might take what it has
   InputFile input = job.output ? InputFile::open(job.input) : InputFile::open_to_change(job.input);
-  if (job.output && command.existing == OutputFile::Existing::refuse) check_output(command, *job.output);
+  if (job.output && command.existing == OutputFile::Existing::refuse) check_output(command, job);
   const std::optional<std::byte> version = command.direct ? DirectFile(input).version() : std::nullopt;
   return plan_for(command, input, nullptr, version).header.data_size();
 }

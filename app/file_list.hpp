@@ -1,7 +1,7 @@
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 namespace clipper {
 
@@ -11,8 +11,9 @@ struct FileList {
   char separator = '\n';
 };
 
-/// The names. A last one may be without its separator. Error{io} if the list cannot be read, Error{usage} for
-/// an empty name and for "-".
-[[nodiscard]] std::vector<std::string> read_names(const FileList& list);
+/// Calls `add` with every name. A last one may be without its separator. Error{io} if the list cannot be
+/// read, Error{usage} for a name that cannot be a file's, among them all names of a list with the other
+/// separator.
+void read_names(const FileList& list, const std::function<void(const std::string&)>& add);
 
 }  // namespace clipper

@@ -81,6 +81,8 @@ struct InfoCommand {
 InfoCommand understood(const CLI::App& app, const Typed& typed) {
   InfoCommand command;
   if (typed.files.empty()) throw Error(ErrorKind::usage, "a FILE is missing (clipper info --help says more)");
+  for (const std::string& file : typed.files)
+    if (file.empty()) throw Error(ErrorKind::usage, "a FILE is named '' (an empty variable?)");
   command.inputs = typed.files;
   command.json = typed.json;
   if (app.count("--min") > 0) command.bounds.min = typed.min;

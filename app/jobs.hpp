@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <deque>
+#include <memory_resource>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clipper {
@@ -10,23 +14,41 @@ namespace clipper {
 struct Job {
   std::string input;
   std::optional<std::string> output;
+  bool output_is_new = false;  ///< nothing had its name when many jobs were checked
 };
 
-/// Jobs in place. Error{usage} if one file is there twice: it would be scaled twice.
-[[nodiscard]] std::vector<Job> jobs_in_place(const std::vector<std::string>& inputs);
+/// The jobs of a run, of which there may be millions: a name takes its characters, one byte and 24 for the
+/// job, and an output that ends like its input takes no more.
+class Jobs {
+ public:
+  void add(std::string_view input);
 
-/// Jobs that write below `directory`: an input keeps its path from the deepest directory that all inputs are
-/// in. Error{usage} if two would be written to one file, or one to another's input.
-[[nodiscard]] std::vector<Job> jobs_into(const std::string& directory,
-                                         const std::vector<std::string>& inputs);
+  /// The output of a job is `directory`, the same for all jobs and perhaps empty, and `path`.
+  void set_directory(std::string directory) { directory_ = std::move(directory); }
+  void set_output(std::size_t job, std::string_view path);
+  void set_output_is_new(std::size_t job) { jobs_[job].output_is_new = true; }
 
-/// Jobs whose outputs are named like the inputs: {dir}, {name}, {stem} and {ext} stand for the parts of
-/// DIR/NAME and STEM.EXT ("." for no directory; EXT has its dot), {{ and }} for braces. Error{usage} for
-/// anything else in braces, and as by jobs_into().
-[[nodiscard]] std::vector<Job> jobs_named_by(const std::string& output_template,
-                                             const std::vector<std::string>& inputs);
+  /// Forgets the jobs for which there is a 0.
+  void keep(const std::vector<char>& kept);
+
+  [[nodiscard]] std::size_t size() const noexcept { return jobs_.size(); }
+  [[nodiscard]] Job operator[](std::size_t job) const;
+
+ private:
+  struct Entry {
+    const char* input = nullptr;
+    const char* output = nullptr;  ///< without the directory
+    bool output_is_new = false;
+  };
+
+  [[nodiscard]] const char* kept_text(std::string_view text);
+
+  std::pmr::monotonic_buffer_resource memory_;
+  std::deque<Entry> jobs_;
+  std::string directory_;
+};
 
 /// Makes the directories of the outputs. Error{io} if one cannot be made.
-void make_directories(const std::vector<Job>& jobs);
+void make_directories(const Jobs& jobs);
 
 }  // namespace clipper

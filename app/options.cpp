@@ -21,6 +21,8 @@ Examples:
   clipper --min 0 --output-dir clipped *.npy           many files at once
   clipper --min 0 -o '{dir}/{stem}.clip.npy' *.npy     likewise, beside the inputs
   find . -name '*.npy' -print0 | clipper --max 6 --in-place --files0-from -
+  find in -name '*.npy' -print0 |
+    clipper --max 6 --output-dir out --relative-to in --files0-from -
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
   clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
   producer | clipper --max 255 - - | consumer
@@ -83,7 +85,10 @@ constexpr std::array kValueOptions{
     ValueOption{kFiles, "-o,--output", "TEMPLATE", &Typed::output,
                 "Name every FILE's result so; {dir}, {name}, {stem}, {ext} are FILE's parts"},
     ValueOption{kFiles, "--output-dir", "DIR", &Typed::output_dir,
-                "Write every FILE's result into DIR, which is made if missing"},
+                "Write every FILE's result below DIR, which is made if missing, with FILE's path\n"
+                "from the deepest directory that all FILES of this run are in"},
+    ValueOption{kFiles, "--relative-to", "DIR", &Typed::relative_to,
+                "With --output-dir: with FILE's path from DIR, whatever other FILES there are"},
     ValueOption{kFiles, "--files-from", "LIST", &Typed::files_from,
                 "More FILES: the lines of LIST, - is standard input"},
     ValueOption{kFiles, "--files0-from", "LIST", &Typed::files0_from,

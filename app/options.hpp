@@ -11,6 +11,7 @@ struct Typed {
   std::vector<std::string> files;
   std::string output;
   std::string output_dir;
+  std::string relative_to;
   std::string files_from;
   std::string files0_from;
   std::string fail_if_clipped;

@@ -17,6 +17,10 @@ std::string slab_path(const std::string& output, const Shard& shard) {
   return path.parent_path() / name;
 }
 
+std::string slab_index_path(const std::string& output) {
+  return fs::path(output).replace_extension(".json");
+}
+
 void write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,
                       OutputFile::Existing existing) {
   nlohmann::ordered_json index{{"version", 1}, {"dtype", info(whole.dtype).name}, {"shape", whole.shape}};
@@ -29,8 +33,7 @@ void write_slab_index(const std::string& output, const npy::Header& whole, std::
                               {"end", rows.begin + rows.count}});
   }
   const std::string text = index.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  OutputFile file =
-      OutputFile::create(fs::path(output).replace_extension(".json"), existing, OutputFile::Durability::none);
+  OutputFile file = OutputFile::create(slab_index_path(output), existing, OutputFile::Durability::none);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }

@@ -13,7 +13,10 @@ namespace clipper {
 /// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
 [[nodiscard]] std::string slab_path(const std::string& output, const Shard& shard);
 
-/// Writes "dir/out.json" for "dir/out.npy":
+/// "dir/out.json" for "dir/out.npy".
+[[nodiscard]] std::string slab_index_path(const std::string& output);
+
+/// Writes the slab_index_path():
 ///     version        of this schema: 1
 ///     dtype          "float32"
 ///     shape          [100, 6] of all slabs together

@@ -170,11 +170,4 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
   return header;
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  struct stat first {};
-  struct stat second {};
-  return a != "-" && b != "-" && ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
-         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
 }  // namespace clipper

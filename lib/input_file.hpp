@@ -89,7 +89,4 @@ class InputFile {
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt);
 
-/// Whether both paths lead to one file; "-" leads to none.
-[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
-
 }  // namespace clipper

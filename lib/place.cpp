@@ -12,8 +12,46 @@
 
 namespace clipper {
 
+namespace {
+
+/// Error{io} unless the failure of a look at the path is a lasting one.
+void expect_lasting(int error, const std::string& path) {
+  for (const int lasting : {ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG})
+    if (error == lasting) return;
+  throw_system_error(path, "cannot be examined", error);
+}
+
+Descriptor hold(const std::string& path) {
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); }));
+  if (fd.get() < 0) expect_lasting(errno, path);
+  return fd;
+}
+
+}  // namespace
+
 FileId id_of(const struct stat& status) noexcept {
   return {status.st_dev, status.st_ino};
+}
+
+std::optional<FileId> find_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return id_of(status);
+  expect_lasting(errno, path);
+  return std::nullopt;
+}
+
+/// When both look the same, they are looked at again while both are held: an inode may have been the one
+/// file's at the first look and the other's at the second.
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a == "-" || b == "-") return false;
+  const std::optional<FileId> first = find_file(a);
+  if (!first || first != find_file(b)) return false;
+  const Descriptor held_a = hold(a);
+  const Descriptor held_b = hold(b);
+  struct stat status_a {};
+  struct stat status_b {};
+  return ::fstat(held_a.get(), &status_a) == 0 && ::fstat(held_b.get(), &status_b) == 0 &&
+         id_of(status_a) == id_of(status_b);
 }
 
 /// A directory that may be searched and written to but not read can still be worked in, only not synced.

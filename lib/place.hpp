@@ -24,6 +24,14 @@ struct FileId {
 
 [[nodiscard]] FileId id_of(const struct stat& status) noexcept;
 
+/// The file that the path leads to, links followed. Nothing if it leads nowhere, or if what is in its way
+/// keeps the file from being opened, too; Error{io} for every other failure, which says nothing about the
+/// file.
+[[nodiscard]] std::optional<FileId> find_file(const std::string& path);
+
+/// Whether both paths lead to one file; "-" leads to none. Error{io} as by find_file().
+[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
+
 /// A name in a directory that is held open. Whoever renames or replaces that directory meanwhile does not
 /// change which directory it is. Copies share the descriptor. Every failure is an Error{io} with the path.
 class Place {

@@ -59,6 +59,11 @@ Tensor reshaped(Tensor tensor, const std::vector<std::int64_t>& shape, ByteOrder
 /// What the command line makes of a row's arguments, whose paths start at the project's root.
 Request parse(const std::string& profile, const std::string& arguments) {
   constexpr std::string_view kData = "@data";
+  if (arguments.empty()) {  // which the command line takes only from profiles with bounds of their own
+    Request request;
+    request.profile = profile_named(profile);
+    return request;
+  }
   std::vector<std::string> words{"clipper", "--profile", profile};
   for (const std::string& word : tsv::split(arguments, ' '))
     words.push_back(word.starts_with(kData) ? "@" CLIPPER_DATA_DIR + word.substr(kData.size()) : word);

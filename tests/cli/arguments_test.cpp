@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,54 @@ TEST_CASE("options may stand anywhere") {
   }
 }
 
-TEST_CASE("without bounds nothing is clipped") {
+TEST_CASE("with nothing to do nothing is written") {
   const Directory directory;
-  CHECK(directory.clipped_by({}) == read_file(directory / "in.npy"));
+  write_file(directory / "out.npy", float32_file({-9, 0}));
+  for (const Words& arguments :
+       {Words{}, Words{"-v"}, Words{"--nan", "keep"}, Words{"--min-above-max", "max"},
+        Words{"--dtype", "float32"}, Words{"--sync"}, Words{"--dry-run"}, Words{"--fail-if-clipped", "0"},
+        Words{"--in-place"}, Words{"--in-place", "--direct"}, Words{"--output-dir", "new"},
+        Words{"-o", "new.npy"}, Words{"--shard", "0/2"}, Words{"--profile", "native"}}) {
+    CAPTURE(arguments);
+    directory.check_usage(arguments, "nothing to do");
+    directory.check_usage(arguments, "clipper compare");
+    directory.check_usage(arguments, "clipper info");
+  }
+  check_refused_untouched(directory, {"in.npy", "--verify", "out.npy"}, 2, "nothing to do");
+  check_refused_untouched(directory, {"in.npy", "--verify", "out.npy", "--update-golden"}, 2,
+                          "nothing to do");
+  check_refused_untouched(directory, {"--in-place", "--files-from", "-"}, 2, "nothing to do");
+  directory.check_usage({"--profile", "directml"}, "--min");
+}
+
+TEST_CASE("a bound that a profile has of itself is something to do") {
+  const Directory directory;
+  write_file(directory / "in.npy", float32_file({-INFINITY, 1}));
+  const float lowest = -3.4028234663852886e+38F;
+  for (const char* profile : {"onnx-6", "onnx-11", "onnx"})
+    CHECK(directory.clipped_by({"--profile", profile}) == float32_file({lowest, 1}));
+  CHECK(directory.clipped_by({"--nan", "0"}) == float32_file({-INFINITY, 1}));
+  CHECK(directory.clipped_by({"--scale", "2"}) == float32_file({-INFINITY, 2}));
+  CHECK(directory.clipped_by({"--bias", "2"}) == float32_file({-INFINITY, 3}));
+}
+
+TEST_CASE("an empty name is no file, and is seen before any work") {
+  const Directory directory;
+  for (const Words& files :
+       {Words{"", "out.npy"}, Words{"in.npy", ""}, Words{"in.npy", "", "-i"},
+        Words{"in.npy", "", "--output-dir", "new"}, Words{"", "--verify", "in.npy"},
+        Words{"in.npy", "--verify", ""}, Words{"-i", "--files-from", "-", ""}, Words{"--finalize", ""}}) {
+    Words words{"--min", "0"};
+    words.insert(words.end(), files.begin(), files.end());
+    check_refused_untouched(directory, words, 2, "empty variable");
+  }
+  check_refused_untouched(directory, {"info", "in.npy", ""}, 2, "empty variable");
+  for (const Words& files :
+       {Words{"", "in.npy"}, Words{"in.npy", ""}, Words{"in.npy", "in.npy", "--diff-out", ""}}) {
+    Words words{"compare"};
+    words.insert(words.end(), files.begin(), files.end());
+    check_refused_untouched(directory, words, 2, "");
+  }
 }
 
 TEST_CASE("an empty or missing value is no number and takes no other word") {
@@ -97,8 +143,9 @@ TEST_CASE("counts are whole decimal numbers") {
   directory.check_usage({"--chunk-size", "4095"}, "--chunk-size");
 
   write_file(directory / "large.npy", float32_file(scattered_floats(100'000)));
-  const Result result = run_clipper(
-      {"-v", "--threads", "010", "--chunk-size", "4096", "large.npy", "out.npy"}, {directory.path()});
+  const Result result =
+      run_clipper({"-v", "--min", "0", "--threads", "010", "--chunk-size", "4096", "large.npy", "out.npy"},
+                  {directory.path()});
   CHECK(result.exit_code == 0);
   CHECK(result.error.find("10 threads") != std::string::npos);
 }

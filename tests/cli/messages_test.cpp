@@ -40,7 +40,8 @@ TEST_CASE("names of any bytes are clipped") {
 TEST_CASE("a message is one line of printable text, whatever the name") {
   const auto message = [](const std::string& name) {
     const TemporaryDirectory directory;
-    return check_refused_untouched(directory, {"--", "./" + name, "out.npy"}, 4, "clipper: ./").error;
+    return check_refused_untouched(directory, {"--min=0", "--", "./" + name, "out.npy"}, 4, "clipper: ./")
+        .error;
   };
   CHECK(contains(message("new\nline"), "./new\\x0aline: "));
   CHECK(contains(message("\x1b[31m\x7f\t"), "./\\x1b[31m\\x7f\\x09: "));
@@ -158,7 +159,7 @@ TEST_CASE("--verbose says how much was clipped") {
 TEST_CASE("--verbose keeps a name on one line") {
   const TemporaryDirectory directory;
   write_file(directory / "new\nline", kInput);
-  const Result result = run_clipper({"-v", "new\nline", "out.npy"}, {directory.path()});
+  const Result result = run_clipper({"-v", "--min", "0", "new\nline", "out.npy"}, {directory.path()});
   CHECK(result.exit_code == 0);
   CHECK(contains(result.error, "new\\x0aline"));
 }
@@ -166,8 +167,9 @@ TEST_CASE("--verbose keeps a name on one line") {
 TEST_CASE("--quiet prints errors only") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
-  check_done(run_clipper({"-q", "in.npy", "out.npy"}, {directory.path()}));
-  check_refused(run_clipper({"-q", "missing.npy", "out.npy"}, {directory.path()}), 4, "missing.npy");
+  check_done(run_clipper({"-q", "--min", "0", "in.npy", "out.npy"}, {directory.path()}));
+  check_refused(run_clipper({"-q", "--min", "0", "missing.npy", "out.npy"}, {directory.path()}), 4,
+                "missing.npy");
 }
 
 }  // namespace clipper::testing

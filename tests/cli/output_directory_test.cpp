@@ -50,6 +50,67 @@ TEST_CASE("--output-dir takes every file, and keeps their places to each other")
   CHECK(read_file(directory / "in/a/deep/above/deep/x.npy") == output(2));
 }
 
+TEST_CASE("--relative-to keeps one layout, whatever files share a run") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "in/a/deep");
+  std::filesystem::create_directories(directory / "in/b");
+  std::filesystem::create_directory_symlink("in", directory / "link");
+  std::filesystem::create_directory_symlink("deep", directory / "in/a/other");
+  write_file(directory / "in/a/deep/x.npy", input(1));
+  write_file(directory / "in/b/x.npy", input(2));
+  write_file(directory / "in/x.npy", input(3));
+  const auto check = [&](const Words& files, const std::string& root, const std::string& name, int number,
+                         const std::string& here = "") {
+    const std::string out = directory / "out";
+    Words words = clip_into(out, files);
+    words.insert(words.end(), {"--relative-to", root});
+    CAPTURE(words);
+    check_done(run_clipper(words, {directory / here}));
+    CHECK(read_file(out + "/" + name) == output(number));
+    std::filesystem::remove_all(out);
+  };
+  for (const std::string& root : Words{"in", "./in/", "link", "in/a/..", directory / "in"}) {
+    check({"in/b/x.npy"}, root, "b/x.npy", 2);
+    check({"in/b/x.npy", "in/a/deep/x.npy"}, root, "b/x.npy", 2);
+    check({"in/x.npy"}, root, "x.npy", 3);
+    check({"in/./a//deep/x.npy"}, root, "a/deep/x.npy", 1);
+    check({"in/a/../b/x.npy"}, root, "b/x.npy", 2);
+    check({"in/a/other/../../b/x.npy"}, root, "b/x.npy", 2);
+    check({directory / "link/b/x.npy"}, root, "b/x.npy", 2);
+    check({"in/a/other/x.npy"}, root, "a/other/x.npy", 1);  // as it was written
+  }
+  check({"x.npy"}, "..", "b/x.npy", 2, "in/b");
+  check({"../b/x.npy"}, "..", "b/x.npy", 2, "in/b");
+  check({"x.npy"}, ".", "x.npy", 2, "in/b");
+  check({"in/b/x.npy"}, "/", (directory / "in/b/x.npy").substr(1), 2);
+}
+
+TEST_CASE("--relative-to refuses what is not below, whatever it is called") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "in/a");
+  std::filesystem::create_directories(directory / "in2/deep");
+  std::filesystem::create_directory_symlink("../in2", directory / "in/out_of_it");
+  std::filesystem::create_directory_symlink("../../in2/deep", directory / "in/a/deep");
+  for (const char* name : {"x.npy", "in/x.npy", "in2/x.npy", "in2/deep/x.npy"})
+    write_file(directory / name, input(1));
+  const auto refused = [&](const Words& files, const char* root, int code, const char* why) {
+    Words words = clip_into("out", files);
+    words.insert(words.end(), {"--relative-to", root});
+    check_refused_untouched(directory, words, code, why);
+  };
+  for (const char* file : {"x.npy", "in2/x.npy", "in/../x.npy", "in/../in2/x.npy", "in/out_of_it/x.npy",
+                           "in/a/deep/x.npy", "in/a/deep/../x.npy"})
+    refused({"in/x.npy", file}, "in", 2, (std::string(file) + ": not below in (--relative-to)").c_str());
+  refused({"in/x.npy"}, "missing", 2, "missing is not a directory");
+  refused({"in/x.npy"}, "x.npy", 2, "x.npy is not a directory");
+  refused({"in/x.npy"}, "", 2, "--relative-to");
+  refused({"in/missing/x.npy"}, "in", 4, "in/missing/x.npy: cannot be opened");
+  check_refused_untouched(directory, {"--min", "0", "-i", "in/x.npy", "--relative-to", "in"}, 2,
+                          "needs --output-dir");
+  check_refused_untouched(directory, {"--min", "0", "in/x.npy", "y.npy", "--relative-to", "in"}, 2,
+                          "needs --output-dir");
+}
+
 TEST_CASE("many files, small and large, with any number of threads") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "in");
@@ -78,7 +139,8 @@ TEST_CASE("existing files in --output-dir are replaced, or not with --no-clobber
   std::filesystem::create_directory(directory / "out");
   write_file(directory / "out/x.npy", "old");
   write_file(directory / "out/y.npy", "other");
-  const Result refused = run_clipper({"-n", "--output-dir", "out", "x.npy"}, {directory.path()});
+  const Result refused =
+      run_clipper({"-n", "--min", "0", "--output-dir", "out", "x.npy"}, {directory.path()});
   check_refused(refused, 5, "out/x.npy: ");
   CHECK(read_file(directory / "out/x.npy") == "old");
   check_done(run_clipper(clip_into("out", {"x.npy"}), {directory.path()}));

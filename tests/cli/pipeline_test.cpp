@@ -76,6 +76,27 @@ TEST_CASE("xargs gives names, which may be strange, to several clippers") {
   pipeline.check_all_in("in/");
 }
 
+TEST_CASE("xargs gives names to several clippers, and --relative-to keeps one layout") {
+  Pipeline pipeline;
+  for (const char* count : {"1", "3", "100"}) {
+    pipeline.run(
+        fmt::format("rm -rf out; find in -name '*.npy' -print0 | xargs -0 -n {} -P 4 \"$@\" "
+                    "--output-dir out --relative-to in",
+                    count));
+    pipeline.check_all_in("out/");
+  }
+}
+
+TEST_CASE("--no-clobber protects an output from the next run, too") {
+  Pipeline pipeline;
+  const Result result = run_in_shell(
+      "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" -n --output-dir out \"$name\" || exit; done; "
+      "mkdir in/deep; cp in/1.npy in/deep/7.npy; \"$@\" -n --output-dir out in/deep/7.npy",
+      kBounds, {pipeline.directory().path()});
+  check_refused(result, 5, "out/7.npy: exists already");
+  CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
+}
+
 TEST_CASE("a shell's loop that reads names keeps its standard input") {
   Pipeline pipeline;
   const Result result = pipeline.run(

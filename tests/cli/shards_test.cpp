@@ -80,6 +80,42 @@ TEST_CASE("--finalize is fine with an output that is in place") {
   check_refused(run_clipper({"--finalize", "--shard", "0/1", "a", "b"}, {directory.path()}), 2, "--finalize");
 }
 
+TEST_CASE("--finalize refuses what it would not finalize") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, float32_file({1}));
+  const auto refused = [&](const Words& more, const char* why) {
+    Words words{"--finalize"};
+    words.insert(words.end(), more.begin(), more.end());
+    check_refused_untouched(directory, words, 2, why);
+  };
+  refused({"a.npy", "b.npy"}, "--finalize takes one OUT");
+  refused({"--max", "6", "a.npy", "b.npy", "c.npy"}, "--finalize takes one OUT");
+  refused({"--output-dir", "out", "a.npy"}, "--finalize and --output-dir");
+  refused({"--files-from", "list", "a.npy"}, "--finalize and --files-from");
+  refused({"-o", "out", "a.npy"}, "--finalize and --output");
+}
+
+TEST_CASE("--split-output does not replace IN by a slab or by the index") {
+  const TemporaryDirectory directory;
+  const std::string file = float32_file({-1, 2, 9});
+  for (const char* name : {"x.json", "y.00001-of-00002.npy", "z.npy"}) write_file(directory / name, file);
+  fs::create_hard_link(directory / "z.npy", directory / "link.json");
+  fs::create_symlink("z.npy", directory / "symbolic.json");
+  const auto refused = [&](const char* index, const char* in, const char* out, const char* why) {
+    for (const Words& more : {Words{}, Words{"--dry-run"}}) {
+      Words words{"--shard", index, "--split-output", "--max", "6", in, out};
+      words.insert(words.end(), more.begin(), more.end());
+      check_refused_untouched(directory, words, 2, why);
+    }
+  };
+  for (const char* index : {"0/2", "1/2"}) {
+    refused(index, "x.json", "x.npy", "x.json: IN is x.json, which --split-output writes");
+    refused(index, "z.npy", "link.npy", "IN is link.json");
+    refused(index, "z.npy", "symbolic.npy", "IN is symbolic.json");
+  }
+  refused("1/2", "y.00001-of-00002.npy", "y.npy", "IN is OUT");
+}
+
 TEST_CASE("--shard auto asks Open MPI, PMI and Slurm, and nobody else") {
   struct Case {
     std::vector<std::pair<const char*, const char*>> environment;

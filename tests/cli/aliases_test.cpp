@@ -1,0 +1,188 @@
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+/// Files that have several names: no input is overwritten, and no two results become one file.
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+Words clip(const Words& more) {
+  Words words{"--min", "0", "--max", "6"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string input(int number) {
+  return float32_file({-1, static_cast<float>(number) / 1000, 9});
+}
+
+std::string output(int number) {
+  return float32_file({0, static_cast<float>(number) / 1000, 6});
+}
+
+/// Whether this process may mount; says so if not.
+bool may_mount() {
+  if (::geteuid() == 0) return true;
+  WARN("not tested: only root can mount");
+  const char* const ci = std::getenv("CI");
+  CHECK((ci == nullptr || std::string_view(ci) != "true"));
+  return false;
+}
+
+/// Called in a new process, which then has real/ a second time, as mount/.
+void mount_real() {
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("real", "mount", nullptr, MS_BIND, nullptr) != 0)
+    ::_exit(125);
+}
+
+/// Called in a new process, whose calls of stat() with a path then fail.
+void fail_stat() {
+  constexpr auto kNumber = offsetof(seccomp_data, nr);
+  constexpr auto kDirectory = offsetof(seccomp_data, args);
+  constexpr auto kFlags = offsetof(seccomp_data, args) + 3 * sizeof(std::uint64_t);
+  std::array<sock_filter, 8> filter{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kDirectory),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(AT_FDCWD), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFlags),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  sock_fprog program{filter.size(), filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(125);
+}
+
+/// a.npy, b.npy and real/ with the same two.
+class Directory : public TemporaryDirectory {
+ public:
+  Directory() {
+    for (const char* name : {"real", "mount", "in"}) fs::create_directory(*this / name);
+    for (const char* name : {"a.npy", "real/a.npy"}) write_file(*this / name, input(1));
+    for (const char* name : {"b.npy", "real/b.npy"}) write_file(*this / name, input(2));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an output that a bind mount makes an input is refused") {
+  if (!may_mount()) return;
+  const Directory directory;
+  const auto refused = [&](const Words& words, const char* why) {
+    check_refused_untouched(directory, clip(words), 2, why, mount_real);
+    CHECK(read_file(directory / "real/a.npy") == input(1));
+    CHECK(read_file(directory / "real/b.npy") == input(2));
+  };
+  refused({"a.npy", "real/b.npy", "-o", "mount/b.npy"},
+          "a.npy would be written to mount/b.npy, which is the input real/b.npy");
+  fs::copy(directory / "a.npy", directory / "in/b.npy");
+  refused({"in/b.npy", "real/b.npy", "-o", "{dir}/../mount/{stem}{ext}"}, "which is the input real/b.npy");
+  refused({"in/b.npy", "real/b.npy", "--output-dir", "mount", "--relative-to", "in"}, "not below in");
+  fs::copy(directory / "a.npy", directory / "in/a.npy");
+  fs::create_directory(directory / "real/in");
+  write_file(directory / "real/in/a.npy", input(3));
+  refused({"real/in/a.npy", "in/a.npy", "--output-dir", "mount"},
+          "in/a.npy would be written to mount/in/a.npy, which is the input real/in/a.npy");
+  refused({"-i", "real/a.npy", "mount/a.npy"}, "real/a.npy and mount/a.npy are one file");
+}
+
+TEST_CASE("two outputs that a bind mount makes one are refused, wherever they will be") {
+  if (!may_mount()) return;
+  const Directory directory;
+  for (const char* name : {"real/new", "mount/new"}) fs::remove_all(directory / name);
+  const auto refused = [&](const Words& words) {
+    check_refused_untouched(directory, clip(words), 2, "would both be written to", mount_real);
+  };
+  fs::create_directories(directory / "in/mount");
+  fs::create_directories(directory / "in/real");
+  write_file(directory / "in/mount/x.npy", input(1));
+  write_file(directory / "in/real/x.npy", input(2));
+  const Words both{"in/mount/x.npy", "in/real/x.npy"};
+  for (const char* to : {"--output-dir=.", "-o{dir}/../../mount/x.npy"}) refused({to, both[0], both[1]});
+  write_file(directory / "real/x.npy", "old");
+  refused({"--output-dir=.", both[0], both[1]});
+  fs::create_directories(directory / "in/mount/deep/er");
+  fs::create_directories(directory / "in/real/deep/er");
+  write_file(directory / "in/mount/deep/er/y.npy", input(1));
+  write_file(directory / "in/real/deep/er/y.npy", input(2));
+  refused({"--output-dir=.", "in/mount/deep/er/y.npy", "in/real/deep/er/y.npy"});
+}
+
+TEST_CASE("an output that did not exist replaces no other output of the run") {
+  // The link leads nowhere when the outputs are compared, and to the other output's directory when that is
+  // made.
+  const Directory directory;
+  fs::create_directory(directory / "in/first");
+  fs::create_directory(directory / "in/second");
+  write_file(directory / "in/first/x.npy", input(1));
+  write_file(directory / "in/second/x.npy", input(2));
+  fs::create_directory(directory / "out");
+  fs::create_directory_symlink("first", directory / "out/second");
+  const Result result =
+      run_clipper(clip({"--output-dir=out", "in/first/x.npy", "in/second/x.npy"}), {directory.path()});
+  check_refused(result, 5, "out/");
+  const std::string kept = read_file(directory / "out/first/x.npy");
+  CHECK((kept == output(1) || kept == output(2)));
+}
+
+TEST_CASE("an output that is another name of an input or an output is refused") {
+  const Directory directory;
+  const auto refused = [&](const Words& words, const char* why) {
+    check_refused_untouched(directory, clip(words), 2, why);
+  };
+  fs::create_hard_link(directory / "b.npy", directory / "a.out");
+  refused({"a.npy", "b.npy", "-o", "{stem}.out"},
+          "a.npy would be written to a.out, which is the input b.npy");
+  fs::remove(directory / "a.out");
+  write_file(directory / "a.out", "old");
+  fs::create_hard_link(directory / "a.out", directory / "b.out");
+  refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "would both be written to a.out, which is b.out");
+  refused({"a.npy", "b.npy", "-o", "new/../{name}"}, "new/..: '..' after a directory that does not exist");
+}
+
+TEST_CASE("a file that all inputs are clipped by is no output of theirs") {
+  const Directory directory;
+  write_file(directory / "lo.npy", npy_file("<f4", "False", "()", float32_file({0.25F}).substr(128)));
+  const auto refused = [&](const Words& words, const char* why) {
+    check_refused_untouched(directory, words, 2, why);
+  };
+  refused({"-i", "--scale", "2", "--min", "@lo.npy", "a.npy", "lo.npy", "b.npy"},
+          "lo.npy would be written to lo.npy, which is an input, too");
+  refused({"--max", "@./lo.npy", "-o", "{dir}/lo.npy", "a.npy"},
+          "a.npy would be written to ./lo.npy, which is an input, too");
+  write_file(directory / "list", "a.npy\n");
+  refused({"--max", "1", "-o", "list", "--files-from", "list"}, "a.npy would be written to list");
+}
+
+TEST_CASE("IN and OUT that cannot be examined are not taken for two files") {
+  const Directory directory;
+  check_refused_untouched(directory, clip({"a.npy", "a.npy"}), 4, "a.npy: cannot be examined", fail_stat);
+  check_refused_untouched(directory, clip({"a.npy", "b.npy", "--output-dir=."}), 4, "cannot be examined",
+                          fail_stat);
+}
+
+}  // namespace clipper::testing
