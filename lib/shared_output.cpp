@@ -82,15 +82,17 @@ bool SharedOutput::has_directory() const {
 /// gone.
 void SharedOutput::expect_size() const {
   if (size_ == bytes_ || (size_ == 0 && unmarked().size() == shards_)) return;
-  const off_t size = partial_status().st_size;
+  if (const off_t size = partial_status().st_size; size != bytes_) refuse_size(size);
+}
+
+void SharedOutput::refuse_size(off_t size) const {
   if (size == 0)
     refuse(partial_,
            fmt::format("its shards are marked in {}, but it is gone; remove both, and run all again",
                        directory_));
-  if (size != bytes_)
-    refuse(partial_, fmt::format("has {} bytes instead of {}: changed by something else; remove it and {}, "
-                                 "and run all shards again",
-                                 size, bytes_, directory_));
+  refuse(partial_, fmt::format("has {} bytes instead of {}: changed by something else; remove it and {}, "
+                               "and run all shards again",
+                               size, bytes_, directory_));
 }
 
 /// Makes the run ready, or finds it done. False if everything has to be looked at anew.
@@ -125,7 +127,7 @@ bool SharedOutput::join(const std::string& text) {
     return true;
   }
   if (size_ != 0) refuse(partial_, "exists, and is not of clipper's shards; remove it");
-  expect_unchanged();
+  expect_no_other_name(1);
   if (!make_claim(own(kClaim), text)) return false;
   if (has_inode(partial_)) return true;
   end(ErrorKind::io);  // of a run that has ended since the file was opened

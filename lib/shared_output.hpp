@@ -75,7 +75,8 @@ class SharedOutput {
   [[nodiscard]] std::string own(std::string_view name) const;
   [[nodiscard]] bool has_directory() const;
   void expect_size() const;
-  void expect_unchanged();
+  [[noreturn]] void refuse_size(off_t size) const;
+  void expect_no_other_name(nlink_t known) const;
   [[nodiscard]] bool begin(const std::string& text);
   [[nodiscard]] bool join(const std::string& text);
   [[nodiscard]] std::optional<std::string> end_last(std::optional<std::string_view> text);

@@ -36,17 +36,15 @@ class Link {
 
 }  // namespace
 
-/// By the descriptor: the file is as the shards left it, and nobody can change it through another name.
-void SharedOutput::expect_unchanged() {
-  const struct stat before = partial_status();
-  size_ = before.st_size;
-  expect_size();
-  std::size_t links =
-      static_cast<std::size_t>(has_inode(partial_)) + static_cast<std::size_t>(has_inode(path_));
+/// Nobody can change the file through a name that is not of the shards, of which it has `known` at least.
+void SharedOutput::expect_no_other_name(nlink_t known) const {
+  const nlink_t before = partial_status().st_nlink;
+  if (before <= known) return;
+  nlink_t own_names = (has_inode(partial_) ? 1U : 0U) + (has_inode(path_) ? 1U : 0U);
   for (const std::string& name : names_in(directory_))
-    if (name.starts_with(kLink) && has_inode(directory_ + "/" + name)) ++links;
-  // Others may link and unlink it at the same time.
-  if (before.st_nlink > links && partial_status().st_nlink > links)
+    if (name.starts_with(kLink) && has_inode(directory_ + "/" + name)) ++own_names;
+  // Other shards may link and unlink it at the same time.
+  if (before > own_names && partial_status().st_nlink > own_names)
     refuse(
         partial_,
         fmt::format("has another name, too (a hard link); remove that, then clipper --finalize {}", path_));
@@ -68,7 +66,8 @@ bool SharedOutput::place() {
   if (!linked && !is_unsupported(errno)) throw_system_error(link.path(), "cannot be created");
   const std::string& source = linked ? link.path() : partial_;
   if (!has_inode(source)) return expect_in_place();
-  expect_unchanged();
+  if (const off_t size = partial_status().st_size; size != bytes_) refuse_size(size);
+  expect_no_other_name(linked ? 2 : 1);
   keep_mode();
   if (!create_empty(own(kPlaced))) {
     if (errno == ENOENT) return expect_in_place();
