@@ -14,6 +14,7 @@
 #include "directory.hpp"
 #include "error.hpp"
 #include "output_target.hpp"
+#include "place.hpp"
 #include "shard_files.hpp"
 
 namespace clipper {
@@ -102,6 +103,7 @@ bool SharedOutput::begin(const std::string& text) {
   if (in_place_) return true;
   (void)existing_file();
   OutputFile::check(path_, existing_);
+  if (!had_directory && Place::of(path_).is_append_only()) refuse(path_, "its directory is append-only");
   if (!had_directory && ::mkdir(directory_.c_str(), 0777) != 0) {
     if (errno == EEXIST) return false;
     throw_system_error(directory_, "cannot be created");

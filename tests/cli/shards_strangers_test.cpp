@@ -5,13 +5,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "append_only.hpp"
 #include "shard_directory.hpp"
+#include "skip.hpp"
 
 /// What other programs may have put where shards keep their files.
 namespace clipper::testing {
@@ -53,15 +54,6 @@ void check_both_refused(const ShardDirectory& directory, std::string_view word) 
   CHECK(directory.snapshot() == before);
 }
 
-/// False, loudly, without root; CI has to be root.
-bool is_root() {
-  if (::geteuid() == 0) return true;
-  WARN("not tested: only root can give files to other users");
-  const char* const ci = std::getenv("CI");
-  CHECK((ci == nullptr || std::string_view(ci) != "true"));
-  return false;
-}
-
 }  // namespace
 
 TEST_CASE("shards refuse an OUT.partial that is no file") {
@@ -85,7 +77,7 @@ TEST_CASE("shards refuse an OUT.partial that is a FIFO with a reader, or a devic
     reader = Descriptor(::open(directory.partial().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
   SECTION("device") {
-    if (!is_root()) return;
+    if (::geteuid() != 0) return skip_unless_possible("mknod of a device");
     REQUIRE(::mknod(directory.partial().c_str(), S_IFCHR | 0666, ::makedev(1, 3)) == 0);
   }
   check_both_refused(directory, "out.npy.partial: not a file that shards write to; remove it");
@@ -105,7 +97,7 @@ TEST_CASE("shards refuse an OUT.shards that is no directory, or a link to one") 
 }
 
 TEST_CASE("shards do not use files of another user") {
-  if (!is_root()) return;
+  if (::geteuid() != 0) return skip_unless_possible("files of another user");
   const ShardDirectory directory;
   constexpr uid_t kOther = 1234;
   std::string name = directory.partial();
@@ -130,6 +122,15 @@ TEST_CASE("shards refuse an empty file with two names as OUT.partial") {
   fs::create_hard_link(directory.partial(), directory / "mine");
   const auto before = directory.snapshot();
   check_refused(directory.shard(0), 5, "out.npy.partial: has another name, too (a hard link)");
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("shards refuse a directory that lets nothing be removed") {
+  const ShardDirectory directory;
+  const AppendOnly append_only(directory.path());
+  if (!append_only) return skip_unless_possible("chattr +a");
+  const auto before = directory.snapshot();
+  check_refused(directory.shard(0, 1), 5, "out.npy: its directory is append-only");
   CHECK(directory.snapshot() == before);
 }
 
