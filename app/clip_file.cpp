@@ -15,6 +15,7 @@
 #include "directory.hpp"
 #include "error.hpp"
 #include "shard.hpp"
+#include "shard_files.hpp"
 #include "shared_output.hpp"
 #include "slabs.hpp"
 
@@ -243,7 +244,8 @@ void FileClipping::clip_shard(const std::string& path) {
                   whole_.refuse_nan ? ", NaN refused" : "", input.size(), modified.tv_sec, modified.tv_nsec),
       header.size() + whole_.header.data_size()};
   SharedOutput shared = SharedOutput::open(path, command_.existing, run);
-  while (!shared.is_in_place()) {
+  constexpr int kMostRuns = 100;
+  for (Tries tries(path, kMostRuns); !shared.is_in_place(); tries.again()) {
     if (!shared.is_marked(shard.index)) {
       OutputFile output = shared.part(part_.offset);
       const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);

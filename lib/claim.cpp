@@ -7,16 +7,21 @@
 #include <array>
 #include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include "descriptor.hpp"
 #include "directory.hpp"
 #include "error.hpp"
+#include "output_target.hpp"
+#include "shard.hpp"
 
 namespace clipper {
 namespace {
 
 /// What a symbolic link can hold on every file system; XFS has the least, 1024 bytes.
 constexpr std::size_t kMost = 1000;
+constexpr std::string_view kOf = " shards of ";
+constexpr std::string_view kBytes = " bytes, ";
 constexpr std::size_t kHash = 20;  // "... " and 16 digits
 
 /// FNV-1a: the same on every machine, unlike std::hash.
@@ -24,6 +29,24 @@ std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
+}
+
+/// The number that the text begins with, and then `word`, both of which are taken off it.
+std::optional<std::uint64_t> take_number(std::string_view& text, std::string_view word) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc() || !text.starts_with(word)) return std::nullopt;
+  text.remove_prefix(word.size());
+  return number;
+}
+
+std::optional<Claim> parsed(std::string_view text) {
+  std::string_view rest = text;
+  const std::optional<std::uint64_t> shards = take_number(rest, kOf);
+  const std::optional<std::uint64_t> size = shards ? take_number(rest, kBytes) : std::nullopt;
+  if (!size || *shards == 0 || *shards > kMostShards) return std::nullopt;
+  return Claim{*shards, *size, std::string(text)};
 }
 
 bool sync_directory(const std::string& path) {
@@ -36,32 +59,27 @@ bool sync_directory(const std::string& path) {
 
 }  // namespace
 
-std::string claim_text(std::uint64_t shards, const std::string& description) {
-  std::string text = fmt::format("{} shards of {}", shards, description);
+std::string claim_text(std::uint64_t shards, std::uint64_t size, const std::string& description) {
+  std::string text = fmt::format("{}{}{}{}{}", shards, kOf, size, kBytes, description);
   if (text.size() <= kMost) return text;
   return fmt::format("{}... {:016x}", text.substr(0, kMost - kHash), hash_of(text));
 }
 
-std::uint64_t shards_of(const std::string& text) {
-  std::uint64_t shards = 0;
-  std::from_chars(text.data(), text.data() + text.size(), shards);
-  return shards;
-}
-
-std::optional<std::string> read_claim(const std::string& path) {
+std::optional<Claim> read_claim(const std::string& path) {
   std::array<char, kMost + 1> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size < 0 && errno == ENOENT) return std::nullopt;
   if (size < 0 && errno != EINVAL) throw_system_error(path, "cannot be read");
-  std::string text(target.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
-  if (shards_of(text) == 0)
-    throw Error(ErrorKind::refused, fmt::format("{}: not made by a shard; remove it", path));
-  return text;
+  std::optional<Claim> claim = parsed({target.data(), size < 0 ? 0 : static_cast<std::size_t>(size)});
+  if (!claim) refuse(path, "not made by a shard; remove it");
+  return claim;
 }
 
 bool make_claim(const std::string& path, const std::string& text) {
   if (::symlink(text.c_str(), path.c_str()) != 0) {
     if (errno == EEXIST || errno == ENOENT) return false;
+    if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)
+      refuse(path, "shards of one tensor need symbolic links, which this file system has not");
     throw_system_error(path, "cannot be created");
   }
   // Lost at a power cut, it would leave a file behind that nobody knows.

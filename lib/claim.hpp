@@ -8,17 +8,22 @@
 /// made with its text in one step, by the first of many that try.
 namespace clipper {
 
-/// "8 shards of ...", which is cut if it is too long for a link; a hash of all of it follows then.
-[[nodiscard]] std::string claim_text(std::uint64_t shards, const std::string& description);
+struct Claim {
+  std::uint64_t shards;
+  std::uint64_t size;  ///< of the output, in bytes
+  std::string text;
+};
 
-/// How many shards the claimed run has; 0 for a text that is no claim's.
-[[nodiscard]] std::uint64_t shards_of(const std::string& text);
+/// "8 shards of 1000 bytes, ...", which is cut if it is too long for a link; a hash of all of it follows
+/// then.
+[[nodiscard]] std::string claim_text(std::uint64_t shards, std::uint64_t size,
+                                     const std::string& description);
 
-/// The text; nothing if there is no claim. Error{refused} for what make_claim() did not make.
-[[nodiscard]] std::optional<std::string> read_claim(const std::string& path);
+/// Nothing if there is no claim. Error{refused} for what make_claim() did not make.
+[[nodiscard]] std::optional<Claim> read_claim(const std::string& path);
 
 /// False if there is one already, or the directory has been removed. On the disk when it returns, with the
-/// directory's own name.
+/// directory's own name. Error{refused} on a file system without symbolic links.
 [[nodiscard]] bool make_claim(const std::string& path, const std::string& text);
 
 }  // namespace clipper

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "claim.hpp"
 #include "descriptor.hpp"
+#include "error.hpp"
 #include "output_file.hpp"
 
 /// One output file, written by many processes, on one machine or on many that share a file system.
@@ -42,7 +45,8 @@ class SharedOutput {
                                          const Run& run);
 
   /// Puts a run's output in place whose shards are all done; a last shard that saw an outdated directory did
-  /// not. Fine if that has happened already. Error{refused} naming the missing shards.
+  /// not. Fine if that was done already and a shard was killed while it cleaned up. Error{refused} naming the
+  /// missing shards, and if there is no run.
   static void finalize(const std::string& path, OutputFile::Existing existing);
 
   /// Whether the run's output is in place already.
@@ -64,26 +68,35 @@ class SharedOutput {
 
  private:
   SharedOutput(const std::string& path, OutputFile::Existing existing);
+  [[nodiscard]] std::optional<struct stat> existing_file() const;
   [[nodiscard]] bool open_partial(int flags);
+  [[nodiscard]] struct stat partial_status() const;
   [[nodiscard]] bool has_inode(const std::string& path) const;
   [[nodiscard]] std::string own(std::string_view name) const;
-  void refuse_another_file() const;
+  [[nodiscard]] bool has_directory() const;
+  void expect_size() const;
+  [[noreturn]] void refuse_size(off_t size) const;
+  void expect_no_other_name(nlink_t known) const;
+  [[nodiscard]] bool begin(const std::string& text);
   [[nodiscard]] bool join(const std::string& text);
-  [[nodiscard]] bool end_last(const std::string& text);
+  [[nodiscard]] std::optional<std::string> end_last(std::optional<std::string_view> text);
   [[nodiscard]] bool mark(std::uint64_t shard) const;
   [[nodiscard]] std::string marker(std::uint64_t shard) const;
   [[nodiscard]] std::vector<std::uint64_t> unmarked() const;
   [[nodiscard]] bool expect_in_place();
   [[nodiscard]] bool place();
+  [[nodiscard]] bool put(const std::string& source) const;
   void keep_mode() const;
-  void end() const;
-  [[nodiscard]] bool remove_markers() const;
+  void end(ErrorKind failure) const;
+  void remove_markers() const;
+  [[nodiscard]] bool finish_all();
 
   std::string path_;  ///< of OUT, links resolved
   std::string partial_;
   std::string directory_;
   OutputFile::Existing existing_;
   std::uint64_t shards_ = 0;
+  off_t bytes_ = 0;  ///< of the output
   Descriptor fd_;    ///< of OUT.partial
   ino_t inode_ = 0;  ///< of it
   off_t size_ = 0;   ///< of it, when it was opened

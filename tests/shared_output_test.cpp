@@ -185,7 +185,7 @@ TEST_CASE("A run does not mix with another one") {
   run.run(0);
   const std::string message = refusal(ErrorKind::refused, [&] { run.other().run(1); });
   CHECK(message == run.path(".shards") +
-                       ": begun by another run: 3 shards of elements; finish that one, or " +
+                       ": begun by another run: 3 shards of 19 bytes, elements; finish that one, or " +
                        "remove it and " + run.path(".partial"));
   refusal(ErrorKind::refused, [&] {
     (void)SharedOutput::open(run.path(), Existing::replace, {4, "elements", kResult.size()});
@@ -238,7 +238,7 @@ TEST_CASE("Files that shards did not make are not touched") {
   SECTION("OUT.partial, a link") {
     write_file(run.path(".mine"), "");
     fs::create_symlink(run.path(".mine"), run.path(".partial"));
-    refusal(ErrorKind::io, [&] { run.run(0); });
+    refusal(ErrorKind::refused, [&] { run.run(0); });
     CHECK(read_file(run.path(".mine")).empty());
   }
   SECTION("the claim") {
@@ -289,7 +289,9 @@ TEST_CASE("finalize() says what is missing") {
   finish(6);
   CHECK(refusal(ErrorKind::refused, finalize) == path + ": shard 1 of 9 is missing");
   finish(1);
-  finalize();
+  CHECK(refusal(ErrorKind::refused, finalize) == path +
+                                                     ": no shards of it wait to be put in place; they are "
+                                                     "there already, or something else has written it");
   CHECK(directory.entries() == Names{"out"});
 }
 

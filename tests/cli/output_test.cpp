@@ -1,7 +1,5 @@
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "append_only.hpp"
 #include "clipper.hpp"
 #include "no_unnamed_files.hpp"
 #include "skip.hpp"
@@ -29,29 +28,6 @@ class Directory : public TemporaryDirectory {
   }
 
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
-};
-
-/// Makes a directory append-only, if that can be done here, for as long as this lives.
-class AppendOnly {
- public:
-  explicit AppendOnly(const std::string& path) : directory_(::open(path.c_str(), O_RDONLY | O_DIRECTORY)) {
-    done_ = ::ioctl(directory_.get(), FS_IOC_GETFLAGS, &flags_) == 0 && set(flags_ | FS_APPEND_FL);
-  }
-  AppendOnly(const AppendOnly&) = delete;
-  AppendOnly& operator=(const AppendOnly&) = delete;
-  ~AppendOnly() {
-    if (done_) CHECK(set(flags_));
-  }
-  explicit operator bool() const { return done_; }
-
- private:
-  [[nodiscard]] bool set(unsigned flags) const {
-    return ::ioctl(directory_.get(), FS_IOC_SETFLAGS, &flags) == 0;
-  }
-
-  Descriptor directory_;
-  unsigned flags_ = 0;
-  bool done_ = false;
 };
 
 /// For Settings::prepare: permissions do not bind root, so root becomes nobody.

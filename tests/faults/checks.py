@@ -16,7 +16,7 @@ SHARED = re.compile(r"out\.npy\.(partial|shards/.*)")
 MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat2", "fstat",
              "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
 REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # whose failure may end with 5
-CONFIRMING = {"open", "fsync", "close", "unlink"}  # whose failure may end with 6
+CONFIRMING = {"open", "fsync", "close", "unlink", "lstat"}  # whose failure may end with 6
 PLACING = {"rename", "renameat2", "link", "linkat", "unlink"}
 MODE = 0o640
 

@@ -190,7 +190,7 @@ class Schedule:
         """What it says is missing."""
         run = self.clip("--finalize", OUT)
         missing = missing_shards(run.stderr)
-        none_run = "no shard of it has been run" in run.stderr
+        none_run = "no shard of it has been run" in run.stderr or "no shards of it wait" in run.stderr
         if (run.returncode, bool(missing) or none_run) not in ((0, False), (5, True)) or len(run.stderr.splitlines()) > 1:
             self.violation(f"--finalize: exit {run.returncode}, {run.stderr!r}")
         return missing

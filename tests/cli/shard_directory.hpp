@@ -1,0 +1,90 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clipper.hpp"
+#include "tensors.hpp"
+
+namespace clipper::testing {
+
+/// A process that hangs is ended by a signal, and that fails the test.
+inline constexpr unsigned kHang = 60;  // seconds
+
+/// An input of 2.5 MiB, which gives three shards bytes, and no output yet.
+class ShardDirectory : public TemporaryDirectory {
+ public:
+  ShardDirectory() { write_file(*this / "in.npy", float32_file(scattered_floats(655'363))); }
+
+  [[nodiscard]] Result shard(
+      int index, int count = 3, const Words& more = {}, const std::function<void()>& prepare = [] {}) const {
+    Words words{"--shard", fmt::format("{}/{}", index, count), "--max", "6", "in.npy", "out.npy"};
+    words.insert(words.begin(), more.begin(), more.end());
+    return run(words, prepare);
+  }
+
+  [[nodiscard]] Result finalize(const Words& more = {}) const {
+    Words words{"--finalize", "out.npy"};
+    words.insert(words.begin(), more.begin(), more.end());
+    return run(words, [] {});
+  }
+
+  /// A name below OUT.shards, of the file that the shards write to.
+  [[nodiscard]] std::string own(std::string_view name) const {
+    return fmt::format("{}.{}", partial(".shards/" + std::string(name)), status_of(partial()).st_ino);
+  }
+  [[nodiscard]] std::string partial(const std::string& suffix = ".partial") const {
+    return *this / "out.npy" + suffix;
+  }
+
+  /// The output is what one process writes, and nothing else is left.
+  void check_result() const {
+    CHECK(entries() == std::vector<std::string>{"in.npy", "out.npy"});
+    check_done(run({"--max", "6", "in.npy", "expected.npy"}, [] {}));
+    CHECK((read_file(*this / "out.npy") == read_file(*this / "expected.npy")));  // 2 MiB are no message
+  }
+
+ private:
+  [[nodiscard]] Result run(const Words& words, const std::function<void()>& prepare) const {
+    return run_clipper(words, {path(), [&] {
+                                 ::alarm(kHang);
+                                 prepare();
+                               }});
+  }
+};
+
+inline void make_fifo(const std::string& path) {
+  REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
+}
+
+/// For Settings::prepare: the calls fail with their errors from then on.
+struct Failing {
+  unsigned call;
+  unsigned error;  ///< 0: the process is killed
+};
+inline void fail(const std::vector<Failing>& calls) {
+  std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (const Failing& each : calls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, each.call, 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K,
+                              each.error == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | each.error));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    ::_exit(125);
+}
+
+}  // namespace clipper::testing
