@@ -105,7 +105,7 @@ class Group {
   }
 
   FileId& directory_of(const Replacements::Replacement& file) {
-    return directory_ids_[&file - files_.data()];
+    return directory_ids_[static_cast<std::size_t>(&file - files_.data())];
   }
 
   std::vector<Replacements::Replacement>& files_;

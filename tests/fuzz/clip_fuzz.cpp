@@ -141,7 +141,9 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   pipe_in = Descriptor();
 
   InputFile input = InputFile::open(by_number(stream ? pipe_out : memory));
-  const Plan plan{.header = read_header(input, std::nullopt), .operation = op};
+  Plan plan;
+  plan.header = read_header(input, std::nullopt);
+  plan.operation = op;
   Engine engine(options);
   engine.prepare(plan.header.data_size());
   OutputFile output =
