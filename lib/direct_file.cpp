@@ -70,16 +70,14 @@ bool DirectFile::is_as_recorded(const JournalRecord& record) {
 }
 
 void DirectFile::refuse_changed() const {
-  const std::string& journal = journal_->path();
-  throw Error(
-      ErrorKind::refused,
+  const char* const why =
       unfinished_
-          ? fmt::format("{}: left unfinished by --in-place --direct, but {} is of another file, or this one "
-                        "was written to since; bring back the other, or restore the tensor from a copy",
-                        input_.path(), journal)
-          : fmt::format("{}: is not what an interrupted --in-place --direct has left {} for; remove that "
-                        "if the tensor is as it should be",
-                        input_.path(), journal));
+          ? "{}: left unfinished by --in-place --direct, but differs from what {} recorded: the journal "
+            "is another file's, or another program has changed this one; restore the tensor from a "
+            "copy, or bring back its own journal"
+          : "{}: differs from what {} recorded when --in-place --direct was interrupted; if the tensor "
+            "is as it should be, remove the journal";
+  throw Error(ErrorKind::refused, fmt::format(fmt::runtime(why), input_.path(), journal_->path()));
 }
 
 void DirectFile::discard_journal() {
@@ -120,8 +118,8 @@ void DirectFile::finish_interrupted(const Part& part) {
     input_.read_at(now, part.offset);
     for (std::size_t i = 0; i < now.size(); ++i)
       if (now[i] != part.before[i] && now[i] != part.after[i]) refuse_changed();
-    expect_own();
     journal_->confirm(part.before);
+    expect_own();
     write_version(npy::kUnfinishedVersion);
     sync();
     write(part.after, part.offset);

@@ -147,6 +147,7 @@ Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) 
   Journal journal(file);
   const Place& place = journal.place_;
   place.expect_sync();
+  if (place.is_append_only()) refuse(journal.path(), "could not be removed: its directory is append-only");
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   journal.registration_ = register_temporary(place, [&] {
     journal.fd_ = Descriptor(
