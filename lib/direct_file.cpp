@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -111,13 +112,22 @@ std::optional<JournalRecord> DirectFile::begin(Change change) {
   return std::nullopt;
 }
 
+/// Whether every byte of the file's part is as before or as after: a write that was torn leaves nothing else.
+bool DirectFile::is_part_or_torn(const Part& part) const {
+  std::vector<std::byte> step(64UL * 1024);
+  for (std::size_t at = 0; at < part.after.size(); at += step.size()) {
+    const std::span now(step.data(), std::min(step.size(), part.after.size() - at));
+    input_.read_at(now, part.offset + at);
+    for (std::size_t i = 0; i < now.size(); ++i)
+      if (now[i] != part.before[at + i] && now[i] != part.after[at + i]) return false;
+  }
+  return true;
+}
+
 /// Only what was synced without an error is on the disk; the process that was interrupted may have got one.
 void DirectFile::finish_interrupted(const Part& part) {
   if (unfinished_) {
-    std::vector<std::byte> now(part.after.size());
-    input_.read_at(now, part.offset);
-    for (std::size_t i = 0; i < now.size(); ++i)
-      if (now[i] != part.before[i] && now[i] != part.after[i]) refuse_changed();
+    if (!is_part_or_torn(part)) refuse_changed();
     journal_->confirm(part.before);
     expect_own();
     write_version(npy::kUnfinishedVersion);
@@ -196,7 +206,8 @@ void DirectFile::expect_own() const {
 }
 
 void DirectFile::refuse_written() const {
-  throw Error(ErrorKind::io, fmt::format("{}: another process has written to it", input_.path()));
+  throw Error(ErrorKind::io, fmt::format("{}: another process has written to it{}", input_.path(),
+                                         unfinished_ ? ", which may have to be undone" : ""));
 }
 
 void DirectFile::write_version(std::byte version) const {

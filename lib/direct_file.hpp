@@ -79,6 +79,7 @@ class DirectFile {
   void refuse_unless_it_can_go_on() const;
   [[nodiscard]] bool is_recorded(const JournalRecord& record) const;
   [[nodiscard]] bool is_as_recorded(const JournalRecord& record);
+  [[nodiscard]] bool is_part_or_torn(const Part& part) const;
   [[nodiscard]] std::uint64_t header_sum() const;
   [[noreturn]] void refuse_changed() const;
   void discard_journal();

@@ -64,6 +64,9 @@ TEST_CASE("A text that the journal has no room for is refused before anything is
 
 namespace {
 
+const char* const kWritten = ": another process has written to it";
+const char* const kToUndo = ", which may have to be undone";
+
 /// Another process writes the byte, and does so much later than all before: tests must not depend on clocks.
 void write_from_outside(const Scratch& scratch, std::size_t at, char byte) {
   std::fstream file(scratch.path, std::ios::binary | std::ios::in | std::ios::out);
@@ -94,7 +97,7 @@ TEST_CASE("Another process's write ends the change") {
                   file.commit();
                 else
                   change(file, parts);
-              }) == scratch.path + ": another process has written to it");
+              }) == scratch.path + kWritten + (parts == 0 ? "" : kToUndo));
         CHECK(file.is_unfinished() == (parts > 0));
       }
       if (parts == 0)
@@ -119,7 +122,7 @@ TEST_CASE("Another process's write between reading a part and writing it ends th
     file.read(std::as_writable_bytes(std::span(buffers.before)), offset_of(parts));
     write_from_outside(scratch, offset_of(parts) + 9, '!');
     CHECK(refusal(ErrorKind::io, [&] { file.change(buffers.part_at(offset_of(parts))); }) ==
-          scratch.path + ": another process has written to it");
+          scratch.path + kWritten + (parts == 0 ? "" : kToUndo));
     CHECK(scratch.file()[offset_of(parts) + 9] == '!');
     CHECK(scratch.directory.entries().size() == (parts == 0 ? 1 : 2));
   }
@@ -140,8 +143,7 @@ TEST_CASE("A write that the file's times do not show is noticed in what has not 
   file.read(std::as_writable_bytes(std::span(buffers.before)), offset_of(2));
   file.change(buffers.part_at(offset_of(2)));
   change(file, 3);
-  CHECK(refusal(ErrorKind::io, [&] { file.commit(); }) ==
-        scratch.path + ": another process has written to it");
+  CHECK(refusal(ErrorKind::io, [&] { file.commit(); }) == scratch.path + kWritten + kToUndo);
   CHECK(file.is_unfinished());
 }
 
