@@ -218,15 +218,20 @@ void FileClipping::clip_directly() {
     judge();
   }
   Reporter::Lines lines;
+  bool has_name = true;
   try {
     report_.counts = engine_.rewrite(*report_.plan, input, file);
-    report_.resumed = !is_fresh;
+    report_.resumed = file.has_resumed();
     lines = this->lines(report_.resumed || report_.counts->changed);
+    has_name = input.place().is(id_of(input.status()));
     file.commit();
   } catch (const Error& error) {
-    if (!file.is_unfinished()) throw;
+    if (!file.is_unfinished() || error.kind() == ErrorKind::refused) throw;
     throw Error(error.kind(), fmt::format("{}; unreadable until the same command finishes it", error.what()));
   }
+  if (!has_name)
+    reporter_.warn(fmt::format("{}: renamed or replaced meanwhile; the file that had the name is complete",
+                               input.path()));
   reporter_.done(lines);
 }
 

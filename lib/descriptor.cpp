@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -41,6 +42,15 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
     bytes = bytes.subspan(static_cast<std::size_t>(put));
     offset += static_cast<std::uint64_t>(put);
   }
+}
+
+bool lock(const Descriptor& fd, const std::string& path) {
+  if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) == 0) return true;
+  if (errno == EWOULDBLOCK)
+    throw Error(ErrorKind::refused, fmt::format("{}: is in use by another clipper", path));
+  const bool has_no_locks = errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL;
+  if (!has_no_locks) throw_system_error(path, "cannot be locked");
+  return false;
 }
 
 void check_close(const Descriptor& fd, const std::string& path) {

@@ -50,6 +50,10 @@ auto retry_interrupted(Call call) {
 void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint64_t offset,
               const std::string& path);
 
+/// Takes the file's lock until its last descriptor is closed; false if the file system has no locks.
+/// Error{refused} if another clipper has it.
+[[nodiscard]] bool lock(const Descriptor& fd, const std::string& path);
+
 /// What close() has to report (a network file system, a quota), it reports for every descriptor of the file:
 /// before the last one is closed, then.
 void check_close(const Descriptor& fd, const std::string& path);

@@ -87,7 +87,11 @@ class Engine {
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
-  Counts clip_part(const Plan& plan, std::span<const std::byte> before, std::span<std::byte> after);
+  /// Fills `part.after`, and both sums.
+  Counts clip_part(const Plan& plan, DirectFile::Part& part);
+
+  /// placed_sum() of a part of the file.
+  [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] static Memory allocate(std::size_t size);
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,11 +62,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
 /// The lock is the file's, not the name's: whoever waited for nothing may hold a file that has just been
 /// replaced.
 void InputFile::lock() {
-  locked_ = retry_interrupted([&] { return ::flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0;
-  const bool has_no_locks = errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL;
-  if (!locked_ && errno == EWOULDBLOCK)
-    throw Error(ErrorKind::refused, fmt::format("{}: is in use by another clipper", path_));
-  if (!locked_ && !has_no_locks) throw_system_error(path_, "cannot be locked");
+  locked_ = clipper::lock(fd_, path_);
   if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
   if (!place_->is(id_of(status_)))
     throw Error(ErrorKind::refused, fmt::format("{}: has just been replaced", path_));
@@ -79,11 +74,11 @@ bool is_same_time(const struct timespec& a, const struct timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+}  // namespace
+
 bool is_written(const struct stat& before, const struct stat& now) {
   return now.st_size != before.st_size || !is_same_time(now.st_mtim, before.st_mtim);
 }
-
-}  // namespace
 
 bool InputFile::has_changed() const {
   struct stat now {};

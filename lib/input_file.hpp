@@ -89,4 +89,10 @@ class InputFile {
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt);
 
+/// Whether somebody has written to the file between the two, as far as its times say: before Linux 6.13 two
+/// writes in the same tick of its clock, a few milliseconds, have the same time. A program that has mapped
+/// the file into its memory changes the time with its first write to a page only, until the system writes it
+/// out.
+[[nodiscard]] bool is_written(const struct stat& before, const struct stat& now);
+
 }  // namespace clipper

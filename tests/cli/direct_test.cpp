@@ -1,46 +1,17 @@
+#include "direct.hpp"
+
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
 #include "descriptor.hpp"
-#include "tensors.hpp"
 
 namespace clipper::testing {
-namespace {
-
-const std::vector<float> kElements = scattered_floats(300'000);
-const std::string kInput = float32_file(kElements);
-
-std::vector<float> scaled_and_clipped() {
-  std::vector<float> elements = kElements;
-  for (float& element : elements) element = element * 0.5F + 1;
-  return clipped(elements, 0, 6);
-}
-const std::string kOutput = float32_file(scaled_and_clipped());
-
-/// An operation that must not be done twice, in parts of 128 KiB.
-Words direct(const Words& arguments, const char* chunk_size = "4096") {
-  Words words{"-i", "--direct", "--scale", "0.5", "--bias", "1", "--min", "0", "--max", "6"};
-  words.insert(words.end(), {"--chunk-size", chunk_size});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
-/// No file may become larger: the journal fits, most of the file's parts do not.
-void stop_in_the_middle() {
-  const rlimit limit{600'000, 600'000};
-  if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(125);
-}
-
-}  // namespace
 
 TEST_CASE("--direct changes the file itself, under all its names") {
   for (const char* threads : {"1", "3"}) {
@@ -131,10 +102,8 @@ TEST_CASE("what --direct has not finished nobody can read, and the same command 
 TEST_CASE("--direct that cannot have its journal leaves the file as it is") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, direct({"x.npy"}), 4, ".x.npy.clipper-journal: cannot be written", [] {
-    const rlimit limit{100'000, 100'000};
-    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(125);
-  });
+  check_refused_untouched(directory, direct({"x.npy"}), 4, ".x.npy.clipper-journal: cannot be written",
+                          stop_at(100'000));
   const std::string long_name(250, 'x');
   write_file(directory / long_name, kInput);
   check_refused_untouched(directory, direct({long_name}), 4, "File name too long");

@@ -91,6 +91,7 @@ TEST_CASE("where nothing can be replaced or removed, nothing is left behind") {
   if (!append_only) return skip_unless_possible("chattr +a");
   check_refused_untouched(directory, Directory::to("old.npy"), 5, "append-only");
   check_refused_untouched(directory, {"--min", "0", "-i", "in.npy"}, 5, "append-only");
+  check_refused_untouched(directory, {"--min", "0", "-i", "--direct", "in.npy"}, 5, "append-only");
   check_refused_untouched(directory, Directory::to("out.npy"), 5, "append-only",
                           [] { be_without_unnamed_files(); });
   check_done(directory.clip_to("out.npy"));

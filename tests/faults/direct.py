@@ -1,5 +1,6 @@
 """What must hold after a direct run: the file is old, new, or refused by readers until the same command has finished it."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,6 +56,30 @@ def refusal_violations(clipper: Clipper) -> list[str]:
     return texts
 
 
+def stranger_violations(clipper: Clipper, mode: Mode) -> list[str]:
+    """What has taken the interrupted file's place is refused and left alone: a valid file, and an unfinished one of which a byte
+    differs. The result itself may be taken for what it is."""
+    left = found()
+    torn = left[NAME][:-1] + bytes([left[NAME][-1] ^ 0xFF])
+    texts = []
+    for what, content in (("a valid file", mode.after[NAME]), ("another unfinished file", torn)):
+        Path(NAME).write_bytes(content)
+        before = found()
+        run = clipper.run(mode)
+        if not (run.code == 5 and found() == before) and not (run.code == 0 and found() == mode.after and content != torn):
+            texts.append(f"{what} in the place of the interrupted one: exit {run.code}, {run.stderr.strip()}")
+        for name, old in left.items():
+            write_private(name, old)
+    return texts
+
+
+def write_private(name: str, content: bytes) -> None:
+    """With the permissions that it has, or a journal's."""
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(fd, "wb") as file:
+        file.write(content)
+
+
 def finish(clipper: Clipper, mode: Mode) -> list[str]:
     """The same command, without a fault."""
     run = clipper.run(mode)
@@ -69,6 +94,8 @@ def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, chec
     """Finishes the file, too."""
     texts = code_violations(mode, fault, run, checked) + message_violations(run)
     more, again = interrupted(clipper, mode, run)
+    if again and state(mode, found()[NAME]) == "poisoned":
+        more += stranger_violations(clipper, mode)
     return texts + more + (finish(clipper, mode) if again else [])
 
 

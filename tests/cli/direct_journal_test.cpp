@@ -1,0 +1,154 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "direct.hpp"
+
+namespace clipper::testing {
+
+TEST_CASE("a file that was made anew after an interruption is not taken for the interrupted one") {
+  // Its part that was interrupted looks as if it were finished.
+  for (const std::string& anew : {constant(5), kInput, kOutput}) {
+    const TemporaryDirectory directory;
+    interrupt(directory, "x.npy", constant(8));
+    write_file(directory / "x.npy", anew);
+    check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
+    std::filesystem::remove(directory / kJournal);
+    check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
+    CHECK(directory.entries() == Words{"x.npy"});
+  }
+  const TemporaryDirectory directory;
+  interrupt(directory, "x.npy", kInput);
+  write_file(directory / "x.npy", kInput);
+  check_refused_untouched(directory, direct({"x.npy"}), 5,
+                          "if the tensor is as it should be, remove the journal");
+}
+
+TEST_CASE("a journal is not used for a file that got the interrupted one's name") {
+  struct Other {
+    std::string content;
+    rlim_t stopped;
+  };
+  // Unfinished, too, of the same shape, interrupted earlier and later; also with the same elements
+  // everywhere.
+  for (const Other& other :
+       {Other{constant(3), 600'000}, Other{constant(0), 900'000}, Other{kInput, 400'000}}) {
+    CAPTURE(other.stopped);
+    const TemporaryDirectory directory;
+    interrupt(directory, "x.npy", other.content == kInput ? kInput : constant(0));
+    interrupt(directory, "y.npy", other.content, stop_at(other.stopped));
+    std::filesystem::rename(directory / "x.npy", directory / "old.npy");
+    std::filesystem::rename(directory / "y.npy", directory / "x.npy");
+    check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
+
+    // Each with its own, they are finished under any name.
+    std::filesystem::rename(directory / kJournal, directory / ".old.npy.clipper-journal");
+    std::filesystem::rename(directory / ".y.npy.clipper-journal", directory / kJournal);
+    check_done(run_clipper(direct({"x.npy", "old.npy"}), {directory.path()}));
+    const std::string result = float32_file(std::vector<float>(kElements.size(), 2.5F));
+    if (other.content == constant(3)) CHECK((read_file(directory / "x.npy") == result));
+    if (other.content == constant(0)) CHECK((read_file(directory / "x.npy") == constant(1)));
+    if (other.content == kInput) CHECK((read_file(directory / "x.npy") == kOutput));
+    CHECK((read_file(directory / "old.npy") == (other.content == kInput ? kOutput : constant(1))));
+    CHECK(directory.entries() == Words{"old.npy", "x.npy"});
+  }
+}
+
+TEST_CASE("an unfinished file's copy is finished with the journal's copy") {
+  const TemporaryDirectory directory;
+  interrupt(directory, "x.npy", kInput);
+  for (const char* name : {"x.npy", kJournal}) {
+    std::filesystem::rename(directory / name, directory / "saved");
+    std::filesystem::copy_file(directory / "saved", directory / name);
+    std::filesystem::remove(directory / "saved");
+  }
+  check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == kOutput));
+}
+
+TEST_CASE("a copy that was made while the file was changed is refused") {
+  // The journal as it was, the file as it was later: all in order for the journal's part and what is before.
+  const TemporaryDirectory directory;
+  interrupt(directory, "x.npy", constant(0), stop_at(400'000));
+  const std::string journal = read_file(directory / kJournal);
+  check_refused(run_clipper(direct({"x.npy"}), {directory.path(), stop_at(900'000)}), 4, "unreadable until");
+  write_file(directory / kJournal, journal);
+  check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
+}
+
+TEST_CASE("an unfinished file that was written to is refused") {
+  for (const std::size_t at : {std::size_t{200}, std::size_t{500'000}, kInput.size() - 1}) {
+    CAPTURE(at);
+    const TemporaryDirectory directory;
+    interrupt(directory, "x.npy", kInput);
+    std::string changed = read_file(directory / "x.npy");
+    changed[at] ^= 1;
+    write_file(directory / "x.npy", changed);
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "bring back its own journal");
+  }
+}
+
+TEST_CASE("a journal that others could have written or can read is refused") {
+  const TemporaryDirectory directory;
+  interrupt(directory, "x.npy", kInput);
+  REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
+  for (const mode_t mode : {0604U, 0660U, 0606U}) {
+    REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "users to whom the tensor is not");
+  }
+  REQUIRE(::chmod((directory / kJournal).c_str(), 0600) == 0);
+  std::filesystem::create_hard_link(directory / kJournal, directory / "other");
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "is no journal");
+  std::filesystem::remove(directory / "other");
+  check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == kOutput));
+}
+
+TEST_CASE("another user's journal is refused, and nothing is written to it") {
+  if (::geteuid() != 0) {
+    WARN("NOT TESTED: another user's journal, which only root can make");
+    return;
+  }
+  constexpr uid_t kUser = 65'534;
+  constexpr uid_t kOther = 65'533;
+  const TemporaryDirectory directory;
+  REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);
+  const auto as_user = [&](const std::function<void()>& more) {
+    return [more] {
+      more();
+      if (::setresgid(kUser, kUser, kUser) != 0 || ::setresuid(kUser, kUser, kUser) != 0) ::_exit(125);
+    };
+  };
+  write_file(directory / "x.npy", kInput);
+  REQUIRE(::chown((directory / "x.npy").c_str(), kUser, kUser) == 0);
+  REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
+  check_refused(run_clipper(direct({"x.npy"}), {directory.path(), as_user(stop_in_the_middle)}), 4,
+                "unreadable until");
+  for (const mode_t mode : {0666U, 0600U}) {
+    CAPTURE(mode);
+    REQUIRE(::chown((directory / kJournal).c_str(), kOther, kOther) == 0);
+    REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to another user", as_user([] {}));
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to another user");
+  }
+  REQUIRE(::chown((directory / kJournal).c_str(), kUser, kUser) == 0);
+  check_done(run_clipper(direct({"x.npy"}), {directory.path(), as_user([] {})}));
+  CHECK((read_file(directory / "x.npy") == kOutput));
+}
+
+TEST_CASE("a journal of another version of clipper is left to that") {
+  const TemporaryDirectory directory;
+  interrupt(directory, "x.npy", kInput);
+  std::string journal = read_file(directory / kJournal);
+  for (const std::size_t slot : {0U, 4096U}) journal[slot + 8] = 1;
+  write_file(directory / kJournal, journal);
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper, which can finish");
+  write_file(directory / "x.npy", kInput);
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper, which can finish");
+}
+
+}  // namespace clipper::testing
