@@ -41,7 +41,6 @@ class Scene:
     mode: Mode
     action: Action
     path: str  # that the action was about
-    of_temporary: bool  # it was one of clipper's own
     late: bool  # clipper had no look to come
     stuff: Stuff
     stopped: Tree  # before the action
@@ -106,13 +105,15 @@ def lost(scene: Scene) -> list[str]:
 
 
 def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
-    if scene.late and (scene.action.writes or scene.mode.flagless or scene.of_temporary):
+    if scene.late and (scene.action.writes or scene.mode.flagless):
         return True
     if file.inode in scene.changed_directly:
         overwritten = scene.action.writes and file != scene.stopped.get(path)
         now = next((each.content for each in scene.end.values() if each.inode == file.inode), b"")
         if not overwritten and is_poisoned(file.content) or not scene.is_done:
             return overwritten or is_poisoned(file.content) or is_poisoned(now)
+    if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
+        return True  # a result that is taken back
     if scene.mode.in_place:
         return is_tensor(file.content) and clipped(file.content) in kept and (scene.is_done or len(scene.mode.after) > 1)
     replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
@@ -165,7 +166,7 @@ def wrong_ending(scene: Scene) -> list[str]:
     run, texts = scene.run, []
     if run.code == -9:
         return []
-    allowed = {0, 3, 4, 5} | ({6} if scene.mode.durable else set()) | ({1} if scene.mode.compares else set())
+    allowed = {0, 3, 4, 5} | ({6} if scene.mode.durable else set()) | ({1, 2} if scene.mode.compares else set())
     if run.code not in allowed:
         texts.append(f"exit {run.code}: {run.stderr!r}")
     lines = run.stderr.splitlines()
@@ -196,7 +197,8 @@ def needless_journal(scene: Scene) -> list[str]:
     if scene.run.code == 0:
         return ["exit 0, and the journal is left"] if scene.again and journal in scene.end else []
     old = set(scene.mode.before.values()) <= contents(scene.end)
-    return ["the file is old, but the journal is left"] if old and journal in scene.end and not (scene.again or scene.action.writes) else []
+    needless = old and journal in scene.end and not scene.again and not scene.action.writes
+    return ["the file is old, but the journal is left"] if needless else []
 
 
 def violations(scene: Scene) -> list[str]:

@@ -9,16 +9,17 @@ from dataclasses import dataclass, field, replace
 
 import conservation
 import loops
-from actions import ACTIONS, Action, Stuff
+from actions import ACTIONS, MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, contents, tree
 from loops import Outcome
-from modes import (JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output, many_files,
-                   numbers, one_file, replacement, split, streams)
+from modes import (JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output,
+                   many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all
 
 TEMPORARIES, PARTIAL, SHARDS = "a temporary", "o/out.npy.partial", "o/out.npy.shards"
 LOOKS = {"stat", "lstat", "fstat", "fstatat", "statx"}
+LOOKS_AT_THE_FILE = {"fstat", "statx"}  # not at what a name stands for
 HOUR = 3600
 COUNT = 2500  # elements
 
@@ -64,8 +65,10 @@ def targets(mode: Mode) -> list[str]:
 
 
 def can_be_noticed(name: str, target: str) -> bool:
-    """Not who writes into what clipper is writing, but what has another size."""
-    return not ACTIONS[name].writes or target not in (TEMPORARIES, PARTIAL) or (target == PARTIAL and name in ("append", "truncate"))
+    """Not who takes part in what clipper is writing, but what has another size or is gone."""
+    if target == TEMPORARIES:
+        return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent
+    return target != PARTIAL or not ACTIONS[name].writes or name in ("append", "truncate")
 
 
 def actual(target: str) -> str | None:
@@ -127,12 +130,18 @@ def all_cases(mode: Mode) -> Iterator[Case]:
     if run.code:
         yield Case(mode, 0, "", "nothing", "", False, False)
         return
-    looks = [at for at, call in enumerate(run.calls, 1) if call.name in LOOKS]
-    last = looks[-len(mode.after) or -1] if looks else 0
+    last_look, last_look_at_the_file = last(mode, run, LOOKS), last(mode, run, LOOKS_AT_THE_FILE)
     for at, (call, choices) in enumerate(zip(run.calls, found, strict=True), 1):
         for action, target in choices:
             for killed in (False, True) if mode.direct or mode.shared else (False,):
-                yield Case(mode, at, call.name, action, target, at > last, killed)
+                late = at > (last_look_at_the_file if ACTIONS[action].writes else last_look)
+                yield Case(mode, at, call.name, action, target, late, killed)
+
+
+def last(mode: Mode, run: Run, looks: set[str]) -> int:
+    """Of many files, each has its own, one after the other."""
+    found = [at for at, call in enumerate(run.calls, 1) if call.name in looks]
+    return found[-min(len(mode.after) or 1, len(found))] if found else 0
 
 
 def cases(runs: int, seed: int) -> list[Case]:
@@ -169,7 +178,7 @@ class Outsider:
         self.stopped = tree()
         if self.action.applies(self.path):
             self.action.do(self.path, self.stuff)
-            self.acted, self.outputs = tree(), conservation.outputs(self.case.mode)
+            self.acted, self.outputs = tree(), conservation.outputs(self.case.mode) | self.moved_outputs()
             if self.case.action == "put a FIFO" and not self.case.mode.in_place:
                 self.accompany()
         os.kill(pid, signal.SIGKILL if self.case.killed else signal.SIGCONT)
@@ -177,6 +186,11 @@ class Outsider:
     def is_feeding_nothing(self) -> bool:
         """Whoever reads this input again waits for a writer."""
         return self.case.action == "put a FIFO" and self.path in self.case.mode.before and not self.case.mode.in_place
+
+    def moved_outputs(self) -> frozenset[str]:
+        """With their directory, which clipper may have open."""
+        names = conservation.outputs(self.case.mode) if self.action.of_directory else ()
+        return frozenset(self.path + MOVED + name.removeprefix(self.path) for name in names if name.startswith(self.path + "/"))
 
     def leave(self, run: Run) -> None:
         if self.feeder:
@@ -218,7 +232,7 @@ def try_case(case: Case) -> Outcome:
     if outsider.acted is None:
         outcome.violations.append(f"{case}: the outsider could not act")
         return outcome
-    scene = Scene(mode, outsider.action, outsider.path, case.target == TEMPORARIES, case.late, outsider.stuff, outsider.stopped, outsider.acted, outsider.outputs,
+    scene = Scene(mode, outsider.action, outsider.path, case.late, outsider.stuff, outsider.stopped, outsider.acted, outsider.outputs,
                   tree(), run, frozenset(outsider.outputs_read))
     outcome.violations += [f"{case} ({case.call}): {text}" for text in conservation.violations(scene)]
     if conservation.can_go_on(scene) and not outsider.is_feeding_nothing():
@@ -230,10 +244,10 @@ def try_case(case: Case) -> Outcome:
 def show(name: str, text: str) -> int:
     """One case, and what is left in the end."""
     mode = next(mode for mode in modes() if mode.name == name)
-    at, action, target, *killed = text.split(":")
-    case = next(case for case in all_cases(mode) if (case.at, case.action, case.target, case.killed) == (int(at), action, target, bool(killed)))
+    case = next(case for case in all_cases(mode) if str(case) == f"'{name}' {text}")
     outcome = try_case(case)
-    print(f"before {case.call}", *(f"{path}: {len(file.content)} bytes" for path, file in sorted(tree().items())), *outcome.violations, sep="\n")
+    left = [f"{path}: {len(file.content)} bytes" for path, file in sorted(tree().items())]
+    print(f"before {case.call}", *left, *outcome.violations, sep="\n")
     return 1 if outcome.violations else 0
 
 
@@ -241,5 +255,5 @@ def go_on(scene: Scene) -> Scene:
     """The same command, undisturbed."""
     run = loops.clipper.run(scene.mode)
     before = contents(scene.stopped) & scene.correct if scene.mode.shared else frozenset()  # OUT was in place already
-    return replace(scene, late=False, stopped=scene.end, acted=scene.end, outputs=conservation.outputs(scene.mode), end=tree(), run=run, again=True,
-                   drained=scene.drained | before)
+    return replace(scene, late=False, stopped=scene.end, acted=scene.end, outputs=conservation.outputs(scene.mode), end=tree(),
+                   run=run, again=True, drained=scene.drained | before)
