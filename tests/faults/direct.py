@@ -104,8 +104,15 @@ def resumed_modes(clipper: Clipper, mode: Mode) -> list[Mode]:
     prepare(mode.before)
     modes = []
     for at in range(1, len(clipper.run(mode).calls) + 1):
-        prepare(mode.before)
-        clipper.run(mode, Fault(at, "KILL"))
-        if JOURNAL in (files := found()):
-            modes.append(replace(mode, name=f"{mode.name}, resumed from call {at}", before=files))
+        resumed = replace(mode, name=f"{mode.name}, resumed from call {at}", killed_at=at)
+        begin(clipper, resumed)
+        if JOURNAL in found():
+            modes.append(resumed)
     return modes
+
+
+def begin(clipper: Clipper, mode: Mode, attributes: bool = False) -> None:
+    """The files as the mode wants them, made by the run that was killed: a journal knows its file."""
+    prepare(mode.before, attributes)
+    if mode.killed_at:
+        clipper.run(mode, Fault(mode.killed_at, "KILL"))

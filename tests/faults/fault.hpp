@@ -3,13 +3,15 @@
 // The fault that a preloaded clipper is to meet, and the counting of calls that finds its place.
 //
 //   CLIPPER_FAULT=N:WHAT:once|ever   call number N of main fails, or all that can fail so from the N-th on
+//     nNUMBER   with that errno; from the N-th on, those of the same name
 //     eNUMBER   with that errno; from the N-th on, every other call if it is EINTR, which is retried
 //     dNUMBER   reads and writes get only that part of the bytes, but at least one
 //     sNUMBER   that signal is raised before the call
 //     aNUMBER   that signal is raised after the call
 //     m0        an allocation; these count from the start of the process
 //   CLIPPER_FAULT_REPORT=FD          there "fired NAME" is written; without a fault, "NAME KINDS" of every
-//   call CLIPPER_FAULT_NAMED=1            open() does not know O_TMPFILE
+//   call CLIPPER_FAULT_NAMED=1            open() does not know O_TMPFILE CLIPPER_FAULT_FLAGLESS=1 renameat2()
+//   does not know flags
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <type_traits>
 
 // Which faults can happen to a call, as a sum; every call can fail and be where a signal comes.
 constexpr unsigned kPlain = 0;
@@ -39,10 +42,12 @@ struct Fault {
   bool ever = false;
   int report = -1;
   bool named = false;
+  bool flagless = false;
 
   Fault() {
     if (const char* text = std::getenv("CLIPPER_FAULT_REPORT")) report = std::atoi(text);
     named = std::getenv("CLIPPER_FAULT_NAMED") != nullptr;
+    flagless = std::getenv("CLIPPER_FAULT_FLAGLESS") != nullptr;
     const char* const text = std::getenv("CLIPPER_FAULT");
     if (text == nullptr) return;
     char* rest = nullptr;
@@ -80,6 +85,14 @@ inline void report(const char* format, const char* name, unsigned kinds) {
 /// Counts from when main begins.
 inline std::atomic<bool> in_main = false;
 
+/// Whether calls of that name are to fail, because the N-th has it.
+inline bool is_named_so(const char* name, bool first) {
+  static std::atomic<const char*> chosen = nullptr;
+  if (first) chosen = name;
+  const char* const so = chosen;
+  return so != nullptr && std::string_view(so) == name;
+}
+
 /// Counts a call; true if it is to meet the fault.
 inline bool is_hit(const char* name, unsigned kinds) {
   static std::atomic<unsigned> calls = 0;
@@ -89,6 +102,7 @@ inline bool is_hit(const char* name, unsigned kinds) {
   if (fault().at == 0) report("%s %u\n", name, kinds);
   if (fault().at == 0 || n < fault().at || (n > fault().at && !fault().ever)) return false;
   if (!fault().can_happen_to(kinds)) return false;
+  if (fault().what == 'n' && !is_named_so(name, n == fault().at)) return false;
   if (fault().ever && fault().interrupts() && interrupted.exchange(!interrupted)) return false;
   report("fired %s\n", name, 0);
   return true;
@@ -122,11 +136,16 @@ auto counted(const char* name, unsigned kinds, Call call) -> decltype(call(Part(
   const int number = fault().number;
   if (fault().what == 'd') return call(Part{static_cast<std::size_t>(number)});
   if (fault().what == 's') std::raise(number);
-  if (fault().what == 'e') {
+  if (fault().what == 'e' || fault().what == 'n') {
     if (kinds & kCloses) call(Part());
-    if (kinds & kReturnsErrno) return static_cast<Result>(number);
-    errno = number;
-    return static_cast<Result>(-1);
+    if constexpr (std::is_pointer_v<Result>) {
+      errno = number;
+      return nullptr;
+    } else {
+      if (kinds & kReturnsErrno) return static_cast<Result>(number);
+      errno = number;
+      return static_cast<Result>(-1);
+    }
   }
   const Result result = call(Part());
   if (fault().what == 'a') std::raise(number);

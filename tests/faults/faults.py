@@ -2,10 +2,12 @@
 """Lets clipper's system calls and allocations fail, kills it, and checks what is left. Prints a row of figures as JSON.
 
     faults.py BUILD calls [--runs N]         each call with each fault; N of them, at least each kind of each call
+    faults.py BUILD errnos [--runs N]        each call with all else it can fail with; N, at least each errno of each call
     faults.py BUILD allocations [--runs N]   each allocation once, and all from each on; N of them
     faults.py BUILD kills [--runs N]         SIGKILL and all other signals that end, at random instants, N in each mode
     faults.py BUILD compound [--runs N]      direct runs that end early, and so do those that resume them
     faults.py BUILD races [--runs N]         see races.py
+    faults.py BUILD outsiders [--runs N]     see outsiders.py: each action at each call; N, at least each at each kind of call
     faults.py BUILD one MODE FAULT           one run, shown
 """
 
@@ -22,7 +24,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import errnos  # noqa: E402
 import loops  # noqa: E402
+import outsiders  # noqa: E402
 import races  # noqa: E402
 from loops import Outcome  # noqa: E402
 
@@ -39,9 +43,11 @@ class Part:
 
 PARTS = {
     "calls": Part("system call faults", loops.call_cases, loops.try_fault),
+    "errnos": Part("system call faults, all other errnos", errnos.cases, loops.try_fault),
     "allocations": Part("allocation faults", loops.allocation_cases, loops.try_fault),
     "kills": Part("kills at random instants", loops.kill_cases, loops.try_kill),
     "compound": Part("faults of resumed runs", loops.compound_cases, loops.try_compound),
+    "outsiders": Part("another process that acts once", outsiders.cases, outsiders.try_case),
     "races": Part("races", races.cases, races.try_race),
 }
 
@@ -73,7 +79,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper and libclipper_faults.so")
     parser.add_argument("part", choices=[*PARTS, "one"])
     parser.add_argument("mode", nargs="?", help="of one run")
-    parser.add_argument("fault", nargs="?", help="of one run: INDEX:WHAT:once or ever")
+    parser.add_argument("fault", nargs="?", help="of one run: INDEX:WHAT:once or ever, or an outsider's INDEX:ACTION:TARGET[:killed]")
     parser.add_argument("--runs", type=int, default=0, help="how many; all if there is an end")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
@@ -87,7 +93,8 @@ def main() -> int:
         try:
             if arguments.part == "one":
                 begin(arguments.build, Path(scratch))
-                return loops.show(arguments.mode, arguments.fault)
+                show = loops.show if arguments.fault.endswith((":once", ":ever")) else outsiders.show
+                return show(arguments.mode, arguments.fault)
             row = run_part(PARTS[arguments.part], arguments, Path(scratch))
         finally:
             os.chdir("/")

@@ -44,7 +44,7 @@ def begin(build: Path) -> None:
 
 def checked_run(mode: Mode, fault: Fault | None = None, checked: bool = False) -> tuple[Run, list[str]]:
     """In a directory that is as the mode wants it."""
-    prepare(mode.before, attributes)
+    direct.begin(clipper, mode, attributes)
     run = clipper.run(mode, fault)
     return run, violations(mode, fault, run, checked)
 
@@ -161,7 +161,7 @@ def try_kill(case: KillCase) -> Outcome:
         time.sleep(case.after)
         os.kill(pid, case.signal)
 
-    prepare(case.mode.before, attributes)
+    direct.begin(clipper, case.mode, attributes)
     run = clipper.run(case.mode, None, kill)
     hit = run.code == -case.signal
     # As if the shim had raised it, which the checks know.

@@ -1,5 +1,6 @@
 """What clipper is asked to do: the files before, and what they may be afterwards."""
 
+import json
 import random
 import struct
 from array import array
@@ -10,9 +11,14 @@ OPERATION = ("--bias", "1", "--min", "-50", "--max", "1000")
 LOWEST, HIGHEST = -50.0, 1000.0
 CHUNK = 4096
 BATCH = 32 * CHUNK  # of a direct run
+SLAB = "out.00000-of-00001.npy"
 JOURNAL = ".in.npy.clipper-journal"
 
 Files = dict[str, bytes]
+
+
+class Link(bytes):
+    """The content of a symbolic link: its target."""
 
 
 def tensor(values: array) -> bytes:
@@ -52,16 +58,29 @@ class Mode:
     stdout: bytes = b""
     durable: bool = False  # it may end with 6
     named: bool = False  # the file system has no unnamed files
+    flagless: bool = False  # the file system's rename has no flags
     direct: bool = False
+    killed_at: int = 0  # a direct run that finishes one which was killed before that call
     shared: bool = False  # the only shard of an output
     threads: int = 1
     directories: tuple[str, ...] = field(default=())  # that it makes
 
     @property
+    def in_place(self) -> bool:
+        return "--in-place" in self.words
+
+    @property
+    def compares(self) -> bool:
+        return "compare" in self.words
+
+    @property
     def arguments(self) -> list[str]:
         """A later --chunk-size or --threads is none: each mode gives its own or none."""
+        threads = ["--threads", str(self.threads)]
+        if self.compares:
+            return [*self.words, *threads]
         chunk = [] if "--chunk-size" in self.words else ["--chunk-size", str(CHUNK)]
-        return [*OPERATION, "--threads", str(self.threads), *chunk, *self.words]
+        return [*OPERATION, *threads, *chunk, *self.words]
 
 
 def one_file(name: str, words: tuple[str, ...], values: array, **more) -> Mode:
@@ -88,12 +107,69 @@ def many_files(name: str, words: tuple[str, ...], directory: str, **more) -> Mod
     return Mode(name, (*words, *before), before, after, **more)
 
 
+def linked_output(count: int) -> Mode:
+    """OUT is a symbolic link: its target is replaced."""
+    before = {"in.npy": tensor(numbers(count)), "link.npy": Link(b"real.npy"), "real.npy": b"something else" * 500}
+    return Mode("replace a link's target", ("in.npy", "link.npy"), before, {"real.npy": tensor(result(numbers(count)))})
+
+
+def linked_input(count: int) -> Mode:
+    before = {"link.npy": Link(b"real.npy"), "real.npy": tensor(numbers(count))}
+    after = {"real.npy": tensor(result(numbers(count)))}
+    return Mode("in place, through a link", ("--in-place", "link.npy"), before, after, durable=True)
+
+
+def golden(count: int) -> Mode:
+    before = {"in.npy": tensor(numbers(count)), "golden.npy": tensor(numbers(count, 2))}
+    after = {"golden.npy": tensor(result(numbers(count)))}
+    return Mode("--update-golden", ("-q", "in.npy", "--verify", "golden.npy", "--update-golden"), before, after)
+
+
+def differences(count: int) -> Mode:
+    before = {"in.npy": tensor(numbers(count)), "expected.npy": tensor(numbers(count, 2))}
+    after = {"difference.npy": difference(before["in.npy"], before["expected.npy"])}
+    words = ("compare", "--atol", "1000", "in.npy", "expected.npy", "--diff-out", "difference.npy")
+    return Mode("compare --diff-out", words, before, after)
+
+
+def difference(actual: bytes, expected: bytes) -> bytes:
+    pairs = zip(elements(actual), elements(expected))
+    return tensor(array("f", (abs(a - e) for a, e in pairs)))
+
+
+def elements(content: bytes) -> array:
+    """Of what tensor() has made."""
+    start = 10 + struct.unpack_from("<H", content, 8)[0]
+    return array("f", content[start:])
+
+
+def slab_index(count: int) -> bytes:
+    """Of an output in one part."""
+    index = {"version": 1, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
+             "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
+    return json.dumps(index, indent=1).encode() + b"\n"
+
+
+def split(count: int) -> Mode:
+    after = {SLAB: tensor(result(numbers(count))), "out.json": slab_index(count)}
+    words = ("--shard", "0/1", "--split-output", "in.npy", "out.npy")
+    return Mode("--split-output", words, {"in.npy": tensor(numbers(count))}, after)
+
+
 def streams() -> list[Mode]:
     values = numbers(10_000)
     source, target = tensor(values), tensor(result(values))
     return [Mode("pipe to pipe", ("-", "-"), {}, {}, source, target),
             Mode("pipe to file", ("-", "out.npy"), {}, {"out.npy": target}, source),
             Mode("file to pipe", ("in.npy", "-"), {"in.npy": source}, {}, None, target)]
+
+
+def flagless(count: int) -> list[Mode]:
+    """Where the file system knows neither unnamed files nor flags of rename, as FUSE does."""
+    values, more = numbers(count), {"named": True, "flagless": True}
+    return [one_file("new, --no-clobber, plain file system", ("--no-clobber",), values, **more),
+            replacement("replace, plain file system", (), **more),
+            in_place("in place, plain file system", values, **more)]
 
 
 def modes() -> list[Mode]:
@@ -109,8 +185,14 @@ def modes() -> list[Mode]:
         replacement("replace", ()),
         replacement("replace, --sync", ("--sync",), durable=True),
         replacement("replace, named", (), named=True),
+        linked_output(10_000),
+        golden(10_000),
+        differences(10_000),
+        split(10_000),
         in_place("in place", values),
         in_place("in place, named", values, named=True),
+        linked_input(10_000),
+        *flagless(10_000),
         in_place("direct", batches(4), "--direct", direct=True),
         *streams(),
         one_file("shard", ("--shard", "0/1"), values, shared=True, durable=True),

@@ -21,7 +21,7 @@ KINDS = {"EIO": 0, "ENOSPC": TAKES_SPACE, "EINTR": INTERRUPTIBLE, "short": MOVES
          "TERM": 0, "KILL": 0, "KILL after": 0}
 TEXTS = {"EIO": f"e{errno.EIO}", "ENOSPC": f"e{errno.ENOSPC}", "EINTR": f"e{errno.EINTR}", "short": "d2",
          "byte": f"d{10**9}", "TERM": f"s{signal.SIGTERM:d}", "KILL": f"s{signal.SIGKILL:d}",
-         "KILL after": f"a{signal.SIGKILL:d}", "ENOMEM": "m0"}
+         "KILL after": f"a{signal.SIGKILL:d}", "STOP": f"s{signal.SIGSTOP:d}", "ENOMEM": "m0"}
 FOR_EVER = ("EIO", "ENOSPC", "EINTR", "short", "ENOMEM")
 
 
@@ -34,7 +34,13 @@ class Fault:
 
     @property
     def text(self) -> str:
-        return f"{self.at}:{TEXTS[self.what]}:{'ever' if self.ever else 'once'}"
+        what = f"n{getattr(errno, self.what)}" if self.is_of_table else TEXTS[self.what]
+        return f"{self.at}:{what}:{'ever' if self.ever else 'once'}"
+
+    @property
+    def is_of_table(self) -> bool:
+        """See errnos.py."""
+        return self.what not in TEXTS
 
     def __str__(self) -> str:
         return f"{self.at}:{self.what}:{'ever' if self.ever else 'once'}"
@@ -77,6 +83,8 @@ class Clipper:
         more = {"CLIPPER_FAULT": fault.text} if fault else {}
         if mode.named:
             more["CLIPPER_FAULT_NAMED"] = "1"
+        if mode.flagless:
+            more["CLIPPER_FAULT_FLAGLESS"] = "1"
         return {"LD_PRELOAD": self.shim, "CLIPPER_FAULT_REPORT": str(REPORT), **more}
 
     def line(self, mode: Mode, fault: Fault | None) -> str:

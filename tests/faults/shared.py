@@ -9,4 +9,5 @@ def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, attr
     """Calls may fail unnoticed that only remove what is no longer needed."""
     texts = checks.violations(mode, fault, run, False, attributes)
     again = clipper.run(mode)
+    attributes = attributes and not checks.UNSUPPORTED & {*run.fired}
     return texts + [f"run again: {text}" for text in checks.violations(mode, None, again, False, attributes)]

@@ -1,10 +1,13 @@
 // Preloaded before clipper, lets one of the libc calls that touch files fail, or one allocation: see
 // fault.hpp.
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -88,12 +91,19 @@ COUNTED(kTakesSpace, int, syncfs, (int fd), (fd))
 COUNTED(kTakesSpace, int, fdatasync, (int fd), (fd))
 COUNTED(kPlain, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigned flags), (fd, at, size, flags))
 COUNTED(kTakesSpace, int, rename, (const char* from, const char* to), (from, to))
-COUNTED(kTakesSpace, int, renameat2, (int from_at, const char* from, int to_at, const char* to, unsigned flags), (from_at, from, to_at, to, flags))
+COUNTED(kTakesSpace, int, renameat, (int from_at, const char* from, int to_at, const char* to), (from_at, from, to_at, to))
 COUNTED(kTakesSpace, int, link, (const char* from, const char* to), (from, to))
 COUNTED(kTakesSpace, int, linkat, (int from_at, const char* from, int to_at, const char* to, int flags), (from_at, from, to_at, to, flags))
 COUNTED(kTakesSpace, int, symlink, (const char* to, const char* path), (to, path))
+COUNTED(kTakesSpace, int, symlinkat, (const char* to, int at, const char* path), (to, at, path))
 COUNTED(kPlain, ssize_t, readlink, (const char* path, char* to, size_t size), (path, to, size))
+COUNTED(kPlain, ssize_t, readlinkat, (int at, const char* path, char* to, size_t size), (at, path, to, size))
+COUNTED(kPlain, char*, realpath, (const char* path, char* to), (path, to))
 COUNTED(kTakesSpace, int, mkdir, (const char* path, mode_t mode), (path, mode))
+COUNTED(kTakesSpace, int, mkdirat, (int at, const char* path, mode_t mode), (at, path, mode))
+COUNTED(kPlain, DIR*, opendir, (const char* path), (path))
+COUNTED(kPlain, DIR*, fdopendir, (int fd), (fd))
+COUNTED(kPlain, dirent*, readdir, (DIR* of), (of))
 COUNTED(kPlain, int, unlink, (const char* path), (path))
 COUNTED(kPlain, int, rmdir, (const char* path), (path))
 COUNTED(kPlain, int, unlinkat, (int at, const char* path, int flags), (at, path, flags))
@@ -102,12 +112,19 @@ COUNTED(kPlain, int, lstat, (const char* path, struct stat* to), (path, to))
 COUNTED(kPlain, int, fstat, (int fd, struct stat* to), (fd, to))
 COUNTED(kPlain, int, fstatat, (int at, const char* path, struct stat* to, int flags), (at, path, to, flags))
 COUNTED(kPlain, int, statx, (int at, const char* path, int flags, unsigned mask, struct statx* to), (at, path, flags, mask, to))
+COUNTED(kPlain, int, statfs, (const char* path, struct statfs* to), (path, to))
 COUNTED(kPlain, int, fstatfs, (int fd, struct statfs* to), (fd, to))
 COUNTED(kPlain, int, statvfs, (const char* path, struct statvfs* to), (path, to))
 COUNTED(kPlain, int, fstatvfs, (int fd, struct statvfs* to), (fd, to))
 COUNTED(kPlain, int, access, (const char* path, int mode), (path, mode))
 COUNTED(kPlain, int, faccessat, (int at, const char* path, int mode, int flags), (at, path, mode, flags))
 COUNTED(kPlain, int, fchmod, (int fd, mode_t mode), (fd, mode))
+COUNTED(kPlain, int, fchmodat, (int at, const char* path, mode_t mode, int flags), (at, path, mode, flags))
+COUNTED(kPlain, int, futimens, (int fd, const timespec* times), (fd, times))
+COUNTED(kPlain, int, utimensat, (int at, const char* path, const timespec* times, int flags), (at, path, times, flags))
+COUNTED(kWrites, ssize_t, copy_file_range, (int from, off64_t* from_at, int to, off64_t* to_at, size_t size, unsigned flags), (from, from_at, to, to_at, part(size), flags))
+COUNTED(kWrites, ssize_t, sendfile, (int to, int from, off_t* at, size_t size), (to, from, at, part(size)))
+COUNTED(kPlain, ssize_t, getrandom, (void* to, size_t size, unsigned flags), (to, size, flags))
 COUNTED(kPlain, int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group))
 COUNTED(kPlain, int, flock, (int fd, int operation), (fd, operation))
 COUNTED(kPlain, ssize_t, flistxattr, (int fd, char* names, size_t size), (fd, names, size))
@@ -122,6 +139,15 @@ ssize_t pwritev(int fd, const iovec* from, int count, off_t at) {
   return counted("pwritev", kWrites, [&](Part part) {
     const Vectors vectors(from, count, part);
     return next(fd, vectors.kept.data(), vectors.count, at);
+  });
+}
+
+int renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
+  static const auto next = real<int(int, const char*, int, const char*, unsigned)>("renameat2");
+  return counted("renameat2", kTakesSpace, [&](Part) {
+    if (!fault().flagless || flags == 0) return next(from_at, from, to_at, to, flags);
+    errno = EINVAL;
+    return -1;
   });
 }
 
@@ -186,7 +212,10 @@ ALSO(stat);
 ALSO(lstat);
 ALSO(fstat);
 ALSO(fstatat);
+ALSO(statfs);
 ALSO(fstatfs);
+ALSO(readdir);
+ALSO(sendfile);
 ALSO(statvfs);
 ALSO(fstatvfs);
 ALSO(open);

@@ -28,6 +28,8 @@ class Row:
 FAULTS, POWER, FUZZ = "python3 tests/faults/faults.py build", "python3 tests/faults/power.py build", "tests/fuzz/run"
 ROWS = (
     Row("faults", f"{FAULTS} calls", "--runs 3000", ""),
+    Row("faults", f"{FAULTS} errnos", "--runs 3000", ""),
+    Row("faults", f"{FAULTS} outsiders", "--runs 6000", ""),
     Row("faults", f"{FAULTS} allocations", "--runs 1500", ""),
     Row("faults", f"{FAULTS} compound", "--runs 200", "--runs 2000"),
     Row("limits", "python3 tests/faults/limits.py build", "--runs 600", ""),

@@ -1,0 +1,128 @@
+"""What another process does to a name while clipper is stopped. It knows nothing of clipper, and leaves what it moves beside it."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from modes import numbers, tensor
+
+MOVED = ".moved"
+HEADER = 128  # bytes of a tensor's header here
+
+
+@dataclass(frozen=True)
+class Stuff:
+    """What the outsider has: tensors of the input's shape and of another one."""
+    same: bytes
+    other: bytes
+
+    @staticmethod
+    def for_shape(count: int) -> "Stuff":
+        return Stuff(tensor(numbers(count, 99)), tensor(numbers(count // 2 + 7, 98)))
+
+
+def away(path: str, _: Stuff) -> None:
+    os.rename(path, path + MOVED)
+
+
+def put(path: str, content: bytes) -> None:
+    """As `mv x moved; cp new x`; also where nothing is."""
+    make_room(path)
+    Path(path).write_bytes(content)
+
+
+def make_room(path: str) -> None:
+    if os.path.lexists(path):
+        os.rename(path, path + MOVED)
+
+
+def rename_over(path: str, stuff: Stuff) -> None:
+    Path(path + ".new").write_bytes(stuff.same)
+    os.rename(path + ".new", path)
+
+
+def overwrite(path: str, content: bytes, at: int) -> None:
+    """The file stays as long as it was, if the content is not longer."""
+    fd = os.open(path, os.O_WRONLY)
+    os.pwrite(fd, content, at)
+    os.close(fd)
+
+
+def append(path: str, _: Stuff) -> None:
+    with open(path, "ab") as file:
+        file.write(b"more")
+
+
+def truncate(path: str, _: Stuff) -> None:
+    os.truncate(path, os.stat(path).st_size // 2)
+
+
+def symlink(path: str, stuff: Stuff) -> None:
+    Path(path + ".other").write_bytes(stuff.same)
+    make_room(path)
+    os.symlink(os.path.basename(path) + ".other", path)
+
+
+def directory(path: str, stuff: Stuff) -> None:
+    make_room(path)
+    os.mkdir(path)
+    Path(path, "inside.npy").write_bytes(stuff.same)
+
+
+def fifo(path: str, _: Stuff) -> None:
+    make_room(path)
+    os.mkfifo(path)
+
+
+def swap_directory(path: str, stuff: Stuff) -> None:
+    """The new one has files of the same names, but for those that nobody else would choose, and one more."""
+    names = [name for name in os.listdir(path) if not re.search(r"\.[0-9a-f]{16}$|-[0-9a-f]{16}$|\.\d+$", name)]
+    os.rename(path, path + MOVED)
+    os.mkdir(path)
+    for name in [*names, "stranger.npy"]:
+        if not os.path.isdir(os.path.join(path + MOVED, name)):
+            Path(path, name).write_bytes(stuff.same)
+
+
+def link_directory(path: str, stuff: Stuff) -> None:
+    """As swap_directory, by a symbolic link."""
+    swap_directory(path, stuff)
+    os.rename(path, path + ".other")
+    os.symlink(os.path.basename(path) + ".other", path)
+
+
+@dataclass(frozen=True)
+class Action:
+    do: Callable[[str, Stuff], None]
+    of_directory: bool = False
+    may_be_absent: bool = False
+    writes: bool = False  # into the file, whoever has it open
+
+    def applies(self, path: str) -> bool:
+        if not os.path.lexists(path):
+            return self.may_be_absent and os.path.isdir(os.path.dirname(path))
+        return os.path.isdir(path) == self.of_directory
+
+
+ACTIONS = {
+    "rename away": Action(away),
+    "put another": Action(lambda path, stuff: put(path, stuff.same), may_be_absent=True),
+    "put another shape": Action(lambda path, stuff: put(path, stuff.other), may_be_absent=True),
+    "rename over": Action(rename_over, may_be_absent=True),
+    "truncate and rewrite": Action(lambda path, stuff: Path(path).write_bytes(stuff.same), writes=True),
+    "overwrite": Action(lambda path, stuff: overwrite(path, stuff.same, 0), writes=True),
+    "overwrite elements": Action(lambda path, stuff: overwrite(path, stuff.same[HEADER:], HEADER), writes=True),
+    "append": Action(append, writes=True),
+    "truncate": Action(truncate, writes=True),
+    "unlink": Action(lambda path, _: os.unlink(path)),
+    "link": Action(lambda path, _: os.link(path, path + ".hard")),
+    "put a symlink": Action(symlink, may_be_absent=True),
+    "put a directory": Action(directory, may_be_absent=True),
+    "put a FIFO": Action(fifo, may_be_absent=True),
+    "chmod 0": Action(lambda path, _: os.chmod(path, 0)),
+    "rename directory away": Action(away, of_directory=True),
+    "swap directory": Action(swap_directory, of_directory=True),
+    "link directory": Action(link_directory, of_directory=True),
+}

@@ -1,0 +1,218 @@
+"""What must hold after a run in which an outsider has acted once. Each function gives the violations as texts; README.md says what
+each means, and what is beyond it."""
+
+import functools
+import os
+import re
+import stat
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from actions import Action, Stuff
+from modes import JOURNAL, Link, Mode, difference, elements, result, slab_index, tensor
+from process import Run
+
+OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-([0-9a-f]{16}|journal)|[^/]+\.partial|[^/]+\.shards/.*)")
+PREAMBLE, VERSION_AT, POISON = b"\x93NUMPY", 6, 204
+
+
+@dataclass(frozen=True)
+class File:
+    inode: int
+    content: bytes
+
+
+Tree = dict[str, File]  # the regular files, by path
+
+
+def tree() -> Tree:
+    paths = (os.path.relpath(os.path.join(parent, name)) for parent, _, names in os.walk(".") for name in names)
+    return {path: File(os.lstat(path).st_ino, Path(path).read_bytes()) for path in paths if stat.S_ISREG(os.lstat(path).st_mode)}
+
+
+def contents(files: Tree) -> set[bytes]:
+    return {file.content for file in files.values()}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A run and what surrounded it."""
+    mode: Mode
+    action: Action
+    path: str  # that the action was about
+    late: bool  # clipper had no look to come
+    stuff: Stuff
+    stopped: Tree  # before the action
+    acted: Tree  # after it
+    outputs: frozenset[str]  # the names of OUT then, links followed
+    end: Tree
+    run: Run
+    drained: frozenset[bytes] = frozenset()  # from a FIFO at OUT
+    again: bool = False  # the same command, after the outsider
+
+    @property
+    def is_done(self) -> bool:
+        return self.run.code in (0, 6)
+
+    @property
+    def own(self) -> set[int]:
+        """clipper's temporaries, which it may change wherever they are now."""
+        return {file.inode for path, file in self.stopped.items() if OWN.fullmatch(path)}
+
+    @property
+    def changed_directly(self) -> set[int]:
+        return {file.inode for path, file in self.stopped.items() if self.mode.direct and path in self.mode.after}
+
+    @property
+    def correct(self) -> set[bytes]:
+        given = {self.mode.stdin or b"", *self.mode.before.values(), *contents(self.acted), self.stuff.same, self.stuff.other}
+        given -= set(self.mode.after.values())  # twice is once too often
+        tensors = [each for each in given if is_tensor(each)]
+        if self.mode.compares:
+            return {difference(a, e) for a in tensors for e in tensors if len(a) == len(e)}
+        indexes = {slab_index(len(elements(each))) for each in tensors} if "--split-output" in self.mode.words else set()
+        return {clipped(each) for each in tensors} | indexes
+
+
+@functools.lru_cache(256)
+def is_tensor(content: bytes) -> bool:
+    return content.startswith(PREAMBLE + b"\1") and tensor(elements(content[: len(content) // 4 * 4])) == content
+
+
+@functools.lru_cache(256)
+def clipped(content: bytes) -> bytes:
+    return tensor(result(elements(content)))
+
+
+def is_poisoned(content: bytes) -> bool:
+    return content.startswith(PREAMBLE) and content[VERSION_AT] == POISON
+
+
+def lost(scene: Scene) -> list[str]:
+    """Nothing is lost or changed that was there after the action, except what the command replaces, or has clipped in place."""
+    left = Counter({file.inode: file.content for file in scene.end.values()}.values())
+    kept = contents(scene.end)
+    texts, seen = [], set()
+    for path, file in scene.acted.items():
+        if file.inode in seen | scene.own or may_go(scene, path, file, kept):
+            continue
+        seen.add(file.inode)
+        left[file.content] -= 1
+        if left[file.content] < 0:
+            texts.append(f"exit {scene.run.code}, and what {path} held is lost")
+    return texts
+
+
+def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
+    if scene.late and (scene.action.writes or scene.mode.flagless):
+        return True
+    if file.inode in scene.changed_directly:
+        overwritten = scene.action.writes and file != scene.stopped.get(path)
+        now = next((each.content for each in scene.end.values() if each.inode == file.inode), b"")
+        if not overwritten and is_poisoned(file.content) or not scene.is_done:
+            return overwritten or is_poisoned(file.content) or is_poisoned(now)
+    if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
+        return True  # a result that is taken back
+    if scene.mode.in_place:
+        return is_tensor(file.content) and clipped(file.content) in kept and (scene.is_done or len(scene.mode.after) > 1)
+    replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
+    return replaces and scene.is_done and bool(scene.correct & kept)
+
+
+def undone(scene: Scene) -> list[str]:
+    """Exit 0: the result is somewhere, or was when the outsider came."""
+    if scene.run.code != 0 or (scene.late and scene.action.writes):
+        return []
+    there = contents(scene.end) | contents(scene.stopped) | scene.drained | {scene.run.stdout}
+    wanted = set(scene.mode.after.values()) or {scene.mode.stdout}
+    if wanted <= there or (scene.correct - wanted) & there:
+        return []
+    return ["exit 0, but not done"]
+
+
+def done_nevertheless(scene: Scene) -> list[str]:
+    """Exit 3, 4, 5: there is no result that was not there when the outsider had acted."""
+    if scene.run.code not in (3, 4, 5) or len(scene.mode.after) != 1:
+        return []
+    new = contents(scene.end) - contents(scene.acted) - contents(scene.stopped)
+    made = {path for path, file in scene.end.items()
+            if file.content in new & scene.correct and file.inode not in scene.own and not OWN.fullmatch(path)}
+    return [f"exit {scene.run.code}, but {path} is done" for path in made]
+
+
+def mixed(scene: Scene) -> list[str]:
+    """Whatever can be read is old, the outsider's, or the result of one of them."""
+    allowed = contents(scene.acted) | scene.correct | set(scene.mode.before.values())
+    names = {*scene.mode.before, *scene.mode.after}
+    texts = []
+    for path, file in scene.end.items():
+        is_own = OWN.fullmatch(path) or (file.inode in scene.own and path not in names)
+        if file.content in allowed or is_own or (scene.late and scene.action.writes):
+            continue
+        if is_poisoned(file.content) and scene.mode.direct:
+            if scene.run.code == 0:
+                texts.append(f"exit 0, but {path} is unfinished")
+        elif file.inode not in scene.changed_directly or file.content.startswith(PREAMBLE):
+            texts.append(f"exit {scene.run.code}, and {path} is a mixture")
+    streamed = scene.drained | ({scene.run.stdout} if scene.mode.stdout else set())
+    if scene.run.code == 0 and not streamed <= scene.correct:
+        texts.append("exit 0, and what was streamed is a mixture")
+    return texts
+
+
+def wrong_ending(scene: Scene) -> list[str]:
+    """Exit 0 with at most a warning, or 3, 4, 5, 6 with a line."""
+    run, texts = scene.run, []
+    if run.code == -9:
+        return []
+    allowed = {0, 3, 4, 5} | ({6} if scene.mode.durable else set()) | ({1, 2} if scene.mode.compares else set())
+    if run.code not in allowed:
+        texts.append(f"exit {run.code}: {run.stderr!r}")
+    lines = run.stderr.splitlines()
+    if run.code != 1 and (len(lines) > 1 or (run.code > 0 and not lines) or not all(line.startswith("clipper: ") for line in lines)):
+        texts.append(f"exit {run.code}, on stderr: {run.stderr!r}")
+    return texts
+
+
+def litter(scene: Scene) -> list[str]:
+    """No temporary stays, but with a journal what an unfinished change needs, and what an unfinished shard has done."""
+    if scene.run.code == -9 or OWN.fullmatch(scene.path):
+        return []
+    texts = []
+    for path, file in scene.end.items():
+        outsiders = path in scene.acted and (path not in scene.stopped or scene.again)
+        unfinished = scene.run.code != 0 and (scene.mode.shared or (scene.mode.direct and path.endswith(JOURNAL)))
+        if OWN.fullmatch(path) and not outsiders and not unfinished:
+            texts.append(f"exit {scene.run.code}, and {path} is left")
+    return texts + needless_journal(scene)
+
+
+def needless_journal(scene: Scene) -> list[str]:
+    if not scene.mode.direct:
+        return []
+    (name,) = scene.mode.after
+    directory, base = os.path.split(os.path.relpath(os.path.realpath(name)))
+    journal = os.path.join(directory, f".{base}.clipper-journal")
+    if scene.run.code == 0:
+        return ["exit 0, and the journal is left"] if scene.again and journal in scene.end else []
+    old = set(scene.mode.before.values()) <= contents(scene.end)
+    needless = old and journal in scene.end and not scene.again and not scene.action.writes
+    return ["the file is old, but the journal is left"] if needless else []
+
+
+def violations(scene: Scene) -> list[str]:
+    return [text for check in (lost, undone, done_nevertheless, mixed, wrong_ending, litter) for text in check(scene)]
+
+
+def can_go_on(scene: Scene) -> bool:
+    """Whether the same command is to finish what was interrupted: not what had ended its work and could only not say so."""
+    finished = scene.mode.after.items() <= {path: file.content for path, file in scene.end.items()}.items()
+    return (scene.mode.direct or scene.mode.shared) and scene.run.code not in (0, 6) and not (
+        finished and not any(OWN.fullmatch(path) for path in scene.end))
+
+
+def outputs(mode: Mode) -> frozenset[str]:
+    """OUT's names, and what they lead to now."""
+    names = {*mode.after, *(name for name, content in mode.before.items() if isinstance(content, Link))}
+    return frozenset(names | {os.path.relpath(os.path.realpath(name)) for name in names})

@@ -1,0 +1,65 @@
+"""What a call can fail with besides EIO, ENOSPC and EINTR, by the man pages; and some that network file systems add."""
+
+import random
+from collections.abc import Iterator
+
+import checks
+import loops
+from loops import FaultCase
+from modes import Mode, modes
+from process import Call, Fault
+
+PATH = "EACCES ELOOP ENAMETOOLONG ENOENT ENOMEM ENOTDIR ESTALE"
+ENTRY = f"{PATH} EDQUOT EEXIST EMLINK EPERM EROFS"  # of who changes a directory
+STAT, STATFS = f"{PATH} EOVERFLOW", f"{PATH} ENOSYS EOVERFLOW"
+RENAME = f"{ENTRY} EBUSY EINVAL EISDIR ENOTEMPTY EXDEV"
+LINK = f"{ENTRY} EINVAL EOPNOTSUPP EXDEV"
+REMOVE = f"{PATH} EBUSY EPERM EROFS"
+READ, WRITE = "EAGAIN EINVAL EISDIR ENXIO ESTALE ETIMEDOUT", "EAGAIN EDQUOT EFBIG EINVAL ENOMEM EPERM ESTALE ETIMEDOUT"
+SYNC = "EDQUOT EINVAL ENOSYS EROFS ESTALE"
+ATTRIBUTE = "E2BIG EACCES EDQUOT ENODATA ENOSYS ENOTSUP EPERM ERANGE EROFS"
+UNTRUE = {"EEXIST", "ENOENT", "ENOTEMPTY"}  # once as if another process had been faster; not again and again
+
+ERRNOS = {
+    "open": f"{ENTRY} EAGAIN EBUSY EINVAL EISDIR EMFILE ENFILE ENODEV ENXIO EOPNOTSUPP EOVERFLOW ETXTBSY",
+    "read": READ, "pread": READ, "write": WRITE, "pwrite": WRITE, "pwritev": WRITE,
+    "copy_file_range": f"{WRITE} EOPNOTSUPP ETXTBSY EXDEV", "sendfile": f"{WRITE} EOVERFLOW",
+    "fallocate": "EDQUOT EFBIG EINVAL ENODEV ENOSYS EOPNOTSUPP EPERM ESPIPE ETXTBSY",
+    "posix_fallocate": "EFBIG EINVAL ENODEV EOPNOTSUPP ESPIPE", "ftruncate": "EFBIG EINVAL EPERM EROFS ETXTBSY",
+    "fsync": SYNC, "fdatasync": SYNC, "syncfs": SYNC, "sync_file_range": "EINVAL ENOMEM ENOSYS ESPIPE",
+    "close": "EDQUOT ESTALE", "close_written": "EDQUOT ESTALE",
+    "rename": RENAME, "renameat": RENAME, "renameat2": f"{RENAME} ENOSYS",
+    "link": LINK, "linkat": LINK, "symlink": ENTRY, "symlinkat": ENTRY, "mkdir": ENTRY, "mkdirat": ENTRY,
+    "unlink": REMOVE, "unlinkat": REMOVE, "rmdir": f"{REMOVE} ENOTEMPTY",
+    "readlink": f"{PATH} EINVAL", "readlinkat": f"{PATH} EINVAL", "realpath": PATH,
+    "stat": STAT, "lstat": STAT, "fstatat": STAT, "statx": f"{STAT} ENOSYS", "fstat": "ENOMEM EOVERFLOW ESTALE",
+    "statfs": STATFS, "statvfs": STATFS, "fstatfs": "ENOMEM ENOSYS EOVERFLOW", "fstatvfs": "ENOMEM ENOSYS EOVERFLOW",
+    "access": f"{PATH} EPERM EROFS ETXTBSY", "faccessat": f"{PATH} EINVAL EPERM EROFS ETXTBSY",
+    "fchmod": "ENOMEM ENOTSUP EPERM EROFS", "fchmodat": f"{PATH} ENOTSUP EPERM EROFS", "fchown": "EDQUOT EINVAL ENOMEM EPERM EROFS",
+    "futimens": "EACCES EPERM EROFS", "utimensat": f"{PATH} EPERM EROFS",
+    "flock": "EAGAIN EINVAL ENOLCK ENOSYS EOPNOTSUPP",
+    "getxattr": ATTRIBUTE, "fgetxattr": ATTRIBUTE, "flistxattr": ATTRIBUTE, "fsetxattr": ATTRIBUTE, "fremovexattr": ATTRIBUTE,
+    "opendir": "EACCES EMFILE ENFILE ENOMEM ESTALE", "fdopendir": "ENOMEM ENOTDIR", "readdir": "ENOENT ESTALE",
+    "fcntl": "EBUSY EINVAL EMFILE EPERM", "ioctl": "EINVAL ENOTTY", "getrandom": "EAGAIN ENOSYS",
+}
+
+
+def errnos_of(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
+    """Each once, and for all calls of that name from there on."""
+    for at, call in enumerate(calls, 1):
+        for what in ERRNOS[call.name].split():
+            for ever in (False,) if what in UNTRUE else (False, True):
+                fault = Fault(at, what, ever)
+                yield FaultCase(mode, fault, call.name, checks.is_checked(calls, fault))
+
+
+def cases(runs: int, seed: int) -> list[FaultCase]:
+    """All, or so many, chosen at random but with each errno of each call, and each call of each mode."""
+    single = [mode for mode in modes() if mode.threads == 1]
+    found = [case for mode in single for case in errnos_of(mode, loops.clean_run(mode).calls)]
+    random.Random(seed).shuffle(found)
+    if not runs:
+        return found
+    first = {(case.name, case.fault.what, case.fault.ever): case for case in found}
+    first |= {(case.mode.name, case.name): case for case in found}
+    return (list(first.values()) + found)[:max(runs, len(first))]

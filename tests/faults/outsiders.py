@@ -1,0 +1,259 @@
+"""Another process that acts once, at any call of clipper: the shim stops clipper there, and lets it go on afterwards."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import conservation
+import loops
+from actions import ACTIONS, MOVED, Action, Stuff
+from checks import TEMPORARY, prepare
+from conservation import Scene, Tree, contents, tree
+from loops import Outcome
+from modes import (JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output,
+                   many_files, numbers, one_file, replacement, split, streams)
+from process import Fault, Run, read_all
+
+TEMPORARIES, PARTIAL, SHARDS = "a temporary", "o/out.npy.partial", "o/out.npy.shards"
+LOOKS = {"stat", "lstat", "fstat", "fstatat", "statx"}
+LOOKS_AT_THE_FILE = {"fstat", "statx"}  # not at what a name stands for
+HOUR = 3600
+COUNT = 2500  # elements
+
+
+def modes() -> list[Mode]:
+    """In one thread, so that call number n always is the same. Inputs are in i, what is written is in o."""
+    values = numbers(COUNT)
+    bare = [one_file("new", (), values), one_file("new, --no-clobber", ("--no-clobber",), values),
+            one_file("new, named", (), values, named=True), replacement("replace", ()), linked_output(COUNT), golden(COUNT),
+            differences(COUNT), split(COUNT), in_place("in place", values), linked_input(COUNT), *flagless(COUNT),
+            in_place("direct", batches(2), "--direct", direct=True), *streams()[1:],
+            one_file("shard", ("--shard", "0/1"), values, shared=True, durable=True),
+            many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
+            many_files("3 files, --in-place", ("--in-place",), "", durable=True)]
+    return [placed(mode) for mode in bare]
+
+
+def placed(mode: Mode) -> Mode:
+    def place(name: str) -> str:
+        is_input = name in mode.before and name not in mode.after
+        return ("i/" if is_input else "o/") + name
+
+    def content(given: bytes) -> bytes:
+        return Link(b"../o/" + given) if isinstance(given, Link) else given
+
+    names = {*mode.before, *mode.after, *mode.directories}
+    return replace(mode, words=tuple(place(word) if word in names or word.endswith(".npy") else word for word in mode.words),
+                   before={place(name): content(given) for name, given in mode.before.items()},
+                   after={place(name): given for name, given in mode.after.items()},
+                   directories=tuple(map(place, mode.directories)))
+
+
+def targets(mode: Mode) -> list[str]:
+    """Names that an outsider may act on; of many files, one."""
+    names = list({**mode.before, **mode.after})
+    if len(names) > 5 or len(mode.after) > 2:
+        names = [name for name in names if name.endswith("b.npy")]
+    if mode.direct:
+        names.append("o/" + JOURNAL)
+    if mode.shared:
+        names += [PARTIAL, SHARDS]
+    return [*names, TEMPORARIES, "i", "o", *mode.directories]
+
+
+def can_be_noticed(name: str, target: str) -> bool:
+    """Not who takes part in what clipper is writing, but what has another size or is gone."""
+    if target == TEMPORARIES:
+        return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent
+    return target != PARTIAL or not ACTIONS[name].writes or name in ("append", "truncate")
+
+
+def actual(target: str) -> str | None:
+    """The name of the temporary that there is, if it is about that."""
+    if target != TEMPORARIES:
+        return target
+    return next((path for path in sorted(tree()) if TEMPORARY.fullmatch(path)), None)
+
+
+@dataclass(frozen=True)
+class Case:
+    mode: Mode
+    at: int
+    call: str
+    action: str
+    target: str
+    late: bool  # clipper does not look at any file afterwards
+    killed: bool
+
+    def __str__(self) -> str:
+        return f"'{self.mode.name}' {self.at}:{self.action}:{self.target}{':killed' if self.killed else ''}"
+
+
+def set_up(mode: Mode) -> None:
+    """An hour ago, so that a write shows however coarse the system's clock is."""
+    prepare(mode.before)
+    past = time.time() - HOUR
+    for name, content in mode.before.items():
+        if not isinstance(content, Link):
+            os.utime(name, (past, past))
+    os.makedirs("o", exist_ok=True)
+
+
+def wait_for_stop(pid: int) -> bool:
+    """Whether it did, and has not ended."""
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
+
+
+def possible(mode: Mode) -> tuple[Run, list[list[tuple[str, str]]]]:
+    """A run, and for each of its calls the actions that can be done there, with their targets."""
+    found = []
+
+    def look(pid: int) -> None:
+        while wait_for_stop(pid):
+            paths = [(target, actual(target)) for target in targets(mode)]
+            found.append([(name, target) for target, path in paths if path
+                          for name, action in ACTIONS.items() if action.applies(path) and can_be_noticed(name, target)])
+            os.waitid(os.P_PID, pid, os.WSTOPPED)
+            os.kill(pid, signal.SIGCONT)
+
+    set_up(mode)
+    loops.clipper.run(mode, Fault(1, "STOP", True), look)
+    set_up(mode)
+    return loops.clipper.run(mode), found
+
+
+def all_cases(mode: Mode) -> Iterator[Case]:
+    run, found = possible(mode)
+    if run.code:
+        yield Case(mode, 0, "", "nothing", "", False, False)
+        return
+    last_look, last_look_at_the_file = last(mode, run, LOOKS), last(mode, run, LOOKS_AT_THE_FILE)
+    for at, (call, choices) in enumerate(zip(run.calls, found, strict=True), 1):
+        for action, target in choices:
+            for killed in (False, True) if mode.direct or mode.shared else (False,):
+                late = at > (last_look_at_the_file if ACTIONS[action].writes else last_look)
+                yield Case(mode, at, call.name, action, target, late, killed)
+
+
+def last(mode: Mode, run: Run, looks: set[str]) -> int:
+    """Of many files, each has its own, one after the other."""
+    found = [at for at, call in enumerate(run.calls, 1) if call.name in looks]
+    return found[-min(len(mode.after) or 1, len(found))] if found else 0
+
+
+def cases(runs: int, seed: int) -> list[Case]:
+    """All, or so many, chosen at random but with each action at each kind of call of each mode."""
+    found = [case for mode in modes() for case in all_cases(mode)]
+    random.Random(seed).shuffle(found)
+    if not runs:
+        return found
+    first = {(case.mode.name, case.action, case.call): case for case in found}
+    return (list(first.values()) + found)[:max(runs, len(first))]
+
+
+@dataclass
+class Outsider:
+    """Comes when clipper has stopped."""
+    case: Case
+    stuff: Stuff
+    path: str = ""
+    stopped: Tree = field(default_factory=dict)
+    acted: Tree | None = None
+    outputs: frozenset[str] = frozenset()
+    feeder: int = 0
+    drain: int = -1
+    outputs_read: list[bytes] = field(default_factory=list)
+
+    @property
+    def action(self) -> Action:
+        return ACTIONS[self.case.action]
+
+    def __call__(self, pid: int) -> None:
+        if not wait_for_stop(pid):
+            return
+        self.path = actual(self.case.target) or ""
+        self.stopped = tree()
+        if self.action.applies(self.path):
+            self.action.do(self.path, self.stuff)
+            self.acted, self.outputs = tree(), conservation.outputs(self.case.mode) | self.moved_outputs()
+            if self.case.action == "put a FIFO" and not self.case.mode.in_place:
+                self.accompany()
+        os.kill(pid, signal.SIGKILL if self.case.killed else signal.SIGCONT)
+
+    def is_feeding_nothing(self) -> bool:
+        """Whoever reads this input again waits for a writer."""
+        return self.case.action == "put a FIFO" and self.path in self.case.mode.before and not self.case.mode.in_place
+
+    def moved_outputs(self) -> frozenset[str]:
+        """With their directory, which clipper may have open."""
+        names = conservation.outputs(self.case.mode) if self.action.of_directory else ()
+        return frozenset(self.path + MOVED + name.removeprefix(self.path) for name in names if name.startswith(self.path + "/"))
+
+    def leave(self, run: Run) -> None:
+        if self.feeder:
+            os.kill(self.feeder, signal.SIGKILL)
+            os.waitpid(self.feeder, 0)
+        if self.drain >= 0:
+            if text := read_all(self.drain):
+                self.outputs_read.append(text)
+            os.close(self.drain)
+
+    def accompany(self) -> None:
+        """At the other end of a FIFO: writes a tensor into an input, reads from an output, for which a pipe has room."""
+        if self.path in self.outputs:
+            self.drain = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        elif self.path in self.case.mode.before:
+            self.feeder = feed(self.path, self.stuff.same)
+
+
+def feed(path: str, content: bytes) -> int:
+    if child := os.fork():
+        return child
+    try:
+        with open(path, "wb") as fifo:
+            fifo.write(content)
+    finally:
+        os._exit(0)
+
+
+def try_case(case: Case) -> Outcome:
+    mode = case.mode
+    if not case.at:
+        return Outcome(1, 0, [f"'{mode.name}' fails without any outsider"])
+    given = next(each for each in (mode.stdin, *mode.before.values()) if each and conservation.is_tensor(each))
+    outsider = Outsider(case, Stuff.for_shape(len(elements(given))))
+    set_up(mode)
+    run = loops.clipper.run(mode, Fault(case.at, "STOP"), outsider)
+    outsider.leave(run)
+    outcome = Outcome(1, int(outsider.acted is not None))
+    if outsider.acted is None:
+        outcome.violations.append(f"{case}: the outsider could not act")
+        return outcome
+    scene = Scene(mode, outsider.action, outsider.path, case.late, outsider.stuff, outsider.stopped, outsider.acted, outsider.outputs,
+                  tree(), run, frozenset(outsider.outputs_read))
+    outcome.violations += [f"{case} ({case.call}): {text}" for text in conservation.violations(scene)]
+    if conservation.can_go_on(scene) and not outsider.is_feeding_nothing():
+        again = go_on(scene)
+        outcome.violations += [f"{case} ({case.call}), and then: {text}" for text in conservation.violations(again)]
+    return outcome
+
+
+def show(name: str, text: str) -> int:
+    """One case, and what is left in the end."""
+    mode = next(mode for mode in modes() if mode.name == name)
+    case = next(case for case in all_cases(mode) if str(case) == f"'{name}' {text}")
+    outcome = try_case(case)
+    left = [f"{path}: {len(file.content)} bytes" for path, file in sorted(tree().items())]
+    print(f"before {case.call}", *left, *outcome.violations, sep="\n")
+    return 1 if outcome.violations else 0
+
+
+def go_on(scene: Scene) -> Scene:
+    """The same command, undisturbed."""
+    run = loops.clipper.run(scene.mode)
+    before = contents(scene.stopped) & scene.correct if scene.mode.shared else frozenset()  # OUT was in place already
+    return replace(scene, late=False, stopped=scene.end, acted=scene.end, outputs=conservation.outputs(scene.mode), end=tree(),
+                   run=run, again=True, drained=scene.drained | before)
