@@ -172,12 +172,11 @@ void FileClipping::clip_to(const std::string& path) {
       engine_.run(*report_.plan, input, output, std::as_bytes(std::span(header)), counting());
   if (counting() == Counting::on) report_.counts = counts;
   judge();
-  const bool changed = input.is_regular() && input.has_changed();
+  if (input.is_regular()) input.expect_unwritten();
   const Reporter::Lines lines = this->lines(true);
   output.commit();
   if (command_.split_output && command_.shard->index == 0)
     write_slab_index(*command_.output, whole_.header, command_.shard->count, command_.existing);
-  if (changed) reporter_.warn(fmt::format("{}: changed while it was read", input.path()));
   reporter_.done(lines);
 }
 
@@ -256,8 +255,7 @@ void FileClipping::clip_shard(const std::string& path) {
       const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);
       const Counts counts = engine_.run(*report_.plan, input, output, start, counting());
       if (counting() == Counting::on) report_.counts = counts;
-      if (input.has_changed())
-        throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", input.path()));
+      input.expect_unwritten();
     }
     if (shared.finish(shard.index)) break;
     shared = SharedOutput::open(path, command_.existing, run);

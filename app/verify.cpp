@@ -4,12 +4,12 @@
 
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 
 #include "clip_command.hpp"
 #include "compare_report.hpp"
 #include "error.hpp"
 #include "first_nan.hpp"
+#include "place.hpp"
 #include "printable.hpp"
 #include "report.hpp"
 #include "tensor_pair.hpp"
@@ -45,9 +45,7 @@ Comparison compare_result(const Command& command, const Plan& plan, InputFile& i
 }
 
 bool is_missing(const std::string& path) {
-  std::error_code ignored;
-  return path != "-" &&
-         std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::not_found;
+  return path != "-" && !Place::of(path).status();
 }
 
 /// Says in the report what is different, if anything is.

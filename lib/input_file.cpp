@@ -86,15 +86,18 @@ bool InputFile::has_changed() const {
   return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
 }
 
+void InputFile::expect_unwritten() const {
+  if (has_changed()) throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+}
+
 void InputFile::expect_unchanged() const {
-  struct stat now {};
-  if (::fstat(fd_.get(), &now) != 0) throw_system_error(path_, "cannot be examined");
   const auto named = place_->status();
   if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed meanwhile", path_));
   if (id_of(*named) != id_of(status_))
     throw Error(ErrorKind::refused, fmt::format("{}: was replaced by another file meanwhile", path_));
-  if (!is_same_time(now.st_ctim, status_.st_ctim) || is_written(status_, now))
-    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+  if (!is_same_time(named->st_ctim, status_.st_ctim))
+    throw Error(ErrorKind::io, fmt::format("{}: its attributes changed while it was read", path_));
+  expect_unwritten();
 }
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {

@@ -40,6 +40,7 @@ class InputFile {
   /// Whether somebody has written to the regular file since it was opened; one that was opened to change,
   /// whether it has got or lost a name, too.
   [[nodiscard]] bool has_changed() const;
+  void expect_unwritten() const;  ///< Error{io} if it has changed
 
   /// Of a file that was opened to change: Error{refused} if its name is another file's now, Error{io} if
   /// somebody has written to it, or changed its attributes or names.

@@ -267,11 +267,11 @@ bool OutputFile::rename_to_new() {
       remove_temporary();
       return true;
     }
-    if (errno != EEXIST && existing_ == Existing::refuse)
+    const bool has_links = errno != EPERM && !is_unsupported(errno);
+    if (!has_links && existing_ == Existing::refuse)
       refuse(path_, "--no-clobber cannot be kept on a file system without hard links and exclusive renames");
-    if (errno != EEXIST && !place_->status())
-      return ::renameat(directory, hidden, directory, place_->name()) == 0;
-    errno = EEXIST;
+    if (!has_links && !place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
+    if (!has_links) errno = EEXIST;
   }
   if (errno == EEXIST) refuse_existing(path_, existing_);
   return false;
@@ -279,12 +279,16 @@ bool OutputFile::rename_to_new() {
 
 void OutputFile::replace(const InputFile& input) {
   name_complete();
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
+  const FileId own = id_of(status);
+  // Made before: a signal's handler may wait for what follows, and hold the lock of the heap.
+  const std::function<bool()> is_right = [&] {
+    return place_->is(own) && temporary_->is(id_of(input.status())) && !input.has_changed();
+  };
   input.expect_unchanged();
-  struct stat own {};
-  if (::fstat(fd_.get(), &own) != 0) throw_system_error(path_, "cannot be put in place");
-  const auto is_input = [&] { return temporary_->is(id_of(input.status())) && !input.has_changed(); };
   Exchanged result{};
-  without_cleanup([&] { result = exchange(*temporary_, *place_, id_of(own), is_input); });
+  without_cleanup([&] { result = exchange(*temporary_, *place_, own, is_right); });
   switch (result) {
     case Exchanged::done: return remove_temporary();
     case Exchanged::taken_back:
@@ -292,7 +296,9 @@ void OutputFile::replace(const InputFile& input) {
     case Exchanged::stranded: {
       const std::string hidden = temporary_->path();
       forget_temporary();
-      throw Error(ErrorKind::io, fmt::format("{}: another file had its name, and is {} now", path_, hidden));
+      throw Error(ErrorKind::not_durable,
+                  fmt::format("{}: complete, but {} has to be looked at: the file that had the name before",
+                              path_, hidden));
     }
     case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
     case Exchanged::unsupported:

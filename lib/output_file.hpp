@@ -73,7 +73,7 @@ class OutputFile {
 
   /// Puts the replacement of `input` in place, if that has not changed and still has its name; otherwise as
   /// InputFile::expect_unchanged(), and what has the name keeps it. Error{not_durable} if the replacement is
-  /// in place, but the old file is left under a hidden name.
+  /// in place, but what had its name is left under a hidden one.
   void replace(const InputFile& input);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
