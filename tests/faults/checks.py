@@ -54,6 +54,7 @@ def prepare(files: Files, attributes: bool = False) -> None:
         else:
             os.unlink(entry.path)
     for name, content in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(content)
         os.chmod(name, 0o600 if name == JOURNAL else MODE)
         for attribute, value in ATTRIBUTES.items() if attributes and name != JOURNAL else ():
