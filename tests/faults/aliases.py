@@ -138,21 +138,23 @@ def race(place: Place, option: str) -> Finish:
 def two_mounts(place: Place) -> list[str]:
     """Of one directory, as the kernel knows: locks hold."""
     texts = []
+    # A file's status changes by itself when it goes to the upper layer, and by what FUSE's kernel side remembers.
+    losers = (4, 5) if place.system.lower or "unnamed files" not in place.has else (5,)
     for option in RACED:
         for _ in range(place.often):
             place.put({"in.npy": b""})
             with bound(PLACE, MIRROR):
                 end = race(place, option)
-            losers = end.codes.count(5) + (end.codes.count(4) if place.system.lower else 0)  # which see it go to the upper layer
-            if not end.times or end.codes.count(0) != end.times or end.times + losers != RACERS:
+            if not end.times or end.codes.count(0) != end.times or set(end.codes) - {0, *losers}:
                 texts.append(f"{option}: {end}")
             texts += [f"{option}: {name} is left" for name in found() if name != "in.npy"]
     return texts
 
 
 def two_file_systems(place: Place) -> list[str]:
-    """Which have the same files, and the kernel does not know it: there are no locks. Whether a file gets mixed up all the same."""
-    texts, lost = [], set()
+    """Which have the same files, and the kernel does not know it: neither locks nor what is in the page cache are shared. What
+    --in-place replaces is whole all the same."""
+    texts, limits = [], set()
     for option in RACED:
         for _ in range(place.often):
             place.put({"in.npy": b""})
@@ -161,11 +163,11 @@ def two_file_systems(place: Place) -> list[str]:
                 end = race(place, option)
             finally:
                 command("umount", str(MIRROR))
-            if end.times is None or set(end.codes) - {0, 4, 5}:
+            if option == "--in-place" and (not end.times or set(end.codes) - {0, 4, 5}):
                 texts.append(f"{option}: {end}")
             elif end.codes.count(0) != end.times:
-                lost.add(option)
-    place.note = f"no locks are seen: {' and '.join(sorted(lost))} lose results" if lost else ""
+                limits.add(f"{option} {'mixes' if end.times is None else 'loses'} results")
+    place.note = f"no locks are seen: {' and '.join(sorted(limits))}" if limits else ""
     return texts
 
 
@@ -177,5 +179,5 @@ ALIASES = (
     Scenario("IN and OUT differ in case", output_is_input_by_case),
     Scenario("-n, OUT exists in another case", kept_by_case, without=("two cases",)),
     Scenario("--in-place at once, by a bind mount", two_mounts),
-    Scenario("--in-place at once, by two file systems with the same files", two_file_systems, needs=("a second mount",), either=True),
+    Scenario("--in-place at once, by two file systems with the same files", two_file_systems, needs=("a second mount",)),
 )

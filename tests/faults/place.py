@@ -77,8 +77,8 @@ class Place:
 
 def differences(wanted: Files) -> list[str]:
     files = found()
-    names = sorted(name for name in {**wanted, **files} if wanted.get(name) != files.get(name))
-    return [f"{name} is {'wrong' if name in files and name in wanted else 'left' if name in files else 'missing'}" for name in names]
+    texts = [f"{name} is {'wrong' if name in files else 'missing'}" for name in wanted if wanted[name] != files.get(name)]
+    return texts + [f"{name} is left" for name in files if name not in wanted]
 
 
 def refused(run: Run, *codes: int) -> list[str]:

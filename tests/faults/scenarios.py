@@ -5,7 +5,7 @@ import os
 import shutil
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import checks
@@ -149,7 +149,7 @@ def shards_done(place: Place) -> list[str]:
     for number in range(SHARDS - 1):
         run = place.run(*shard(number), "in.npy", "out.npy")
         if run.code:
-            return [f"shard {number}: exit {run.code}: {run.stderr}"]
+            return place.judged(replace(mode, shared=False), run)
     early = place.run("--finalize", "out.npy")
     names = [call.name for call in place.clipper.run(mode).calls]
     if found().get("out.npy") != LARGE_NEW:

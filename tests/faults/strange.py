@@ -1,8 +1,7 @@
 """Scenarios of strange names and places: long, not text, unchangeable, other users', mounted."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from checks import MODE, found
 from modes import OPERATION, Mode, numbers, result, tensor
 from mounts import ANYONE, PLACE, append_only, bound, command
 from place import Place, differences, refused
+from process import Run
 from scenarios import NEW, OLD, OTHER, Scenario
 
 NAME_MAX, PATH_MAX = 255, 4096
@@ -17,50 +17,57 @@ NARROW, WIDE = "n" * (NAME_MAX - 4) + ".npy", "€" * 83 + "ab.npy"
 DELAYED = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=umask", "-e", "inject=umask:delay_exit=100000")
 
 
-def ways(name: str, directory: str = "") -> Iterator[tuple[Mode, bool]]:
-    """To write a file of that name, and whether refusing is as good."""
+def ways(name: str, directory: str = "") -> list[Mode]:
+    """To write a file of that name."""
     source, target = directory + "in.npy", directory + name
-    yield Mode("new", (source, target), {source: OLD}, {target: NEW}), False
-    yield Mode("-n", ("-n", source, target), {source: OLD}, {target: NEW}), False
-    yield Mode("replace", (source, target), {source: OLD, target: OTHER}, {target: NEW}), False
-    yield Mode("in place", ("--in-place", target), {target: OLD}, {target: NEW}), False
-    yield Mode("direct", ("--in-place", "--direct", target), {target: OLD}, {target: NEW}), True
-    yield Mode("shard", ("--shard", "0/1", source, target), {source: OLD}, {target: NEW}, shared=True), True
+    return [Mode("new", (source, target), {source: OLD}, {target: NEW}),
+            Mode("-n", ("-n", source, target), {source: OLD}, {target: NEW}),
+            Mode("replace", (source, target), {source: OLD, target: OTHER}, {target: NEW}),
+            Mode("in place", ("--in-place", target), {target: OLD}, {target: NEW}),
+            Mode("direct", ("--in-place", "--direct", target), {target: OLD}, {target: NEW}),
+            Mode("shard", ("--shard", "0/1", source, target), {source: OLD}, {target: NEW}, shared=True)]
+
+
+def answered(place: Place, mode: Mode, run: Run, must: Iterable[str] = (), may: Iterable[str] = ()) -> list[str]:
+    """`must` and `may`: the ways that are refused. Whatever it is, nothing is left."""
+    if mode.name == "-n" and not place.has & {"links", "renames that do not replace", "unnamed files"}:
+        must = (*must, mode.name)
+    if mode.name == "shard" and "symbolic links" not in place.has:
+        must = (*must, mode.name)
+    texts = place.judged(mode, run)
+    if run.code and mode.name not in {*must, *may}:
+        texts.append(f"exit {run.code}: {run.stderr}")
+    if not run.code and mode.name in must:
+        texts.append("not refused")
+    place.refusal = None
+    return [f"{mode.name}: {text}" for text in texts]
 
 
 def long_name(place: Place, name: str) -> list[str]:
     """The hidden names beside it must fit, too; not those of --direct and --shard, which have to be found again."""
     texts = []
-    for mode, may_refuse in ways(name):
+    for mode in ways(name):
         place.put(mode.before)
-        run = place.run(*mode.arguments)
-        more = place.judged(mode, run)
-        if run.code and not may_refuse and not (mode.name == "-n" and "links" not in place.has):
-            more.append(f"exit {run.code}: {run.stderr}")
-        texts += [f"{mode.name}: {text}" for text in more]
-    place.refusal = None
+        texts += answered(place, mode, place.run(*mode.arguments), may=("direct", "shard"))
     return texts
 
 
 def long_paths(place: Place) -> list[str]:
-    """Done or refused, and nothing left; the last two have a directory whose path is too long for any call."""
+    """The last is relative to a directory whose own path is too long for any call."""
+    lengths = {PATH_MAX - 100: (), PATH_MAX - 40: ("shard",), PATH_MAX - 20: ("shard",), PATH_MAX - 1: ("shard",),
+               PATH_MAX + 200: ("shard", "in place", "direct")}
     texts = []
-    for length in (PATH_MAX - 40, PATH_MAX - 20, PATH_MAX - 1, PATH_MAX + 200):
-        for mode, _ in ways("out.npy"):
+    for length in lengths if "unnamed files" in place.has else [PATH_MAX - 100]:  # FUSE's programs use paths, and longer ones
+        for mode in ways("out.npy"):
             place.put({})
-            try:
-                directory = deep(length - len("/out.npy"))
-            except OSError:
-                continue  # FUSE, whose programs use paths
+            directory = deep(length - len("/out.npy"))
             for name, content in mode.before.items():
                 Path(name).write_bytes(content)
                 os.chmod(name, MODE)
             words = [f"{directory}/{word}" if word.endswith(".npy") and length < PATH_MAX else word for word in mode.words]
-            run = place.run(*OPERATION, *words)
-            judged = place.judged(replace(mode, directories=()), run)
-            texts += [f"{length} bytes, {mode.name}: {text}" for text in judged if "has lost" not in text]
+            answers = answered(place, mode, place.run(*OPERATION, *words), may=lengths[length])
+            texts += [f"{length} bytes, {text}" for text in answers if "has lost" not in text]
     os.chdir(PLACE)
-    place.refusal = None
     return texts
 
 
@@ -82,7 +89,7 @@ def enter(directory: str) -> None:
 
 def strange_bytes(place: Place) -> list[str]:
     name = os.fsdecode(b"\xff\xc3.npy")
-    modes = [mode for mode, _ in ways(name) if name not in mode.before or "any bytes in names" in place.has]
+    modes = [mode for mode in ways(name) if name not in mode.before or "any bytes in names" in place.has]
     return [text for mode in modes for text in place.attempt(mode)]
 
 
@@ -103,18 +110,18 @@ def narrow_umask(place: Place) -> list[str]:
 def append_only_directory(place: Place) -> list[str]:
     """From which nothing can be removed, a temporary neither."""
     texts = []
-    for mode, _ in ways("out.npy", "d/"):
+    for mode in ways("out.npy", "d/"):
         place.put(mode.before)
         with append_only("d"):
             run = place.run(*mode.arguments)
-        texts += [f"{mode.name}: {text}" for text in place.judged(mode, run)]
+        texts += answered(place, mode, run, must=("replace", "in place"), may=("direct", "shard"))
     return texts
 
 
 def unchangeable_file(place: Place) -> list[str]:
     """Append-only or immutable: it can be neither replaced nor changed."""
     texts = []
-    for mode, _ in list(ways("out.npy"))[2:]:
+    for mode in ways("out.npy")[2:]:
         for flag in "ai":
             place.put(mode.before | {"out.npy": mode.before.get("out.npy", OTHER)})
             before = found()
@@ -130,7 +137,7 @@ def unchangeable_file(place: Place) -> list[str]:
 def sticky_directory(place: Place) -> list[str]:
     """Another user's files can be read and written there, but not replaced."""
     texts = []
-    for mode, _ in list(ways("out.npy", "d/")):
+    for mode in ways("out.npy", "d/"):
         place.put(mode.before)
         os.chmod("d", 0o1777)
         for name in mode.before:
@@ -147,7 +154,7 @@ def sticky_directory(place: Place) -> list[str]:
 def mounted_file(place: Place) -> list[str]:
     """A file that something is mounted on, as containers have it, cannot be replaced."""
     texts = []
-    for mode, _ in list(ways("out.npy"))[2:5]:
+    for mode in ways("out.npy")[2:5]:
         before = mode.before | {"other.npy": mode.before["out.npy"], "out.npy": b""}
         place.put(before)
         with bound(PLACE / "other.npy", PLACE / "out.npy"):
@@ -161,10 +168,10 @@ def mounted_file(place: Place) -> list[str]:
 STRANGE = (
     Scenario("names of 255 bytes", partial(long_name, name=NARROW)),
     Scenario("names of 255 bytes that are fewer characters", partial(long_name, name=WIDE)),
-    Scenario("paths near 4,096 bytes", long_paths, either=True),
+    Scenario("paths near 4,096 bytes", long_paths),
     Scenario("names that are not UTF-8", strange_bytes, without=("any bytes in names",), code=4),
     Scenario("umask 077, threads, a delay", narrow_umask),
-    Scenario("append-only directory", append_only_directory, needs=("append-only directories",), either=True),
+    Scenario("append-only directory", append_only_directory, needs=("append-only directories",)),
     Scenario("append-only or immutable file", unchangeable_file, needs=("append-only directories",)),
     Scenario("sticky directory, another user's files", sticky_directory, needs=("owners", "modes")),
     Scenario("a file that is a mount", mounted_file),
