@@ -94,6 +94,15 @@ def output_is_input_by_case(place: Place) -> list[str]:
     return [] if run.code == 0 and sorted(files.values()) == sorted(wanted) else [f"exit {run.code}, {sorted(files)}: {run.stderr}"]
 
 
+def twice_by_case(place: Place) -> list[str]:
+    """One file is clipped once, or not at all."""
+    before, after = {"in.npy": OLD}, {"in.npy": NEW}
+    if "two cases" in place.has:
+        before, after = before | {"IN.npy": OTHER}, after | {"IN.npy": NEW_OTHER}
+    place.put(before)
+    return refused_or_right(place, place.run(*OPERATION, "--in-place", "in.npy", "IN.npy"), before, after)
+
+
 def kept_by_case(place: Place) -> list[str]:
     """-n, where the output exists in another case."""
     before = {"in.npy": OLD, "out.npy": OTHER}
@@ -177,6 +186,7 @@ ALIASES = (
     Scenario("--in-place twice by a bind mount", one_input_twice, either=True),
     Scenario("two outputs that differ in case", outputs_differ_in_case, without=("two cases",)),
     Scenario("IN and OUT differ in case", output_is_input_by_case),
+    Scenario("--in-place twice by case", twice_by_case, without=("two cases",), code=2),
     Scenario("-n, OUT exists in another case", kept_by_case, without=("two cases",)),
     Scenario("--in-place at once, by a bind mount", two_mounts),
     Scenario("--in-place at once, by two file systems with the same files", two_file_systems, needs=("a second mount",)),

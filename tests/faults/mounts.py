@@ -14,16 +14,17 @@ from power import command
 
 ROOM = Path("/mnt")  # everything is below, in memory, where only this process and its children see it
 PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # in this order of length: FUSE's paths get no longer
-OUTSIDE, MIRROR = ROOM / "outside", ROOM / "mirror"
+OUTSIDE, MIRROR, SPARE = ROOM / "outside", ROOM / "mirror", ROOM / "spare"
 ANYONE = 1001  # a user
 RENAME_NOREPLACE = 1
 
 
 @dataclass(frozen=True)
 class System:
-    """The lines are for the shell, which knows IMAGE, a file of so many MiB, INSIDE, a directory, and PLACE, where the file
-    system shall be."""
+    """`make` and `mount` are for the shell, which knows IMAGE, a file of so many MiB, INSIDE, a directory, and PLACE, where the
+    file system shall be."""
     name: str
+    make: str  # what outlives a mount; if nothing, nothing does
     mount: str
     size: int = 0
     lacks: frozenset[str] = frozenset()
@@ -37,25 +38,27 @@ def lacking(*features: str) -> frozenset[str]:
 
 
 OVERLAY = "mount -t overlay -o lowerdir=$INSIDE/lower,upperdir=$INSIDE/disk/upper,workdir=$INSIDE/disk/work overlay $PLACE"
-LAYERS = f"rm -rf $INSIDE/lower $INSIDE/disk/*; mkdir $INSIDE/lower $INSIDE/disk/upper $INSIDE/disk/work"
-OVERLAID = f"mkdir $INSIDE/disk; mkfs.ext4 -q -F $IMAGE; mount -o loop $IMAGE $INSIDE/disk; {LAYERS}; {OVERLAY}"
+LAYERS = "rm -rf $INSIDE/lower $INSIDE/disk/*; mkdir $INSIDE/lower $INSIDE/disk/upper $INSIDE/disk/work"
+OVERLAID = f"mkdir $INSIDE/disk; mkfs.ext4 -q -F $IMAGE; mount -o loop $IMAGE $INSIDE/disk; {LAYERS}"
+LOOP = "mount -o loop $IMAGE $PLACE"
 FUSE = lacking("unnamed files", "renames that do not replace", "append-only directories")
 SYSTEMS = (
-    System("ext4", "mkfs.ext4 -q -F $IMAGE; mount -o loop $IMAGE $PLACE", 32),
-    System("XFS", "mkfs.xfs -q $IMAGE; mount -o loop $IMAGE $PLACE", 300),
-    System("btrfs", "mkfs.btrfs -q $IMAGE; mount -o loop $IMAGE $PLACE", 128),
-    System("tmpfs", "mount -t tmpfs -o size=32m tmpfs $PLACE"),
-    System("overlayfs", OVERLAID, 32),
-    System("overlayfs, files in its lower layer", OVERLAID, 32, lower=True),
-    System("bindfs", "mount -t tmpfs -o size=32m tmpfs $INSIDE; mkdir $INSIDE/files; bindfs $INSIDE/files $PLACE",
+    System("ext4", "mkfs.ext4 -q -F $IMAGE", LOOP, 32),
+    System("XFS", "mkfs.xfs -q $IMAGE", LOOP, 300),
+    System("btrfs", "mkfs.btrfs -q $IMAGE", LOOP, 128),
+    System("tmpfs", "", "mount -t tmpfs -o size=32m tmpfs $PLACE"),
+    System("overlayfs", OVERLAID, OVERLAY, 32),
+    System("overlayfs, files in its lower layer", OVERLAID, OVERLAY, 32, lower=True),
+    System("bindfs", "mount -t tmpfs -o size=32m tmpfs $INSIDE; mkdir $INSIDE/files", "bindfs $INSIDE/files $PLACE",
            lacks=FUSE, again="bindfs $INSIDE/files $TWICE"),
-    System("lowntfs-3g, ignore_case", "mkfs.ntfs -F -Q -q $IMAGE; lowntfs-3g -o ignore_case,permissions $IMAGE $PLACE", 32,
+    System("lowntfs-3g, ignore_case", "mkfs.ntfs -F -Q -q $IMAGE", "lowntfs-3g -o ignore_case,permissions $IMAGE $PLACE", 32,
            FUSE | lacking("two cases", "any bytes in names", "attributes"),
            breaks={"names of 255 bytes": "lowntfs-3g keeps a part of such a name when its file is replaced, also by mv"}),
-    System("exfat-fuse", "mkfs.exfat $IMAGE; device=$(losetup -f --show $IMAGE); mount.exfat-fuse $device $PLACE || bad=1;"
+    System("exfat-fuse", "mkfs.exfat $IMAGE", "device=$(losetup -f --show $IMAGE); mount.exfat-fuse $device $PLACE || bad=1;"
            "losetup -d $device; [ ! $bad ]", 32,
            FUSE | lacking("two cases", "any bytes in names", "links", "symbolic links", "modes", "owners", "attributes"),
-           breaks={"IN and OUT differ in case": "exfat-fuse aborts when an open file is replaced under a name of another case"}),
+           breaks=dict.fromkeys(("IN and OUT differ in case", "--in-place twice by case"),
+                                "exfat-fuse gives each spelling an inode, and aborts when an open file is replaced by another one")),
 )
 
 
@@ -78,15 +81,24 @@ def mounted(system: System) -> Iterator[None]:
     IMAGE.write_bytes(b"")
     os.truncate(IMAGE, system.size << 20)
     try:
-        shell(system.mount)
+        shell(f"{system.make}; {system.mount}" if system.make else system.mount)
         yield
     finally:
         os.chdir(ROOM)
         for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
             if line.split()[1].startswith((str(PLACE), f"{INSIDE}/", str(MIRROR))) or line.split()[1] == str(INSIDE):
-                command("umount", line.split()[1])
+                command("umount", "-l", line.split()[1])  # FUSE's programs end a little later
         for entry in INSIDE.iterdir():
             shutil.rmtree(entry)
+
+
+def mount_again(system: System) -> None:
+    """As after a reboot: by another device number, and with nothing remembered."""
+    os.chdir(ROOM)
+    SPARE.write_bytes(bytes(1 << 20))
+    shell("umount $PLACE; mount -t tmpfs tmpfs $TWICE; spare=$(losetup -f --show $SPARE);"
+          f"({system.mount}); losetup -d $spare; umount $TWICE", SPARE=str(SPARE), TWICE=str(MIRROR))
+    os.chdir(PLACE)
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 import os
 import random
 import subprocess
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import checks
 from checks import found, prepare

@@ -1,18 +1,17 @@
 """What clipper is asked to do on each file system. Strange places and names are in strange.py."""
 
-import json
 import os
 import shutil
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import checks
 import direct
-from checks import found
-from modes import CHUNK, OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement, result, tensor
-from mounts import OUTSIDE, PLACE, bound
+from modes import OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement, result, tensor
+from mounts import OUTSIDE, PLACE, System, bound, mount_again
 from place import Place, differences
 from process import Fault
 
@@ -20,7 +19,6 @@ FEW = numbers(10_000)
 OLD, NEW = tensor(FEW), tensor(result(FEW))
 OTHER, NEW_OTHER = (tensor(each) for each in (numbers(10_000, 2), result(numbers(10_000, 2))))
 MANY = 300  # files; more than are replaced together
-SHARDS = 4
 LARGE_OLD, LARGE_NEW = tensor(FEW * 120), tensor(result(FEW) * 120)  # of which four shards have 1 MiB each
 
 
@@ -79,7 +77,7 @@ def direct_with_links(place: Place) -> list[str]:
     return place.judged(DIRECT, run)
 
 
-def direct_killed(place: Place) -> list[str]:
+def direct_killed(place: Place, then: Callable[[System], None] | None = None) -> list[str]:
     """Before any of its calls; then the same command."""
     place.put(DIRECT.before)
     calls = len(place.clipper.run(DIRECT).calls)
@@ -89,6 +87,8 @@ def direct_killed(place: Place) -> list[str]:
         place.put(DIRECT.before)
         run = place.clipper.run(DIRECT, fault)
         place.runs, place.fired = place.runs + 2, place.fired + (run.code == -9)
+        if then:
+            then(place.system)
         more, again = direct.interrupted(place.clipper, DIRECT, run)
         more += direct.finish(place.clipper, DIRECT) if again else []
         texts += [f"killed at {fault}: {text}" for text in place.sifted(more)]
@@ -135,57 +135,6 @@ def difference_written(place: Place) -> list[str]:
     run = place.run("compare", "--diff-out", "d.npy", "a.npy", "b.npy")
     distance = array("f", (abs(a - b) for a, b in zip(FEW, result(FEW), strict=True)))
     return differences(before | {"d.npy": tensor(distance)}) + ([] if run.code == 1 else [f"exit {run.code}: {run.stderr}"])
-
-
-def shard(number: int) -> tuple[str, ...]:
-    return (*OPERATION, "--chunk-size", str(CHUNK), "--shard", f"{number}/{SHARDS}")
-
-
-def shards_done(place: Place) -> list[str]:
-    """The last one dies before it puts the output in place."""
-    before = {"in.npy": LARGE_OLD}
-    place.put(before)
-    mode = Mode("", (*shard(SHARDS - 1)[len(OPERATION):], "in.npy", "out.npy"), before, {}, shared=True)
-    for number in range(SHARDS - 1):
-        run = place.run(*shard(number), "in.npy", "out.npy")
-        if run.code:
-            return place.judged(replace(mode, shared=False), run)
-    early = place.run("--finalize", "out.npy")
-    names = [call.name for call in place.clipper.run(mode).calls]
-    if found().get("out.npy") != LARGE_NEW:
-        return ["four shards do not make the output"]
-    texts = [] if early.code == 5 else [f"--finalize too early: exit {early.code}: {early.stderr}"]
-    texts += differences(before | {"out.npy": LARGE_NEW})
-    return texts + finalized(place, before, mode, len(names) - names[::-1].index("rename") if "rename" in names else 0)
-
-
-def finalized(place: Place, before: dict[str, bytes], mode: Mode, at: int) -> list[str]:
-    if not at:
-        return ["no rename puts the output in place"]
-    place.put(before)
-    for number in range(SHARDS - 1):
-        place.run(*shard(number), "in.npy", "out.npy")
-    killed = place.clipper.run(mode, Fault(at, "KILL"))
-    place.fired += killed.code == -9
-    if "out.npy" in found():
-        return ["the output was in place before its rename"]
-    run = place.run("--finalize", "out.npy")
-    return differences(before | {"out.npy": LARGE_NEW}) + ([f"--finalize: {run.code}: {run.stderr}"] if run.code else [])
-
-
-def split(place: Place) -> list[str]:
-    before = {"in.npy": LARGE_OLD}
-    place.put(before)
-    runs = [place.run(*shard(number), "--split-output", "in.npy", "out.npy") for number in range(SHARDS)]
-    texts = [f"exit {run.code}: {run.stderr}" for run in runs if run.code]
-    names = [f"out.{number:05}-of-{SHARDS:05}.npy" for number in range(SHARDS)]
-    files = found()
-    parts = b"".join(files.pop(name, b"")[128:] for name in names)
-    if parts != LARGE_NEW[128:]:
-        texts.append("the parts are not the result")
-    listed = json.loads(files.pop("out.json", b"{}"))
-    texts += [] if all(name in json.dumps(listed) for name in names) else ["out.json does not list the parts"]
-    return texts + [f"{name} is left" for name in files.keys() - before.keys()]
 
 
 WAYS = (one_file("new", (), FEW), replacement("replace", ()), in_place("in place", FEW), DIRECT)
@@ -286,11 +235,10 @@ SCENARIOS = (
     mode_scenario(in_place("--direct", batches(3), "--direct")),
     Scenario("--direct, hard links", direct_with_links, needs=("links",)),
     Scenario("--direct, killed and finished", direct_killed),
+    Scenario("--direct, killed, mounted again and finished", partial(direct_killed, then=mount_again), needs=("a disk",)),
     Scenario("--verify --update-golden", golden_updated),
     Scenario("compare, directories", directories_compared),
     Scenario("compare --diff-out", difference_written),
-    Scenario("--shard, --finalize", shards_done, without=("symbolic links",)),
-    Scenario("--shard --split-output", split),
     Scenario("full disk", full_disk),
     Scenario("read-only", read_only),
     Scenario("from and to another file system", from_elsewhere),

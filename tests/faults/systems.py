@@ -31,6 +31,7 @@ from place import Place  # noqa: E402
 from power import command, hide_mounts  # noqa: E402
 from process import Clipper  # noqa: E402
 from scenarios import SCENARIOS, Scenario  # noqa: E402
+from sharded import SHARDED  # noqa: E402
 from strange import STRANGE  # noqa: E402
 
 SHOWN = 20  # violations of a scenario
@@ -94,7 +95,7 @@ def tried_on(arguments: argparse.Namespace, system: System) -> dict[str, Outcome
             if text := surprise(place):
                 print(f"systems: WARNING: {system.name} has no {text}", file=sys.stderr)
                 outcomes["features"] = Outcome("fewer", violations=(f"no {text}",) if IN_CI else ())
-            for scenario in (*SCENARIOS, *STRANGE, *ALIASES):
+            for scenario in (*SCENARIOS, *SHARDED, *STRANGE, *ALIASES):
                 if arguments.scenario in scenario.name:
                     outcomes[scenario.name] = tried(place, scenario)
     except OSError as error:
@@ -105,9 +106,8 @@ def tried_on(arguments: argparse.Namespace, system: System) -> dict[str, Outcome
 
 def surprise(place: Place) -> str:
     """What the file system should have and does not: an older kernel's, perhaps. Some scenarios are then not tried."""
-    wanted = (FEATURES.keys() - place.system.lacks) | ({"a second mount"} if place.system.again else set())
-    place.has |= {"a second mount"} & wanted
-    return ", ".join(sorted(wanted - place.has))
+    place.has |= {name for name, there in (("a second mount", place.system.again), ("a disk", place.system.make)) if there}
+    return ", ".join(sorted(FEATURES.keys() - place.system.lacks - place.has))
 
 
 def table(found: dict[str, dict[str, Outcome]]) -> str:
