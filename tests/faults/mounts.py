@@ -58,7 +58,7 @@ SYSTEMS = (
            "losetup -d $device; [ ! $bad ]", 32,
            FUSE | lacking("two cases", "any bytes in names", "links", "symbolic links", "modes", "owners", "attributes"),
            breaks=dict.fromkeys(("IN and OUT differ in case", "--in-place twice by case"),
-                                "exfat-fuse gives each spelling an inode, and aborts when an open file is replaced by another one")),
+                                "exfat-fuse has an inode for each spelling, and aborts when an open file is replaced by another")),
 )
 
 
