@@ -95,7 +95,7 @@ def output_is_input_by_case(place: Place) -> list[str]:
 
 
 def twice_by_case(place: Place) -> list[str]:
-    """One file is clipped once, or not at all. No other scenario has these names: the kernel would remember that they lead nowhere."""
+    """One file is clipped once, or not at all. No other scenario has these names, or the kernel may remember that one is free."""
     before, after = {"twice.npy": OLD}, {"twice.npy": NEW}
     if "two cases" in place.has:
         before, after = before | {"TWICE.npy": OTHER}, after | {"TWICE.npy": NEW_OTHER}
