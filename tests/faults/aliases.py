@@ -3,7 +3,7 @@
 import os
 import subprocess
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from checks import found
@@ -61,18 +61,18 @@ def one_input_twice(place: Place) -> list[str]:
 CASES = (("x.npy", "X.npy"), ("d/x.npy", "D/x.npy"))
 
 
-def outputs_differ_in_case(place: Place) -> list[str]:
+def outputs_differ_in_case(place: Place, exists: bool) -> list[str]:
     """Where that is no difference they cannot both be there, and the first must not be replaced by the second."""
     texts = []
     for names in CASES:
-        for existing in ({}, {f"o/{names[0]}": b"old"}):
-            clear_outside()
-            for name, content in zip(names, (OLD, OTHER), strict=True):
-                (OUTSIDE / name).parent.mkdir(exist_ok=True)
-                (OUTSIDE / name).write_bytes(content)
-            place.put(existing)
-            run = place.run(*OPERATION, "--output-dir", "o", *(str(OUTSIDE / name) for name in names))
-            texts += [f"{names[1]}: {text}" for text in judged_cases(place, run, names, existing)]
+        clear_outside()
+        for name, content in zip(names, (OLD, OTHER), strict=True):
+            (OUTSIDE / name).parent.mkdir(exist_ok=True)
+            (OUTSIDE / name).write_bytes(content)
+        existing = {f"o/{names[0]}": b"old"} if exists else {}
+        place.put(existing)
+        run = place.run(*OPERATION, "--output-dir", "o", *(str(OUTSIDE / name) for name in names))
+        texts += [f"{names[1]}: {text}" for text in judged_cases(place, run, names, existing)]
     return texts
 
 
@@ -184,9 +184,11 @@ ALIASES = (
     Scenario("an input is another's output by a bind mount", input_is_output, either=True),
     Scenario("two outputs are one by a bind mount", outputs_are_one, either=True),
     Scenario("--in-place twice by a bind mount", one_input_twice, either=True),
-    Scenario("two outputs that differ in case", outputs_differ_in_case, without=("two cases",)),
+    Scenario("two new outputs differ in case", partial(outputs_differ_in_case, exists=False), without=("two cases",), codes=(2, 5)),
+    Scenario("two outputs differ in case, one exists", partial(outputs_differ_in_case, exists=True), without=("two cases",),
+             codes=(2, 5)),
     Scenario("IN and OUT differ in case", output_is_input_by_case),
-    Scenario("--in-place twice by case", twice_by_case, without=("two cases",), code=2),
+    Scenario("--in-place twice by case", twice_by_case, without=("two cases",), codes=(2,)),
     Scenario("-n, OUT exists in another case", kept_by_case, without=("two cases",)),
     Scenario("--in-place at once, by a bind mount", two_mounts),
     Scenario("--in-place at once, by two file systems with the same files", two_file_systems, needs=("a second mount",)),

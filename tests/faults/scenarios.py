@@ -24,13 +24,13 @@ LARGE_OLD, LARGE_NEW = tensor(FEW * 120), tensor(result(FEW) * 120)  # of which 
 
 @dataclass(frozen=True)
 class Scenario:
-    """`act` gives violations. It is refused (`code`) where the file system has none of `without`; `either`: refusing is as good;
+    """`act` gives violations. It is refused by `codes` where the file system has none of `without`; `either`: refusing is as good;
     `needs`: what the file system must have for it to be tried."""
     name: str
     act: Callable[[Place], list[str]]
     needs: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    code: int = 5
+    codes: tuple[int, ...] = (5,)
     either: bool = False
 
 

@@ -169,7 +169,7 @@ STRANGE = (
     Scenario("names of 255 bytes", partial(long_name, name=NARROW)),
     Scenario("names of 255 bytes that are fewer characters", partial(long_name, name=WIDE)),
     Scenario("paths near 4,096 bytes", long_paths),
-    Scenario("names that are not UTF-8", strange_bytes, without=("any bytes in names",), code=4),
+    Scenario("names that are not UTF-8", strange_bytes, without=("any bytes in names",), codes=(4,)),
     Scenario("umask 077, threads, a delay", narrow_umask),
     Scenario("append-only directory", append_only_directory, needs=("append-only directories",)),
     Scenario("append-only or immutable file", unchangeable_file, needs=("append-only directories",)),

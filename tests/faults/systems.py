@@ -75,8 +75,8 @@ def unexpected(place: Place, scenario: Scenario) -> list[str]:
     must_refuse = bool(scenario.without) and not place.has & set(scenario.without)
     if place.refusal is None:
         return ["not refused"] if must_refuse else []
-    if must_refuse and place.refusal.code != scenario.code:
-        return [f"exit {place.refusal.code}, not {scenario.code}: {place.refusal.stderr}"]
+    if must_refuse and place.refusal.code not in scenario.codes:
+        return [f"exit {place.refusal.code}, not one of {scenario.codes}: {place.refusal.stderr}"]
     return [] if must_refuse or scenario.either else [f"refused: {place.refusal.stderr}"]
 
 
