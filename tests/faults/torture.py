@@ -38,6 +38,7 @@ ROWS = (
     Row("power", f"{POWER} ext4", "--runs 40", "--runs 1000"),
     Row("power", f"{POWER} xfs", "--runs 40", "--runs 1000"),
     Row("power", "python3 tests/faults/disorder.py build/clipper", "--runs 125", "--runs 2500"),
+    Row("systems", "python3 tests/faults/systems.py build", "", "--runs 100"),
     Row("shards", "python3 tests/faults/shards.py build/clipper", "--schedules 100", "--schedules 10000"),
     Row("fuzz", f"{FUZZ} damaged_headers", "some", "all"),
     Row("fuzz", f"{FUZZ} damaged_headers some build/clipper", None, ""),

@@ -1,0 +1,179 @@
+"""The file systems of systems.py: how each is mounted, and what each lacks."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from checks import has_attributes
+from power import command
+
+ROOM = Path("/mnt")  # everything is below, in memory, where only this process and its children see it
+PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # in this order of length: FUSE's paths get no longer
+OUTSIDE, MIRROR, SPARE = ROOM / "outside", ROOM / "mirror", ROOM / "spare"
+ANYONE = 1001  # a user
+RENAME_NOREPLACE = 1
+
+
+@dataclass(frozen=True)
+class System:
+    """`make` and `mount` are for the shell, which knows IMAGE, a file of so many MiB, INSIDE, a directory, and PLACE, where the
+    file system shall be."""
+    name: str
+    make: str  # what outlives a mount; if nothing, nothing does
+    mount: str
+    size: int = 0
+    lacks: frozenset[str] = frozenset()
+    lower: bool = False  # files are put into its lower layer
+    breaks: Mapping[str, str] = field(default_factory=dict)  # scenarios that its own defects keep from being tried, and why
+    again: str = ""  # mounts what is in it at TWICE, too, and the kernel does not know that it is the same
+
+
+def lacking(*features: str) -> frozenset[str]:
+    return frozenset(features)
+
+
+OVERLAY = "mount -t overlay -o lowerdir=$INSIDE/lower,upperdir=$INSIDE/disk/upper,workdir=$INSIDE/disk/work overlay $PLACE"
+LAYERS = "rm -rf $INSIDE/lower $INSIDE/disk/*; mkdir $INSIDE/lower $INSIDE/disk/upper $INSIDE/disk/work"
+OVERLAID = f"mkdir $INSIDE/disk; mkfs.ext4 -q -F $IMAGE; mount -o loop $IMAGE $INSIDE/disk; {LAYERS}"
+LOOP = "mount -o loop $IMAGE $PLACE"
+FUSE = lacking("unnamed files", "renames that do not replace", "append-only directories")
+SYSTEMS = (
+    System("ext4", "mkfs.ext4 -q -F $IMAGE", LOOP, 32),
+    System("XFS", "mkfs.xfs -q $IMAGE", LOOP, 300),
+    System("btrfs", "mkfs.btrfs -q $IMAGE", LOOP, 128),
+    System("tmpfs", "", "mount -t tmpfs -o size=32m tmpfs $PLACE"),
+    System("overlayfs", OVERLAID, OVERLAY, 32),
+    System("overlayfs, files in its lower layer", OVERLAID, OVERLAY, 32, lower=True),
+    System("bindfs", "mount -t tmpfs -o size=32m tmpfs $INSIDE; mkdir $INSIDE/files", "bindfs $INSIDE/files $PLACE",
+           lacks=FUSE, again="bindfs $INSIDE/files $TWICE"),
+    System("lowntfs-3g, ignore_case", "mkfs.ntfs -F -Q -q $IMAGE", "lowntfs-3g -o ignore_case,permissions $IMAGE $PLACE", 32,
+           FUSE | lacking("two cases", "any bytes in names", "attributes"),
+           breaks={"names of 255 bytes": "lowntfs-3g keeps a part of such a name when its file is replaced, also by mv"}),
+    System("exfat-fuse", "mkfs.exfat $IMAGE", "device=$(losetup -f --show $IMAGE); mount.exfat-fuse $device $PLACE || bad=1;"
+           "losetup -d $device; [ ! $bad ]", 32,
+           FUSE | lacking("two cases", "any bytes in names", "links", "symbolic links", "modes", "owners", "attributes"),
+           breaks=dict.fromkeys(("IN and OUT differ in case", "--in-place twice by case", "two outputs differ in case, one exists"),
+                                "exfat-fuse has an inode for each spelling, and aborts when an open file is replaced by another")),
+)
+
+
+def shell(lines: str, **more: str) -> None:
+    environment = {**os.environ, "IMAGE": str(IMAGE), "INSIDE": str(INSIDE), "PLACE": str(PLACE)} | more
+    done = subprocess.run(["sh", "-ec", lines], env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(f"{lines}: {done.stderr.strip()}")
+
+
+def make_room() -> None:
+    """After which all that is made is in memory, and gone with the last process that sees it."""
+    command("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", str(ROOM))
+    for directory in (PLACE, INSIDE, OUTSIDE, MIRROR):
+        directory.mkdir()
+
+
+@contextmanager
+def mounted(system: System) -> Iterator[None]:
+    IMAGE.write_bytes(b"")
+    os.truncate(IMAGE, system.size << 20)
+    try:
+        shell(f"{system.make}; {system.mount}" if system.make else system.mount)
+        yield
+    finally:
+        os.chdir(ROOM)
+        for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+            if line.split()[1].startswith((str(PLACE), f"{INSIDE}/", str(MIRROR))) or line.split()[1] == str(INSIDE):
+                command("umount", "-l", line.split()[1])  # FUSE's programs end a little later
+        for entry in INSIDE.iterdir():
+            shutil.rmtree(entry)
+
+
+def mount_again(system: System) -> None:
+    """As after a reboot: by another device number, and with nothing remembered."""
+    os.chdir(ROOM)
+    SPARE.write_bytes(bytes(1 << 20))
+    shell("umount $PLACE; mount -t tmpfs tmpfs $TWICE; spare=$(losetup -f --show $SPARE);"
+          f"({system.mount}); losetup -d $spare; umount $TWICE", SPARE=str(SPARE), TWICE=str(MIRROR))
+    os.chdir(PLACE)
+
+
+@contextmanager
+def bound(source: Path, target: Path, options: str = "bind") -> Iterator[Path]:
+    """`source`, at `target` too."""
+    command("mount", "--bind", str(source), str(target))
+    try:
+        if options != "bind":
+            command("mount", "-o", f"remount,{options}", str(target))
+        yield target
+    finally:
+        command("umount", "-l", str(target))
+
+
+def renamed_if_free(name: str, other: str) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(-100, name.encode(), -100, other.encode(), RENAME_NOREPLACE):
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
+@contextmanager
+def append_only(directory: str) -> Iterator[None]:
+    set_append_only(directory, True)
+    try:
+        yield
+    finally:
+        set_append_only(directory, False)
+
+
+def set_append_only(directory: str, wanted: bool) -> None:
+    command("chattr", "+a" if wanted else "-a", directory)
+
+
+def has_two_cases() -> bool:
+    Path("case").touch()
+    return not Path("CASE").exists()
+
+
+def has_modes() -> bool:
+    Path("mode").touch()
+    os.chmod("mode", 0o640)
+    return os.stat("mode").st_mode & 0o777 == 0o640
+
+
+def unnamed_file() -> None:
+    os.close(os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600))
+
+
+def made(name: str) -> str:
+    Path(name).touch()
+    return name
+
+
+# What is tried of each, in an empty directory; None and True: it can do that.
+FEATURES: dict[str, Callable[[], bool | None]] = {
+    "unnamed files": unnamed_file,
+    "renames that do not replace": lambda: renamed_if_free(made("from"), "to"),
+    "links": lambda: os.link(made("linked"), "link"),
+    "symbolic links": lambda: os.symlink("target", "symbolic"),
+    "modes": has_modes,
+    "owners": lambda: os.chown(made("owned"), ANYONE, ANYONE),
+    "attributes": lambda: has_attributes(Path(".")),
+    "two cases": has_two_cases,
+    "any bytes in names": lambda: os.close(os.open(b"\xff", os.O_CREAT | os.O_WRONLY)),
+    "append-only directories": lambda: (os.mkdir("append"), set_append_only("append", True), set_append_only("append", False))[0],
+}
+
+
+def features() -> frozenset[str]:
+    """Of the file system that the current directory is on."""
+    return frozenset(name for name, has in FEATURES.items() if succeeds(has))
+
+
+def succeeds(action: Callable[[], bool | None]) -> bool:
+    try:
+        return action() is not False
+    except OSError:
+        return False

@@ -1,0 +1,246 @@
+"""What clipper is asked to do on each file system. Strange places and names are in strange.py."""
+
+import os
+import shutil
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import checks
+import direct
+from modes import OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement, result, tensor
+from mounts import OUTSIDE, PLACE, System, bound, mount_again
+from place import Place, differences
+from process import Fault
+
+FEW = numbers(10_000)
+OLD, NEW = tensor(FEW), tensor(result(FEW))
+OTHER, NEW_OTHER = (tensor(each) for each in (numbers(10_000, 2), result(numbers(10_000, 2))))
+MANY = 300  # files; more than are replaced together
+LARGE_OLD, LARGE_NEW = tensor(FEW * 120), tensor(result(FEW) * 120)  # of which four shards have 1 MiB each
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`act` gives violations. It is refused by `codes` where the file system has none of `without`; `either`: refusing is as good;
+    `needs`: what the file system must have for it to be tried."""
+    name: str
+    act: Callable[[Place], list[str]]
+    needs: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    codes: tuple[int, ...] = (5,)
+    either: bool = False
+
+
+def existing_kept(place: Place) -> list[str]:
+    mode = replacement("", ("-n",))
+    place.put(mode.before)
+    return place.unchanged(place.run(*mode.arguments), mode.before, 5)
+
+
+def through_link(place: Place) -> list[str]:
+    place.put({"real/in.npy": OLD})
+    os.symlink("real/in.npy", "link.npy")
+    run = place.run(*OPERATION, "--in-place", "link.npy")
+    if not os.path.islink("link.npy"):
+        return ["the link is none any more"]
+    os.unlink("link.npy")
+    return place.judged(Mode("", ("--in-place",), {"real/in.npy": OLD}, {"real/in.npy": NEW}), run)
+
+
+def many_in_place(place: Place) -> list[str]:
+    values = {f"{i % 3}/{i}.npy": numbers(100, i) for i in range(MANY)}
+    before = {name: tensor(each) for name, each in values.items()}
+    after = {name: tensor(result(each)) for name, each in values.items()}
+    return place.attempt(Mode("", ("--in-place", *before), before, after, threads=2))
+
+
+def into_directory(place: Place) -> list[str]:
+    names = ("a.npy", "t/b.npy", "t/u/c.npy", "v/d.npy")
+    before = {f"in/{name}": tensor(numbers(3000, i)) for i, name in enumerate(names)}
+    after = {f"out/{name}": tensor(result(numbers(3000, i))) for i, name in enumerate(names)}
+    return place.attempt(Mode("", ("--output-dir", "out", *before), before, after, threads=2))
+
+
+DIRECT = in_place("direct", batches(3), "--direct", direct=True)
+
+
+def direct_with_links(place: Place) -> list[str]:
+    place.put(DIRECT.before)
+    os.link("in.npy", "other.npy")
+    run = place.run(*DIRECT.arguments)
+    if not os.path.samefile("in.npy", "other.npy"):
+        return ["the link is another file now"]
+    os.unlink("other.npy")
+    return place.judged(DIRECT, run)
+
+
+def direct_killed(place: Place, then: Callable[[System], None] | None = None) -> list[str]:
+    """Before any of its calls; then the same command."""
+    place.put(DIRECT.before)
+    calls = len(place.clipper.run(DIRECT).calls)
+    texts = []
+    for _ in range(place.often):
+        fault = Fault(place.source.randrange(1, calls + 1), "KILL")
+        place.put(DIRECT.before)
+        run = place.clipper.run(DIRECT, fault)
+        place.runs, place.fired = place.runs + 2, place.fired + (run.code == -9)
+        if then:
+            then(place.system)
+        more, again = direct.interrupted(place.clipper, DIRECT, run)
+        more += direct.finish(place.clipper, DIRECT) if again else []
+        texts += [f"killed at {fault}: {text}" for text in place.sifted(more)]
+    return texts
+
+
+def in_place_killed(place: Place) -> list[str]:
+    """A named temporary may stay, the file is old or new."""
+    mode = in_place("", FEW)
+    place.put(mode.before)
+    calls = len(place.clipper.run(mode).calls)
+    texts = []
+    for _ in range(place.often):
+        fault = Fault(place.source.randrange(1, calls + 1), "KILL")
+        place.put(mode.before)
+        run = place.clipper.run(mode, fault)
+        place.runs, place.fired = place.runs + 1, place.fired + (run.code == -9)
+        more = checks.violations(mode, fault, run, attributes="attributes" in place.has)
+        texts += [f"killed at {fault}: {text}" for text in place.sifted(more)]
+    return texts
+
+
+def golden_updated(place: Place) -> list[str]:
+    place.put({"in.npy": OLD, "golden.npy": OTHER})
+    words = (*OPERATION, "in.npy", "--verify", "golden.npy")
+    codes = [place.run(*words, *more).code for more in ((), ("--update-golden",), ())]
+    return differences({"in.npy": OLD, "golden.npy": NEW}) + ([] if codes == [1, 0, 0] else [f"exit {codes}"])
+
+
+def directories_compared(place: Place) -> list[str]:
+    files = {"a/x.npy": OLD, "a/t/y.npy": NEW, "b/x.npy": OLD, "b/t/y.npy": NEW}
+    place.put(files)
+    codes = [place.run("compare", "a", "b").code]
+    Path("b/t/y.npy").write_bytes(OTHER)
+    codes.append(place.run("compare", "a", "b").code)
+    os.unlink("b/t/y.npy")
+    codes.append(place.run("compare", "a", "b").code)
+    return [] if codes == [0, 1, 1] else [f"exit {codes}"]
+
+
+def difference_written(place: Place) -> list[str]:
+    before = {"a.npy": OLD, "b.npy": NEW}
+    place.put(before)
+    run = place.run("compare", "--diff-out", "d.npy", "a.npy", "b.npy")
+    distance = array("f", (abs(a - b) for a, b in zip(FEW, result(FEW), strict=True)))
+    return differences(before | {"d.npy": tensor(distance)}) + ([] if run.code == 1 else [f"exit {run.code}: {run.stderr}"])
+
+
+WAYS = (one_file("new", (), FEW), replacement("replace", ()), in_place("in place", FEW), DIRECT)
+
+
+def full_disk(place: Place) -> list[str]:
+    """A new file, a replacement and both ways in place where no space is left."""
+    before = {"in.npy": LARGE_OLD, "out.npy": OTHER}
+    place.put({f"d/{name}": content for name, content in before.items()})
+    fill()
+    os.chdir("d")
+    texts = []
+    for words in (("in.npy", "new.npy"), ("in.npy", "out.npy"), ("--in-place", "in.npy"), ("--in-place", "--direct", "in.npy")):
+        run = place.run(*OPERATION, *words)
+        texts += [f"{' '.join(words)}: {text}" for text in place.unchanged(run, before, 4, 5)]
+    os.truncate("../filler", 0)  # btrfs needs space to remove it
+    return texts
+
+
+def fill() -> None:
+    """Leaves less than what is to be written."""
+    with open("filler", "wb", buffering=0) as file:
+        for size in (1 << 20, 4096):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError:
+                pass
+        os.fsync(file.fileno())
+
+
+def read_only(place: Place) -> list[str]:
+    texts = []
+    for mode in WAYS:
+        place.put(mode.before)
+        with bound(PLACE, PLACE, "bind,ro"):
+            os.chdir(PLACE)
+            run = place.run(*mode.arguments)
+            compared = place.run("compare", "in.npy", "in.npy")
+        os.chdir(PLACE)
+        texts += [f"{mode.name}: {text}" for text in place.unchanged(run, mode.before, 4, 5)]
+        texts += [f"compare: exit {compared.code}"] if compared.code else []
+    return texts
+
+
+def from_elsewhere(place: Place) -> list[str]:
+    """The input is on another file system, and then the output: no rename goes from one to the other."""
+    clear_outside()
+    (OUTSIDE / "in.npy").write_bytes(OLD)
+    place.put({})
+    run = place.run(*OPERATION, str(OUTSIDE / "in.npy"), "out.npy")
+    texts = place.judged(Mode("", (), {}, {"out.npy": NEW}), run)
+    place.put({"in.npy": OLD})
+    back = place.run(*OPERATION, "in.npy", str(OUTSIDE / "out.npy"))
+    same = (OUTSIDE / "out.npy").exists() and (OUTSIDE / "out.npy").read_bytes() == NEW
+    return texts + ([] if back.code == 0 and same else [f"there: exit {back.code}: {back.stderr}"]) + litter_outside()
+
+
+def link_elsewhere(place: Place) -> list[str]:
+    """--in-place on a link to a file on another file system."""
+    clear_outside()
+    (OUTSIDE / "in.npy").write_bytes(OLD)
+    place.put({})
+    os.symlink(OUTSIDE / "in.npy", "link.npy")
+    run = place.run(*OPERATION, "--in-place", "link.npy")
+    texts = [] if run.code == 0 and (OUTSIDE / "in.npy").read_bytes() == NEW else [f"exit {run.code}: {run.stderr}"]
+    return texts + ([] if os.path.islink("link.npy") else ["the link is none any more"]) + litter_outside()
+
+
+def clear_outside() -> None:
+    for entry in OUTSIDE.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def litter_outside() -> list[str]:
+    return [f"{entry} is left" for entry in OUTSIDE.iterdir() if entry.name not in ("in.npy", "out.npy")]
+
+
+def mode_scenario(mode: Mode, **more) -> Scenario:
+    return Scenario(mode.name, lambda place: place.attempt(mode), **more)
+
+
+SCENARIOS = (
+    mode_scenario(one_file("new output", (), FEW)),
+    mode_scenario(Mode("new output, space reserved", ("--chunk-size", "262144", "in.npy", "out.npy"), {"in.npy": LARGE_OLD},
+                       {"out.npy": LARGE_NEW})),
+    mode_scenario(one_file("new output, --sync", ("--sync",), FEW)),
+    mode_scenario(replacement("replaced output", ())),
+    mode_scenario(replacement("replaced output, --sync", ("--sync",))),
+    mode_scenario(one_file("-n, new output", ("-n",), FEW), without=("unnamed files", "renames that do not replace", "links")),
+    Scenario("-n, existing output", existing_kept),
+    mode_scenario(many_files("3 outputs beside", ("-o", "made-{name}"), "made-")),
+    Scenario("--output-dir, a tree", into_directory),
+    mode_scenario(in_place("--in-place", FEW)),
+    Scenario("--in-place, by a link", through_link, needs=("symbolic links",)),
+    Scenario(f"--in-place, {MANY} files", many_in_place),
+    Scenario("--in-place, killed", in_place_killed),
+    mode_scenario(in_place("--direct", batches(3), "--direct")),
+    Scenario("--direct, hard links", direct_with_links, needs=("links",)),
+    Scenario("--direct, killed and finished", direct_killed),
+    Scenario("--direct, killed, mounted again and finished", partial(direct_killed, then=mount_again), needs=("a disk",)),
+    Scenario("--verify --update-golden", golden_updated),
+    Scenario("compare, directories", directories_compared),
+    Scenario("compare --diff-out", difference_written),
+    Scenario("full disk", full_disk),
+    Scenario("read-only", read_only),
+    Scenario("from and to another file system", from_elsewhere),
+    Scenario("--in-place, by a link to another file system", link_elsewhere, needs=("symbolic links",)),
+)

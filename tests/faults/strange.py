@@ -1,0 +1,178 @@
+"""Scenarios of strange names and places: long, not text, unchangeable, other users', mounted."""
+
+import os
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from checks import MODE, found
+from modes import OPERATION, Mode, numbers, result, tensor
+from mounts import ANYONE, PLACE, append_only, bound, command
+from place import Place, differences, refused
+from process import Run
+from scenarios import NEW, OLD, OTHER, Scenario
+
+NAME_MAX, PATH_MAX = 255, 4096
+NARROW, WIDE = "n" * (NAME_MAX - 4) + ".npy", "€" * 83 + "ab.npy"
+DELAYED = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=umask", "-e", "inject=umask:delay_exit=100000")
+
+
+def ways(name: str, directory: str = "") -> list[Mode]:
+    """To write a file of that name."""
+    source, target = directory + "in.npy", directory + name
+    return [Mode("new", (source, target), {source: OLD}, {target: NEW}),
+            Mode("-n", ("-n", source, target), {source: OLD}, {target: NEW}),
+            Mode("replace", (source, target), {source: OLD, target: OTHER}, {target: NEW}),
+            Mode("in place", ("--in-place", target), {target: OLD}, {target: NEW}),
+            Mode("direct", ("--in-place", "--direct", target), {target: OLD}, {target: NEW}),
+            Mode("shard", ("--shard", "0/1", source, target), {source: OLD}, {target: NEW}, shared=True)]
+
+
+def answered(place: Place, mode: Mode, run: Run, must: Iterable[str] = (), may: Iterable[str] = ()) -> list[str]:
+    """`must` and `may`: the ways that are refused. Whatever it is, nothing is left."""
+    if mode.name == "-n" and not place.has & {"links", "renames that do not replace", "unnamed files"}:
+        must = (*must, mode.name)
+    if mode.name == "shard" and "symbolic links" not in place.has:
+        must = (*must, mode.name)
+    texts = place.judged(mode, run)
+    if run.code and mode.name not in {*must, *may}:
+        texts.append(f"exit {run.code}: {run.stderr}")
+    if not run.code and mode.name in must:
+        texts.append("not refused")
+    place.refusal = None
+    return [f"{mode.name}: {text}" for text in texts]
+
+
+def long_name(place: Place, name: str) -> list[str]:
+    """The hidden names beside it must fit, too; not those of --direct and --shard, which have to be found again."""
+    texts = []
+    for mode in ways(name):
+        place.put(mode.before)
+        texts += answered(place, mode, place.run(*mode.arguments), may=("direct", "shard"))
+    return texts
+
+
+def long_paths(place: Place) -> list[str]:
+    """The last is relative to a directory whose own path is too long for any call."""
+    lengths = {PATH_MAX - 100: (), PATH_MAX - 40: ("shard",), PATH_MAX - 20: ("shard",), PATH_MAX - 1: ("shard",),
+               PATH_MAX + 200: ("shard", "in place", "direct")}
+    texts = []
+    for length in lengths if "unnamed files" in place.has else [PATH_MAX - 100]:  # FUSE's programs use paths, and longer ones
+        for mode in ways("out.npy"):
+            place.put({})
+            directory = deep(length - len("/out.npy"))
+            for name, content in mode.before.items():
+                Path(name).write_bytes(content)
+                os.chmod(name, MODE)
+            words = [f"{directory}/{word}" if word.endswith(".npy") and length < PATH_MAX else word for word in mode.words]
+            answers = answered(place, mode, place.run(*OPERATION, *words), may=lengths[length])
+            texts += [f"{length} bytes, {text}" for text in answers if "has lost" not in text]
+    os.chdir(PLACE)
+    return texts
+
+
+def deep(length: int) -> str:
+    """The current directory then has a path of that length."""
+    path = str(PLACE)
+    while length - len(path) > 202:
+        path = f"{path}/{'d' * 200}"
+        enter("d" * 200)
+    last = "e" * (length - len(path) - 1)
+    enter(last)
+    return f"{path}/{last}"
+
+
+def enter(directory: str) -> None:
+    os.mkdir(directory)
+    os.chdir(directory)
+
+
+def strange_bytes(place: Place) -> list[str]:
+    name = os.fsdecode(b"\xff\xc3.npy")
+    modes = [mode for mode in ways(name) if name not in mode.before or "any bytes in names" in place.has]
+    return [text for mode in modes for text in place.attempt(mode)]
+
+
+def narrow_umask(place: Place) -> list[str]:
+    """Threads create files while another one, which replaces a file, asks for the umask, and that takes long."""
+    values = {f"{i}.npy": numbers(100, i) for i in range(16)}
+    before = {name: tensor(each) for name, each in values.items()} | {"out/0.npy": OTHER}
+    place.put(before)
+    os.chmod("out", 0o755)
+    words = (*OPERATION, "--threads", "4", "--output-dir", "out", *values)
+    run = place.run(*words, prefix=DELAYED, umask=0o077)
+    after = {f"out/{name}": tensor(result(each)) for name, each in values.items()}
+    texts = differences(before | after) + ([f"exit {run.code}: {run.stderr}"] if run.code else [])
+    wide = [name for name in after if os.stat(name).st_mode & 0o777 != (MODE if name in before else 0o600)]
+    return texts + place.sifted([f"another mode: {', '.join(wide)}"] if wide else [])
+
+
+def append_only_directory(place: Place) -> list[str]:
+    """From which nothing can be removed, a temporary neither."""
+    texts = []
+    for mode in ways("out.npy", "d/"):
+        place.put(mode.before)
+        with append_only("d"):
+            run = place.run(*mode.arguments)
+        texts += answered(place, mode, run, must=("replace", "in place"), may=("direct", "shard"))
+    return texts
+
+
+def unchangeable_file(place: Place) -> list[str]:
+    """Append-only or immutable: it can be neither replaced nor changed."""
+    texts = []
+    for mode in ways("out.npy")[2:]:
+        for flag in "ai":
+            place.put(mode.before | {"out.npy": mode.before.get("out.npy", OTHER)})
+            before = found()
+            os.chmod("out.npy", MODE)  # after which it is in overlayfs' upper layer
+            command("chattr", f"+{flag}", "out.npy")
+            run = place.run(*mode.arguments)
+            command("chattr", f"-{flag}", "out.npy")
+            left = [text for text in differences(before) if mode.name != "shard" or "out.npy is" in text]
+            texts += [f"+{flag}, {mode.name}: {text}" for text in refused(run, 4, 5) + left]
+    return texts
+
+
+def sticky_directory(place: Place) -> list[str]:
+    """Another user's files can be read and written there, but not replaced."""
+    texts = []
+    for mode in ways("out.npy", "d/"):
+        place.put(mode.before)
+        os.chmod("d", 0o1777)
+        for name in mode.before:
+            os.chown(name, ANYONE, ANYONE)
+            os.chmod(name, 0o666)
+        run = place.run(*mode.arguments, user=ANYONE + 1, group=ANYONE + 1, extra_groups=[])
+        must_refuse = mode.name in ("replace", "in place", "shard") and "d/out.npy" in mode.before
+        after = mode.before if run.code else mode.before | mode.after
+        more = differences(after) + (refused(run, 4, 5) if must_refuse or run.code else [])
+        texts += [f"{mode.name}: {text}" for text in more]
+    return texts
+
+
+def mounted_file(place: Place) -> list[str]:
+    """A file that something is mounted on, as containers have it, cannot be replaced."""
+    texts = []
+    for mode in ways("out.npy")[2:5]:
+        before = mode.before | {"other.npy": mode.before["out.npy"], "out.npy": b""}
+        place.put(before)
+        with bound(PLACE / "other.npy", PLACE / "out.npy"):
+            run = place.run(*mode.arguments)
+        done = mode.name == "direct" and run.code == 0
+        after = before | {"other.npy": NEW} if done else before
+        texts += [f"{mode.name}: {text}" for text in differences(after) + ([] if done else refused(run, 4, 5))]
+    return texts
+
+
+STRANGE = (
+    Scenario("names of 255 bytes", partial(long_name, name=NARROW)),
+    Scenario("names of 255 bytes that are fewer characters", partial(long_name, name=WIDE)),
+    Scenario("paths near 4,096 bytes", long_paths),
+    Scenario("names that are not UTF-8", strange_bytes, without=("any bytes in names",), codes=(4,)),
+    Scenario("umask 077, threads, a delay", narrow_umask),
+    Scenario("append-only directory", append_only_directory, needs=("append-only directories",)),
+    Scenario("append-only or immutable file", unchangeable_file, needs=("append-only directories",)),
+    Scenario("sticky directory, another user's files", sticky_directory, needs=("owners", "modes")),
+    Scenario("a file that is a mount", mounted_file),
+)
