@@ -84,9 +84,10 @@ Comparison compare_elements(const CompareCommand& command, Engine& engine, const
   return comparison;
 }
 
-void compare_open(const CompareCommand& command, Engine& engine, PairReport& report) {
-  InputFile actual = InputFile::open(report.actual);
-  InputFile expected = InputFile::open(report.expected);
+void compare_open(const CompareCommand& command, Engine& engine, const FilePair& pair, PairReport& report) {
+  const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
+  InputFile actual = open(pair.actual);
+  InputFile expected = open(pair.expected);
   const npy::Header header = compare_headers(command, actual, expected, report);
   if (!report.reason.empty()) {
     report.status = 1;
@@ -98,7 +99,7 @@ void compare_open(const CompareCommand& command, Engine& engine, PairReport& rep
 
 void compare_pair(const CompareCommand& command, Engine& engine, const FilePair& pair, PairReport& report) {
   report.compared = command.compared;
-  if (pair.has_actual && pair.has_expected) return compare_open(command, engine, report);
+  if (pair.has_actual && pair.has_expected) return compare_open(command, engine, pair, report);
   report.status = 1;
   report.reason = pair.has_expected ? "is missing" : fmt::format("{} is missing", pair.expected);
 }

@@ -109,7 +109,8 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
 
   std::map<std::string, FilePair> pairs;
   const auto pair_of = [&](const std::string& name) -> FilePair& {
-    return pairs.try_emplace(name, FilePair{fs::path(actual) / name, fs::path(expected) / name, false, false})
+    return pairs
+        .try_emplace(name, FilePair{fs::path(actual) / name, fs::path(expected) / name, false, false, true})
         .first->second;
   };
   for (const std::string& name : Tensors::below(actual)) pair_of(name).has_actual = true;

@@ -11,6 +11,7 @@ struct FilePair {
   std::string expected;
   bool has_actual = true;  ///< whether it is there; of files that were given themselves, not known yet
   bool has_expected = true;
+  bool found = false;  ///< below two directories; only regular files are compared there
 };
 
 /// The two files; or of two directories everything called .npy that is below either, by its path there,

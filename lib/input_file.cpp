@@ -24,12 +24,24 @@ InputFile InputFile::open(const std::string& path) {
     enlarge_pipe(copy);
     return {std::move(copy), "standard input"};
   }
-  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY); }));
+  InputFile file = open_path(path, 0);
+  if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
+  return file;
+}
+
+InputFile InputFile::open_regular(const std::string& path) {
+  InputFile file = open_path(path, O_NONBLOCK);  // nobody may be at a FIFO's other end
+  if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
+  return file;
+}
+
+InputFile InputFile::open_path(const std::string& path, int flags) {
+  flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
-  if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
   return file;
 }
 

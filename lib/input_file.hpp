@@ -22,6 +22,9 @@ class InputFile {
   /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal.
   [[nodiscard]] static InputFile open(const std::string& path);
 
+  /// Opens a regular file; Error{input} for anything else, which is not waited for.
+  [[nodiscard]] static InputFile open_regular(const std::string& path);
+
   /// Opens the regular file that `path` leads to, which is going to be replaced or changed, and keeps other
   /// runs of clipper from doing the same until it is closed. Error{refused} if it is no regular file, is
   /// write-protected, or is in use, and if another file gets its name meanwhile.
@@ -72,6 +75,7 @@ class InputFile {
 
  private:
   InputFile(Descriptor fd, std::string path);
+  [[nodiscard]] static InputFile open_path(const std::string& path, int flags);
   void lock();
 
   Descriptor fd_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -163,6 +164,14 @@ TEST_CASE("a file that shrinks while it is read") {
     std::filesystem::resize_file(directory / "in.npy", 1'000'000);
     check_refused(process.finish(), 4, "in.npy: changed while it was read");
   }
+}
+
+TEST_CASE("a file that is written to while it is read, at its length") {
+  const Directory directory;
+  Process process(clipper_words(clip({"--chunk-size", "4096", "in.npy", "-"})), {directory.path()});
+  process.wait_for_output();
+  std::fstream(directory / "in.npy", std::ios::in | std::ios::out | std::ios::binary).write("\x93", 1);
+  check_refused(process.finish(), 4, "in.npy: changed while it was read");
 }
 
 }  // namespace clipper::testing
