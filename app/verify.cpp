@@ -18,10 +18,10 @@ namespace clipper {
 namespace {
 
 InputFile open(const Command& command, const std::string& path) {
-  InputFile file = InputFile::open(path);
+  if (command.update_golden && path == "-")
+    throw Error(ErrorKind::usage, "--update-golden: standard input is not a file");
+  InputFile file = command.update_golden ? InputFile::open_regular(path) : InputFile::open(path);
   if (command.ignore_trailing) file.ignore_trailing();
-  if (command.update_golden && !file.is_regular())
-    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is not a file", file.path()));
   return file;
 }
 

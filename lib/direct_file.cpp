@@ -137,7 +137,7 @@ void DirectFile::finish_interrupted(const Part& part) {
   sum_before_ += part.sum_after;
 }
 
-void DirectFile::read(std::span<std::byte> before, std::uint64_t offset) const {
+void DirectFile::read(std::span<std::byte> before, std::uint64_t offset) {
   expect_own();
   input_.read_at(before, offset);
 }
@@ -199,10 +199,17 @@ void DirectFile::commit() {
 
 /// What cannot be noticed: what another process has written between this one's last write and the look at the
 /// file's times after it, and what is_written() does not notice.
-void DirectFile::expect_own() const {
+void DirectFile::expect_own() {
   struct stat now {};
   if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
+  if (now.st_nlink == 0) refuse_removed();
   if (is_written(known_, now)) refuse_written();
+}
+
+/// The file has no name any more: nobody can go on with it.
+void DirectFile::refuse_removed() {
+  if (journal_) std::ignore = journal_->remove();
+  throw Error(ErrorKind::refused, fmt::format("{}: was removed meanwhile", input_.path()));
 }
 
 void DirectFile::refuse_written() const {
@@ -225,6 +232,7 @@ void DirectFile::sync() {
     throw_system_error(input_.path(), "cannot be written to the disk");
   if (::fstat(input_.descriptor().get(), &known_) != 0)
     throw_system_error(input_.path(), "cannot be examined");
+  if (known_.st_size != input_.status().st_size) refuse_written();
 }
 
 }  // namespace clipper

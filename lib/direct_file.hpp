@@ -61,7 +61,7 @@ class DirectFile {
   void finish_interrupted(const Part& part);
 
   /// The next part: is read, and changed or not. Error{io} if another process has written to the file.
-  void read(std::span<std::byte> before, std::uint64_t offset) const;
+  void read(std::span<std::byte> before, std::uint64_t offset);
   void change(const Part& part);
   void leave(const Part& part);
 
@@ -83,7 +83,8 @@ class DirectFile {
   [[nodiscard]] std::uint64_t header_sum() const;
   [[noreturn]] void refuse_changed() const;
   void discard_journal();
-  void expect_own() const;
+  void expect_own();
+  [[noreturn]] void refuse_removed();
   [[noreturn]] void refuse_written() const;
   void poison();
   void write_version(std::byte version) const;

@@ -150,7 +150,7 @@ void OutputFile::forget_temporary() noexcept {
 /// What is left under the hidden name when the output is in place.
 void OutputFile::remove_temporary() {
   const std::string hidden = temporary_->path();
-  const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0;
+  const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0 || errno == ENOENT;
   const int error = errno;
   forget_temporary();
   if (!removed)

@@ -18,7 +18,7 @@ MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync"
 REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # whose failure may end with 5
 LOSING = {"EDQUOT", "EFBIG", "ESTALE", "ETIMEDOUT"}  # of the errnos that mean more than "not here"
 REMOVING = {"unlink", "unlinkat"}
-CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", *REMOVING}  # whose failure may end with 6
+CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", "opendir", "readdir", *REMOVING}  # whose failure may end with 6
 PLACING = {"rename", "renameat", "renameat2", "link", "linkat", *REMOVING}
 UNSUPPORTED = {"getxattr", "fgetxattr", "flistxattr", "fsetxattr", "fremovexattr"}  # where there are none
 MODE = 0o640
@@ -131,7 +131,7 @@ def stream_violations(mode: Mode, run: Run) -> list[str]:
 
 def litter_violations(mode: Mode, fault: Fault | None, run: Run, files: Files) -> list[str]:
     known = {**mode.before, **mode.after}
-    may_stay = run.code == -9 or bool(REMOVING & {*run.fired})
+    may_stay = run.code in (-9, 6) or bool(REMOVING & {*run.fired})  # 6 says which
     temporary = TEMPORARY
     if mode.shared:  # what is left is for the next run, see shared.py
         may_stay, temporary = run.code != 0 or bool(run.fired), SHARED

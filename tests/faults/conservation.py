@@ -105,7 +105,7 @@ def lost(scene: Scene) -> list[str]:
 
 
 def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
-    if scene.late and (scene.action.writes or scene.mode.flagless):
+    if scene.late and (scene.action.writes or scene.mode.flagless or OWN.fullmatch(path)):
         return True
     if file.inode in scene.changed_directly:
         overwritten = scene.action.writes and file != scene.stopped.get(path)
@@ -181,7 +181,8 @@ def litter(scene: Scene) -> list[str]:
         return []
     texts = []
     for path, file in scene.end.items():
-        outsiders = path in scene.acted and (path not in scene.stopped or scene.again)
+        theirs = path in scene.acted and scene.acted[path].inode != scene.stopped.get(path, File(0, b"")).inode
+        outsiders = path in scene.acted and (theirs or scene.again)
         unfinished = scene.run.code != 0 and (scene.mode.shared or (scene.mode.direct and path.endswith(JOURNAL)))
         if OWN.fullmatch(path) and not outsiders and not unfinished:
             texts.append(f"exit {scene.run.code}, and {path} is left")

@@ -18,8 +18,9 @@ from modes import (JOURNAL, Link, Mode, batches, differences, elements, flagless
 from process import Fault, Run, read_all
 
 TEMPORARIES, PARTIAL, SHARDS = "a temporary", "o/out.npy.partial", "o/out.npy.shards"
-LOOKS = {"stat", "lstat", "fstat", "fstatat", "statx"}
-LOOKS_AT_THE_FILE = {"fstat", "statx"}  # not at what a name stands for
+LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
+LOOKS_AT_THE_FILE = {"fstat", "statx"}
+OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # with --direct; then comes a look at what the file's times are now
 HOUR = 3600
 COUNT = 2500  # elements
 
@@ -130,11 +131,13 @@ def all_cases(mode: Mode) -> Iterator[Case]:
     if run.code:
         yield Case(mode, 0, "", "nothing", "", False, False)
         return
-    last_look, last_look_at_the_file = last(mode, run, LOOKS), last(mode, run, LOOKS_AT_THE_FILE)
+    name_looked_at, file_looked_at = last(mode, run, LOOKS_AT_A_NAME), last(mode, run, LOOKS_AT_THE_FILE)
     for at, (call, choices) in enumerate(zip(run.calls, found, strict=True), 1):
         for action, target in choices:
             for killed in (False, True) if mode.direct or mode.shared else (False,):
-                late = at > (last_look_at_the_file if ACTIONS[action].writes else last_look)
+                writes = ACTIONS[action].writes
+                late = at > (file_looked_at if writes else name_looked_at)
+                late |= writes and mode.direct and (call.name in OWN_WRITES or run.calls[at - 2].name in OWN_WRITES)
                 yield Case(mode, at, call.name, action, target, late, killed)
 
 
