@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <mutex>
 #include <system_error>
 
 #include "attributes.hpp"
@@ -270,6 +271,8 @@ bool OutputFile::rename_to_new() {
     const bool has_links = errno != EPERM && !is_unsupported(errno);
     if (!has_links && existing_ == Existing::refuse)
       refuse(path_, "--no-clobber cannot be kept on a file system without hard links and exclusive renames");
+    static std::mutex one_at_a_time;  // two outputs of a batch may have one name, in two cases
+    const std::scoped_lock lock(one_at_a_time);
     if (!has_links && !place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
     if (!has_links) errno = EEXIST;
   }

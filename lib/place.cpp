@@ -73,7 +73,10 @@ Place Place::resolved(const std::string& path) {
 }
 
 Place Place::beside(std::string_view suffix, bool shortened) const {
-  const std::size_t room = shortened ? NAME_MAX - 1 - suffix.size() : std::string::npos;
+  std::size_t room = shortened ? NAME_MAX - 1 - suffix.size() : name_.size();
+  // NTFS and exFAT take no name that ends within a UTF-8 character.
+  while (room > 0 && room < name_.size() && (static_cast<unsigned char>(name_[room]) & 0xC0U) == 0x80U)
+    --room;
   std::string name = fmt::format(".{}{}", name_.substr(0, room), suffix);
   std::string path = path_.substr(0, path_.size() - name_.size()) + name;
   return {directory_, std::move(name), std::move(path)};

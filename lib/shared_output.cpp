@@ -130,7 +130,13 @@ bool SharedOutput::join(const std::string& text) {
   }
   if (size_ != 0) refuse(partial_, "exists, and is not of clipper's shards; remove it");
   expect_no_other_name(1);
-  if (!make_claim(own(kClaim), text)) return false;
+  try {
+    if (!make_claim(own(kClaim), text)) return false;
+  } catch (const Error& error) {
+    // No shard can make a claim here, therefore the file is no other shard's either.
+    if (error.kind() == ErrorKind::refused) ::unlink(partial_.c_str());
+    throw;
+  }
   if (has_inode(partial_)) return true;
   end(ErrorKind::io);  // of a run that has ended since the file was opened
   return false;

@@ -60,7 +60,7 @@ class Place:
         files = found()
         texts += checks.message_violations(run) + checks.content_violations(mode, run, files)
         texts += checks.litter_violations(mode, None, run, files)
-        return self.sifted(texts + checks.attribute_violations(mode, files, "attributes" in self.has))
+        return self.sifted(texts + checks.attribute_violations(mode, run, files, "attributes" in self.has))
 
     def sifted(self, texts: list[str]) -> list[str]:
         """Without those about modes where there are none."""
