@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 
 from modes import BATCH, CHUNK, OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 
-CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,syncfs,linkat,renameat,renameat2,unlink,fallocate,ftruncate"
+CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,syncfs,linkat,renameat,renameat2,unlinkat,fallocate,ftruncate"
 SECTOR = 512
 UNFINISHED = 204
 
@@ -70,9 +70,10 @@ class Disk:
         elif call == "linkat":
             self.rename({base(words[3]): self.open[int(base(words[1]))]})
         elif call in ("renameat", "renameat2"):
-            self.rename({base(words[3]): self.names[base(words[1])], base(words[1]): None})
-        elif call == "unlink":
-            self.rename({base(words[0]): None})
+            comes_out = self.names[base(words[3])] if words[-1] == "RENAME_EXCHANGE" else None
+            self.rename({base(words[3]): self.names[base(words[1])], base(words[1]): comes_out})
+        elif call == "unlinkat":
+            self.rename({base(words[1]): None})
         elif call == "fallocate":
             put(self.open[int(words[0])].disk, int(words[2]) + int(words[3]), b"")
         else:
@@ -154,7 +155,8 @@ def record(binary: Path, mode: Mode) -> list[tuple[str, list[str], int]]:
                    check=True, stdin=subprocess.DEVNULL)
     calls = list(logged_calls(log))
     log.unlink()
-    first = next(i for i, (call, words, _) in enumerate(calls) if call == "openat" and base(words[1]) in mode.before)
+    first = next(i for i, (call, words, _) in enumerate(calls)
+                 if call == "openat" and (base(words[1]) in mode.before or "O_DIRECTORY" in words[2]))
     return calls[first:]
 
 
