@@ -99,6 +99,7 @@ class Tensors {
 };
 
 }  // namespace
+
 std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected) {
   std::error_code ignored;
   const bool directory = fs::is_directory(actual, ignored);

@@ -164,7 +164,7 @@ Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) 
 }
 
 Journal::Journal(Journal&& other) noexcept
-    : place_(other.place_),
+    : place_(std::move(other.place_)),
       fd_(std::move(other.fd_)),
       id_(other.id_),
       last_(std::move(other.last_)),
