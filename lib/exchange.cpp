@@ -4,8 +4,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <exception>
-#include <optional>
 
 namespace clipper {
 namespace {
@@ -16,36 +14,17 @@ bool swap(const Place& a, const Place& b) {
   return ::renameat2(a.directory(), a.name(), b.directory(), b.name(), RENAME_EXCHANGE) == 0;
 }
 
-/// What cannot be examined is not right.
-bool holds(const std::function<bool()>& condition) {
-  try {
-    return condition();
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-/// Nothing if it cannot be examined.
-std::optional<FileId> id_at(const Place& place) {
-  try {
-    const auto status = place.status();
-    return status ? std::optional(id_of(*status)) : std::nullopt;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
 /// Puts the stranger's file back. What comes out should be what was put there last, the replacement; if it is
 /// something else, that was renamed over the replacement meanwhile, is newer, and goes back in turn.
 Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const auto going_back = id_at(hidden);
+    const auto going_back = hidden.id();
     if (!swap(hidden, place)) {
       const bool nothing_there = ::renameat2(hidden.directory(), hidden.name(), place.directory(),
                                              place.name(), RENAME_NOREPLACE) == 0;
       return nothing_there ? Exchanged::taken_back : Exchanged::stranded;
     }
-    const auto came_out = id_at(hidden);
+    const auto came_out = hidden.id();
     if (!came_out || !going_back || *came_out == put_last) return Exchanged::taken_back;
     put_last = *going_back;
   }
@@ -55,12 +34,12 @@ Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
 }  // namespace
 
 Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
-                   const std::function<bool()>& is_right) {
+                   const std::function<bool()>& is_right) noexcept {
   if (!swap(hidden, place)) {
     const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
     return unsupported ? Exchanged::unsupported : Exchanged::failed;
   }
-  return holds(is_right) ? Exchanged::done : take_back(hidden, place, replacement);
+  return is_right() ? Exchanged::done : take_back(hidden, place, replacement);
 }
 
 }  // namespace clipper

@@ -18,8 +18,9 @@ enum class Exchanged : std::uint8_t {
 /// Exchanges the names of two files in one directory, and looks at what has come out before anybody removes
 /// it: between a look at a name and a rename over it, another program could have put its own file there.
 /// `is_right` is called when the old file has the hidden name; `replacement` is the file that has `hidden`
-/// now. Whatever another program renames to `place` meanwhile is what stays there.
+/// now. Whatever another program renames to `place` meanwhile is what stays there. Does not use the heap,
+/// which `is_right` must not do either: see without_cleanup().
 [[nodiscard]] Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
-                                 const std::function<bool()>& is_right);
+                                 const std::function<bool()>& is_right) noexcept;
 
 }  // namespace clipper

@@ -92,14 +92,17 @@ bool is_written(const struct stat& before, const struct stat& now) {
   return now.st_size != before.st_size || !is_same_time(now.st_mtim, before.st_mtim);
 }
 
-bool InputFile::has_changed() const {
+bool InputFile::has_changed() const noexcept {
   struct stat now {};
-  if (::fstat(fd_.get(), &now) != 0) throw_system_error(path_, "cannot be examined");
+  if (::fstat(fd_.get(), &now) != 0) return true;
+  errno = 0;
   return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
 }
 
 void InputFile::expect_unwritten() const {
-  if (has_changed()) throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+  if (!has_changed()) return;
+  if (errno != 0) throw_system_error(path_, "cannot be examined");
+  throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
 }
 
 void InputFile::expect_unchanged() const {

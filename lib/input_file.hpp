@@ -41,8 +41,9 @@ class InputFile {
   [[nodiscard]] const Place& place() const noexcept { return *place_; }
 
   /// Whether somebody has written to the regular file since it was opened; one that was opened to change,
-  /// whether it has got or lost a name, too.
-  [[nodiscard]] bool has_changed() const;
+  /// whether it has got or lost a name, too. True, with errno, if it cannot be examined; otherwise errno is
+  /// 0.
+  [[nodiscard]] bool has_changed() const noexcept;
   void expect_unwritten() const;  ///< Error{io} if it has changed
 
   /// Of a file that was opened to change: Error{refused} if its name is another file's now, Error{io} if

@@ -287,7 +287,7 @@ void OutputFile::replace(const InputFile& input) {
   const FileId own = id_of(status);
   // Made before: a signal's handler may wait for what follows, and hold the lock of the heap.
   const std::function<bool()> is_right = [&] {
-    return place_->is(own) && temporary_->is(id_of(input.status())) && !input.has_changed();
+    return place_->id() == own && temporary_->id() == id_of(input.status()) && !input.has_changed();
   };
   input.expect_unchanged();
   Exchanged result{};

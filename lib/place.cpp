@@ -21,11 +21,22 @@ void expect_lasting(int error, const std::string& path) {
   throw_system_error(path, "cannot be examined", error);
 }
 
-Descriptor hold(const std::string& path) {
-  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); }));
-  if (fd.get() < 0) expect_lasting(errno, path);
-  return fd;
-}
+/// A file that is held has its inode for as long.
+struct HeldFile {
+  explicit HeldFile(const std::string& path)
+      : fd(retry_interrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
+    struct stat status {};
+    if (fd.get() < 0)
+      expect_lasting(errno, path);
+    else if (::fstat(fd.get(), &status) != 0)
+      throw_system_error(path, "cannot be examined");
+    else
+      id = id_of(status);
+  }
+
+  Descriptor fd;
+  std::optional<FileId> id;  ///< nothing as by find_file()
+};
 
 }  // namespace
 
@@ -46,12 +57,9 @@ bool is_same_file(const std::string& a, const std::string& b) {
   if (a == "-" || b == "-") return false;
   const std::optional<FileId> first = find_file(a);
   if (!first || first != find_file(b)) return false;
-  const Descriptor held_a = hold(a);
-  const Descriptor held_b = hold(b);
-  struct stat status_a {};
-  struct stat status_b {};
-  return ::fstat(held_a.get(), &status_a) == 0 && ::fstat(held_b.get(), &status_b) == 0 &&
-         id_of(status_a) == id_of(status_b);
+  const HeldFile held_a(a);
+  const HeldFile held_b(b);
+  return held_a.id && held_a.id == held_b.id;
 }
 
 /// A directory that may be searched and written to but not read can still be worked in, only not synced.
@@ -87,6 +95,12 @@ std::optional<struct stat> Place::status() const {
   if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
   if (errno != ENOENT) throw_system_error(path_, "cannot be examined");
   return std::nullopt;
+}
+
+std::optional<FileId> Place::id() const noexcept {
+  struct stat status {};
+  if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return id_of(status);
 }
 
 bool Place::is(const FileId& id) const {

@@ -53,6 +53,9 @@ class Place {
   /// What has the name now, a link itself; nothing if nothing has.
   [[nodiscard]] std::optional<struct stat> status() const;
 
+  /// Which file has the name now, a link itself; nothing if none has, or if that cannot be found out.
+  [[nodiscard]] std::optional<FileId> id() const noexcept;
+
   /// Whether the file with that identity has the name now.
   [[nodiscard]] bool is(const FileId& id) const;
 

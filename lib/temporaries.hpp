@@ -8,15 +8,17 @@
 namespace clipper {
 
 /// Calls `create`, which makes the file and says whether it could; no signal's handler removes files between
-/// the two. What it returns is for unregister_temporary(), or -1 with errno if there is no file. The place
-/// must outlive the registration. Error{io} for a name that is too long, and if there are too many.
+/// the two, so it must not use the heap: see without_cleanup(). What this returns is for
+/// unregister_temporary(), or -1 with errno if there is no file. The place must outlive the registration.
+/// Error{io} for a name that is too long, and if there are too many.
 [[nodiscard]] int register_temporary(const Place& place, const std::function<bool()>& create);
 
 /// The file is gone, or finished.
 void unregister_temporary(int registration) noexcept;
 
 /// Calls `work`, in which a registered name may stand for a file that must not be removed for a moment: until
-/// it returns, signal handlers that would remove files wait.
+/// it returns, signal handlers that would remove files wait. It must not use the heap: the thread that a
+/// waiting handler interrupted may hold its lock.
 void without_cleanup(const std::function<void()>& work);
 
 /// Removes the files that are registered; from then on every thread that would register one waits for the
