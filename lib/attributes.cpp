@@ -24,8 +24,7 @@ bool is_none(int error) {
 }
 
 [[noreturn]] void refuse(const InputFile& input, const std::string& what) {
-  throw Error(ErrorKind::refused,
-              fmt::format("{}: cannot keep its {}; --in-place --direct would", input.path(), what));
+  clipper::refuse(input.path(), fmt::format("cannot keep its {}; --in-place --direct would", what));
 }
 
 bool is_kept(std::string_view name) {

@@ -82,18 +82,19 @@ class Checksum {
   return sum.value();
 }
 
+inline constexpr std::size_t kSummedPiece = 4096;  ///< of placed_sum()
+
 /// Of bytes that stand at `offset` of a file: the sum of their pieces' checksums, each of which depends on
 /// the piece's place. Stretches of a file can be summed by many threads, added and subtracted, if all but the
 /// last are multiples of a piece.
 [[nodiscard]] inline std::uint64_t placed_sum(std::span<const std::byte> bytes,
                                               std::uint64_t offset) noexcept {
-  constexpr std::size_t kPiece = 4096;  // Engine's chunks are multiples of it
   std::uint64_t total = 0;
-  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kPiece, bytes.size()))) {
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kSummedPiece, bytes.size()))) {
     Checksum sum(offset);
-    sum.add(bytes.first(std::min(kPiece, bytes.size())));
+    sum.add(bytes.first(std::min(kSummedPiece, bytes.size())));
     total += sum.value();
-    offset += kPiece;
+    offset += kSummedPiece;
   }
   return total;
 }

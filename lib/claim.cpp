@@ -12,7 +12,6 @@
 #include "descriptor.hpp"
 #include "directory.hpp"
 #include "error.hpp"
-#include "output_target.hpp"
 #include "shard.hpp"
 
 namespace clipper {
@@ -49,14 +48,6 @@ std::optional<Claim> parsed(std::string_view text) {
   return Claim{*shards, *size, std::string(text)};
 }
 
-bool sync_directory(const std::string& path) {
-  const Descriptor fd(
-      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (fd.get() < 0 && errno == ENOENT) return false;
-  if (fd.get() < 0 || ::fsync(fd.get()) != 0) throw_system_error(path, "cannot be written to the disk");
-  return true;
-}
-
 }  // namespace
 
 std::string claim_text(std::uint64_t shards, std::uint64_t size, const std::string& description) {
@@ -84,7 +75,12 @@ bool make_claim(const std::string& path, const std::string& text) {
   }
   // Lost at a power cut, it would leave a file behind that nobody knows.
   const std::string directory = directory_of(path);
-  return sync_directory(directory) && sync_directory(directory_of(directory));
+  for (const std::string& each : {directory, directory_of(directory)})
+    if (!sync_directory(each)) {
+      if (errno == ENOENT) return false;
+      throw_system_error(each, "cannot be written to the disk");
+    }
+  return true;
 }
 
 }  // namespace clipper

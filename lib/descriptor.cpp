@@ -19,6 +19,14 @@ void throw_system_error(const std::string& path, std::string_view what, int erro
   throw Error(ErrorKind::io, fmt::format("{}: {}: {}", path, what, std::generic_category().message(error)));
 }
 
+bool is_unsupported(int error) noexcept {
+  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+bool has_no_links(int error) noexcept {
+  return is_unsupported(error) || error == EPERM || error == EMLINK;
+}
+
 std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,
                     const std::string& path) {
   std::size_t done = 0;
@@ -46,10 +54,8 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
 
 bool lock(const Descriptor& fd, const std::string& path) {
   if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) == 0) return true;
-  if (errno == EWOULDBLOCK)
-    throw Error(ErrorKind::refused, fmt::format("{}: is in use by another clipper", path));
-  const bool has_no_locks = errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP || errno == EINVAL;
-  if (!has_no_locks) throw_system_error(path, "cannot be locked");
+  if (errno == EWOULDBLOCK) refuse(path, "is in use by another clipper");
+  if (!is_unsupported(errno) && errno != ENOLCK) throw_system_error(path, "cannot be locked");
   return false;
 }
 

@@ -34,6 +34,12 @@ class Descriptor {
 /// Throws Error{io}: "out.npy: cannot be written: No space left on device".
 [[noreturn]] void throw_system_error(const std::string& path, std::string_view what, int error = errno);
 
+/// Whether a system call failed because the file system has none of its kind.
+[[nodiscard]] bool is_unsupported(int error) noexcept;
+
+/// The same of link(), whose file system may have links, but not for that file.
+[[nodiscard]] bool has_no_links(int error) noexcept;
+
 /// The result of a system call that is made again for as long as a signal interrupts it.
 template <class Call>
 auto retry_interrupted(Call call) {

@@ -31,8 +31,7 @@ DirectFile::DirectFile(const InputFile& input)
 
 void DirectFile::refuse_unless_it_can_go_on() const {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::refused,
-                fmt::format("{}: left unfinished by --in-place --direct, {}", input_.path(), why));
+    clipper::refuse(input_.path(), "left unfinished by --in-place --direct, " + why);
   };
   if (!journal_)
     refuse(fmt::format("and its journal is not beside it as {}", Journal::place_for(input_.place()).name()));
@@ -72,13 +71,12 @@ bool DirectFile::is_as_recorded(const JournalRecord& record) {
 
 void DirectFile::refuse_changed() const {
   const char* const why =
-      unfinished_
-          ? "{}: left unfinished by --in-place --direct, but differs from what {} recorded: the journal "
-            "is another file's, or another program has changed this one; restore the tensor from a "
-            "copy, or bring back its own journal"
-          : "{}: differs from what {} recorded when --in-place --direct was interrupted; if the tensor "
-            "is as it should be, remove the journal";
-  throw Error(ErrorKind::refused, fmt::format(fmt::runtime(why), input_.path(), journal_->path()));
+      unfinished_ ? "left unfinished by --in-place --direct, but differs from what {} recorded: the journal "
+                    "is another file's, or another program has changed this one; restore the tensor from a "
+                    "copy, or bring back its own journal"
+                  : "differs from what {} recorded when --in-place --direct was interrupted; if the tensor "
+                    "is as it should be, remove the journal";
+  refuse(input_.path(), fmt::format(fmt::runtime(why), journal_->path()));
 }
 
 void DirectFile::discard_journal() {
@@ -97,9 +95,8 @@ std::optional<JournalRecord> DirectFile::begin(Change change) {
   if (!journal_) return std::nullopt;
   const std::optional<JournalRecord> last = journal_->last();
   if (unfinished_ && last->parameters != change_.what)
-    throw Error(ErrorKind::refused,
-                fmt::format("{}: another --in-place --direct was interrupted, which must end first: {}",
-                            input_.path(), last->parameters));
+    refuse(input_.path(),
+           "another --in-place --direct was interrupted, which must end first: " + last->parameters);
   if (last && !unfinished_ && last->sequence > 0 && !last->is_last()) refuse_changed();
   if (last && !is_as_recorded(*last)) refuse_changed();
   if (unfinished_ || (last && last->is_last() && last->parameters == change_.what)) {

@@ -1,6 +1,7 @@
 #include "directory.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -24,6 +25,12 @@ std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   if (!real) throw_system_error(path, "cannot be opened");
   return real.get();
+}
+
+bool sync_directory(const std::string& path) noexcept {
+  const Descriptor fd(
+      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  return fd.get() >= 0 && ::fsync(fd.get()) == 0;
 }
 
 std::string random_suffix() {

@@ -16,6 +16,9 @@ namespace clipper {
 /// cannot be read.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
 
+/// Brings what was created, renamed and removed in a directory to the disk; false, with errno, if that fails.
+[[nodiscard]] bool sync_directory(const std::string& path) noexcept;
+
 /// 16 digits, for a name that nothing has. Error{io} if there are no random numbers.
 [[nodiscard]] std::string random_suffix();
 

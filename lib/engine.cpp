@@ -17,7 +17,8 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = 4096;  // chunks and parts are multiples of it, or a tensor's end
+static_assert(kPage % kSummedPiece == 0);
 constexpr std::size_t kMemory = 16UL << 20;   // of all buffers together, and of the two parts of rewrite()
 constexpr std::uint64_t kPart = kMemory / 2;  // of a file that is changed in place: waits twice for the disk
 constexpr std::size_t kMostChunks = 32;       // of a part: a small chunk size makes small parts

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace clipper {
 
@@ -26,6 +27,11 @@ class Error : public std::runtime_error {
  private:
   ErrorKind kind_;
 };
+
+/// Error{refused}: "out.npy: exists already".
+[[noreturn]] inline void refuse(const std::string& path, std::string_view why) {
+  throw Error(ErrorKind::refused, path + ": " + std::string(why));
+}
 
 /// The result of `work`; an Error that it throws gets the path in front.
 template <class Work>

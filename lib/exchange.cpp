@@ -36,8 +36,7 @@ Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
 Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
                    const std::function<bool()>& is_right) noexcept {
   if (!swap(hidden, place)) {
-    const bool unsupported = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-    return unsupported ? Exchanged::unsupported : Exchanged::failed;
+    return is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
   }
   return is_right() ? Exchanged::done : take_back(hidden, place, replacement);
 }

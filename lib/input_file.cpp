@@ -48,23 +48,21 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
 /// The file is opened by its last name without links: what is locked, read and replaced is one file, whatever
 /// happens to the links of `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
-  const auto refuse = [&](const char* why) {
-    throw Error(ErrorKind::refused, fmt::format("{}: {}", path, why));
-  };
-  if (path == "-") refuse("--in-place needs a regular file");
+  if (path == "-") refuse(path, "--in-place needs a regular file");
   Place place = Place::resolved(path);
   const auto status = place.status();
   if (!status) throw_system_error(path, "cannot be opened", ENOENT);
   if (S_ISDIR(status->st_mode)) throw_system_error(path, "cannot be read", EISDIR);
-  if (S_ISLNK(status->st_mode)) refuse("has just been replaced");
-  if (!S_ISREG(status->st_mode)) refuse("--in-place needs a regular file");
+  if (S_ISLNK(status->st_mode)) refuse(path, "has just been replaced");
+  if (!S_ISREG(status->st_mode)) refuse(path, "--in-place needs a regular file");
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
-  if (fd.get() < 0 && errno == ELOOP) refuse("has just been replaced");
-  if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS)) refuse("is write-protected");
+  if (fd.get() < 0 && errno == ELOOP) refuse(path, "has just been replaced");
+  if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
+    refuse(path, "is write-protected");
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path);
-  if (!S_ISREG(file.status_.st_mode)) refuse("has just been replaced");
+  if (!S_ISREG(file.status_.st_mode)) refuse(path, "has just been replaced");
   file.place_ = std::move(place);
   file.regular_ = true;
   file.lock();
@@ -76,8 +74,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
 void InputFile::lock() {
   locked_ = clipper::lock(fd_, path_);
   if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
-  if (!place_->is(id_of(status_)))
-    throw Error(ErrorKind::refused, fmt::format("{}: has just been replaced", path_));
+  if (!place_->is(id_of(status_))) refuse(path_, "has just been replaced");
 }
 
 namespace {
@@ -108,8 +105,7 @@ void InputFile::expect_unwritten() const {
 void InputFile::expect_unchanged() const {
   const auto named = place_->status();
   if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed meanwhile", path_));
-  if (id_of(*named) != id_of(status_))
-    throw Error(ErrorKind::refused, fmt::format("{}: was replaced by another file meanwhile", path_));
+  if (id_of(*named) != id_of(status_)) refuse(path_, "was replaced by another file meanwhile");
   if (!is_same_time(named->st_ctim, status_.st_ctim))
     throw Error(ErrorKind::io, fmt::format("{}: its attributes changed while it was read", path_));
   expect_unwritten();
@@ -149,9 +145,9 @@ void InputFile::expect_size(std::uint64_t end) const {
                 fmt::format("{}: {} {} after the array (--trailing ignore reads the file without {})", path_,
                             count, bytes, count == 1 ? "it" : "them"));
   if (place_)
-    throw Error(ErrorKind::refused, fmt::format("{}: in place, the {} {} after the array would be lost; name "
-                                                "another file for the result",
-                                                path_, count, bytes));
+    refuse(path_, fmt::format("in place, the {} {} after the array would be lost; name another file for the "
+                              "result",
+                              count, bytes));
 }
 
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {

@@ -52,10 +52,6 @@ std::uint64_t bytes_offset(std::uint64_t slot, std::uint64_t capacity) {
   return kSlots * sizeof(Block) + slot * capacity;
 }
 
-[[noreturn]] void refuse(const std::string& path, std::string_view why) {
-  throw Error(ErrorKind::refused, fmt::format("{}: {}", path, why));
-}
-
 /// Whoever can write the journal could have clipper write his bytes into the tensor, and whoever can read it
 /// sees the tensor's. Where files have no permissions, both have the same.
 void expect_private(const struct stat& journal, mode_t mode, const std::string& path) {

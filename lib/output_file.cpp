@@ -10,14 +10,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <limits>
-#include <mutex>
-#include <system_error>
+#include <utility>
 
 #include "attributes.hpp"
 #include "directory.hpp"
 #include "error.hpp"
-#include "exchange.hpp"
 #include "output_target.hpp"
 #include "temporaries.hpp"
 
@@ -26,10 +25,6 @@ namespace {
 
 /// What a file must be at least for fallocate() to be worth a call.
 constexpr std::uint64_t kReserved = 1 << 20;
-
-bool is_unsupported(int error) {
-  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
-}
 
 }  // namespace
 
@@ -86,13 +81,14 @@ std::uint64_t OutputFile::space_beside(const InputFile& input) {
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {
   const struct stat& status = input.status();
-  const auto refuse = [&](const std::string& why) { clipper::refuse(input.path(), why); };
   if (status.st_nlink > 1)
     refuse(
+        input.path(),
         fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
                     status.st_nlink));
   if (const std::uint64_t space = space_beside(input); space < input.size())
     refuse(
+        input.path(),
         fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
                     input.size(), space));
   OutputFile file(input.place(), Durability::on_disk);
@@ -137,26 +133,9 @@ bool OutputFile::name_temporary(const std::function<bool(const Place&)>& create)
   return registration_ >= 0;
 }
 
-/// A link cannot replace a file, a rename can.
-void OutputFile::name_complete() {
-  if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place); }))
-    throw_system_error(path_, "cannot be put in place");
-}
-
 void OutputFile::forget_temporary() noexcept {
   unregister_temporary(std::exchange(registration_, -1));
   temporary_.reset();
-}
-
-/// What is left under the hidden name when the output is in place.
-void OutputFile::remove_temporary() {
-  const std::string hidden = temporary_->path();
-  const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0 || errno == ENOENT;
-  const int error = errno;
-  forget_temporary();
-  if (!removed)
-    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {} cannot be removed: {}", path_,
-                                                    hidden, std::generic_category().message(error)));
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
@@ -220,103 +199,6 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
   if (mode_)
     ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);
-}
-
-void OutputFile::complete() const {
-  if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot be given its mode");
-}
-
-void OutputFile::commit() {
-  if (!is_regular()) return commit_stream();
-  complete();
-  const bool on_disk = durability_ == Durability::on_disk;
-  if (on_disk && ::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
-  check_close(fd_, path_);
-  if (on_disk) place_->expect_sync();
-  put_in_place();
-  if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
-}
-
-/// A pipe or a device has no disk: fsync() says EINVAL.
-void OutputFile::commit_stream() {
-  if (durability_ == Durability::on_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
-    throw_system_error(path_, "cannot be written to the disk");
-  if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
-}
-
-void OutputFile::put_in_place() {
-  const bool must_be_new = existing_ != Existing::replace;
-  if (!temporary_ && !mode_) {
-    if (link_as(*place_)) return;
-    if (must_be_new && errno == EEXIST) refuse_existing(path_, existing_);
-  }
-  name_complete();
-  const bool done = must_be_new ? rename_to_new()
-                                : ::renameat(temporary_->directory(), temporary_->name(), place_->directory(),
-                                             place_->name()) == 0;
-  if (!done) throw_system_error(path_, "cannot be put in place");
-  if (temporary_) forget_temporary();
-}
-
-/// Network file systems and FUSE have links instead of RENAME_NOREPLACE; some have neither.
-bool OutputFile::rename_to_new() {
-  const int directory = place_->directory();
-  const char* const hidden = temporary_->name();
-  if (::renameat2(directory, hidden, directory, place_->name(), RENAME_NOREPLACE) == 0) return true;
-  if (is_unsupported(errno)) {
-    if (::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
-      remove_temporary();
-      return true;
-    }
-    const bool has_links = errno != EPERM && !is_unsupported(errno);
-    if (!has_links && existing_ == Existing::refuse)
-      refuse(path_, "--no-clobber cannot be kept on a file system without hard links and exclusive renames");
-    static std::mutex one_at_a_time;  // two outputs of a batch may have one name, in two cases
-    const std::scoped_lock lock(one_at_a_time);
-    if (!has_links && !place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
-    if (!has_links) errno = EEXIST;
-  }
-  if (errno == EEXIST) refuse_existing(path_, existing_);
-  return false;
-}
-
-void OutputFile::replace(const InputFile& input) {
-  name_complete();
-  struct stat status {};
-  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
-  const FileId own = id_of(status);
-  // Made before: a signal's handler may wait for what follows, and hold the lock of the heap.
-  const std::function<bool()> is_right = [&] {
-    return place_->id() == own && temporary_->id() == id_of(input.status()) && !input.has_changed();
-  };
-  input.expect_unchanged();
-  Exchanged result{};
-  without_cleanup([&] { result = exchange(*temporary_, *place_, own, is_right); });
-  switch (result) {
-    case Exchanged::done: return remove_temporary();
-    case Exchanged::taken_back:
-      throw Error(ErrorKind::io, fmt::format("{}: changed while it was clipped", input.path()));
-    case Exchanged::stranded: {
-      const std::string hidden = temporary_->path();
-      forget_temporary();
-      throw Error(ErrorKind::not_durable,
-                  fmt::format("{}: complete, but {} has to be looked at: the file that had the name before",
-                              path_, hidden));
-    }
-    case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
-    case Exchanged::unsupported:
-      if (::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
-        throw_system_error(path_, "cannot be put in place");
-      forget_temporary();
-  }
-}
-
-bool OutputFile::link_as(const Place& place) const {
-  // No memory from the heap: the thread that a signal's handler interrupted may hold its lock, and the
-  // handler waits for us.
-  std::array<char, 32> unnamed{};
-  fmt::format_to(unnamed.data(), "/proc/self/fd/{}", fd_.get());
-  return ::linkat(AT_FDCWD, unnamed.data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 }  // namespace clipper

@@ -1,7 +1,6 @@
 #include "output_target.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,10 +28,6 @@ OutputTarget follow(const std::string& path) {
 }
 
 }  // namespace
-
-void refuse(const std::string& path, std::string_view why) {
-  throw Error(ErrorKind::refused, fmt::format("{}: {}", path, why));
-}
 
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
   if (existing == OutputFile::Existing::refuse) refuse(path, "exists already (--no-clobber)");

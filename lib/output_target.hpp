@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "output_file.hpp"
 #include "place.hpp"
@@ -26,7 +25,5 @@ struct OutputTarget {
 
 /// Error{refused} for a file that was found although `existing` lets none be replaced.
 [[noreturn]] void refuse_existing(const std::string& path, OutputFile::Existing existing);
-
-[[noreturn]] void refuse(const std::string& path, std::string_view why);
 
 }  // namespace clipper

@@ -19,7 +19,7 @@ struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
 
-  friend auto operator<=>(const FileId&, const FileId&) = default;
+  friend auto operator<=>(const FileId&, const FileId&) = default;  // NOLINT: no 0 for a pointer
 };
 
 [[nodiscard]] FileId id_of(const struct stat& status) noexcept;

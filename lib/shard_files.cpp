@@ -7,7 +7,6 @@
 #include "descriptor.hpp"
 #include "directory.hpp"
 #include "error.hpp"
-#include "output_target.hpp"
 
 namespace clipper {
 namespace {

@@ -5,15 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
-#include "attributes.hpp"
 #include "directory.hpp"
 #include "error.hpp"
-#include "output_target.hpp"
 #include "place.hpp"
 #include "shard_files.hpp"
 
@@ -101,7 +99,7 @@ bool SharedOutput::begin(const std::string& text) {
   const bool had_directory = has_directory();
   in_place_ = had_directory && end_last(text) == text;
   if (in_place_) return true;
-  (void)existing_file();
+  std::ignore = existing_file();
   OutputFile::check(path_, existing_);
   if (!had_directory && Place::of(path_).is_append_only()) refuse(path_, "its directory is append-only");
   if (!had_directory && ::mkdir(directory_.c_str(), 0777) != 0) {

@@ -15,11 +15,6 @@
 namespace clipper {
 namespace {
 
-/// The file system has not got the call.
-bool is_unsupported(int error) {
-  return error == EPERM || error == EMLINK || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
-}
-
 /// A further name of a file, which is removed in the end.
 class Link {
  public:
@@ -63,7 +58,7 @@ bool SharedOutput::place() {
   const Link link(own(fmt::format("{}{}", kLink, random_suffix())));
   const bool linked = ::link(partial_.c_str(), link.path().c_str()) == 0;
   if (!linked && errno == ENOENT) return expect_in_place();
-  if (!linked && !is_unsupported(errno)) throw_system_error(link.path(), "cannot be created");
+  if (!linked && !has_no_links(errno)) throw_system_error(link.path(), "cannot be created");
   const std::string& source = linked ? link.path() : partial_;
   if (!has_inode(source)) return expect_in_place();
   if (const off_t size = partial_status().st_size; size != bytes_) refuse_size(size);
@@ -87,7 +82,7 @@ bool SharedOutput::place() {
 bool SharedOutput::put(const std::string& source) const {
   if (existing_ == OutputFile::Existing::replace) return ::rename(source.c_str(), path_.c_str()) == 0;
   if (::link(source.c_str(), path_.c_str()) == 0) return true;
-  if (!is_unsupported(errno)) return false;
+  if (!has_no_links(errno)) return false;
   if (::renameat2(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (is_unsupported(errno))
     refuse(path_,
@@ -108,10 +103,7 @@ void SharedOutput::keep_mode() const {
 void SharedOutput::end(ErrorKind failure) const {
   try {
     const std::string directory = directory_of(path_);
-    const Descriptor fd(
-        retry_interrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (fd.get() < 0 || ::fsync(fd.get()) != 0)
-      throw_system_error(directory, "cannot be written to the disk");
+    if (!sync_directory(directory)) throw_system_error(directory, "cannot be written to the disk");
     remove_markers();
     ::rmdir(directory_.c_str());  // unless others use it
   } catch (const Error& error) {

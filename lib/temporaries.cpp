@@ -52,6 +52,13 @@ class Use {
   sigset_t before_{};
 };
 
+/// In a Use.
+void release(int registration) noexcept {
+  Slot& slot = slots[static_cast<std::size_t>(registration)];
+  slot.name[0] = '\0';
+  slot.taken = false;
+}
+
 }  // namespace
 
 int register_temporary(const Place& place, const std::function<bool()>& create) {
@@ -79,14 +86,12 @@ int register_temporary(const Place& place, const std::function<bool()>& create) 
 
 void unregister_temporary(int registration) noexcept {
   const Use use;
-  Slot& slot = slots[static_cast<std::size_t>(registration)];
-  slot.name[0] = '\0';
-  slot.taken = false;
+  release(registration);
 }
 
-void without_cleanup(const std::function<void()>& work) {
+void without_cleanup(int registration, const std::function<bool()>& work) {
   const Use use;
-  work();
+  if (!work()) release(registration);
 }
 
 void remove_temporaries() noexcept {

@@ -16,10 +16,11 @@ namespace clipper {
 /// The file is gone, or finished.
 void unregister_temporary(int registration) noexcept;
 
-/// Calls `work`, in which a registered name may stand for a file that must not be removed for a moment: until
-/// it returns, signal handlers that would remove files wait. It must not use the heap: the thread that a
-/// waiting handler interrupted may hold its lock.
-void without_cleanup(const std::function<void()>& work);
+/// Calls `work`, in which the registered name may stand for a file that must not be removed: until it
+/// returns, signal handlers that would remove files wait. If it returns false, that is so for good, and the
+/// name is unregistered. It must not use the heap: the thread that a waiting handler interrupted may hold its
+/// lock.
+void without_cleanup(int registration, const std::function<bool()>& work);
 
 /// Removes the files that are registered; from then on every thread that would register one waits for the
 /// process's end. Only for a signal handler, or a function, that ends the process.
