@@ -189,7 +189,10 @@ void FileClipping::clip_in_place() {
     replacements_.commit();  // those take space twice until then
   OutputFile output = OutputFile::create_in_place(input);
   report_.counts = engine_.scan(*report_.plan, input);
-  if (!report_.counts->changed) return reporter_.done(lines(false));
+  if (!report_.counts->changed) {
+    input.expect_unchanged();
+    return reporter_.done(lines(false));
+  }
   const Counts counts = engine_.run(*report_.plan, input, output, header, counting());
   if (counting() == Counting::on) {
     report_.counts = counts;
