@@ -134,14 +134,18 @@ std::string filled_in(std::string_view output_template, const fs::path& input) {
 void write_below(const std::string& directory, Jobs& jobs) {
   const std::string here = fs::current_path();
   const auto path_of = [&](std::size_t i) { return normal(here, jobs[i].input); };
-  std::string root = jobs.size() > 0 ? directory_of(path_of(0)) : "";
-  if (root == "/") root.clear();
-  for (std::size_t i = 1; i < jobs.size(); ++i) {
+  const auto parent_of = [&](std::size_t i) {
     const std::string path = path_of(i);
-    root.resize(common_part(root, std::string_view(path).substr(0, path.rfind('/'))).size());
-  }
+    return path.substr(0, path.rfind('/'));
+  };
+  std::string root = jobs.size() > 0 ? parent_of(0) : "";
+  for (std::size_t i = 1; i < jobs.size(); ++i) root.resize(common_part(root, parent_of(i)).size());
   set_directory(directory, jobs);
-  for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, path_of(i).substr(root.size() + 1));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string path =
+        path_of(i);  // of the root directory itself, which is no tensor, "" like its parent
+    jobs.set_output(i, path.substr(std::min(root.size() + 1, path.size())));
+  }
 }
 
 void write_below(const std::string& directory, const std::string& root, Jobs& jobs) {

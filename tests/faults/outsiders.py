@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +14,7 @@ from actions import ACTIONS, MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, contents, tree
 from loops import Outcome
-from modes import (JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output,
+from modes import (HIGHEST, JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output,
                    many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all
 
@@ -30,7 +31,8 @@ def modes() -> list[Mode]:
     values = numbers(COUNT)
     bare = [one_file("new", (), values), one_file("new, --no-clobber", ("--no-clobber",), values),
             one_file("new, named", (), values, named=True), replacement("replace", ()), linked_output(COUNT), golden(COUNT),
-            differences(COUNT), split(COUNT), in_place("in place", values), linked_input(COUNT), *flagless(COUNT),
+            differences(COUNT), split(COUNT), in_place("in place", values),
+            in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *flagless(COUNT),
             in_place("direct", batches(2), "--direct", direct=True), *streams()[1:],
             one_file("shard", ("--shard", "0/1"), values, shared=True, durable=True),
             many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
