@@ -27,6 +27,25 @@ OutputFile::Existing existing_for(const Command& command, const Job& job) {
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
 }
 
+/// IN is OUT. A file that is mounted at OUT cannot be replaced there by a new one in IN's directory.
+void expect_one_place(const Job& job) {
+  const Place in = Place::resolved(job.input);
+  const auto status = in.status();
+  if (status && status->st_nlink == 1 && !in.is_same_place(Place::resolved(*job.output)))
+    refuse(job.input,
+           fmt::format("is {}, too, by a mount or a spelling of the name; --in-place takes one name",
+                       *job.output));
+}
+
+/// A shell's `clipper IN - >>IN` would write into the file that is read.
+void expect_other_file(const InputFile& input, const OutputFile& output) {
+  struct stat status {};
+  if (::fstat(output.descriptor().get(), &status) != 0)
+    throw_system_error(output.path(), "cannot be examined");
+  if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
+    refuse(input.path(), fmt::format("is {}, too", output.path()));
+}
+
 /// One file on its way.
 class FileClipping {
  public:
@@ -41,7 +60,10 @@ class FileClipping {
 
   void clip() {
     try {
-      if (is_in_place(report_.job)) report_.job.output.reset();
+      if (is_in_place(report_.job)) {
+        expect_one_place(report_.job);
+        report_.job.output.reset();
+      }
       if (command_.shard && !report_.job.output)
         throw Error(ErrorKind::usage, fmt::format("{}: IN is OUT; a shard that runs again would scale twice",
                                                   report_.job.input));
@@ -123,6 +145,7 @@ void FileClipping::plan(InputFile& input, std::vector<std::byte>* header, std::o
     if (find_file(index) == id_of(input.status()))
       throw Error(ErrorKind::usage,
                   fmt::format("{}: IN is {}, which --split-output writes", report_.name, index));
+    if (command_.shard->index == 0) OutputFile::check(index, command_.existing);
   }
   engine_.prepare(report_.plan->header.data_size());
   reporter_.planned(report_);
@@ -161,6 +184,7 @@ void FileClipping::clip_to(const std::string& path) {
   plan(input);
 
   OutputFile output = OutputFile::create(path, existing(), command_.durability);
+  expect_other_file(input, output);
   if (command_.most_clipped && !output.is_regular()) {
     if (!input.is_regular())
       throw Error(ErrorKind::usage, "--fail-if-clipped: IN or OUT must be a file, not a stream");
@@ -272,7 +296,10 @@ void FileClipping::try_out() {
   InputFile input =
       output ? InputFile::open(report_.job.input) : open_to_change(report_.job.input, reporter_);
   plan(input, nullptr, command_.direct ? DirectFile(input).version() : std::nullopt);
-  if (output) check_output(command_, report_.job);
+  if (output)
+    check_output(command_, report_.job);
+  else
+    OutputFile::check_in_place(input, command_.direct);
   if (input.is_regular() && (report_.plan->refuse_nan || counting() == Counting::on))
     report_.counts = engine_.scan(*report_.plan, input, Counting::on);
   judge();

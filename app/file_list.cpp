@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <climits>
 #include <string_view>
+#include <vector>
 
 #include "error.hpp"
 #include "input_file.hpp"
@@ -64,7 +64,7 @@ class Names {
 void read_names(const FileList& list, const std::function<void(const std::string&)>& add) {
   InputFile file = InputFile::open(list.path);
   Names names(list, file.path(), add);
-  std::array<std::byte, 65536> bytes{};
+  std::vector<std::byte> bytes(65536);  // not of the stack, which may be as small
   for (std::size_t count = file.read(bytes); count > 0; count = file.read(bytes))
     for (const char c : std::string_view(reinterpret_cast<const char*>(bytes.data()), count)) names.take(c);
   names.take_last();

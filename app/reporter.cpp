@@ -82,12 +82,13 @@ void Reporter::planned(const Report& report) {
 }
 
 Reporter::Lines Reporter::lines(const Report& report) const {
-  return {is_verbose(command_) ? printable(as_text(report)) : "",
-          command_.json ? as_json(report) + "\n" : ""};
+  return {is_verbose(command_) ? printable(as_text(report)) : "", command_.json ? as_json(report) + "\n" : "",
+          report.written};
 }
 
 void Reporter::done(const Lines& lines) noexcept {
   ++files_done_;
+  if (lines.written) written_ = true;
   if (!lines.text.empty()) spdlog::info(lines.text);
   print_json(lines.json);
 }
@@ -124,7 +125,10 @@ void Reporter::print_json(const std::string& json) noexcept {
 }
 
 int Reporter::status() const {
-  if (json_lost_) throw Error(ErrorKind::io, "standard output: cannot take what --json says");
+  // The same command again would clip, and scale, what is done already.
+  if (json_lost_)
+    throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
+                "standard output: cannot take what --json says");
   return status_;
 }
 

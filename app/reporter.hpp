@@ -33,6 +33,7 @@ class Reporter {
   struct Lines {
     std::string text;
     std::string json;
+    bool written = false;
   };
   [[nodiscard]] Lines lines(const Report& report) const;
   void done(const Lines& lines) noexcept;
@@ -43,8 +44,8 @@ class Reporter {
   /// Throws the first failure again, unless the command is to go on.
   void stop_after_failure();
 
-  /// The highest status of all files, 0 if none failed; at the end. Error{io} if what --json says could not
-  /// be written.
+  /// The highest status of all files, 0 if none failed; at the end. If what --json says could not be written,
+  /// Error{not_durable}, or Error{io} if no file was.
   [[nodiscard]] int status() const;
 
  private:
@@ -57,6 +58,7 @@ class Reporter {
   std::atomic<std::size_t> files_ = 1;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<bool> json_lost_ = false;
+  std::atomic<bool> written_ = false;
   std::mutex mutex_;
   std::set<std::string> notes_;  ///< that were said
   int status_ = 0;

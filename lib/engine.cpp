@@ -78,6 +78,7 @@ void Engine::choose_threads() {
   };
   const auto needed = [&](unsigned n) { return kOfPool + n * kOfThread + buffers(n) * chunk(n); };
   unsigned threads = options_.threads != 0 ? options_.threads : available_threads();
+  threads = std::min(threads, threads_with_files());
   while (threads > 1 && !is_available(needed(threads))) threads /= 2;
   threads_ = startable_threads(threads, Pool::kStack);
   buffers_ = buffers(threads_);

@@ -49,6 +49,8 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
 /// happens to the links of `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
   if (path == "-") refuse(path, "--in-place needs a regular file");
+  struct stat followed {};  // by the system, which may not allow links of others (fs.protected_symlinks)
+  if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   Place place = Place::resolved(path);
   const auto status = place.status();
   if (!status) throw_system_error(path, "cannot be opened", ENOENT);

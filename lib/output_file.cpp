@@ -79,20 +79,32 @@ std::uint64_t OutputFile::space_beside(const InputFile& input) {
                    : std::numeric_limits<std::uint64_t>::max();
 }
 
-OutputFile OutputFile::create_in_place(const InputFile& input) {
-  const struct stat& status = input.status();
-  if (status.st_nlink > 1)
+void OutputFile::check_in_place(const InputFile& input, bool direct) {
+  if (!direct) check_room(input);
+  const Place& place = input.place();
+  if (place.is_append_only()) refuse(input.path(), "its directory is append-only");
+  if (::faccessat(place.directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    throw_system_error(input.path(), "cannot be replaced");
+}
+
+/// For a second file with all that the first one is.
+void OutputFile::check_room(const InputFile& input) {
+  if (const auto links = input.status().st_nlink; links > 1)
     refuse(
         input.path(),
         fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
-                    status.st_nlink));
+                    links));
   if (const std::uint64_t space = space_beside(input); space < input.size())
     refuse(
         input.path(),
         fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
                     input.size(), space));
+}
+
+OutputFile OutputFile::create_in_place(const InputFile& input) {
+  check_room(input);
   OutputFile file(input.place(), Durability::on_disk);
-  file.mode_ = status.st_mode & 07777;
+  file.mode_ = input.status().st_mode & 07777;
   file.create_temporary();
   keep_attributes(input, file.fd_);
   return file;

@@ -40,6 +40,10 @@ class OutputFile {
   /// those, if there are several hard links, and if there is not the space for a second file.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
+  /// Throws what create_in_place() would throw, and creates nothing; `direct`: only what keeps a journal from
+  /// being made.
+  static void check_in_place(const InputFile& input, bool direct);
+
   /// A file that exists and is written from `base` on, which is offset 0 here. Not to be committed.
   [[nodiscard]] static OutputFile open_part(Descriptor fd, const std::string& path, std::uint64_t base);
 
@@ -86,6 +90,7 @@ class OutputFile {
   OutputFile(Place place, Durability durability)
       : place_(std::move(place)), path_(place_->path()), durability_(durability) {}
   [[nodiscard]] static OutputFile open_stream(const std::string& path, Durability durability);
+  static void check_room(const InputFile& input);
   void create_temporary();
   void create_named_temporary();
   [[nodiscard]] bool name_temporary(const std::function<bool(const Place&)>& create);

@@ -114,6 +114,10 @@ FileId Place::directory_id() const {
   return id_of(status);
 }
 
+bool Place::is_same_place(const Place& other) const {
+  return name_ == other.name_ && directory_id() == other.directory_id();
+}
+
 bool Place::is_append_only() const noexcept {
   struct statx status {};
   return ::statx(directory(), "", AT_EMPTY_PATH, 0, &status) == 0 &&

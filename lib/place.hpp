@@ -62,6 +62,9 @@ class Place {
 
   [[nodiscard]] FileId directory_id() const;
 
+  /// Whether both are one name in one directory. A file that is mounted elsewhere has two places, too.
+  [[nodiscard]] bool is_same_place(const Place& other) const;
+
   /// Whether the directory takes new names but neither removes nor replaces any (chattr +a).
   [[nodiscard]] bool is_append_only() const noexcept;
 

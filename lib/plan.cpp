@@ -190,6 +190,7 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype,
 
 void check_numbers(const Request& request) {
   const auto check = [](std::string_view flag, const std::optional<std::string>& text) {
+    if (text == "@") throw Error(ErrorKind::usage, fmt::format("{} @: no file (an empty variable?)", flag));
     if (text && !text->starts_with('@')) parse_given(flag, *text);
   };
   check("--min", request.min);

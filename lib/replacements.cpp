@@ -22,13 +22,12 @@ namespace {
 constexpr std::size_t kMostFiles = 256;
 constexpr std::uint64_t kMostBytes =
     256UL * 1024 * 1024;  // so much more space is taken than by one after the other
-constexpr rlim_t kOtherDescriptors = 128;
-
-/// Each keeps three descriptors open, and one group can grow while another is committed.
+/// Each keeps three descriptors open, and one group can grow while another is committed. Half of those that
+/// the process may have are for the threads.
 std::size_t most_files() {
   struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= kOtherDescriptors) return 1;
-  return std::clamp<std::size_t>((limit.rlim_cur - kOtherDescriptors) / 6, 1, kMostFiles);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  return std::clamp<std::size_t>(limit.rlim_cur / 2 / 6, 1, kMostFiles);
 }
 
 /// Whether syncfs() is known to bring everything to the disk there, as fsync() would.

@@ -16,7 +16,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 1024;  // one for each thread of the most that the command line takes
+constexpr std::size_t kMostAtOnce = 2048;  // 1,024 threads, and two groups of 256 files in place
 
 struct Slot {
   std::atomic<bool> taken = false;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -92,6 +93,13 @@ unsigned startable_threads(unsigned wanted, std::size_t stack_size) {
   for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
   ::pthread_attr_destroy(&attributes);
   return static_cast<unsigned>(threads.size()) + 1;
+}
+
+unsigned threads_with_files() {
+  constexpr rlim_t kEach = 4;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNoLimit;
+  return static_cast<unsigned>(std::clamp<rlim_t>(limit.rlim_cur / 2 / kEach, 1, kNoLimit));
 }
 
 unsigned available_threads() {

@@ -185,4 +185,33 @@ TEST_CASE("IN and OUT that cannot be examined are not taken for two files") {
                           fail_stat);
 }
 
+TEST_CASE("IN that is mounted at OUT, too, is not replaced under one of the names") {
+  if (!may_mount()) return;
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", input(1));
+  write_file(directory / "out.npy", "below the mount");
+  const Process::Settings mounted{directory.path(), [] {
+                                    if (::unshare(CLONE_NEWNS) != 0 ||
+                                        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+                                        ::mount("in.npy", "out.npy", nullptr, MS_BIND, nullptr) != 0)
+                                      ::_exit(125);
+                                  }};
+  for (const Words& names : {Words{"in.npy", "out.npy"}, Words{"out.npy", "in.npy"}})
+    check_refused(run_clipper(clip(names), mounted), 5, "is " + names.back() + ", too");
+  CHECK(read_file(directory / "in.npy") == input(1));
+  CHECK(read_file(directory / "out.npy") == "below the mount");
+}
+
+TEST_CASE("standard output that is the input is refused before a byte is written") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", input(1));
+  for (const char* const script : {"\"$@\" in.npy - 1<>in.npy", "\"$@\" in.npy - >>in.npy",
+                                   "\"$@\" - - <in.npy 1<>in.npy", "\"$@\" in.npy /dev/fd/3 3>>in.npy"}) {
+    CAPTURE(script);
+    const Result result = run_in_shell(script, clip({}), {directory.path()});
+    CHECK(result.exit_code == (std::string_view(script).ends_with("3>>in.npy") ? 0 : 5));
+    if (result.exit_code == 5) CHECK(read_file(directory / "in.npy") == input(1));
+  }
+}
+
 }  // namespace clipper::testing

@@ -94,6 +94,7 @@ TEST_CASE("an empty name is no file, and is seen before any work") {
     check_refused_untouched(directory, words, 2, "empty variable");
   }
   check_refused_untouched(directory, {"info", "in.npy", ""}, 2, "empty variable");
+  check_refused_untouched(directory, {"--min", "@", "in.npy", "out.npy"}, 2, "empty variable");
   for (const Words& files :
        {Words{"", "in.npy"}, Words{"in.npy", ""}, Words{"in.npy", "in.npy", "--diff-out", ""}}) {
     Words words{"compare"};

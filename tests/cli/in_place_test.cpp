@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "append_only.hpp"
 #include "clipper.hpp"
+#include "skip.hpp"
 #include "tensors.hpp"
 
 namespace clipper::testing {
@@ -111,7 +113,20 @@ TEST_CASE("in place of a file with several hard links is refused") {
   write_file(directory / "x.npy", kInput);
   std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
   check_refused_untouched(directory, clip({"-i", "x.npy"}), 5, "x.npy: has 2 hard links");
+  check_refused_untouched(directory, clip({"--dry-run", "-i", "x.npy"}), 5, "x.npy: has 2 hard links");
   check_refused_untouched(directory, clip({"x.npy", "y.npy"}), 5, "x.npy: has 2 hard links");
+}
+
+TEST_CASE("--dry-run refuses what --in-place would refuse") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  const AppendOnly append_only(directory.path());
+  if (!append_only) return skip_unless_possible("chattr +a");
+  for (const Words& how : {Words{"-i"}, Words{"-i", "--direct"}}) {
+    Words words = clip(how);
+    words.insert(words.end(), {"--dry-run", "x.npy"});
+    check_refused_untouched(directory, words, 5, "append-only");
+  }
 }
 
 TEST_CASE("in place needs a file") {

@@ -142,8 +142,11 @@ TEST_CASE("--json that cannot be written is said, and what is done stays done") 
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const Result result = run_in_shell("\"$@\" >/dev/full", clip({"-i", "x.npy"}), {directory.path()});
-  check_refused(result, 4, "standard output");
+  check_refused(result, 6, "standard output");
   CHECK((read_file(directory / "x.npy") != kInput));
+  write_file(directory / "x.npy", kInput);
+  check_refused(run_in_shell("\"$@\" >/dev/full", clip({"--dry-run", "-i", "x.npy"}), {directory.path()}), 4,
+                "standard output");
 }
 
 }  // namespace clipper::testing

@@ -238,6 +238,14 @@ TEST_CASE("many files are divided among the shards") {
   CHECK(read_file(directory / "out/7.npy") == float32_file(std::vector<float>(350, 6)));
 }
 
+TEST_CASE("--no-clobber protects the index of --split-output before a slab is written") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  write_file(directory / "out.json", "mine");
+  const Words words = shard(0, 3, {"-n", "--split-output", "--max", "6", "in.npy", "out.npy"});
+  check_refused_untouched(directory, words, 5, "out.json: exists already");
+}
+
 TEST_CASE("--split-output writes slabs that are tensors, and their index") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy",
