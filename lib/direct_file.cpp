@@ -187,6 +187,7 @@ void DirectFile::commit() {
   if (::fsync(input_.descriptor().get()) != 0)
     throw_system_error(input_.path(), "cannot be written to the disk");
   check_close(input_.descriptor(), input_.path());
+  expect_named();
   unfinished_ = false;
   if (!journal_->remove())
     throw Error(ErrorKind::not_durable,
@@ -197,16 +198,16 @@ void DirectFile::commit() {
 /// What cannot be noticed: what another process has written between this one's last write and the look at the
 /// file's times after it, and what is_written() does not notice.
 void DirectFile::expect_own() {
-  struct stat now {};
-  if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
-  if (now.st_nlink == 0) refuse_removed();
-  if (is_written(known_, now)) refuse_written();
+  if (is_written(known_, expect_named())) refuse_written();
 }
 
-/// The file has no name any more: nobody can go on with it.
-void DirectFile::refuse_removed() {
+/// Without a name nobody can go on with it.
+struct stat DirectFile::expect_named() {
+  struct stat now {};
+  if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
+  if (now.st_nlink > 0) return now;
   if (journal_) std::ignore = journal_->remove();
-  throw Error(ErrorKind::refused, fmt::format("{}: was removed meanwhile", input_.path()));
+  refuse(input_.path(), "was removed meanwhile");
 }
 
 void DirectFile::refuse_written() const {

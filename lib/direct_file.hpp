@@ -84,7 +84,7 @@ class DirectFile {
   [[noreturn]] void refuse_changed() const;
   void discard_journal();
   void expect_own();
-  [[noreturn]] void refuse_removed();
+  struct stat expect_named();
   [[noreturn]] void refuse_written() const;
   void poison();
   void write_version(std::byte version) const;

@@ -1,4 +1,4 @@
-"""What a call can fail with besides EIO, ENOSPC and EINTR, by the man pages; and some that network file systems add."""
+"""What a call can fail with besides EIO, ENOMEM, ENOSPC and EINTR, by the man pages; and some that network file systems add."""
 
 import random
 from collections.abc import Iterator
@@ -9,17 +9,18 @@ from loops import FaultCase
 from modes import Mode, modes
 from process import Call, Fault
 
-PATH = "EACCES ELOOP ENAMETOOLONG ENOENT ENOMEM ENOTDIR ESTALE"
+PATH = "EACCES ELOOP ENAMETOOLONG ENOENT ENOTDIR ESTALE"
 ENTRY = f"{PATH} EDQUOT EEXIST EMLINK EPERM EROFS"  # of who changes a directory
 STAT, STATFS = f"{PATH} EOVERFLOW", f"{PATH} ENOSYS EOVERFLOW"
 RENAME = f"{ENTRY} EBUSY EINVAL EISDIR ENOTEMPTY EXDEV"
 LINK = f"{ENTRY} EINVAL EOPNOTSUPP EXDEV"
 REMOVE = f"{PATH} EBUSY EPERM EROFS"
-READ, WRITE = "EAGAIN EINVAL EISDIR ENXIO ESTALE ETIMEDOUT", "EAGAIN EDQUOT EFBIG EINVAL ENOMEM EPERM ESTALE ETIMEDOUT"
+READ, WRITE = "EAGAIN EINVAL EISDIR ENXIO ESTALE ETIMEDOUT", "EAGAIN EDQUOT EFBIG EINVAL EPERM ESTALE ETIMEDOUT"
 SYNC = "EDQUOT EINVAL ENOSYS EROFS ESTALE"
 ATTRIBUTE = "E2BIG EACCES EDQUOT ENODATA ENOSYS ENOTSUP EPERM ERANGE EROFS"
 UNTRUE = {"EEXIST", "ENOENT", "ENOTEMPTY"}  # once as if another process had been faster; not again and again
-LIES = {("fstatat", "ENOENT"), ("unlink", "ENOENT"), ("unlinkat", "ENOENT")}  # the file is there: outsiders.py makes these true
+# The file is there, or it is not: outsiders.py makes these true.
+LIES = {("fstatat", "ENOENT"), ("lstat", "ENOENT"), ("open", "EEXIST"), ("unlink", "ENOENT"), ("unlinkat", "ENOENT")}
 
 ERRNOS = {
     "open": f"{ENTRY} EAGAIN EBUSY EINVAL EISDIR EMFILE ENFILE ENODEV ENXIO EOPNOTSUPP EOVERFLOW ETXTBSY",
@@ -27,20 +28,20 @@ ERRNOS = {
     "copy_file_range": f"{WRITE} EOPNOTSUPP ETXTBSY EXDEV", "sendfile": f"{WRITE} EOVERFLOW",
     "fallocate": "EDQUOT EFBIG EINVAL ENODEV ENOSYS EOPNOTSUPP EPERM ESPIPE ETXTBSY",
     "posix_fallocate": "EFBIG EINVAL ENODEV EOPNOTSUPP ESPIPE", "ftruncate": "EFBIG EINVAL EPERM EROFS ETXTBSY",
-    "fsync": SYNC, "fdatasync": SYNC, "syncfs": SYNC, "sync_file_range": "EINVAL ENOMEM ENOSYS ESPIPE",
+    "fsync": SYNC, "fdatasync": SYNC, "syncfs": SYNC, "sync_file_range": "EINVAL ENOSYS ESPIPE",
     "close": "EDQUOT ESTALE", "close_written": "EDQUOT ESTALE",
     "rename": RENAME, "renameat": RENAME, "renameat2": f"{RENAME} ENOSYS",
     "link": LINK, "linkat": LINK, "symlink": ENTRY, "symlinkat": ENTRY, "mkdir": ENTRY, "mkdirat": ENTRY,
     "unlink": REMOVE, "unlinkat": REMOVE, "rmdir": f"{REMOVE} ENOTEMPTY",
     "readlink": f"{PATH} EINVAL", "readlinkat": f"{PATH} EINVAL", "realpath": PATH,
-    "stat": STAT, "lstat": STAT, "fstatat": STAT, "statx": f"{STAT} ENOSYS", "fstat": "ENOMEM EOVERFLOW ESTALE",
-    "statfs": STATFS, "statvfs": STATFS, "fstatfs": "ENOMEM ENOSYS EOVERFLOW", "fstatvfs": "ENOMEM ENOSYS EOVERFLOW",
+    "stat": STAT, "lstat": STAT, "fstatat": STAT, "statx": f"{STAT} ENOSYS", "fstat": "EOVERFLOW ESTALE",
+    "statfs": STATFS, "statvfs": STATFS, "fstatfs": "ENOSYS EOVERFLOW", "fstatvfs": "ENOSYS EOVERFLOW",
     "access": f"{PATH} EPERM EROFS ETXTBSY", "faccessat": f"{PATH} EINVAL EPERM EROFS ETXTBSY",
-    "fchmod": "ENOMEM ENOTSUP EPERM EROFS", "fchmodat": f"{PATH} ENOTSUP EPERM EROFS", "fchown": "EDQUOT EINVAL ENOMEM EPERM EROFS",
+    "fchmod": "ENOTSUP EPERM EROFS", "fchmodat": f"{PATH} ENOTSUP EPERM EROFS", "fchown": "EDQUOT EINVAL EPERM EROFS",
     "futimens": "EACCES EPERM EROFS", "utimensat": f"{PATH} EPERM EROFS",
     "flock": "EAGAIN EINVAL ENOLCK ENOSYS EOPNOTSUPP",
     "getxattr": ATTRIBUTE, "fgetxattr": ATTRIBUTE, "flistxattr": ATTRIBUTE, "fsetxattr": ATTRIBUTE, "fremovexattr": ATTRIBUTE,
-    "opendir": "EACCES EMFILE ENFILE ENOMEM ESTALE", "fdopendir": "ENOMEM ENOTDIR", "readdir": "ENOENT ESTALE",
+    "opendir": "EACCES EMFILE ENFILE ESTALE", "fdopendir": "ENOTDIR", "readdir": "ENOENT ESTALE",
     "fcntl": "EBUSY EINVAL EMFILE EPERM", "ioctl": "EINVAL ENOTTY", "getrandom": "EAGAIN ENOSYS",
 }
 

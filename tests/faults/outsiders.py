@@ -67,11 +67,15 @@ def targets(mode: Mode) -> list[str]:
     return [*names, TEMPORARIES, "i", "o", *mode.directories]
 
 
-def can_be_noticed(name: str, target: str) -> bool:
-    """Not who takes part in what clipper is writing, but what has another size or is gone."""
+def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
+    """Not who takes part in what clipper is writing, but what has another size or is gone. A batch waits for a FIFO twice."""
+    if name == "put a FIFO" and len(mode.after) > 2 and target.startswith("i/"):
+        return False
+    if target == SHARDS or (target == PARTIAL and name not in ("append", "put a FIFO")):
+        return False
     if target == TEMPORARIES:
         return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent
-    return target != PARTIAL or not ACTIONS[name].writes or name in ("append", "truncate")
+    return True
 
 
 def actual(target: str) -> str | None:
@@ -118,7 +122,7 @@ def possible(mode: Mode) -> tuple[Run, list[list[tuple[str, str]]]]:
         while wait_for_stop(pid):
             paths = [(target, actual(target)) for target in targets(mode)]
             found.append([(name, target) for target, path in paths if path
-                          for name, action in ACTIONS.items() if action.applies(path) and can_be_noticed(name, target)])
+                          for name, action in ACTIONS.items() if action.applies(path) and can_be_noticed(mode, name, target)])
             os.waitid(os.P_PID, pid, os.WSTOPPED)
             os.kill(pid, signal.SIGCONT)
 
