@@ -14,6 +14,7 @@
 #include "direct_file.hpp"
 #include "directory.hpp"
 #include "error.hpp"
+#include "one_file.hpp"
 #include "shard.hpp"
 #include "shard_files.hpp"
 #include "shared_output.hpp"
@@ -25,25 +26,6 @@ namespace {
 OutputFile::Existing existing_for(const Command& command, const Job& job) {
   const bool must_be_new = job.output_is_new && command.existing == OutputFile::Existing::replace;
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
-}
-
-/// IN is OUT. A file that is mounted at OUT cannot be replaced there by a new one in IN's directory.
-void expect_one_place(const Job& job) {
-  const Place in = Place::resolved(job.input);
-  const auto status = in.status();
-  if (status && status->st_nlink == 1 && !in.is_same_place(Place::resolved(*job.output)))
-    refuse(job.input,
-           fmt::format("is {}, too, by a mount or a spelling of the name; --in-place takes one name",
-                       *job.output));
-}
-
-/// A shell's `clipper IN - >>IN` would write into the file that is read.
-void expect_other_file(const InputFile& input, const OutputFile& output) {
-  struct stat status {};
-  if (::fstat(output.descriptor().get(), &status) != 0)
-    throw_system_error(output.path(), "cannot be examined");
-  if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
-    refuse(input.path(), fmt::format("is {}, too", output.path()));
 }
 
 /// One file on its way.
@@ -140,13 +122,7 @@ void FileClipping::plan(InputFile& input, std::vector<std::byte>* header, std::o
   report_.name = input.path();
   report_.plan = plan_for(command_, input, header, version);
   if (command_.shard && command_.output) cut();
-  if (command_.split_output) {
-    const std::string index = slab_index_path(*command_.output);
-    if (find_file(index) == id_of(input.status()))
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: IN is {}, which --split-output writes", report_.name, index));
-    if (command_.shard->index == 0) OutputFile::check(index, command_.existing);
-  }
+  if (command_.split_output) check_slab_index(*command_.output, *command_.shard, command_.existing, input);
   engine_.prepare(report_.plan->header.data_size());
   reporter_.planned(report_);
 }

@@ -6,9 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "error.hpp"
+#include "place.hpp"
+
 namespace clipper {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::string slab_index_path(const std::string& output) {
+  return fs::path(output).replace_extension(".json");
+}
+
+}  // namespace
 
 std::string slab_path(const std::string& output, const Shard& shard) {
   const fs::path path(output);
@@ -17,8 +28,13 @@ std::string slab_path(const std::string& output, const Shard& shard) {
   return path.parent_path() / name;
 }
 
-std::string slab_index_path(const std::string& output) {
-  return fs::path(output).replace_extension(".json");
+void check_slab_index(const std::string& output, const Shard& shard, OutputFile::Existing existing,
+                      const InputFile& input) {
+  const std::string index = slab_index_path(output);
+  if (find_file(index) == id_of(input.status()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: IN is {}, which --split-output writes", input.path(), index));
+  if (shard.index == 0) OutputFile::check(index, existing);
 }
 
 void write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,

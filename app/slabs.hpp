@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "input_file.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
 #include "shard.hpp"
@@ -13,10 +14,11 @@ namespace clipper {
 /// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
 [[nodiscard]] std::string slab_path(const std::string& output, const Shard& shard);
 
-/// "dir/out.json" for "dir/out.npy".
-[[nodiscard]] std::string slab_index_path(const std::string& output);
+/// Throws what write_slab_index() would refuse, and Error{usage} if the index would replace the input.
+void check_slab_index(const std::string& output, const Shard& shard, OutputFile::Existing existing,
+                      const InputFile& input);
 
-/// Writes the slab_index_path():
+/// Writes "dir/out.json" for "dir/out.npy":
 ///     version        of this schema: 1
 ///     dtype          "float32"
 ///     shape          [100, 6] of all slabs together
