@@ -76,7 +76,6 @@ class SharedOutput {
   [[nodiscard]] bool has_directory() const;
   void expect_size() const;
   [[noreturn]] void refuse_size(off_t size) const;
-  void expect_no_other_name(nlink_t known) const;
   [[nodiscard]] bool begin(const std::string& text);
   [[nodiscard]] bool join(const std::string& text);
   [[nodiscard]] std::optional<std::string> end_last(std::optional<std::string_view> text);

@@ -31,20 +31,6 @@ class Link {
 
 }  // namespace
 
-/// Nobody can change the file through a name that is not of the shards, of which it has `known` at least.
-void SharedOutput::expect_no_other_name(nlink_t known) const {
-  const nlink_t before = partial_status().st_nlink;
-  if (before <= known) return;
-  nlink_t own_names = (has_inode(partial_) ? 1U : 0U) + (has_inode(path_) ? 1U : 0U);
-  for (const std::string& name : names_in(directory_))
-    if (name.starts_with(kLink) && has_inode(directory_ + "/" + name)) ++own_names;
-  // Other shards may link and unlink it at the same time.
-  if (before > own_names && partial_status().st_nlink > own_names)
-    refuse(
-        partial_,
-        fmt::format("has another name, too (a hard link); remove that, then clipper --finalize {}", path_));
-}
-
 /// For when another process has ended the run. The file is open: its inode is no other's.
 bool SharedOutput::expect_in_place() {
   in_place_ = has_inode(path_);
@@ -62,7 +48,6 @@ bool SharedOutput::place() {
   const std::string& source = linked ? link.path() : partial_;
   if (!has_inode(source)) return expect_in_place();
   if (const off_t size = partial_status().st_size; size != bytes_) refuse_size(size);
-  expect_no_other_name(linked ? 2 : 1);
   keep_mode();
   if (!create_empty(own(kPlaced))) {
     if (errno == ENOENT) return expect_in_place();

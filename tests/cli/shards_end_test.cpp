@@ -44,20 +44,6 @@ TEST_CASE("An OUT.partial that somebody has changed is not put in place") {
   CHECK(fs::file_size(directory.partial()) == changed);
 }
 
-TEST_CASE("An output through whose second name it could be changed is not put in place") {
-  const ShardDirectory directory;
-  check_done(directory.shard(0));
-  check_done(directory.shard(1));
-  fs::create_hard_link(directory.partial(), directory / "mine");
-  const std::string_view word = "out.npy.partial: has another name, too (a hard link)";
-  check_refused(directory.shard(2), 5, word);
-  check_refused(directory.finalize(), 5, word);
-  CHECK_FALSE(fs::exists(directory / "out.npy"));
-  fs::remove(directory / "mine");
-  check_done(directory.finalize());
-  directory.check_result();
-}
-
 TEST_CASE("--finalize of a file that no shards wait for is refused") {
   const ShardDirectory directory;
   write_file(directory / "out.npy", "mine");

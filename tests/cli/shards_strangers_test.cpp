@@ -116,15 +116,6 @@ TEST_CASE("shards do not use files of another user") {
   directory.check_result();
 }
 
-TEST_CASE("shards refuse an empty file with two names as OUT.partial") {
-  const ShardDirectory directory;
-  write_file(directory.partial(), "");
-  fs::create_hard_link(directory.partial(), directory / "mine");
-  const auto before = directory.snapshot();
-  check_refused(directory.shard(0), 5, "out.npy.partial: has another name, too (a hard link)");
-  CHECK(directory.snapshot() == before);
-}
-
 TEST_CASE("shards refuse a directory that lets nothing be removed") {
   const ShardDirectory directory;
   const AppendOnly append_only(directory.path());
