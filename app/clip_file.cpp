@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -174,9 +175,12 @@ void FileClipping::clip_to(const std::string& path) {
   judge();
   if (input.is_regular()) input.expect_unwritten();
   const Reporter::Lines lines = this->lines(true);
-  output.commit();
+  std::optional<OutputFile> index;
   if (command_.split_output && command_.shard->index == 0)
-    write_slab_index(*command_.output, whole_.header, command_.shard->count, command_.existing);
+    index.emplace(
+        write_slab_index(*command_.output, whole_.header, command_.shard->count, command_.existing));
+  output.commit();
+  if (index) index->commit();
   reporter_.done(lines);
 }
 

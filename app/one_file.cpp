@@ -12,9 +12,8 @@ void expect_one_place(const Job& job) {
   const Place in = Place::resolved(job.input);
   const auto status = in.status();
   if (status && status->st_nlink == 1 && !in.is_same_place(Place::resolved(*job.output)))
-    refuse(job.input,
-           fmt::format("is {}, too, by a mount or a spelling of the name; --in-place takes one name",
-                       *job.output));
+    refuse(job.input, fmt::format("is {}, too, by a mount, and would be replaced under one of the names only",
+                                  *job.output));
 }
 
 void expect_other_file(const InputFile& input, const OutputFile& output) {

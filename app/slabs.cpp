@@ -37,8 +37,8 @@ void check_slab_index(const std::string& output, const Shard& shard, OutputFile:
   if (shard.index == 0) OutputFile::check(index, existing);
 }
 
-void write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,
-                      OutputFile::Existing existing) {
+OutputFile write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,
+                            OutputFile::Existing existing) {
   nlohmann::ordered_json index{{"version", 1}, {"dtype", info(whole.dtype).name}, {"shape", whole.shape}};
   index["fortran_order"] = false;
   index["axis"] = 0;
@@ -51,7 +51,7 @@ void write_slab_index(const std::string& output, const npy::Header& whole, std::
   const std::string text = index.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   OutputFile file = OutputFile::create(slab_index_path(output), existing, OutputFile::Durability::none);
   file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  return file;
 }
 
 }  // namespace clipper

@@ -26,8 +26,8 @@ void check_slab_index(const std::string& output, const Shard& shard, OutputFile:
 ///     axis           0
 ///     slabs          [{file, begin, end}]: the file's name, in the same directory, and its indexes of the
 ///                    axis, `end` excluded
-/// Throws what OutputFile throws.
-void write_slab_index(const std::string& output, const npy::Header& whole, std::uint64_t count,
-                      OutputFile::Existing existing);
+/// It is not committed. Throws what OutputFile throws.
+[[nodiscard]] OutputFile write_slab_index(const std::string& output, const npy::Header& whole,
+                                          std::uint64_t count, OutputFile::Existing existing);
 
 }  // namespace clipper

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "directory.hpp"
 #include "error.hpp"
@@ -125,13 +126,14 @@ bool OutputFile::link_as(const Place& place) const {
 
 /// What is left under the hidden name when the output is in place.
 void OutputFile::remove_temporary() {
-  const std::string hidden = temporary_->path();
   const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0 || errno == ENOENT;
   const int error = errno;
-  forget_temporary();
+  unregister_temporary(std::exchange(registration_, -1));
   if (!removed)
-    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {} cannot be removed: {}", path_,
-                                                    hidden, std::generic_category().message(error)));
+    throw Error(ErrorKind::not_durable,
+                fmt::format("{}: complete, but {} cannot be removed: {}", path_, temporary_->path(),
+                            std::generic_category().message(error)));
+  temporary_.reset();
 }
 
 }  // namespace clipper

@@ -115,7 +115,14 @@ FileId Place::directory_id() const {
 }
 
 bool Place::is_same_place(const Place& other) const {
-  return name_ == other.name_ && directory_id() == other.directory_id();
+  if (directory_id() != other.directory_id()) return false;
+  if (name_ == other.name_) return true;
+  struct statx own {};
+  struct statx others {};
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW;
+  return ::statx(directory(), name(), kFlags, STATX_MNT_ID, &own) == 0 &&
+         ::statx(directory(), other.name(), kFlags, STATX_MNT_ID, &others) == 0 &&
+         (own.stx_mask & others.stx_mask & STATX_MNT_ID) != 0 && own.stx_mnt_id == others.stx_mnt_id;
 }
 
 bool Place::is_append_only() const noexcept {

@@ -62,7 +62,7 @@ class Place {
 
   [[nodiscard]] FileId directory_id() const;
 
-  /// Whether both are one name in one directory. A file that is mounted elsewhere has two places, too.
+  /// Of two places of one file: whether they are one name, or two spellings of it, and no mount of the file.
   [[nodiscard]] bool is_same_place(const Place& other) const;
 
   /// Whether the directory takes new names but neither removes nor replaces any (chattr +a).

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <new>
 
 #include "attributes.hpp"
 #include "directory.hpp"
@@ -93,6 +94,8 @@ void SharedOutput::end(ErrorKind failure) const {
     ::rmdir(directory_.c_str());  // unless others use it
   } catch (const Error& error) {
     throw Error(failure, fmt::format("{}: complete, but {}", path_, error.what()));
+  } catch (const std::bad_alloc&) {
+    throw Error(failure, path_ + ": complete, but out of memory");
   }
 }
 
