@@ -49,11 +49,20 @@ bool may_mount() {
   return false;
 }
 
-/// Called in a new process, which then has real/ a second time, as mount/.
+/// Called in a new process, which then has `real` a second time, as `mount`. In a changed root, which is no
+/// mount that could be made private, the directory becomes one.
+void mount_again(const char* real, const char* mount) {
+  const auto make_private = [](const char* path) {
+    return ::mount(nullptr, path, nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  };
+  const fs::path here = fs::current_path();
+  const bool ready = ::unshare(CLONE_NEWNS) == 0 &&
+                     (make_private("/") || (::mount(".", ".", nullptr, MS_BIND, nullptr) == 0 &&
+                                            ::chdir(here.c_str()) == 0 && make_private(".")));
+  if (!ready || ::mount(real, mount, nullptr, MS_BIND, nullptr) != 0) ::_exit(125);
+}
 void mount_real() {
-  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      ::mount("real", "mount", nullptr, MS_BIND, nullptr) != 0)
-    ::_exit(125);
+  mount_again("real", "mount");
 }
 
 /// Called in a new process, whose calls of stat() with a path then fail.
@@ -190,12 +199,7 @@ TEST_CASE("IN that is mounted at OUT, too, is not replaced under one of the name
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", input(1));
   write_file(directory / "out.npy", "below the mount");
-  const Process::Settings mounted{directory.path(), [] {
-                                    if (::unshare(CLONE_NEWNS) != 0 ||
-                                        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-                                        ::mount("in.npy", "out.npy", nullptr, MS_BIND, nullptr) != 0)
-                                      ::_exit(125);
-                                  }};
+  const Process::Settings mounted{directory.path(), [] { mount_again("in.npy", "out.npy"); }};
   for (const Words& names : {Words{"in.npy", "out.npy"}, Words{"out.npy", "in.npy"}})
     check_refused(run_clipper(clip(names), mounted), 5, "is " + names.back() + ", too");
   CHECK(read_file(directory / "in.npy") == input(1));
