@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "numbered.hpp"
+#include "skip.hpp"
 
 /// Files that have several names: no input is overwritten, and no two results become one file.
 namespace clipper::testing {
@@ -26,27 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Words clip(const Words& more) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::string input(int number) {
-  return float32_file({-1, static_cast<float>(number) / 1000, 9});
-}
-
-std::string output(int number) {
-  return float32_file({0, static_cast<float>(number) / 1000, 6});
-}
-
-/// Whether this process may mount; says so if not.
 bool may_mount() {
-  if (::geteuid() == 0) return true;
-  WARN("not tested: only root can mount");
-  const char* const ci = std::getenv("CI");
-  CHECK((ci == nullptr || std::string_view(ci) != "true"));
-  return false;
+  if (::geteuid() != 0) skip_unless_possible("mounting");
+  return ::geteuid() == 0;
 }
 
 /// Called in a new process, which then has `real` a second time, as `mount`. In a changed root, which is no

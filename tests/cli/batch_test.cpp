@@ -7,26 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "numbered.hpp"
 
 namespace clipper::testing {
 namespace {
-
-Words clip(const Words& more) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-/// A tensor that no other number has.
-std::string input(int number) {
-  return float32_file({-1, static_cast<float>(number) / 1000, 9});
-}
-
-std::string output(int number) {
-  return float32_file({0, static_cast<float>(number) / 1000, 6});
-}
 
 const std::string kNan = float32_file({std::numeric_limits<float>::quiet_NaN()});
 

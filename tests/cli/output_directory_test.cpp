@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "numbered.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -16,15 +15,6 @@ Words clip_into(const std::string& directory, const Words& files) {
   Words words{"--min", "0", "--max", "6", "--output-dir", directory};
   words.insert(words.end(), files.begin(), files.end());
   return words;
-}
-
-/// A tensor that no other number has.
-std::string input(int number) {
-  return float32_file({-1, static_cast<float>(number) / 1000, 9});
-}
-
-std::string output(int number) {
-  return float32_file({0, static_cast<float>(number) / 1000, 6});
 }
 
 }  // namespace
