@@ -148,16 +148,20 @@ void understand_shard(const CLI::App& app, const Typed& typed, Command& command)
     refuse("--fail-if-clipped: a shard of a tensor does not see what the others clip");
 }
 
-/// OUT, or what the shards were given but for --shard.
+/// OUT, or what the shards were given.
 void understand_finalize(const CLI::App& app, const Typed& typed, Command& command) {
-  for (const char* name : {"--shard", "--split-output", "--verify", "--in-place", "--output", "--output-dir",
-                           "--files-from", "--files0-from"})
+  for (const char* name :
+       {"--split-output", "--verify", "--update-golden", "--in-place", "--direct", "--output", "--output-dir",
+        "--relative-to", "--files-from", "--files0-from", "--fail-if-clipped", "--keep-going", "--dry-run"})
     if (app.count(name) > 0) refuse(fmt::format("--finalize and {} contradict each other", name));
   if (typed.files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
-  if (typed.files.size() > 2 || (typed.files.size() == 2 && is_without_effect(command.request)))
+  const bool has_operation = !is_without_effect(command.request) || app.count("--shard") > 0;
+  if (typed.files.size() != (has_operation ? 2 : 1) || has_standard_input(typed))
     refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
+  if (app.count("--shard") > 0) command.shard = parse_shard(typed.shard);
   command.finalize = true;
   command.output = typed.files.back();
+  command.inputs.assign(typed.files.begin(), typed.files.end() - 1);
 }
 
 void understand_running(const CLI::App& app, const Typed& typed, Command& command) {

@@ -18,7 +18,7 @@
 #include "one_file.hpp"
 #include "shard.hpp"
 #include "shard_files.hpp"
-#include "shared_output.hpp"
+#include "shard_output.hpp"
 #include "slabs.hpp"
 
 namespace clipper {
@@ -243,32 +243,22 @@ void FileClipping::clip_directly() {
 
 void FileClipping::clip_shard(const std::string& path) {
   const Shard& shard = *command_.shard;
-  InputFile input = InputFile::open(report_.job.input);
-  if (!input.is_regular())
-    throw Error(ErrorKind::input, fmt::format("{}: not a file; a shard is read at its place", input.path()));
+  InputFile input = InputFile::open_regular(report_.job.input);
+  report_.is_part = true;
   plan(input);
+  const ShardOutput output = ShardOutput::create(
+      path, make_run(shard.count, existing() == OutputFile::Existing::refuse, whole_, input), shard.index,
+      input, command_.durability);
+  OutputFile part = output.begin_part();
   const std::string header = npy::format(whole_.header);
-  const struct timespec& modified = input.status().st_mtim;
-  const SharedOutput::Run run{
-      shard.count,
-      fmt::format("{}{}, of {} bytes that were written at {}.{:09}", describe(whole_),
-                  whole_.refuse_nan ? ", NaN refused" : "", input.size(), modified.tv_sec, modified.tv_nsec),
-      header.size() + whole_.header.data_size()};
-  SharedOutput shared = SharedOutput::open(path, command_.existing, run);
-  constexpr int kMostRuns = 100;
-  for (Tries tries(path, kMostRuns); !shared.is_in_place(); tries.again()) {
-    if (!shared.is_marked(shard.index)) {
-      OutputFile output = shared.part(part_.offset);
-      const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);
-      const Counts counts = engine_.run(*report_.plan, input, output, start, counting());
-      if (counting() == Counting::on) report_.counts = counts;
-      input.expect_unwritten();
-    }
-    if (shared.finish(shard.index)) break;
-    shared = SharedOutput::open(path, command_.existing, run);
-  }
-  report_.missing = shared.missing();
-  reporter_.done(lines(true));
+  const std::span start = std::as_bytes(std::span(header)).first(part_.offset == 0 ? header.size() : 0);
+  std::uint64_t sum = 0;
+  const Counts counts = engine_.run(*report_.plan, input, part, start, counting(), &sum);
+  if (counting() == Counting::on) report_.counts = counts;
+  input.expect_unwritten();
+  const Reporter::Lines lines = this->lines(true);
+  output.commit(part, sum);
+  reporter_.done(lines);
 }
 
 void FileClipping::try_out() {
@@ -290,6 +280,10 @@ void FileClipping::try_out() {
 
 void clip_file(const Clipping& clipping, const Job& job) {
   FileClipping(clipping, job).clip();
+}
+
+Plan plan_for(const Command& command, InputFile& input) {
+  return plan_for(command, input, nullptr, std::nullopt);
 }
 
 std::uint64_t check_file(const Command& command, const Job& job) {

@@ -3,6 +3,7 @@
 #include "cli.hpp"
 #include "engine.hpp"
 #include "jobs.hpp"
+#include "plan.hpp"
 #include "replacements.hpp"
 #include "reporter.hpp"
 
@@ -19,6 +20,9 @@ struct Clipping {
 /// Clips one file, and reports how that ended: a file in place perhaps only when it is committed with others.
 /// Throws only what stop_after_failure() throws.
 void clip_file(const Clipping& clipping, const Job& job);
+
+/// The header of an input, and what the command does to it.
+[[nodiscard]] Plan plan_for(const Command& command, InputFile& input);
 
 /// Throws what clip_file() would report before it creates anything. Returns the bytes of the elements; 0 for
 /// a stream, which is not touched.

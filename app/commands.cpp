@@ -6,10 +6,10 @@
 #include "cli.hpp"
 #include "clip_command.hpp"
 #include "compare_command.hpp"
+#include "finalize.hpp"
 #include "generate_command.hpp"
 #include "info_command.hpp"
 #include "profiles_command.hpp"
-#include "shared_output.hpp"
 #include "verify.hpp"
 
 namespace clipper {
@@ -20,7 +20,7 @@ int clip(const Parse& parse) {
   if (!command) return 0;
   if (command->golden) return verify(*command);
   if (!command->finalize) return clip_files(*command);
-  SharedOutput::finalize(*command->output, command->existing);
+  finalize(*command);
   return 0;
 }
 

@@ -73,12 +73,10 @@ std::string as_text(const Report& report) {
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
   if (unchanged)
     text += " nothing changes, not rewritten";
-  else if (report.missing == 0)
-    text += fmt::format(" {} is in place", *report.job.output);
-  else if (report.missing)
-    text += fmt::format(" shards of {} to come: {}", *report.job.output, *report.missing);
   else if (report.trial)
     text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
+  else if (report.is_part)
+    text += fmt::format(" waits for clipper --finalize {}", *report.job.output);
   else
     text.pop_back();
   return text;
@@ -95,7 +93,6 @@ std::string as_json(const Report& report) {
   json["profile"] = report.profile;
   if (report.plan) add_plan(*report.plan, json);
   if (report.shard) json["shard"] = Json{{"index", report.shard->index}, {"count", report.shard->count}};
-  if (report.missing) json["shards_missing"] = *report.missing;
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
   if (report.counts && complete) add_counts(*report.counts, json);
   json["seconds"] = report.seconds;

@@ -16,15 +16,15 @@ namespace clipper {
 /// What came of one file.
 struct Report {
   Job job;
-  std::string name;                    ///< the input's, for people
-  std::string_view profile;            ///< its name
-  std::optional<Plan> plan;            ///< none if the file failed before there was one
-  std::optional<Counts> counts;        ///< none if nothing was counted
-  bool written = false;                ///< otherwise nothing changes, or this is a trial, or it failed
-  bool trial = false;                  ///< --dry-run
-  bool resumed = false;                ///< finished what was interrupted: `counts` are only the rest's
-  std::optional<Shard> shard;          ///< of one tensor: plan and counts are its part's
-  std::optional<std::size_t> missing;  ///< shards that are to come; 0: the output is in place
+  std::string name;              ///< the input's, for people
+  std::string_view profile;      ///< its name
+  std::optional<Plan> plan;      ///< none if the file failed before there was one
+  std::optional<Counts> counts;  ///< none if nothing was counted
+  bool written = false;          ///< otherwise nothing changes, or this is a trial, or it failed
+  bool trial = false;            ///< --dry-run
+  bool resumed = false;          ///< finished what was interrupted: `counts` are only the rest's
+  std::optional<Shard> shard;    ///< of one tensor: plan and counts are its part's
+  bool is_part = false;          ///< of an output that waits for --finalize
   double seconds = 0;
   std::optional<Failure> failed;
 };

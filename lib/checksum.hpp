@@ -12,7 +12,7 @@
 /// against somebody who wants two files to have the same.
 namespace clipper {
 
-/// XXH64 as its specification has it (github.com/Cyan4973/xxHash), over words in this machine's byte order.
+/// XXH64 as its specification has it (github.com/Cyan4973/xxHash): the same on every machine.
 class Checksum {
  public:
   static constexpr std::size_t kStripe = 32;
@@ -64,7 +64,10 @@ class Checksum {
   static std::uint64_t load(std::span<const std::byte> bytes) noexcept {
     Word word = 0;
     std::memcpy(&word, bytes.data(), sizeof word);
-    return word;
+    if constexpr (std::endian::native == std::endian::little) return word;
+    Word swapped = 0;
+    for (std::size_t i = 0; i < sizeof word; ++i) swapped = swapped << 8 | (word >> 8 * i & 0xFF);
+    return swapped;
   }
   static std::uint64_t round(std::uint64_t lane, std::uint64_t word) noexcept {
     return std::rotl(lane + word * kPrime2, 31) * kPrime1;

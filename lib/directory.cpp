@@ -1,6 +1,5 @@
 #include "directory.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -27,29 +26,11 @@ std::string resolved(const std::string& path) {
   return real.get();
 }
 
-bool sync_directory(const std::string& path) noexcept {
-  const Descriptor fd(
-      retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  return fd.get() >= 0 && ::fsync(fd.get()) == 0;
-}
-
 std::string random_suffix() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number)
     throw_system_error("random number", "not available");
   return fmt::format("{:016x}", number);
-}
-
-std::vector<std::string> names_in(const std::string& directory) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
-  if (!open && errno != ENOENT) throw_system_error(directory, "cannot be read");
-  if (!open) return names;
-  errno = 0;
-  while (const dirent* const entry = ::readdir(open.get()))
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  if (errno != 0) throw_system_error(directory, "cannot be read");
-  return names;
 }
 
 void throw_not_durable(const std::string& path, int error) {

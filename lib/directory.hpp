@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 /// The directory that a file is in.
 namespace clipper {
@@ -11,13 +10,6 @@ namespace clipper {
 
 /// The path without symbolic links. Error{io} if it leads nowhere.
 [[nodiscard]] std::string resolved(const std::string& path);
-
-/// The names in a directory but for those that begin with a dot; none if it is not there. Error{io} if it
-/// cannot be read.
-[[nodiscard]] std::vector<std::string> names_in(const std::string& directory);
-
-/// Brings what was created, renamed and removed in a directory to the disk; false, with errno, if that fails.
-[[nodiscard]] bool sync_directory(const std::string& path) noexcept;
 
 /// 16 digits, for a name that nothing has. Error{io} if there are no random numbers.
 [[nodiscard]] std::string random_suffix();

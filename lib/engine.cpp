@@ -128,9 +128,10 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
 }
 
 Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-                   Counting counting) {
+                   Counting counting, std::uint64_t* sum) {
   const Chunks chunks(plan.header.count, info(plan.header.dtype).size, options_.chunk_size, header.size());
   Transfer transfer(plan, input, chunks);
+  std::atomic<std::uint64_t> written = 0;  // its sum
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_nan(chunk)) return false;
     transfer.read(chunk, memory);
@@ -141,11 +142,15 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
   };
   const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
     if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
+    if (sum != nullptr) written += transfer.sum(chunk, memory, header);
     done_ += transfer.size(chunk);
   };
 
   output.reserve(header.size() + plan.header.data_size());
-  if (chunks.size() == 0) output.write(header);
+  if (chunks.size() == 0) {
+    output.write(header);
+    written = placed_sum(header, 0);
+  }
   const bool streams = !input.is_regular() || !output.is_regular();
   if (streams && pool_ && !many_)
     pipe_chunks(chunks.size(), read, clip, write);
@@ -157,7 +162,26 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
     });
   transfer.refuse_nan();
   if (!input.is_regular()) input.expect_end();
+  if (sum != nullptr) *sum = written;
   return transfer.counts();
+}
+
+std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::string& path, std::uint64_t size,
+                                          OutputFile& output, std::uint64_t offset) {
+  prepare(size);
+  const std::size_t chunk = options_.chunk_size;
+  std::atomic<std::uint64_t> total = 0;
+  std::atomic<bool> complete = true;
+  for_each_chunk((size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
+    const std::uint64_t at = i * chunk;
+    const std::span bytes(memory, std::min<std::uint64_t>(chunk, size - at));
+    if (!complete) return;
+    if (read_at(from, bytes, at, path) < bytes.size()) complete = false;
+    total += placed_sum(bytes, at);
+    output.write_at(bytes, offset + at);
+    done_ += bytes.size();
+  });
+  return complete ? std::optional(total.load()) : std::nullopt;
 }
 
 Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "clip.hpp"
 #include "direct_file.hpp"
@@ -47,9 +49,16 @@ class Engine {
 
   /// Writes `header`, then every element of the input, which stands behind its own header. The output is not
   /// committed. Error{input} if a stream is shorter or longer than its header says, or for a NaN with
-  /// plan.refuse_nan. What is not counted is zero.
+  /// plan.refuse_nan. What is not counted is zero. `sum`, if asked for, becomes placed_sum() of all bytes
+  /// that were written to a regular output.
   Counts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-             Counting counting = Counting::off);
+             Counting counting = Counting::off, std::uint64_t* sum = nullptr);
+
+  /// Copies the first `size` bytes of a file that is called `path` to `offset` of a regular output. Returns
+  /// placed_sum() of what was read and written; nothing if the file is shorter.
+  [[nodiscard]] std::optional<std::uint64_t> copy(const Descriptor& from, const std::string& path,
+                                                  std::uint64_t size, OutputFile& output,
+                                                  std::uint64_t offset);
 
   /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes
   /// or if asked for. Error{input} for a NaN as by run(), also if something changes.

@@ -65,10 +65,10 @@ OutputFile OutputFile::open_stream(const std::string& path, Durability durabilit
   return {std::move(fd), path, durability};
 }
 
-OutputFile OutputFile::open_part(Descriptor fd, const std::string& path, std::uint64_t base) {
-  OutputFile file(std::move(fd), path, Durability::on_disk);
-  file.regular_ = true;
-  file.base_ = base;
+OutputFile OutputFile::create_own(Place place, mode_t mode, Durability durability) {
+  OutputFile file(std::move(place), durability);
+  file.new_mode_ = mode;
+  file.create_temporary();
   return file;
 }
 
@@ -115,7 +115,7 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
 void OutputFile::create_temporary() {
   regular_ = true;
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only");
-  const mode_t mode = mode_ ? 0600 : 0666;
+  const mode_t mode = mode_ ? 0600 : new_mode_;
   static const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
   if (!can_be_named) return create_named_temporary();
   fd_ = Descriptor(retry_interrupted(
@@ -127,7 +127,7 @@ void OutputFile::create_temporary() {
 
 void OutputFile::create_named_temporary() {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  const mode_t mode = mode_ ? 0600 : 0666;
+  const mode_t mode = mode_ ? 0600 : new_mode_;
   const bool created = name_temporary([&](const Place& place) {
     fd_ = Descriptor(
         retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, mode); }));
@@ -156,10 +156,10 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       path_(std::move(other.path_)),
       durability_(other.durability_),
       regular_(other.regular_),
-      base_(other.base_),
       temporary_(std::move(other.temporary_)),
       registration_(std::exchange(other.registration_, -1)),
       mode_(other.mode_),
+      new_mode_(other.new_mode_),
       existing_(other.existing_) {}
 
 OutputFile::~OutputFile() {
@@ -174,9 +174,8 @@ void OutputFile::reserve(std::uint64_t size) const {
   struct statfs system {};
   if (::fstatfs(fd_.get(), &system) != 0) return;
   if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) return;
-  const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
-  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
+  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, 0, bytes); }) == 0) return;
   if (errno != EOPNOTSUPP) throw_system_error(path_, "cannot be written");
 }
 
@@ -194,9 +193,7 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
     return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
   };
   const std::array parts{part(header), part(elements)};
-  const auto base = static_cast<off_t>(base_);
-  const ssize_t put =
-      retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), base); });
+  const ssize_t put = retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), 0); });
   if (put < 0) throw_system_error(path_, "cannot be written");
   const auto done = static_cast<std::size_t>(put);
   write_at(header.subspan(std::min(done, header.size())), done);
@@ -205,11 +202,11 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
-  clipper::write_at(fd_, bytes, base_ + offset, path_);
+  clipper::write_at(fd_, bytes, offset, path_);
   // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. Begun here,
   // that happens alongside.
   if (mode_)
-    ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
+    ::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);
 }
 

@@ -23,7 +23,11 @@ class OutputFile {
   /// What to do if there is a file already: replace it, refuse to, or refuse because there was none when the
   /// work was planned; then it may be another name of something that has been written since.
   enum class Existing : std::uint8_t { replace, refuse, must_be_new };
-  enum class Durability : std::uint8_t { none, on_disk };
+  enum class Durability : std::uint8_t {
+    none,
+    visible,  ///< whole for whoever opens it by its name then, on any machine that shares the file system
+    on_disk,
+  };
 
   /// A new file, or the replacement of one, or a stream; "-" is standard output. A symbolic link is followed.
   /// A new file gets the mode that the umask leaves, a replacement keeps the replaced file's,
@@ -44,8 +48,9 @@ class OutputFile {
   /// being made.
   static void check_in_place(const InputFile& input, bool direct);
 
-  /// A file that exists and is written from `base` on, which is offset 0 here. Not to be committed.
-  [[nodiscard]] static OutputFile open_part(Descriptor fd, const std::string& path, std::uint64_t base);
+  /// A file of clipper's own, with the mode that the umask leaves of `mode`. It replaces whatever has the
+  /// name, a link itself, but no directory.
+  [[nodiscard]] static OutputFile create_own(Place place, mode_t mode, Durability durability);
 
   /// The free bytes of its file system, as many as there can be if that has no limit.
   [[nodiscard]] static std::uint64_t space_beside(const InputFile& input);
@@ -107,10 +112,10 @@ class OutputFile {
   std::string path_;
   Durability durability_;
   bool regular_ = false;            ///< otherwise a stream
-  std::uint64_t base_ = 0;          ///< of all offsets
   std::optional<Place> temporary_;  ///< its name beside the destination, while it has one
   int registration_ = -1;           ///< of that name, in the table that remove_temporaries() goes through
   std::optional<mode_t> mode_;      ///< of the file that is replaced; a new one's comes from the umask
+  mode_t new_mode_ = 0666;          ///< of a new one, before the umask
   Existing existing_ = Existing::replace;
 };
 

@@ -90,6 +90,10 @@ Place Place::beside(std::string_view suffix, bool shortened) const {
   return {directory_, std::move(name), std::move(path)};
 }
 
+Place Place::with_suffix(std::string_view suffix) const {
+  return {directory_, name_ + std::string(suffix), path_ + std::string(suffix)};
+}
+
 std::optional<struct stat> Place::status() const {
   struct stat status {};
   if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;

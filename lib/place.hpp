@@ -47,6 +47,9 @@ class Place {
   /// that a valid name.
   [[nodiscard]] Place beside(std::string_view suffix, bool shortened) const;
 
+  /// NAME and the suffix, in the same directory.
+  [[nodiscard]] Place with_suffix(std::string_view suffix) const;
+
   [[nodiscard]] int directory() const noexcept { return directory_->get(); }
   [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< for messages

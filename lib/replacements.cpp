@@ -2,13 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -28,15 +25,6 @@ std::size_t most_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
   return std::clamp<std::size_t>(limit.rlim_cur / 2 / 6, 1, kMostFiles);
-}
-
-/// Whether syncfs() is known to bring everything to the disk there, as fsync() would.
-bool is_synced_whole(const Descriptor& fd) {
-  constexpr std::array<std::uint64_t, 4> kSystems{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                                  TMPFS_MAGIC};
-  struct statfs system {};
-  return ::fstatfs(fd.get(), &system) == 0 &&
-         std::ranges::find(kSystems, static_cast<std::uint64_t>(system.f_type)) != kSystems.end();
 }
 
 /// A group on its way to the disk. What fails for one file does not stop the others.
@@ -78,7 +66,7 @@ class Group {
       const Descriptor& fd = file.output.descriptor();
       const auto error_of = [](int result) { return result == 0 ? 0 : errno; };
       int error = 0;
-      if (files_.size() == 1 || !is_synced_whole(fd)) {
+      if (files_.size() == 1 || !is_of_one_machine(fd.get())) {
         error = error_of(::fsync(fd.get()));
       } else {
         const auto [known, is_new] = failed.emplace(file.input.status().st_dev, 0);

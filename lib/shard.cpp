@@ -21,18 +21,22 @@ std::uint64_t before(std::uint64_t index, std::uint64_t count, std::uint64_t all
 
 }  // namespace
 
-Part part_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size) {
-  const std::uint64_t file_size = header_size + header.data_size();
+Stretch stretch_of(const Shard& shard, std::uint64_t file_size) {
   const std::uint64_t units = (file_size + kUnit - 1) / kUnit;
   const auto offset = [&](std::uint64_t index) {
     return std::min(before(index, shard.count, units) * kUnit, file_size);
   };
+  const std::uint64_t begin = offset(shard.index);
+  return {begin, offset(shard.index + 1) - begin};
+}
+
+Part part_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size) {
   const auto elements_before = [&](std::uint64_t at) {
     return at < header_size ? 0 : (at - header_size) / info(header.dtype).size;
   };
-  const std::uint64_t begin = offset(shard.index);
-  const std::uint64_t end = offset(shard.index + 1);
-  return {elements_before(begin), elements_before(end) - elements_before(begin), begin};
+  const auto [offset, size] = stretch_of(shard, header_size + header.data_size());
+  const std::uint64_t begin = elements_before(offset);
+  return {begin, elements_before(offset + size) - begin, offset};
 }
 
 Plan plan_for(const Plan& whole, const Part& part) {

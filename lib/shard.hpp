@@ -19,6 +19,16 @@ struct Shard {
 
 inline constexpr std::uint64_t kMostShards = 1'000'000;
 
+/// A stretch of the output file, in bytes.
+struct Stretch {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+/// The shard's stretch of an output file of that size. Every stretch but an empty one begins at a multiple of
+/// 1 MiB, so that joining them can share blocks instead of copying them.
+[[nodiscard]] Stretch stretch_of(const Shard& shard, std::uint64_t file_size);
+
 /// A part of a tensor, and where it is in the output.
 struct Part {
   std::uint64_t begin = 0;   ///< elements before it
@@ -26,9 +36,8 @@ struct Part {
   std::uint64_t offset = 0;  ///< of the part's first byte in the output file, which may be the header's
 };
 
-/// The shard's part of one output file with a header of `header_size` bytes, below 1 MiB. Every part begins
-/// at a multiple of 1 MiB of the file, so that no two processes write to one page or stripe. The first shard
-/// has the header.
+/// The elements in stretch_of() of an output file with a header of `header_size` bytes, below 1 MiB. The
+/// first shard has the header.
 [[nodiscard]] Part part_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size);
 
 /// The plan for a part only. The header keeps the whole tensor's shape.

@@ -2,63 +2,194 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "checksum.hpp"
 #include "descriptor.hpp"
-#include "directory.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+constexpr std::string_view kTitle = "clipper shards, format 1\n";
+constexpr std::string_view kInPlace = "the output is in place\n";
+constexpr std::size_t kMostText = 1 << 16;  // bytes of a run or a record
+
+constexpr std::uint64_t kSamples = 16;
+constexpr std::uint64_t kSample = 4096;
+
+std::uint64_t hash_of(std::string_view text) {
+  return checksum(std::as_bytes(std::span(text)));
+}
+
+/// Whether the text begins with the word, which is taken off it.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text, int base = 10) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// What decides the output's bytes, and whether it may replace a file.
+std::string identity_text(const ShardRun& run) {
+  return fmt::format("{}{} shards of {} bytes, {}\n{}\n", kTitle, run.shards, run.size,
+                     run.must_be_new ? "must be new" : "may replace", run.description);
+}
+
+/// A record but for its sum.
+std::string record_start(const ShardRun& run, std::uint64_t shard) {
+  const Stretch stretch = stretch_of({shard, run.shards}, run.size);
+  return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, sum ", shard, run.shards,
+                     run.fingerprint(), stretch.size, stretch.offset);
+}
+
+/// Everything in the file, if that is not too much to be a text of clipper's.
+std::optional<std::string> read_text(const Place& place) {
+  const Descriptor fd = open_own(place);
+  if (fd.get() < 0) return std::nullopt;
+  std::string text(kMostText, '\0');
+  text.resize(read_at(fd, std::as_writable_bytes(std::span(text)), 0, place.path()));
+  return text;
+}
+
+Place place_of(const std::string& out) {
+  Place place = Place::of(out, "cannot be created");
+  const auto status = place.status();
+  return status && S_ISLNK(status->st_mode) ? Place::resolved(out) : place;
+}
+
+/// The same for the same bytes; from each other byte in the samples, another.
+std::uint64_t sum_of_samples(const InputFile& input) {
+  const std::uint64_t size = input.size();
+  const std::uint64_t last = size - std::min(size, kSample);
+  std::array<std::byte, kSample> bytes{};
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    const std::uint64_t at = last / (kSamples - 1) * i + last % (kSamples - 1) * i / (kSamples - 1);
+    const std::span sample = std::span(bytes).first(std::min(size, kSample));
+    input.read_at(sample, at);
+    sum += placed_sum(sample, at);
+    if (last == 0) break;
+  }
+  return sum;
 }
 
 }  // namespace
 
-void Tries::again() {
-  if (--left_ <= 0)
-    throw Error(ErrorKind::io,
-                fmt::format("{}: its shards' files are changed by others again and again", path_));
+std::uint64_t ShardRun::fingerprint() const {
+  return hash_of(identity_text(*this));
 }
 
-std::optional<struct stat> status_of(const std::string& path) {
+ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, const InputFile& input) {
+  const struct timespec& modified = input.status().st_mtim;
+  return {.shards = shards,
+          .size = npy::format(plan.header).size() + plan.header.data_size(),
+          .must_be_new = must_be_new,
+          .description = fmt::format("{}{}, of {} bytes that were written at {}.{:09}, samples {:016x}",
+                                     describe(plan), plan.refuse_nan ? ", NaN refused" : "", input.size(),
+                                     modified.tv_sec, modified.tv_nsec, sum_of_samples(input))};
+}
+
+std::string text_of(const ShardRun& run) {
+  return fmt::format("{}run {:016x}\n{}", identity_text(run), run.fingerprint(),
+                     run.is_in_place ? kInPlace : "");
+}
+
+std::optional<ShardRun> parsed_run(std::string_view text) {
+  ShardRun run;
+  const std::string_view all = text;
+  if (!take(text, kTitle)) return std::nullopt;
+  run.shards = take_number(text).value_or(0);
+  if (run.shards == 0 || run.shards > kMostShards || !take(text, " shards of ")) return std::nullopt;
+  run.size = take_number(text).value_or(0);
+  run.must_be_new = take(text, " bytes, must be new\n");
+  if (!run.must_be_new && !take(text, " bytes, may replace\n")) return std::nullopt;
+  run.description = text.substr(0, text.find('\n'));
+  run.is_in_place = text.ends_with(kInPlace);
+  if (text_of(run) != all) return std::nullopt;
+  return run;
+}
+
+std::string record_text(const ShardRun& run, std::uint64_t shard, std::uint64_t sum) {
+  return fmt::format("{}{:016x}\n", record_start(run, shard), sum);
+}
+
+std::optional<std::uint64_t> recorded_sum(const ShardRun& run, std::uint64_t shard, std::string_view record) {
+  std::string_view rest = record;
+  if (!take(rest, record_start(run, shard))) return std::nullopt;
+  const std::optional<std::uint64_t> sum = take_number(rest, 16);
+  if (!sum || record_text(run, shard, *sum) != record) return std::nullopt;
+  return sum;
+}
+
+ShardFiles::ShardFiles(const std::string& out) : out_(place_of(out)), replaced_(out_.status()) {
+  if (replaced_ && !S_ISREG(replaced_->st_mode)) refuse(out, "not a file; shards need one");
+}
+
+Place ShardFiles::run() const {
+  return out_.with_suffix(".shards");
+}
+
+Place ShardFiles::part(const ShardRun& run, std::uint64_t shard) const {
+  return out_.with_suffix(fmt::format(".shard-{}-of-{}.{:016x}", shard, run.shards, run.fingerprint()));
+}
+
+Place ShardFiles::record(const ShardRun& run, std::uint64_t shard) const {
+  return part(run, shard).with_suffix(".done");
+}
+
+std::optional<ShardRun> ShardFiles::read_run() const {
+  const Place place = run();
+  const auto status = place.status();
+  if (status && S_ISDIR(status->st_mode))
+    refuse(place.path(), fmt::format("begun by a former version of clipper; remove it and {}",
+                                     out_.with_suffix(".partial").path()));
+  const std::optional<std::string> text = read_text(place);
+  if (!text || text->empty()) return std::nullopt;
+  std::optional<ShardRun> run = parsed_run(*text);
+  if (!run) refuse(place.path(), "exists, and does not say what shards do; remove it");
+  return run;
+}
+
+std::optional<std::uint64_t> ShardFiles::read_sum(const ShardRun& run, std::uint64_t shard) const {
+  const std::optional<std::string> text = read_text(record(run, shard));
+  return text ? recorded_sum(run, shard, *text) : std::nullopt;
+}
+
+/// The rule for owners is the one of the kernel's fs.protected_regular. A network file system may show every
+/// file as one user's.
+Descriptor open_own(const Place& place) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
+  if (fd.get() < 0 && errno == ENOENT) return fd;
+  if (fd.get() < 0 && errno == ELOOP)
+    refuse(place.path(), "a symbolic link, which no shard makes; remove it");
+  if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
   struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0) return status;
-  if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-  return std::nullopt;
-}
-
-/// The rule of the kernel's fs.protected_regular. A network file system may show every file as one user's.
-void expect_own(const std::string& path, const struct stat& status, mode_t type) {
-  if ((status.st_mode & S_IFMT) != type)
-    refuse(path, type == S_IFDIR ? "not a directory that shards made; remove it"
-                                 : "not a file that shards write to; remove it");
-  if (status.st_uid == ::geteuid()) return;
   struct stat directory {};
-  if (::stat(directory_of(path).c_str(), &directory) != 0) throw_system_error(path, "cannot be examined");
-  if (status.st_uid != directory.st_uid)
-    refuse(path, fmt::format("belongs to user {}, not to you; remove it, or write the output elsewhere",
-                             status.st_uid));
-}
-
-/// What is there already is not opened: a FIFO would wait for a writer.
-bool create_empty(const std::string& path) {
-  constexpr int kFlags = O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), kFlags, 0666); }));
-  return fd.get() >= 0 || errno == EEXIST;
-}
-
-bool is_shard_file(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  if (dot == name.npos || !is_number(name.substr(dot + 1))) return false;
-  const std::string_view kind = name.substr(0, dot);
-  constexpr std::string_view kOf = "-of-";
-  if (kind.starts_with(kLink)) return kind.size() == kLink.size() + 16;
-  const std::size_t of = kind.find(kOf);
-  return kind == kClaim || kind == kPlaced ||
-         (of != kind.npos && is_number(kind.substr(0, of)) && is_number(kind.substr(of + kOf.size())));
+  if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0)
+    throw_system_error(place.path(), "cannot be examined");
+  if (!S_ISREG(status.st_mode)) refuse(place.path(), "not a file, which every shard makes; remove it");
+  if (status.st_uid != ::geteuid() && status.st_uid != directory.st_uid)
+    refuse(place.path(),
+           fmt::format("belongs to user {}, not to you; remove it, or write the output elsewhere",
+                       status.st_uid));
+  return fd;
 }
 
 std::string list_text(const std::vector<std::uint64_t>& numbers) {

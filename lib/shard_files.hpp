@@ -1,51 +1,80 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-/// The files beside an output that shards write, among which anybody may have put others. Every failure is an
-/// Error that names the path: {io} if nothing else is said.
+#include "input_file.hpp"
+#include "place.hpp"
+#include "shard.hpp"
+
+/// The files beside an output that its shards write and that join() reads. Their names and contents are the
+/// same for every repetition of a shard, so it does not matter who wrote them last. Every failure is an Error
+/// that names the path: {io} if nothing else is said.
 namespace clipper {
 
-/// What their names begin with, or are, but for the inode.
-inline constexpr std::string_view kClaim = "run";
-inline constexpr std::string_view kPlaced = "placed";
-inline constexpr std::string_view kLink = "link-";
+/// What all shards of one output agree on.
+struct ShardRun {
+  std::uint64_t shards = 1;
+  std::uint64_t size = 0;    ///< of the output, in bytes
+  bool must_be_new = false;  ///< no existing output may be replaced
+  std::string description;   ///< of the operation and the input, in one line
+  bool is_in_place = false;  ///< the output is complete, its shards' files are being removed
 
-/// Counts what is tried again because other processes have changed the files meanwhile.
-class Tries {
- public:
-  static constexpr int kMost = 1000;  // each costs some ten system calls
-
-  explicit Tries(std::string path, int most = kMost) : path_(std::move(path)), left_(most) {}
-
-  /// Error{io} if there have been enough.
-  void again();
-
- private:
-  std::string path_;
-  int left_;
+  /// What tells runs apart: 64 bits of everything but is_in_place.
+  [[nodiscard]] std::uint64_t fingerprint() const;
 };
 
-/// What has the name, a symbolic link itself; nothing if nothing has.
-[[nodiscard]] std::optional<struct stat> status_of(const std::string& path);
+/// The run that cuts the output of that plan into `shards`. The input is known by its size, its modification
+/// time and 16 samples of 4 KiB, of which the first has the header.
+[[nodiscard]] ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan,
+                                const InputFile& input);
 
-/// Error{refused} unless it is a file (S_IFREG) or directory (S_IFDIR) of this process's user, or of the
-/// owner of the directory that it is in, who could replace it anyway.
-void expect_own(const std::string& path, const struct stat& status, mode_t type);
+/// The text of the file that says what the run is, and back. Nothing for any other text.
+[[nodiscard]] std::string text_of(const ShardRun& run);
+[[nodiscard]] std::optional<ShardRun> parsed_run(std::string_view text);
 
-/// Makes an empty file, unless something has the name. False, with errno, if there is none then.
-[[nodiscard]] bool create_empty(const std::string& path);
+/// One shard's record, written when its part is complete. `sum` is placed_sum() of the bytes that were
+/// calculated, whatever a disk or a network has made of them.
+[[nodiscard]] std::string record_text(const ShardRun& run, std::uint64_t shard, std::uint64_t sum);
 
-/// Whether shards give that name to a file in their directory, whatever inode it names: see
-/// shared_output.hpp.
-[[nodiscard]] bool is_shard_file(std::string_view name);
+/// The sum in a record of that shard of that run; nothing for any other text.
+[[nodiscard]] std::optional<std::uint64_t> recorded_sum(const ShardRun& run, std::uint64_t shard,
+                                                        std::string_view record);
+
+/// The names beside OUT, links of whose last name have been followed. Error{refused} for an OUT that is
+/// neither a file nor nothing.
+class ShardFiles {
+ public:
+  explicit ShardFiles(const std::string& out);
+
+  [[nodiscard]] const Place& out() const noexcept { return out_; }
+
+  /// What has OUT's name; nothing if nothing has.
+  [[nodiscard]] const std::optional<struct stat>& replaced() const noexcept { return replaced_; }
+
+  [[nodiscard]] Place run() const;                                             ///< OUT.shards
+  [[nodiscard]] Place part(const ShardRun& run, std::uint64_t shard) const;    ///< OUT.shard-K-of-N.F
+  [[nodiscard]] Place record(const ShardRun& run, std::uint64_t shard) const;  ///< the same, .done
+
+  /// What is being done to OUT as far as run() says. Nothing if it is absent, or empty after a power cut.
+  /// Error{refused} if it is something else, or was made by a former version of clipper.
+  [[nodiscard]] std::optional<ShardRun> read_run() const;
+
+  /// Nothing if there is no such record yet, or another one.
+  [[nodiscard]] std::optional<std::uint64_t> read_sum(const ShardRun& run, std::uint64_t shard) const;
+
+ private:
+  Place out_;
+  std::optional<struct stat> replaced_;
+};
+
+/// Opens a file that shards have made, to read it. Nothing, with errno ENOENT, if there is none.
+/// Error{refused} for what is no regular file, and for one that belongs neither to this process's user nor to
+/// the owner of the directory, who could replace it anyway.
+[[nodiscard]] Descriptor open_own(const Place& place);
 
 /// "1, 4 to 7"
 [[nodiscard]] std::string list_text(const std::vector<std::uint64_t>& numbers);

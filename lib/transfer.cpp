@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
+#include "checksum.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -61,6 +63,17 @@ void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& o
   } else {
     output.write_at(bytes, header.size() + begin * element_size_);
   }
+}
+
+std::uint64_t Transfer::sum(std::uint64_t chunk, const std::byte* memory,
+                            std::span<const std::byte> header) const {
+  const std::span bytes(memory, size(chunk));
+  if (chunk != 0) return placed_sum(bytes, header.size() + chunks_[chunk].begin * element_size_);
+  // The header's last piece has elements in it, too.
+  std::vector<std::byte> start(header.begin(), header.end());
+  const std::size_t more = std::min(bytes.size(), kSummedPiece - header.size() % kSummedPiece);
+  start.insert(start.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
+  return placed_sum(start, 0) + placed_sum(bytes.subspan(more), start.size());
 }
 
 bool Transfer::is_refused(std::uint64_t chunk) const {

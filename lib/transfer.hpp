@@ -55,6 +55,10 @@ class Transfer {
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
              std::span<const std::byte> header) const;
 
+  /// placed_sum() of the bytes that write() has written.
+  [[nodiscard]] std::uint64_t sum(std::uint64_t chunk, const std::byte* memory,
+                                  std::span<const std::byte> header) const;
+
   /// Whether a NaN that is refused, as far as is known, stands in the chunk or before it.
   [[nodiscard]] bool is_refused(std::uint64_t chunk) const;
   [[nodiscard]] bool comes_after_nan(std::uint64_t chunk) const;

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine.hpp"
+#include "output_file.hpp"
+#include "shard_files.hpp"
+
+namespace clipper {
+
+/// The end of a run of shards: their parts become the output. Each byte that is written is checked against
+/// the sum that the shard recorded when it calculated it, so nothing that this machine sees differently gets
+/// into the output. A file system that machines share may show names and bytes late: what is missing or
+/// different there is looked for again, for 5 seconds in all.
+class Join {
+ public:
+  /// Finds the run: `wanted`, or what OUT.shards says. Error{refused} if there is none.
+  Join(const std::string& out, OutputFile::Existing existing, const std::optional<ShardRun>& wanted);
+
+  /// Of the output, in bytes.
+  [[nodiscard]] std::uint64_t size() const noexcept { return run_.size; }
+
+  /// Puts the output in place, on the disk, and removes the shards' files; only that if the output is in
+  /// place already. Error{refused} that lists the shards whose records are missing, or whose parts are not
+  /// what they wrote, and for all that OutputFile::create() refuses; then nothing has changed.
+  /// Error{not_durable} if the output is in place but something is left, or its directory not confirmed to be
+  /// on the disk.
+  void run(Engine& engine);
+
+ private:
+  [[nodiscard]] bool look_again();
+  [[nodiscard]] ShardRun find(const std::optional<ShardRun>& wanted);
+  [[nodiscard]] bool is_in_place() const;
+  [[nodiscard]] std::vector<std::uint64_t> read_sums();
+  void copy_parts(Engine& engine, const std::vector<std::uint64_t>& sums, OutputFile& output);
+  [[nodiscard]] bool copy_part(Engine& engine, std::uint64_t shard, std::uint64_t sum, OutputFile& output);
+  void expect_waiting() const;
+  void mark() const;
+  void remove_all() const;
+
+  std::string out_;
+  OutputFile::Existing existing_;
+  ShardFiles files_;
+  int looks_left_;
+  ShardRun run_;
+};
+
+}  // namespace clipper
