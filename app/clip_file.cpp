@@ -246,7 +246,7 @@ void FileClipping::clip_shard(const std::string& path) {
   InputFile input = InputFile::open_regular(report_.job.input);
   report_.is_part = true;
   plan(input);
-  const ShardOutput output = ShardOutput::create(
+  ShardOutput output = ShardOutput::create(
       path, make_run(shard.count, existing() == OutputFile::Existing::refuse, whole_, input), shard.index,
       input, command_.durability);
   OutputFile part = output.begin_part();

@@ -166,19 +166,20 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
   return transfer.counts();
 }
 
-std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::string& path, std::uint64_t size,
-                                          OutputFile& output, std::uint64_t offset) {
-  prepare(size);
+std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::string& path,
+                                          const Stretch& stretch, const OutputFile* output,
+                                          std::uint64_t offset) {
+  prepare(stretch.size);
   const std::size_t chunk = options_.chunk_size;
   std::atomic<std::uint64_t> total = 0;
   std::atomic<bool> complete = true;
-  for_each_chunk((size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
+  for_each_chunk((stretch.size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
     const std::uint64_t at = i * chunk;
-    const std::span bytes(memory, std::min<std::uint64_t>(chunk, size - at));
+    const std::span bytes(memory, std::min<std::uint64_t>(chunk, stretch.size - at));
     if (!complete) return;
-    if (read_at(from, bytes, at, path) < bytes.size()) complete = false;
+    if (read_at(from, bytes, stretch.offset + at, path) < bytes.size()) complete = false;
     total += placed_sum(bytes, at);
-    output.write_at(bytes, offset + at);
+    if (output != nullptr) output->write_at(bytes, offset + at);
     done_ += bytes.size();
   });
   return complete ? std::optional(total.load()) : std::nullopt;

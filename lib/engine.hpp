@@ -14,6 +14,7 @@
 #include "input_file.hpp"
 #include "output_file.hpp"
 #include "plan.hpp"
+#include "shard.hpp"
 #include "simd.hpp"
 #include "transfer.hpp"
 
@@ -54,10 +55,10 @@ class Engine {
   Counts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
              Counting counting = Counting::off, std::uint64_t* sum = nullptr);
 
-  /// Copies the first `size` bytes of a file that is called `path` to `offset` of a regular output. Returns
-  /// placed_sum() of what was read and written; nothing if the file is shorter.
+  /// Reads a stretch of a file that is called `path`, and writes it to `offset` of a regular output if there
+  /// is one. Returns placed_sum() of the bytes, as if they were a file; nothing if the file ends before.
   [[nodiscard]] std::optional<std::uint64_t> copy(const Descriptor& from, const std::string& path,
-                                                  std::uint64_t size, OutputFile& output,
+                                                  const Stretch& stretch, const OutputFile* output,
                                                   std::uint64_t offset);
 
   /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes

@@ -1,14 +1,20 @@
 #include "join.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "descriptor.hpp"
 #include "error.hpp"
@@ -62,29 +68,25 @@ bool Join::is_in_place() const {
 
 void Join::run(Engine& engine) {
   if (!is_in_place()) {
-    const std::vector<std::uint64_t> sums = read_sums();
-    OutputFile output = OutputFile::create(out_, existing_, OutputFile::Durability::on_disk);
-    output.reserve(run_.size);
-    copy_parts(engine, sums, output);
-    expect_waiting();
-    output.commit();
+    const std::vector<ShardRecord> records = read_records();
+    if (!has_become_output(engine, records)) put_in_place(engine, records);
     mark();
   }
   remove_all();
 }
 
-std::vector<std::uint64_t> Join::read_sums() {
-  std::vector<std::uint64_t> sums(run_.shards);
-  std::vector<std::uint64_t> missing;
-  for (std::uint64_t shard = 0; shard < run_.shards; ++shard) missing.push_back(shard);
+std::vector<ShardRecord> Join::read_records() {
+  std::vector<ShardRecord> records(run_.shards);
+  std::vector<std::uint64_t> missing(run_.shards);
+  std::iota(missing.begin(), missing.end(), std::uint64_t{0});
   do {
     std::erase_if(missing, [&](std::uint64_t shard) {
-      const std::optional<std::uint64_t> sum = files_.read_sum(run_, shard);
-      if (sum) sums[shard] = *sum;
-      return sum.has_value();
+      const std::optional<ShardRecord> record = files_.read_record(run_, shard);
+      if (record) records[shard] = *record;
+      return record.has_value();
     });
   } while (!missing.empty() && look_again());
-  if (missing.empty()) return sums;
+  if (missing.empty()) return records;
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
   refuse(out_, fmt::format("{} missing{}", subject(missing, run_.shards, "is", "are"),
@@ -93,34 +95,80 @@ std::vector<std::uint64_t> Join::read_sums() {
                                     : "; run what is missing, and then clipper --finalize again"));
 }
 
-void Join::copy_parts(Engine& engine, const std::vector<std::uint64_t>& sums, OutputFile& output) {
+/// Whether a --finalize that was interrupted, or another one, has renamed the common file to OUT.
+bool Join::has_become_output(Engine& engine, const std::vector<ShardRecord>& records) {
+  if (!std::ranges::all_of(records, &ShardRecord::in_common) || files_.common(run_).status()) return false;
+  const auto status = files_.out().status();
+  if (!status || !S_ISREG(status->st_mode)) return false;
+  const Descriptor output = open_own(files_.out(), O_RDONLY);
+  return output.get() >= 0 && static_cast<std::uint64_t>(status->st_size) == run_.size &&
+         different_parts(engine, records, output, nullptr).empty();
+}
+
+/// The common file becomes the output if all parts are in it, no shard has it open, and nothing else names
+/// it. Otherwise the parts are copied.
+void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records) {
+  OutputFile::check(out_, existing_);
+  const Place place = files_.common(run_);
+  Descriptor common;
+  if (std::ranges::any_of(records, &ShardRecord::in_common)) common = open_own(place, O_RDWR);
+  struct stat status {};
+  const bool is_whole = std::ranges::all_of(records, &ShardRecord::in_common) &&
+                        ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 &&
+                        ::fstat(common.get(), &status) == 0 && status.st_nlink == 1 &&
+                        place.id() == id_of(status);
+  std::optional<OutputFile> output;
+  if (!is_whole) {
+    output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk));
+    output->reserve(run_.size);
+  }
+  const std::vector<std::uint64_t> different =
+      different_parts(engine, records, common, output ? &*output : nullptr);
+  if (!different.empty())
+    refuse(out_, fmt::format("{} damaged: the file does not have the bytes that were calculated; run what is "
+                             "damaged again, and then clipper --finalize",
+                             subject(different, run_.shards, "is", "are")));
+  if (is_whole) {
+    if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
+      throw_system_error(place.path(), "cannot be written");
+    output.emplace(OutputFile::adopt(out_, existing_, std::move(common), place));
+  }
+  expect_waiting();
+  output->commit();
+}
+
+/// Of all shards, those whose parts do not have the bytes that were calculated. What is in the common file is
+/// read there. Everything is copied to the output, if there is one.
+std::vector<std::uint64_t> Join::different_parts(Engine& engine, const std::vector<ShardRecord>& records,
+                                                 const Descriptor& common, const OutputFile* output) {
   std::vector<std::uint64_t> different;
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
-    while (!copy_part(engine, shard, sums[shard], output)) {
+    while (!has_sum(engine, shard, records[shard], common, output)) {
       if (look_again()) continue;
       different.push_back(shard);
       break;
     }
   }
-  if (different.empty()) return;
-  refuse(out_, fmt::format("{} damaged: the file does not have the bytes that were calculated; run what is "
-                           "damaged again, and then clipper --finalize",
-                           subject(different, run_.shards, "is", "are")));
+  return different;
 }
 
-bool Join::copy_part(Engine& engine, std::uint64_t shard, std::uint64_t sum, OutputFile& output) {
-  const Place place = files_.part(run_, shard);
-  const Descriptor fd = open_own(place);
-  if (fd.get() < 0) return false;
+bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record, const Descriptor& common,
+                   const OutputFile* output) const {
+  const Place place = record.in_common ? files_.common(run_) : files_.part(run_, shard);
+  const Descriptor part = record.in_common ? Descriptor() : open_own(place, O_RDONLY);
+  const Descriptor& source = record.in_common ? common : part;
+  if (source.get() < 0) return false;
   const Stretch stretch = stretch_of({shard, run_.shards}, run_.size);
-  return engine.copy(fd, place.path(), stretch.size, output, stretch.offset) == sum;
+  const Stretch from{record.in_common ? stretch.offset : 0, stretch.size};
+  return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
 }
 
 /// Another process may have finalized the run meanwhile, and the output may have been changed since.
 void Join::expect_waiting() const {
   const std::optional<ShardRun> there = files_.read_run();
-  const bool is_over = there && there->fingerprint() == run_.fingerprint() && there->is_in_place;
-  if (is_over || !files_.read_sum(run_, 0))
+  const bool is_over = there && there->fingerprint() == run_.fingerprint() && there->is_in_place &&
+                       !run_.is_in_place;  // otherwise the mark is an old one
+  if (is_over || !files_.read_record(run_, 0))
     refuse(out_, "another clipper --finalize has put it in place meanwhile");
 }
 
@@ -146,6 +194,7 @@ void Join::remove_all() const {
     remove(files_.record(run_, shard));
     remove(files_.part(run_, shard));
   }
+  remove(files_.common(run_));
   const std::optional<ShardRun> there = files_.read_run();
   if (there && there->fingerprint() == run_.fingerprint()) remove(files_.run());
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "descriptor.hpp"
 #include "engine.hpp"
 #include "output_file.hpp"
 #include "shard_files.hpp"
@@ -34,9 +35,15 @@ class Join {
   [[nodiscard]] bool look_again();
   [[nodiscard]] ShardRun find(const std::optional<ShardRun>& wanted);
   [[nodiscard]] bool is_in_place() const;
-  [[nodiscard]] std::vector<std::uint64_t> read_sums();
-  void copy_parts(Engine& engine, const std::vector<std::uint64_t>& sums, OutputFile& output);
-  [[nodiscard]] bool copy_part(Engine& engine, std::uint64_t shard, std::uint64_t sum, OutputFile& output);
+  [[nodiscard]] std::vector<ShardRecord> read_records();
+  [[nodiscard]] bool has_become_output(Engine& engine, const std::vector<ShardRecord>& records);
+  void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
+  [[nodiscard]] std::vector<std::uint64_t> different_parts(Engine& engine,
+                                                           const std::vector<ShardRecord>& records,
+                                                           const Descriptor& common,
+                                                           const OutputFile* output);
+  [[nodiscard]] bool has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record,
+                             const Descriptor& common, const OutputFile* output) const;
   void expect_waiting() const;
   void mark() const;
   void remove_all() const;

@@ -44,13 +44,44 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
     return {std::move(copy), "standard output", durability};
   }
   if (target.kind == OutputTarget::Kind::stream) return open_stream(path, durability);
+  OutputFile file = for_target(target, existing, durability);
+  file.create_temporary();
+  file.keep_access();
+  return file;
+}
+
+OutputFile OutputFile::for_target(OutputTarget& target, Existing existing, Durability durability) {
   OutputFile file(*std::move(target.place), durability);
+  file.regular_ = true;
   file.existing_ = existing;
   if (target.kind == OutputTarget::Kind::file) file.mode_ = target.status.st_mode & 0777;
-  file.create_temporary();
-  if (file.mode_ && !keep_access_list(path, file.fd_))
-    throw_system_error(path, "its access control list cannot be kept");
   return file;
+}
+
+void OutputFile::keep_access() const {
+  if (mode_ && !keep_access_list(path_, fd_))
+    throw_system_error(path_, "its access control list cannot be kept");
+}
+
+OutputFile OutputFile::adopt(const std::string& path, Existing existing, Descriptor fd, Place name) {
+  OutputTarget target = examine(path, existing);
+  OutputFile file = for_target(target, existing, Durability::on_disk);
+  file.fd_ = std::move(fd);
+  file.temporary_ = std::move(name);
+  file.keep_access();
+  return file;
+}
+
+OutputFile OutputFile::open_common(Descriptor fd, const Place& place, std::uint64_t base) {
+  OutputFile file(std::move(fd), place.path(), Durability::visible);
+  file.regular_ = true;
+  file.base_ = base;
+  return file;
+}
+
+void OutputFile::close_common() const {
+  if (::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
+  check_close(fd_, path_);
 }
 
 OutputFile OutputFile::open_stream(const std::string& path, Durability durability) {
@@ -67,6 +98,7 @@ OutputFile OutputFile::open_stream(const std::string& path, Durability durabilit
 
 OutputFile OutputFile::create_own(Place place, mode_t mode, Durability durability) {
   OutputFile file(std::move(place), durability);
+  file.regular_ = true;
   file.new_mode_ = mode;
   file.create_temporary();
   return file;
@@ -104,6 +136,7 @@ void OutputFile::check_room(const InputFile& input) {
 OutputFile OutputFile::create_in_place(const InputFile& input) {
   check_room(input);
   OutputFile file(input.place(), Durability::on_disk);
+  file.regular_ = true;
   file.mode_ = input.status().st_mode & 07777;
   file.create_temporary();
   keep_attributes(input, file.fd_);
@@ -113,7 +146,6 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
 /// Without a name where the file system can do that: then nothing is left whatever happens, and nobody can
 /// open it before it is complete.
 void OutputFile::create_temporary() {
-  regular_ = true;
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only");
   const mode_t mode = mode_ ? 0600 : new_mode_;
   static const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
@@ -156,6 +188,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       path_(std::move(other.path_)),
       durability_(other.durability_),
       regular_(other.regular_),
+      base_(other.base_),
       temporary_(std::move(other.temporary_)),
       registration_(std::exchange(other.registration_, -1)),
       mode_(other.mode_),
@@ -174,8 +207,9 @@ void OutputFile::reserve(std::uint64_t size) const {
   struct statfs system {};
   if (::fstatfs(fd_.get(), &system) != 0) return;
   if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) return;
+  const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
-  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, 0, bytes); }) == 0) return;
+  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
   if (errno != EOPNOTSUPP) throw_system_error(path_, "cannot be written");
 }
 
@@ -193,7 +227,9 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
     return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
   };
   const std::array parts{part(header), part(elements)};
-  const ssize_t put = retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), 0); });
+  const auto base = static_cast<off_t>(base_);
+  const ssize_t put =
+      retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), base); });
   if (put < 0) throw_system_error(path_, "cannot be written");
   const auto done = static_cast<std::size_t>(put);
   write_at(header.subspan(std::min(done, header.size())), done);
@@ -202,11 +238,11 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 }
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
-  clipper::write_at(fd_, bytes, offset, path_);
-  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. Begun here,
-  // that happens alongside.
-  if (mode_)
-    ::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes.size()),
+  clipper::write_at(fd_, bytes, base_ + offset, path_);
+  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. So does what
+  // other machines are to see. Begun here, that happens alongside.
+  if (mode_ || durability_ == Durability::visible)
+    ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);
 }
 

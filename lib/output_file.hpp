@@ -16,6 +16,8 @@
 /// Writing. Every failure is an Error that names the path: {io} if nothing else is said.
 namespace clipper {
 
+struct OutputTarget;
+
 /// A file that is written. Nothing of it is visible under its path before commit(), and nothing is left if it
 /// is destroyed without; a stream (pipe, device, standard output) gets its bytes at once instead.
 class OutputFile {
@@ -25,7 +27,7 @@ class OutputFile {
   enum class Existing : std::uint8_t { replace, refuse, must_be_new };
   enum class Durability : std::uint8_t {
     none,
-    visible,  ///< whole for whoever opens it by its name then, on any machine that shares the file system
+    visible,  ///< whole for whoever finds its name, on any machine that shares the file system, now or later
     on_disk,
   };
 
@@ -47,6 +49,19 @@ class OutputFile {
   /// Throws what create_in_place() would throw, and creates nothing; `direct`: only what keeps a journal from
   /// being made.
   static void check_in_place(const InputFile& input, bool direct);
+
+  /// A file that clipper has made and that is complete: `fd` is open to write, and `name` is in the directory
+  /// of `path` or of what that leads to. commit() puts it in place as what create() makes; until then it
+  /// keeps its name, also if it is destroyed.
+  [[nodiscard]] static OutputFile adopt(const std::string& path, Existing existing, Descriptor fd,
+                                        Place name);
+
+  /// A file that others write, too: all offsets are from `base` on. It has its name already and is not to be
+  /// committed but closed.
+  [[nodiscard]] static OutputFile open_common(Descriptor fd, const Place& place, std::uint64_t base);
+
+  /// Brings what was written to the disk, and reports what only close() does.
+  void close_common() const;
 
   /// A file of clipper's own, with the mode that the umask leaves of `mode`. It replaces whatever has the
   /// name, a link itself, but no directory.
@@ -94,6 +109,8 @@ class OutputFile {
       : fd_(std::move(fd)), path_(std::move(path)), durability_(durability) {}
   OutputFile(Place place, Durability durability)
       : place_(std::move(place)), path_(place_->path()), durability_(durability) {}
+  [[nodiscard]] static OutputFile for_target(OutputTarget& target, Existing existing, Durability durability);
+  void keep_access() const;
   [[nodiscard]] static OutputFile open_stream(const std::string& path, Durability durability);
   static void check_room(const InputFile& input);
   void create_temporary();
@@ -112,6 +129,7 @@ class OutputFile {
   std::string path_;
   Durability durability_;
   bool regular_ = false;            ///< otherwise a stream
+  std::uint64_t base_ = 0;          ///< of all offsets
   std::optional<Place> temporary_;  ///< its name beside the destination, while it has one
   int registration_ = -1;           ///< of that name, in the table that remove_temporaries() goes through
   std::optional<mode_t> mode_;      ///< of the file that is replaced; a new one's comes from the umask

@@ -27,8 +27,7 @@ void OutputFile::commit() {
   if (!is_regular()) return commit_stream();
   complete();
   const bool on_disk = durability_ == Durability::on_disk;
-  const bool must_leave = durability_ == Durability::visible && !is_of_one_machine(fd_.get());
-  if ((on_disk || must_leave) && ::fsync(fd_.get()) != 0)
+  if (durability_ != Durability::none && ::fsync(fd_.get()) != 0)
     throw_system_error(path_, "cannot be written to the disk");
   check_close(fd_, path_);
   if (on_disk) place_->expect_sync();

@@ -52,15 +52,16 @@ std::string identity_text(const ShardRun& run) {
 }
 
 /// A record but for its sum.
-std::string record_start(const ShardRun& run, std::uint64_t shard) {
+std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_common) {
   const Stretch stretch = stretch_of({shard, run.shards}, run.size);
-  return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, sum ", shard, run.shards,
-                     run.fingerprint(), stretch.size, stretch.offset);
+  return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
+                     run.shards, run.fingerprint(), stretch.size, stretch.offset,
+                     in_common ? "in the common file" : "in a file of their own");
 }
 
 /// Everything in the file, if that is not too much to be a text of clipper's.
 std::optional<std::string> read_text(const Place& place) {
-  const Descriptor fd = open_own(place);
+  const Descriptor fd = open_own(place, O_RDONLY);
   if (fd.get() < 0) return std::nullopt;
   std::string text(kMostText, '\0');
   text.resize(read_at(fd, std::as_writable_bytes(std::span(text)), 0, place.path()));
@@ -125,16 +126,18 @@ std::optional<ShardRun> parsed_run(std::string_view text) {
   return run;
 }
 
-std::string record_text(const ShardRun& run, std::uint64_t shard, std::uint64_t sum) {
-  return fmt::format("{}{:016x}\n", record_start(run, shard), sum);
+std::string text_of(const ShardRun& run, std::uint64_t shard, const ShardRecord& record) {
+  return fmt::format("{}{:016x}\n", record_start(run, shard, record.in_common), record.sum);
 }
 
-std::optional<std::uint64_t> recorded_sum(const ShardRun& run, std::uint64_t shard, std::string_view record) {
-  std::string_view rest = record;
-  if (!take(rest, record_start(run, shard))) return std::nullopt;
-  const std::optional<std::uint64_t> sum = take_number(rest, 16);
-  if (!sum || record_text(run, shard, *sum) != record) return std::nullopt;
-  return sum;
+std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shard, std::string_view text) {
+  for (const bool in_common : {false, true}) {
+    std::string_view rest = text;
+    if (!take(rest, record_start(run, shard, in_common))) continue;
+    const ShardRecord record{take_number(rest, 16).value_or(0), in_common};
+    if (text_of(run, shard, record) == text) return record;
+  }
+  return std::nullopt;
 }
 
 ShardFiles::ShardFiles(const std::string& out) : out_(place_of(out)), replaced_(out_.status()) {
@@ -143,6 +146,10 @@ ShardFiles::ShardFiles(const std::string& out) : out_(place_of(out)), replaced_(
 
 Place ShardFiles::run() const {
   return out_.with_suffix(".shards");
+}
+
+Place ShardFiles::common(const ShardRun& run) const {
+  return this->run().with_suffix(fmt::format(".{:016x}", run.fingerprint()));
 }
 
 Place ShardFiles::part(const ShardRun& run, std::uint64_t shard) const {
@@ -160,31 +167,31 @@ std::optional<ShardRun> ShardFiles::read_run() const {
     refuse(place.path(), fmt::format("begun by a former version of clipper; remove it and {}",
                                      out_.with_suffix(".partial").path()));
   const std::optional<std::string> text = read_text(place);
-  if (!text || text->empty()) return std::nullopt;
+  if (!text || text->find_first_not_of('\0') == text->npos) return std::nullopt;
   std::optional<ShardRun> run = parsed_run(*text);
   if (!run) refuse(place.path(), "exists, and does not say what shards do; remove it");
   return run;
 }
 
-std::optional<std::uint64_t> ShardFiles::read_sum(const ShardRun& run, std::uint64_t shard) const {
+std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uint64_t shard) const {
   const std::optional<std::string> text = read_text(record(run, shard));
-  return text ? recorded_sum(run, shard, *text) : std::nullopt;
+  return text ? parsed_record(run, shard, *text) : std::nullopt;
 }
 
 /// The rule for owners is the one of the kernel's fs.protected_regular. A network file system may show every
 /// file as one user's.
-Descriptor open_own(const Place& place) {
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
+Descriptor open_own(const Place& place, int flags, mode_t mode) {
+  flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));
   if (fd.get() < 0 && errno == ENOENT) return fd;
-  if (fd.get() < 0 && errno == ELOOP)
-    refuse(place.path(), "a symbolic link, which no shard makes; remove it");
+  const bool is_no_file = errno == ELOOP || errno == ENXIO || errno == EISDIR;
+  if (fd.get() < 0 && is_no_file) refuse(place.path(), "not a file that shards made; remove it");
   if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
   struct stat status {};
   struct stat directory {};
   if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0)
     throw_system_error(place.path(), "cannot be examined");
-  if (!S_ISREG(status.st_mode)) refuse(place.path(), "not a file, which every shard makes; remove it");
+  if (!S_ISREG(status.st_mode)) refuse(place.path(), "not a file that shards made; remove it");
   if (status.st_uid != ::geteuid() && status.st_uid != directory.st_uid)
     refuse(place.path(),
            fmt::format("belongs to user {}, not to you; remove it, or write the output elsewhere",

@@ -36,13 +36,19 @@ struct ShardRun {
 [[nodiscard]] std::string text_of(const ShardRun& run);
 [[nodiscard]] std::optional<ShardRun> parsed_run(std::string_view text);
 
-/// One shard's record, written when its part is complete. `sum` is placed_sum() of the bytes that were
-/// calculated, whatever a disk or a network has made of them.
-[[nodiscard]] std::string record_text(const ShardRun& run, std::uint64_t shard, std::uint64_t sum);
+/// What a shard says when its part is complete.
+struct ShardRecord {
+  /// placed_sum() of the bytes that were calculated, whatever a disk or a network makes of them.
+  std::uint64_t sum = 0;
+  bool in_common = false;  ///< the part is a stretch of the shards' common file, not a file of its own
 
-/// The sum in a record of that shard of that run; nothing for any other text.
-[[nodiscard]] std::optional<std::uint64_t> recorded_sum(const ShardRun& run, std::uint64_t shard,
-                                                        std::string_view record);
+  friend bool operator==(const ShardRecord&, const ShardRecord&) = default;
+};
+
+/// The text of the record of that shard of that run, and back. Nothing for any other text.
+[[nodiscard]] std::string text_of(const ShardRun& run, std::uint64_t shard, const ShardRecord& record);
+[[nodiscard]] std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shard,
+                                                       std::string_view text);
 
 /// The names beside OUT, links of whose last name have been followed. Error{refused} for an OUT that is
 /// neither a file nor nothing.
@@ -56,6 +62,7 @@ class ShardFiles {
   [[nodiscard]] const std::optional<struct stat>& replaced() const noexcept { return replaced_; }
 
   [[nodiscard]] Place run() const;                                             ///< OUT.shards
+  [[nodiscard]] Place common(const ShardRun& run) const;                       ///< OUT.shards.F
   [[nodiscard]] Place part(const ShardRun& run, std::uint64_t shard) const;    ///< OUT.shard-K-of-N.F
   [[nodiscard]] Place record(const ShardRun& run, std::uint64_t shard) const;  ///< the same, .done
 
@@ -64,17 +71,17 @@ class ShardFiles {
   [[nodiscard]] std::optional<ShardRun> read_run() const;
 
   /// Nothing if there is no such record yet, or another one.
-  [[nodiscard]] std::optional<std::uint64_t> read_sum(const ShardRun& run, std::uint64_t shard) const;
+  [[nodiscard]] std::optional<ShardRecord> read_record(const ShardRun& run, std::uint64_t shard) const;
 
  private:
   Place out_;
   std::optional<struct stat> replaced_;
 };
 
-/// Opens a file that shards have made, to read it. Nothing, with errno ENOENT, if there is none.
+/// Opens a file that shards have made, or with O_CREAT make. Nothing, with errno ENOENT, if there is none.
 /// Error{refused} for what is no regular file, and for one that belongs neither to this process's user nor to
 /// the owner of the directory, who could replace it anyway.
-[[nodiscard]] Descriptor open_own(const Place& place);
+[[nodiscard]] Descriptor open_own(const Place& place, int flags, mode_t mode = 0);
 
 /// "1, 4 to 7"
 [[nodiscard]] std::string list_text(const std::vector<std::uint64_t>& numbers);

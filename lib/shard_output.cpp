@@ -1,6 +1,9 @@
 #include "shard_output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 #include <optional>
 #include <span>
@@ -28,7 +31,8 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
   ShardOutput output(ShardFiles(out), run, shard, durability);
   const ShardFiles& files = output.files_;
   if (files.out().is_append_only()) refuse(out, "its directory is append-only");
-  for (const Place& place : {files.run(), files.part(run, shard), files.record(run, shard)})
+  for (const Place& place :
+       {files.run(), files.common(run), files.part(run, shard), files.record(run, shard)})
     expect_other(input, place);
   const std::optional<ShardRun> there = files.read_run();
   if (!there || text_of(*there) != text_of(run)) output.write(files.run(), text_of(run));
@@ -41,13 +45,33 @@ ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t sh
 }
 
 /// What a shard writes is not to be read by more people than the file that the output replaces.
-OutputFile ShardOutput::begin(Place place) const {
-  const mode_t mode = files_.replaced() ? files_.replaced()->st_mode & 0777 : 0666;
-  return OutputFile::create_own(std::move(place), mode, durability_);
+mode_t ShardOutput::mode() const {
+  return files_.replaced() ? files_.replaced()->st_mode & 0777 : 0666;
 }
 
-OutputFile ShardOutput::begin_part() const {
-  return begin(files_.part(run_, shard_));
+OutputFile ShardOutput::begin(Place place) const {
+  return OutputFile::create_own(std::move(place), mode(), durability_);
+}
+
+/// Locked: Join makes it the output only when no shard has it open, as one that was stopped would go on
+/// writing to it. Nothing if that cannot be done: then the part is a file of its own.
+Descriptor ShardOutput::open_common() const {
+  const Place place = files_.common(run_);
+  if (!is_of_one_machine(place.directory())) return {};
+  Descriptor fd = open_own(place, O_RDWR | O_CREAT, mode());
+  struct stat status {};
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 || ::fstat(fd.get(), &status) != 0 ||
+      place.id() != id_of(status))
+    return {};
+  return fd;
+}
+
+OutputFile ShardOutput::begin_part() {
+  Descriptor common = open_common();
+  in_common_ = common.get() >= 0;
+  if (!in_common_) return begin(files_.part(run_, shard_));
+  return OutputFile::open_common(std::move(common), files_.common(run_),
+                                 stretch_of({shard_, run_.shards}, run_.size).offset);
 }
 
 void ShardOutput::write(Place place, const std::string& text) const {
@@ -57,8 +81,11 @@ void ShardOutput::write(Place place, const std::string& text) const {
 }
 
 void ShardOutput::commit(OutputFile& part, std::uint64_t sum) const {
-  part.commit();
-  write(files_.record(run_, shard_), record_text(run_, shard_, sum));
+  if (in_common_)
+    part.close_common();
+  else
+    part.commit();
+  write(files_.record(run_, shard_), text_of(run_, shard_, {sum, in_common_}));
 }
 
 }  // namespace clipper
