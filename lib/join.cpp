@@ -95,30 +95,35 @@ std::vector<ShardRecord> Join::read_records() {
                                     : "; run what is missing, and then clipper --finalize again"));
 }
 
-/// Whether a --finalize that was interrupted, or another one, has renamed the common file to OUT.
+/// Whether a --finalize that was interrupted, or another one, has made the common file the output.
 bool Join::has_become_output(Engine& engine, const std::vector<ShardRecord>& records) {
-  if (!std::ranges::all_of(records, &ShardRecord::in_common) || files_.common(run_).status()) return false;
   const auto status = files_.out().status();
-  if (!status || !S_ISREG(status->st_mode)) return false;
+  if (!status || !S_ISREG(status->st_mode) || static_cast<std::uint64_t>(status->st_size) != run_.size)
+    return false;
+  const std::optional<FileId> common = files_.common(run_).id();
+  if (!std::ranges::all_of(records, &ShardRecord::in_common) || (common && common != id_of(*status)))
+    return false;
   const Descriptor output = open_own(files_.out(), O_RDONLY);
-  return output.get() >= 0 && static_cast<std::uint64_t>(status->st_size) == run_.size &&
-         different_parts(engine, records, output, nullptr).empty();
+  return output.get() >= 0 && different_parts(engine, records, output, nullptr).empty();
 }
 
-/// The common file becomes the output if all parts are in it, no shard has it open, and nothing else names
-/// it. Otherwise the parts are copied.
+/// Whether the common file may become the output: all parts are in it, no shard has it open, and nothing else
+/// names it.
+bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const {
+  struct stat status {};
+  return OutputFile::can_be_named() && std::ranges::all_of(records, &ShardRecord::in_common) &&
+         ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(common.get(), &status) == 0 &&
+         status.st_nlink == 1 && files_.common(run_).id() == id_of(status);
+}
+
 void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records) {
   OutputFile::check(out_, existing_);
   const Place place = files_.common(run_);
   Descriptor common;
   if (std::ranges::any_of(records, &ShardRecord::in_common)) common = open_own(place, O_RDWR);
-  struct stat status {};
-  const bool is_whole = std::ranges::all_of(records, &ShardRecord::in_common) &&
-                        ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 &&
-                        ::fstat(common.get(), &status) == 0 && status.st_nlink == 1 &&
-                        place.id() == id_of(status);
   std::optional<OutputFile> output;
-  if (!is_whole) {
+  const bool adopts = is_whole(common, records);
+  if (!adopts) {
     output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk));
     output->reserve(run_.size);
   }
@@ -128,13 +133,23 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
     refuse(out_, fmt::format("{} damaged: the file does not have the bytes that were calculated; run what is "
                              "damaged again, and then clipper --finalize",
                              subject(different, run_.shards, "is", "are")));
-  if (is_whole) {
+  if (adopts) {
     if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
       throw_system_error(place.path(), "cannot be written");
-    output.emplace(OutputFile::adopt(out_, existing_, std::move(common), place));
+    output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
   expect_waiting();
-  output->commit();
+  commit(*output);
+}
+
+/// Another --finalize may have removed the common file, which then cannot be given a name.
+void Join::commit(OutputFile& output) const {
+  try {
+    output.commit();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::io) expect_waiting();
+    throw;
+  }
 }
 
 /// Of all shards, those whose parts do not have the bytes that were calculated. What is in the common file is

@@ -63,11 +63,10 @@ void OutputFile::keep_access() const {
     throw_system_error(path_, "its access control list cannot be kept");
 }
 
-OutputFile OutputFile::adopt(const std::string& path, Existing existing, Descriptor fd, Place name) {
+OutputFile OutputFile::adopt(const std::string& path, Existing existing, Descriptor fd) {
   OutputTarget target = examine(path, existing);
   OutputFile file = for_target(target, existing, Durability::on_disk);
   file.fd_ = std::move(fd);
-  file.temporary_ = std::move(name);
   file.keep_access();
   return file;
 }
@@ -143,13 +142,17 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
   return file;
 }
 
+bool OutputFile::can_be_named() noexcept {
+  static const bool can = ::access("/proc/self/fd", X_OK) == 0;
+  return can;
+}
+
 /// Without a name where the file system can do that: then nothing is left whatever happens, and nobody can
 /// open it before it is complete.
 void OutputFile::create_temporary() {
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only");
   const mode_t mode = mode_ ? 0600 : new_mode_;
-  static const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
-  if (!can_be_named) return create_named_temporary();
+  if (!can_be_named()) return create_named_temporary();
   fd_ = Descriptor(retry_interrupted(
       [&] { return ::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
   if (fd_.get() >= 0) return;
@@ -239,8 +242,8 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
   clipper::write_at(fd_, bytes, base_ + offset, path_);
-  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. So does what
-  // other machines are to see. Begun here, that happens alongside.
+  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. So does
+  // what other machines are to see. Begun here, that happens alongside.
   if (mode_ || durability_ == Durability::visible)
     ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);

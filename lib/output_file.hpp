@@ -50,11 +50,13 @@ class OutputFile {
   /// being made.
   static void check_in_place(const InputFile& input, bool direct);
 
-  /// A file that clipper has made and that is complete: `fd` is open to write, and `name` is in the directory
-  /// of `path` or of what that leads to. commit() puts it in place as what create() makes; until then it
-  /// keeps its name, also if it is destroyed.
-  [[nodiscard]] static OutputFile adopt(const std::string& path, Existing existing, Descriptor fd,
-                                        Place name);
+  /// A file that clipper has made, that is complete and open. commit() puts it in place as what create()
+  /// makes, as one more name of it: whatever has its other names meanwhile is left alone. Not possible
+  /// without /proc, see can_be_named().
+  [[nodiscard]] static OutputFile adopt(const std::string& path, Existing existing, Descriptor fd);
+
+  /// Whether an open file can be given a name.
+  [[nodiscard]] static bool can_be_named() noexcept;
 
   /// A file that others write, too: all offsets are from `base` on. It has its name already and is not to be
   /// committed but closed.

@@ -54,7 +54,6 @@ class Use {
 
 /// In a Use.
 void release(int registration) noexcept {
-  if (registration < 0) return;
   Slot& slot = slots[static_cast<std::size_t>(registration)];
   slot.name[0] = '\0';
   slot.taken = false;

@@ -13,7 +13,7 @@ namespace clipper {
 /// Error{io} for a name that is too long, and if there are too many.
 [[nodiscard]] int register_temporary(const Place& place, const std::function<bool()>& create);
 
-/// The file is gone, or finished. A negative number is of no file.
+/// The file is gone, or finished.
 void unregister_temporary(int registration) noexcept;
 
 /// Calls `work`, in which the registered name may stand for a file that must not be removed: until it

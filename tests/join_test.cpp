@@ -241,6 +241,16 @@ TEST_CASE("A --finalize that was killed is finished by the next one") {
   run.check_result();
 }
 
+TEST_CASE("A --finalize that was killed right after the common file became the output is finished") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::create_hard_link(run.part(0), run.path());
+  if (GENERATE(false, true)) fs::remove(run.part(0));
+  run.finalize();
+  run.check_result();
+}
+
 TEST_CASE("An output that is not what the shards calculated is not taken for theirs") {
   const ThreeShards run;
   if (!run.in_common) return;

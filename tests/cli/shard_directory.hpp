@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,18 +35,27 @@ class ShardDirectory : public TemporaryDirectory {
     return run(words, prepare);
   }
 
-  [[nodiscard]] Result finalize(const Words& more = {}) const {
+  [[nodiscard]] Result finalize(
+      const Words& more = {}, const std::function<void()>& prepare = [] {}) const {
     Words words{"--finalize", "out.npy"};
     words.insert(words.begin(), more.begin(), more.end());
-    return run(words, [] {});
+    return run(words, prepare);
   }
 
-  /// A name below OUT.shards, of the file that the shards write to.
-  [[nodiscard]] std::string own(std::string_view name) const {
-    return fmt::format("{}.{}", partial(".shards/" + std::string(name)), status_of(partial()).st_ino);
+  [[nodiscard]] std::string run_file() const { return *this / "out.npy.shards"; }
+
+  [[nodiscard]] std::string only(const std::function<bool(const std::string&)>& is_wanted) const {
+    std::vector<std::string> names = entries();
+    std::erase_if(names, [&](const std::string& name) { return !is_wanted(name); });
+    REQUIRE(names.size() == 1);
+    return *this / names.front();
   }
-  [[nodiscard]] std::string partial(const std::string& suffix = ".partial") const {
-    return *this / "out.npy" + suffix;
+  [[nodiscard]] std::string common() const {
+    return only([](const std::string& name) { return name.starts_with("out.npy.shards."); });
+  }
+  [[nodiscard]] std::string record(int index) const {
+    const std::string begin = fmt::format("out.npy.shard-{}-of-", index);
+    return only([&](const std::string& name) { return name.starts_with(begin) && name.ends_with(".done"); });
   }
 
   /// The output is what one process writes, and nothing else is left.

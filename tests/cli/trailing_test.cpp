@@ -45,6 +45,7 @@ TEST_CASE("--trailing ignore reads files without what comes after the array") {
   CHECK(read_file(directory / "o/x.npy") == kClipped);
   check_done(
       run_clipper(clip({"--trailing=ignore", "--shard", "0/1", "x.npy", "s.npy"}), {directory.path()}));
+  check_done(run_clipper({"--finalize", "s.npy"}, {directory.path()}));
   CHECK(read_file(directory / "s.npy") == kClipped);
 
   write_file(directory / "golden.npy", kClipped + std::string(70'000, '\0'));

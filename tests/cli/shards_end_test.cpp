@@ -1,0 +1,194 @@
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "append_only.hpp"
+#include "shard_directory.hpp"
+#include "skip.hpp"
+
+/// How runs of shards end when other programs have put something where their files belong, or the file system
+/// cannot do all.
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_socket(const std::string& path) {
+  const Descriptor fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  REQUIRE(path.size() < sizeof address.sun_path);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+}
+
+struct Kind {
+  const char* name;
+  void (*make)(const std::string& path);
+};
+
+const std::vector<Kind> kNoFiles{
+    {"FIFO", make_fifo},
+    {"socket", make_socket},
+    {"device",
+     [](const std::string& path) { REQUIRE(::mknod(path.c_str(), S_IFCHR | 0666, ::makedev(1, 3)) == 0); }},
+    {"dangling link", [](const std::string& path) { fs::create_symlink("nowhere", path); }},
+    {"loop", [](const std::string& path) { fs::create_symlink(fs::path(path).filename(), path); }},
+    {"link to a file",
+     [](const std::string& path) {
+       write_file(path + "-target", "");
+       fs::create_symlink(path + "-target", path);
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("shards and --finalize refuse an OUT.shards that no shard made") {
+  const ShardDirectory directory;
+  const Kind kind = GENERATE(from_range(kNoFiles));
+  CAPTURE(kind.name);
+  if (kind.name == std::string("device") && ::geteuid() != 0)
+    return skip_unless_possible("mknod of a device");
+  kind.make(directory.run_file());
+  const auto before = directory.snapshot();
+  check_refused(directory.shard(0), 5, "out.npy.shards: not a file that shards made; remove it");
+  check_refused(directory.finalize(), 5, "out.npy.shards: not a file that shards made; remove it");
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("what a former version has begun is refused") {
+  const ShardDirectory directory;
+  fs::create_directory(directory.run_file());
+  write_file(directory / "out.npy.partial", "");
+  const auto before = directory.snapshot();
+  const std::string why = "out.npy.shards: begun by a former version of clipper; remove it and";
+  check_refused(directory.shard(0), 5, why);
+  check_refused(directory.finalize(), 5, why);
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("--finalize refuses a common file or a record that is none") {
+  const ShardDirectory directory;
+  const Kind kind = GENERATE(from_range(kNoFiles));
+  CAPTURE(kind.name);
+  if (kind.name == std::string("device") && ::geteuid() != 0)
+    return skip_unless_possible("mknod of a device");
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const std::string path = GENERATE(true, false) ? directory.common() : directory.record(1);
+  fs::remove(path);
+  kind.make(path);
+  check_refused(directory.finalize(), 5, "not a file that shards made; remove it");
+  CHECK_FALSE(fs::exists(directory / "out.npy"));
+}
+
+TEST_CASE("shards do not use files of another user") {
+  if (::geteuid() != 0) return skip_unless_possible("files of another user");
+  const ShardDirectory directory;
+  constexpr uid_t kOther = 1234;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const std::string path = GENERATE(true, false) ? directory.run_file() : directory.record(1);
+  REQUIRE(::chown(path.c_str(), kOther, kOther) == 0);
+  check_refused(directory.finalize(), 5, "belongs to user 1234, not to you");
+  // Whoever owns the directory can replace everything in it anyway.
+  REQUIRE(::chown(directory.path().c_str(), kOther, kOther) == 0);
+  check_done(directory.finalize());
+  directory.check_result();
+}
+
+TEST_CASE("shards refuse a directory that lets nothing be removed") {
+  const ShardDirectory directory;
+  const AppendOnly append_only(directory.path());
+  if (!append_only) return skip_unless_possible("chattr +a");
+  const auto before = directory.snapshot();
+  check_refused(directory.shard(0, 1), 5, "out.npy: its directory is append-only");
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("--finalize refuses an OUT that is no file, and leaves everything") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  SECTION("FIFO") {
+    make_fifo(directory / "out.npy");
+  }
+  SECTION("directory") {
+    fs::create_directory(directory / "out.npy");
+  }
+  const auto before = directory.snapshot();
+  check_refused(directory.finalize(), 5, "out.npy: not a file; shards need one");
+  CHECK(directory.snapshot() == before);
+  fs::remove(directory / "out.npy");
+  check_done(directory.finalize());
+  directory.check_result();
+}
+
+TEST_CASE("an output that cannot be put in place leaves the parts") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const auto before = directory.snapshot();
+  check_refused(directory.finalize({}, [] { fail({{SYS_linkat, EIO}}); }), 4, "cannot be put in place");
+  CHECK(directory.snapshot() == before);
+  check_done(directory.finalize());
+  directory.check_result();
+}
+
+TEST_CASE("--no-clobber of --finalize") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  write_file(directory / "out.npy", "mine");
+  const auto before = directory.snapshot();
+  check_refused(directory.finalize({"-n"}), 5, "out.npy: exists already (--no-clobber)");
+  CHECK(directory.snapshot() == before);
+  fs::remove(directory / "out.npy");
+  check_done(directory.finalize({"-n"}, [] { fail({{SYS_renameat2, EINVAL}}); }));
+  directory.check_result();
+}
+
+TEST_CASE("an output beside which something cannot be removed is complete, but that is said") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  check_refused(directory.finalize({},
+                                   [] {
+                                     fail({{SYS_unlinkat, EIO}});
+                                   }),
+                6, "out.npy: complete, but out.npy.shard-0-of-3.");
+  check_done(directory.finalize());
+  directory.check_result();
+  check_refused(directory.finalize(), 5, "no shards of it wait");
+}
+
+TEST_CASE("a --finalize that was killed while it removed files is finished by the next one") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  CHECK(directory.finalize({}, [] { fail({{SYS_unlinkat, 0}}); }).signal == SIGSYS);
+  CHECK(fs::exists(directory / "out.npy"));
+  check_done(directory.finalize());
+  directory.check_result();
+}
+
+TEST_CASE("shards without locks write files of their own") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index)
+    check_done(directory.shard(index, 3, {}, [] { fail({{SYS_flock, ENOLCK}}); }));
+  std::size_t parts = 0;
+  for (const std::string& name : directory.entries()) parts += name.starts_with("out.npy.shard-") ? 1 : 0;
+  CHECK(parts == 6);
+  check_done(directory.finalize());
+  directory.check_result();
+}
+
+TEST_CASE("a --finalize without locks copies the parts") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  check_done(directory.finalize({}, [] { fail({{SYS_flock, ENOLCK}}); }));
+  directory.check_result();
+}
+
+}  // namespace clipper::testing
