@@ -12,7 +12,6 @@
 #include <numeric>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -70,9 +69,8 @@ void Join::run(Engine& engine) {
   if (!is_in_place()) {
     const std::vector<ShardRecord> records = read_records();
     if (!has_become_output(engine, records)) put_in_place(engine, records);
-    mark();
   }
-  remove_all();
+  clean_up();
 }
 
 std::vector<ShardRecord> Join::read_records() {
@@ -187,10 +185,23 @@ void Join::expect_waiting() const {
     refuse(out_, "another clipper --finalize has put it in place meanwhile");
 }
 
+/// The output is in place: whatever fails now must not be taken for a failure of it.
+void Join::clean_up() const {
+  try {
+    mark();
+  } catch (const Error&) {  // a full disk, which has more space in a moment
+  }
+  try {
+    remove_all();
+  } catch (const Error& error) {
+    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {}", out_, error.what()));
+  }
+}
+
 /// From here on the shards' files are no longer needed; whoever removes them may be interrupted.
 void Join::mark() const {
   const std::optional<ShardRun> there = files_.read_run();
-  if (there && there->fingerprint() != run_.fingerprint()) return;
+  if (there && (there->fingerprint() != run_.fingerprint() || there->is_in_place)) return;
   ShardRun marked = run_;
   marked.is_in_place = true;
   const std::string text = text_of(marked);
@@ -200,10 +211,9 @@ void Join::mark() const {
 }
 
 void Join::remove_all() const {
-  const auto remove = [&](const Place& place) {
-    if (::unlinkat(place.directory(), place.name(), 0) == 0 || errno == ENOENT) return;
-    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {} cannot be removed: {}", out_,
-                                                    place.path(), std::generic_category().message(errno)));
+  const auto remove = [](const Place& place) {
+    if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
+      throw_system_error(place.path(), "cannot be removed");
   };
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
     remove(files_.record(run_, shard));

@@ -47,6 +47,7 @@ class Join {
   [[nodiscard]] bool has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record,
                              const Descriptor& common, const OutputFile* output) const;
   void expect_waiting() const;
+  void clean_up() const;
   void mark() const;
   void remove_all() const;
 
