@@ -18,7 +18,7 @@ class Fate:
     """What happens to a process: at a call, as the shim takes it, or by the clock."""
     fault: str | None = None
     kill_at: float = math.inf
-    wake_at: float = 0  # never stopped, or when it goes on; math.inf: when OUT is in place
+    wake_at: float = 0  # never stopped, or when it goes on; math.inf: after everything else
 
     @property
     def kills(self) -> bool:
@@ -64,11 +64,11 @@ class Attempt:
         self.was_killed = True
         self.process.kill()
 
-    def has_ended(self, is_final: bool) -> bool:
+    def has_ended(self, is_over: bool) -> bool:
         """Does to it what is due."""
         if time.monotonic() > self.fate.kill_at:
             self.kill()
-        if self.fate.wake_at and (is_final or self.is_awake()):
+        if self.fate.wake_at and (is_over or self.is_awake()):
             self.was_stopped |= self.is_stopped()
             self.process.send_signal(signal.SIGCONT)
         if self.process.poll() is None:

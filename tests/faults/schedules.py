@@ -24,6 +24,14 @@ RUN = "out.npy.shards"
 FURTHER = 2  # shards of another run
 
 
+def exists(path: Path) -> bool:
+    """Also if it is just being replaced, for which some file systems have ESTALE."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
+
+
 def overwrite(path: Path) -> None:
     with open(path, "r+b") as file:
         file.seek(path.stat().st_size // 2)
@@ -68,6 +76,7 @@ class Schedule:
         while not self.is_final or self.running or extras or self.trouble:
             self.step(extras)
         self.finish()
+        self.outcome.counts["moments without OUT"] = self.watch.blinks
         return self.outcome
 
     def prepare(self) -> None:
@@ -131,7 +140,8 @@ class Schedule:
             time.sleep(0.0003)
         if self.trouble and time.monotonic() > self.trouble.until:
             self.end_trouble()
-        for attempt in [each for each in self.running if each.has_ended(self.is_final)]:
+        is_over = self.is_final and not extras and not awake
+        for attempt in [each for each in self.running if each.has_ended(is_over)]:
             self.running.remove(attempt)
             self.ended.append(attempt)
             self.judge(attempt)
@@ -176,9 +186,9 @@ class Schedule:
         shard, mount = self.source.choice([*self.truth.done]), self.source.choice(self.mounted())
         path = self.source.choice((self.part_of(shard, mount), self.record_of(shard, mount), self.common_file(mount)))
         is_common = path == self.common_file(mount)
-        if not path.exists() or (is_common and any(each.kind == FINALIZE for each in self.running)):
+        if is_common and any(each.kind == FINALIZE for each in self.running):
             return
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # of a file that is not there, or is being replaced
             self.source.choice(HARMS)(path)
             self.truth.harmed_at |= dict.fromkeys(range(self.setting.shards) if is_common else [shard], time.monotonic())
             self.outcome.counts["harms"] += 1
@@ -280,13 +290,13 @@ class Schedule:
         if attempt.kind == FINALIZE:
             return "cleaning up" if any(self.watch.sees_last([view]) for view in self.views) else "before OUT"
         is_recorded = self.has_record(attempt.shard)
-        has_part = any(path.exists() for at in self.mounted() for path in (self.part_of(attempt.shard, at), self.common_file(at)))
+        has_part = any(exists(path) for at in self.mounted() for path in (self.part_of(attempt.shard, at), self.common_file(at)))
         if is_recorded and not has_part and not self.truth.cleaners and attempt.shard not in self.truth.harmed_at:
             self.violation(f"shard {attempt.shard} has a record and no part")
         return "after their record" if is_recorded else "before their record"
 
     def has_record(self, shard: int) -> bool:
-        return any(self.record_of(shard, mount).exists() for mount in self.mounted())
+        return any(exists(self.record_of(shard, mount)) for mount in self.mounted())
 
     def finish(self) -> None:
         """All have ended. Another run into the same OUT finds no obstacle; the same run again removes what late shards have left."""

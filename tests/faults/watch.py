@@ -46,6 +46,7 @@ class Watch:
     history: list[bytes | None]
     source: random.Random
     report: Callable[[str], None]
+    blinks: int = 0  # a mount had no OUT for a moment, as where a rename is a removal for other clients
 
     def look(self, anew: bool = False) -> None:
         for number, view in enumerate(self.views):
@@ -58,13 +59,26 @@ class Watch:
         except OSError as error:
             self.report(f"mount {number}: OUT cannot be read: {error.strerror}")
             return
-        later = [stage for stage in range(view.stage, len(self.history)) if self.history[stage] == content]
+        later = self.stages(view, content)
+        if not later and content is None:
+            later = self.stages(view, content := self.read_soon(view))
+            self.blinks += bool(later)
         if later:
             view.stage = later[0]
             return
         what = "absent" if content is None else f"{len(content)} bytes"
         known = "as it was before" if content in self.history else "neither old nor new"
         self.report(f"mount {number}: OUT is {what}, {known}")
+
+    def stages(self, view: View, content: bytes | None) -> list[int]:
+        return [stage for stage in range(view.stage, len(self.history)) if self.history[stage] == content]
+
+    def read_soon(self, view: View) -> bytes | None:
+        end, content = time.monotonic() + PATIENCE, None
+        while content is None and time.monotonic() < end:
+            time.sleep(PATIENCE / 30)
+            content = view.read(anew=True)
+        return content
 
     def sees_last(self, views: list[View]) -> bool:
         return all(view.content == self.history[-1] for view in views)
