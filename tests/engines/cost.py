@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What shards cost: bytes moved, syncs and metadata calls by formula, and as strace counts them with all shards one after the other
-and at once; and the time, to that of one process. Prints Markdown.
+and at once, and then of --finalize; and the time, to that of one process. Prints Markdown; exits with 1 if a formula is wrong.
 
-    cost.py CLIPPER [--mib 64] [--files 500] [--rounds 5] [--directory DIR]
+    cost.py CLIPPER [--mib 64] [--files 500] [--rounds 9] [--timed-mib 1024] [--directory DIR]
 """
 
 import argparse
@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -20,31 +21,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COUNTS = (1, 2, 4, 8, 16)
-PREDICTED = 1000
+MANY = 1000
+TIMED = 8  # shards
 OPERATION = ("--min", "0", "--max", "6")
 READS, WRITES = {"read", "pread64", "preadv"}, {"write", "pwrite64", "pwritev"}
-SYNCS, FREE = {"fsync", "fdatasync", "syncfs"}, {"close", "fcntl", "mmap", "munmap", "getdents64", "fadvise64", "lseek"}
+SYNCS, FREE = {"fsync", "fdatasync", "syncfs"}, {"close", "fcntl", "mmap", "munmap", "fadvise64", "lseek", "sync_file_range"}
+TEXT = re.compile(r"\.(shards|done)(\.clipper-[0-9a-f]{16})?>|/#\d+>")  # or what gets such a name
 HEADER = 128
+SAMPLES = 16 << 12  # bytes of the input that say whether it is the same
 FILE = 1 << 12  # bytes of data of one of many files
-
-
-def formula_of_one(shards: int, size: int) -> dict[str, int]:
-    """A tensor of `size` bytes. A shard's listing sees the markers so far. At once several may end the run, each with a sync and by
-    removing what all have left."""
-    return {"bytes read": size + shards * HEADER, "bytes written": size + HEADER, "syncs": shards + 3,
-            "metadata calls": 27 * shards + 25, "directory entries": shards * (shards + 9) // 2 + 4}
-
-
-def formula_of_many(shards: int, files: int) -> dict[str, int]:
-    """Every process looks at all files before it does its own."""
-    return {"bytes read": files * (FILE + 2 * HEADER), "bytes written": files * (FILE + HEADER), "syncs": 0,
-            "metadata calls": 3 * shards * files + 11 * files + 6 * shards + 3}
+BYTES_READ, BYTES_WRITTEN, SYNCED, METADATA = NAMES = ("bytes read", "bytes written", "syncs", "metadata calls")
 
 
 def write_tensor(path: Path, size: int) -> None:
     text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({size // 4},), }}".encode()
     header = b"\x93NUMPY\x01\x00" + struct.pack("<H", HEADER - 10) + text.ljust(HEADER - 11) + b"\n"
-    path.write_bytes(header + random.Random(1).randbytes(size))
+    with path.open("wb") as file:
+        file.write(header)
+        for left in range(size, 0, -(1 << 20)):
+            file.write(random.randbytes(min(left, 1 << 20)))
 
 
 def all_at_once(commands: list[list]) -> None:
@@ -57,98 +52,153 @@ def shards_of(clipper: Path, shards: int, words: list) -> list[list]:
     return [[clipper, "--threads", "1", "--shard", f"{shard}/{shards}", *OPERATION, *words] for shard in range(shards)]
 
 
-def measured(commands: list[list], directory: Path, at_once: bool) -> Counter:
-    """Of all calls that name a file in the directory, or have it open. What they have made is removed."""
+def measured(commands: list[list], directory: Path, at_once: bool = False, texts: bool = True) -> Counter:
+    """Of all calls that name a file in the directory, or have it open. Reading and writing a text is a metadata call, if there are
+    any."""
     logs = [directory.parent / f"log.{i}" for i in range(len(commands))]
     traced = [["strace", "-f", "-y", "-s", "0", "-o", log, *command] for log, command in zip(logs, commands)]
     for group in [traced] if at_once else [[command] for command in traced]:
         all_at_once(group)
-    for path in directory.glob("out*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
     total = Counter()
     for line in "".join(log.read_text() for log in logs).splitlines():
         match = re.match(r"\d+ +(\w+)\((.*)\) += (-?\d+)", line)
-        if not match or str(directory) not in match[2]:
+        if not match or str(directory) not in match[2] or match[1] in FREE:
             continue
-        call, result = match[1], int(match[3])
-        if call in READS:
-            total["bytes read"] += result
-        elif call in WRITES:
-            total["bytes written"] += result
+        call, is_text = match[1], texts and TEXT.search(match[2])
+        if call in READS and not is_text:
+            total[BYTES_READ] += int(match[3])
+        elif call in WRITES and not is_text:
+            total[BYTES_WRITTEN] += int(match[3])
         elif call in SYNCS:
-            total["syncs"] += 1
-        elif call == "getdents64":
-            total["directory entries"] += int(re.search(r"(\d+) entries", match[2])[1]) if result > 0 else 0
-        elif call not in FREE:
-            total["metadata calls"] += 1
+            total[SYNCED] += 1
+        else:
+            total[METADATA] += 1
     return total
 
 
 @dataclass(frozen=True)
 class Row:
-    shards: int
+    what: str
+    count: int
     formula: dict[str, int]
-    found: tuple[Counter, ...] = ()  # one after the other, at once
+    found: tuple[Counter, ...]  # one after the other, at once
 
     def cell(self, name: str) -> str:
         return " / ".join(f"{counts[name]:,}" for counts in (self.formula, *self.found))
 
-
-def row(shards: int, formula: dict[str, int], commands: list[list], directory: Path) -> Row:
-    return Row(shards, formula, tuple(measured(commands, directory, at_once) for at_once in (False, True)))
-
-
-def print_table(rows: list[Row], times: dict[int, float]) -> None:
-    names = list(rows[0].formula)
-    head = ["shards", *names, *(["time"] if times else [])]
-    print("| " + " | ".join(head) + " |\n|" + " ---: |" * len(head))
-    for each in rows:
-        seconds = [f"{times[each.shards]:.2f}" if each.shards in times else ""] if times else []
-        print("| " + " | ".join([f"{each.shards:,}", *map(each.cell, names), *seconds]) + " |")
+    @property
+    def is_right(self) -> bool:
+        """At once, some do what others have already done."""
+        return all(self.formula[name] == self.found[0][name] for name in NAMES)
 
 
-def times_of_one(clipper: Path, directory: Path, rounds: int) -> dict[int, float]:
-    """Of all shards, to those of one process that syncs its output, too. The least of all rounds."""
+def print_table(rows: list[Row]) -> bool:
+    """Whether every formula is right."""
+    print("| | N | " + " | ".join(NAMES) + " |\n|---|" + " ---: |" * (len(NAMES) + 1))
+    for row in rows:
+        print(f"| {row.what} | {row.count:,} | " + " | ".join(map(row.cell, NAMES)) + " |")
+    return all(row.is_right for row in rows)
+
+
+def clean(directory: Path) -> None:
+    for path in directory.glob("out*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def rows_of_one(clipper: Path, directory: Path, size: int) -> list[Row]:
+    """A tensor of `size` bytes: all its shards, and --finalize."""
+    rows, source, out = [], directory / "in.npy", directory / "out.npy"
+    for count in (*COUNTS, MANY):
+        commands, finalize = shards_of(clipper, count, [source, out]), [[clipper, "--finalize", "--threads", "1", out]]
+        found = [measured(commands, directory)]
+        is_common = any(re.fullmatch(r"out\.npy\.shards\.[0-9a-f]{16}", path.name) for path in directory.iterdir())
+        joined = measured(finalize, directory)
+        clean(directory)
+        if count != MANY:
+            found.append(measured(commands, directory, at_once=True))
+            clean(directory)
+        rows += [Row("shards", count, shards_formula(count, size, is_common), tuple(found)),
+                 Row("--finalize", count, finalize_formula(count, size, is_common), (joined,))]
+    return rows
+
+
+def rows_of_many(clipper: Path, directory: Path, files: int) -> list[Row]:
+    rows, inputs = [], [directory / f"{i}.npy" for i in range(files)]
+    for path in inputs:
+        write_tensor(path, FILE)
+    for count in COUNTS:
+        commands, found = shards_of(clipper, count, ["--output-dir", directory / "out", *inputs]), []
+        for at_once in (False, True):
+            found.append(measured(commands, directory, at_once, texts=False))
+            clean(directory)
+        rows.append(Row("many files", count, formula_of_many(count, files), tuple(found)))
+    return rows
+
+
+def shards_formula(shards: int, size: int, is_common: bool) -> dict[str, int]:
+    return {BYTES_READ: size + shards * (HEADER + SAMPLES), BYTES_WRITTEN: size + HEADER, SYNCED: 2 * shards + 1, METADATA: 34 * shards - 1}
+
+
+def finalize_formula(shards: int, size: int, is_common: bool) -> dict[str, int]:
+    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0 if is_common else size + HEADER, SYNCED: 3, METADATA: 7 * shards + 56}
+
+
+def formula_of_many(shards: int, files: int) -> dict[str, int]:
+    """Every process looks at all files before it does its own."""
+    return {BYTES_READ: files * (FILE + 2 * HEADER), BYTES_WRITTEN: files * (FILE + HEADER), SYNCED: 0,
+            METADATA: 3 * shards * files + 11 * files + 2 * shards + 3}
+
+
+def timed(commands: list[list[list]], out: Path) -> float:
+    """Of groups, one after the other."""
+    out.unlink(missing_ok=True)
+    os.sync()
+    start = time.monotonic()
+    for group in commands:
+        all_at_once(group)
+    return time.monotonic() - start
+
+
+def print_times(clipper: Path, directory: Path, rounds: int) -> None:
+    """One process has all cores; each shard has one thread, all run at once, and --finalize has all cores again."""
     source, out = directory / "in.npy", directory / "out.npy"
-    runs = {0: [[clipper, "--threads", "1", "--sync", *OPERATION, source, out]]}
-    runs |= {shards: shards_of(clipper, shards, [source, out]) for shards in COUNTS}
-    least = dict.fromkeys(runs, float("inf"))
-    for _ in range(rounds):
-        for shards, commands in runs.items():
-            out.unlink(missing_ok=True)
-            start = time.monotonic()
-            all_at_once(commands)
-            least[shards] = min(least[shards], time.monotonic() - start)
-    return {shards: least[shards] / least[0] for shards in COUNTS}
+    one = [[[clipper, "--sync", *OPERATION, source, out]]]
+    many = [shards_of(clipper, TIMED, [source, out]), [[clipper, "--finalize", out]]]
+    pairs = [(timed(one, out), timed(many, out)) for _ in range(rounds)]
+    clean(directory)
+    for name, of in (("least", min), ("median", statistics.median)):
+        alone, shards = (of(times) for times in zip(*pairs))
+        print(f"{name} of {rounds} rounds: one process with --sync {alone:.2f} s, {TIMED} shards and --finalize {shards:.2f} s: "
+              f"{shards / alone:.2f}")
+    print(f"median of the rounds' ratios: {statistics.median(shards / alone for alone, shards in pairs):.2f}")
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clipper", type=lambda text: Path(text).resolve())
     parser.add_argument("--mib", type=int, default=64)
     parser.add_argument("--files", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--timed-mib", type=int, default=1024)
     parser.add_argument("--directory", help="where the files are (default: the system's)")
     arguments = parser.parse_args()
-    clipper, size, files = arguments.clipper, arguments.mib << 20, arguments.files
+    clipper, size = arguments.clipper, arguments.mib << 20
     with tempfile.TemporaryDirectory(dir=arguments.directory) as scratch:
         directory = Path(scratch).resolve() / "files"
         directory.mkdir()
-        write_tensor(directory / "in.npy", size)
-        source, inputs = directory / "in.npy", [directory / f"{i}.npy" for i in range(files)]
-        write_tensor(source, size)
-        one = [row(shards, formula_of_one(shards, size), shards_of(clipper, shards, [source, directory / "out.npy"]), directory)
-               for shards in COUNTS]
-        times = times_of_one(clipper, directory, arguments.rounds)
-        for path in inputs:
-            write_tensor(path, FILE)
-        many = [row(shards, formula_of_many(shards, files),
-                    shards_of(clipper, shards, ["--output-dir", directory / "out", *inputs]), directory) for shards in COUNTS]
-    print(f"A tensor of {arguments.mib} MiB: formula / one after the other / at once. Time: of one process's, with --sync.\n")
-    print_table([*one, Row(PREDICTED, formula_of_one(PREDICTED, size))], times)
-    print(f"\n{files} tensors of {FILE} bytes: formula / one after the other / at once.\n")
-    print_table([*many, Row(PREDICTED, formula_of_many(PREDICTED, files))], {})
+        is_right = True
+        if size:
+            write_tensor(directory / "in.npy", size)
+            print(f"A tensor of {arguments.mib} MiB: formula / one after the other / at once.\n")
+            is_right = print_table(rows_of_one(clipper, directory, size))
+            print(f"\n{arguments.files} tensors of {FILE} bytes: formula / one after the other / at once.\n")
+            is_right &= print_table(rows_of_many(clipper, directory, arguments.files))
+        if arguments.rounds:
+            write_tensor(directory / "in.npy", arguments.timed_mib << 20)
+            print(f"\n{arguments.timed_mib} MiB:\n")
+            print_times(clipper, directory, arguments.rounds)
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,7 +11,7 @@ from modes import JOURNAL, Files, Link, Mode
 from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
-SHARED = re.compile(r"out\.npy\.(partial|shards/.*)")
+SHARED = re.compile(r"(.*/)?out\.npy\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
 # Whoever ignores that one of these failed has lost something, or does not know what he does.
 MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat",
              "renameat2", "fstat", "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
@@ -73,14 +73,15 @@ def found() -> Files:
     return {str(path): os.readlink(path).encode() if path.is_symlink() else path.read_bytes() for path in paths}
 
 
-def is_checked(calls: tuple[Call, ...], fault: Fault) -> bool:
+def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
     """Whether the call must not fail unnoticed. Of a written file's closes that is the last before the file gets its name, or
     before its journal goes."""
+    placing = PLACING - REMOVING if mode.after_shards else PLACING
     call, later = calls[fault.at - 1], calls[fault.at :]
     if call.name != "close_written":
         return call.name in MUST_FAIL
-    following = (each.name for each in later if each.name in PLACING or each.name == "close_written")
-    return next(following, "") in PLACING
+    following = (each.name for each in later if each.name in placing or each.name == "close_written")
+    return next(following, "") in placing
 
 
 def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) -> list[str]:
@@ -132,10 +133,9 @@ def stream_violations(mode: Mode, run: Run) -> list[str]:
 def litter_violations(mode: Mode, fault: Fault | None, run: Run, files: Files) -> list[str]:
     known = {**mode.before, **mode.after}
     may_stay = run.code in (-9, 6) or bool(REMOVING & {*run.fired})  # 6 says which
-    temporary = TEMPORARY
-    if mode.shared:  # what is left is for the next run, see shared.py
-        may_stay, temporary = run.code != 0 or bool(run.fired), SHARED
-    return [f"{name} is left" for name in files if name not in known and not (may_stay and temporary.fullmatch(name))]
+    of_shards = mode.shared or (mode.after_shards and (may_stay or run.code != 0))  # for the next run, see shared.py
+    return [f"{name} is left" for name in files if name not in known and not (may_stay and TEMPORARY.fullmatch(name))
+            and not (of_shards and SHARED.fullmatch(name))]
 
 
 def attribute_violations(mode: Mode, run: Run, files: Files, attributes: bool) -> list[str]:

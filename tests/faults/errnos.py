@@ -54,7 +54,7 @@ def errnos_of(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
                 continue
             for ever in (False,) if what in UNTRUE else (False, True):
                 fault = Fault(at, what, ever)
-                yield FaultCase(mode, fault, call.name, checks.is_checked(calls, fault))
+                yield FaultCase(mode, fault, call.name, checks.is_checked(mode, calls, fault))
 
 
 def cases(runs: int, seed: int) -> list[FaultCase]:

@@ -10,8 +10,10 @@
 //     aNUMBER   that signal is raised after the call
 //     m0        an allocation; these count from the start of the process
 //   CLIPPER_FAULT_REPORT=FD          there "fired NAME" is written; without a fault, "NAME KINDS" of every
-//   call CLIPPER_FAULT_NAMED=1            open() does not know O_TMPFILE CLIPPER_FAULT_FLAGLESS=1 renameat2()
-//   does not know flags
+//   call
+//   CLIPPER_FAULT_NAMED=1            open() does not know O_TMPFILE
+//   CLIPPER_FAULT_FLAGLESS=1         renameat2() does not know flags
+//   CLIPPER_FAULT_REMOTE=1           fstatfs() says that the file system is FUSE's
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,11 +45,13 @@ struct Fault {
   int report = -1;
   bool named = false;
   bool flagless = false;
+  bool remote = false;
 
   Fault() {
     if (const char* text = std::getenv("CLIPPER_FAULT_REPORT")) report = std::atoi(text);
     named = std::getenv("CLIPPER_FAULT_NAMED") != nullptr;
     flagless = std::getenv("CLIPPER_FAULT_FLAGLESS") != nullptr;
+    remote = std::getenv("CLIPPER_FAULT_REMOTE") != nullptr;
     const char* const text = std::getenv("CLIPPER_FAULT");
     if (text == nullptr) return;
     char* rest = nullptr;

@@ -42,9 +42,14 @@ def begin(build: Path) -> None:
     attributes = checks.has_attributes(Path("."))
 
 
+def set_up(mode: Mode) -> None:
+    direct.begin(clipper, mode, attributes)
+    shared.begin(clipper, mode)
+
+
 def checked_run(mode: Mode, fault: Fault | None = None, checked: bool = False) -> tuple[Run, list[str]]:
     """In a directory that is as the mode wants it."""
-    direct.begin(clipper, mode, attributes)
+    set_up(mode)
     run = clipper.run(mode, fault)
     return run, violations(mode, fault, run, checked)
 
@@ -52,8 +57,8 @@ def checked_run(mode: Mode, fault: Fault | None = None, checked: bool = False) -
 def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) -> list[str]:
     if mode.direct:
         return direct.violations(clipper, mode, fault, run, checked)
-    if mode.shared:
-        return shared.violations(clipper, mode, fault, run, attributes)
+    if mode.shared or mode.after_shards:
+        return shared.violations(clipper, mode, fault, run, checked, attributes)
     return checks.violations(mode, fault, run, checked, attributes)
 
 
@@ -101,7 +106,7 @@ def faults_of_calls(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
                 continue
             for ever in (False, True) if what in FOR_EVER else (False,):
                 fault = Fault(at, what, ever)
-                yield FaultCase(mode, fault, call.name, mode.threads == 1 and checks.is_checked(calls, fault))
+                yield FaultCase(mode, fault, call.name, mode.threads == 1 and checks.is_checked(mode, calls, fault))
 
 
 def call_cases(runs: int, seed: int) -> list[FaultCase]:
@@ -123,7 +128,7 @@ def allocation_cases(runs: int, seed: int) -> list[FaultCase]:
             continue
         last = clean_run(mode).allocations if mode.threads == 1 else 0
         for at in range(1, last + 1):
-            for ever in (False,) if mode.shared else (False, True):  # run again, a shard does no harm
+            for ever in (False, True):
                 case = FaultCase(mode, Fault(at, "ENOMEM", ever), "malloc")
                 (first if at > last - LAST and not ever else others).append(case)
     random.Random(seed).shuffle(others)
@@ -163,7 +168,7 @@ def try_kill(case: KillCase) -> Outcome:
         time.sleep(case.after)
         os.kill(pid, case.signal)
 
-    direct.begin(clipper, case.mode, attributes)
+    set_up(case.mode)
     run = clipper.run(case.mode, None, kill)
     hit = run.code == -case.signal
     # As if the shim had raised it, which the checks know.
@@ -221,7 +226,7 @@ def show(name: str, text: str) -> int:
     at, what, how = text.split(":")
     mode = next(mode for mode in all_modes() if mode.name == name)
     fault = Fault(int(at), what, how == "ever")
-    checked = checks.is_checked(clean_run(mode).calls, fault) if what != "ENOMEM" else False
+    checked = checks.is_checked(mode, clean_run(mode).calls, fault) if what != "ENOMEM" else False
     run, texts = checked_run(mode, fault, checked)
     print(f"{clipper.line(mode, fault)}\nexit {run.code}, fired {run.fired}\n{run.stderr}", *texts, sep="\n")
     return 1 if texts else 0

@@ -4,7 +4,7 @@ import json
 import random
 import struct
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 # Applied twice it gives something else than once, and so on.
 OPERATION = ("--bias", "1", "--min", "-50", "--max", "1000")
@@ -61,7 +61,9 @@ class Mode:
     flagless: bool = False  # the file system's rename has no flags
     direct: bool = False
     killed_at: int = 0  # a direct run that finishes one which was killed before that call
-    shared: bool = False  # the only shard of an output
+    shared: bool = False  # a shard, which leaves OUT alone
+    after_shards: tuple["Mode", ...] = ()  # that have been run before --finalize
+    remote: bool = False  # the file system is one that machines share
     threads: int = 1
     directories: tuple[str, ...] = field(default=())  # that it makes
 
@@ -77,7 +79,7 @@ class Mode:
     def arguments(self) -> list[str]:
         """A later --chunk-size or --threads is none: each mode gives its own or none."""
         threads = ["--threads", str(self.threads)]
-        if self.compares:
+        if self.compares or self.after_shards:
             return [*self.words, *threads]
         chunk = [] if "--chunk-size" in self.words else ["--chunk-size", str(CHUNK)]
         return [*OPERATION, *threads, *chunk, *self.words]
@@ -117,6 +119,23 @@ def linked_input(count: int) -> Mode:
     before = {"link.npy": Link(b"real.npy"), "real.npy": tensor(numbers(count))}
     after = {"real.npy": tensor(result(numbers(count)))}
     return Mode("in place, through a link", ("--in-place", "link.npy"), before, after, durable=True)
+
+
+SHARDS = 2
+
+
+def shards(mode: Mode, **more) -> list[Mode]:
+    """The last of two shards of what the mode does, whose part has no bytes, the first, and --finalize after both."""
+    source, out = mode.words
+    each = [replace(mode, name=f"{mode.name}, shard {i}", words=("--shard", f"{i}/{SHARDS}", source, out), after={}, shared=True, **more)
+            for i in range(SHARDS)]
+    return [*each, replace(mode, name=f"{mode.name}, --finalize", words=("--finalize", out), after_shards=tuple(each), durable=True, **more)]
+
+
+def result_of(shard: Mode) -> Files:
+    """What its --finalize makes."""
+    source, out = shard.words[-2:]
+    return {out: tensor(result(elements(shard.before[source])))}
 
 
 def golden(count: int) -> Mode:
@@ -195,8 +214,9 @@ def modes() -> list[Mode]:
         *flagless(10_000),
         in_place("direct", batches(4), "--direct", direct=True),
         *streams(),
-        one_file("shard", ("--shard", "0/1"), values, shared=True, durable=True),
-        replacement("shard, replace", ("--shard", "0/1"), shared=True, durable=True),
+        *shards(one_file("new", (), values)),
+        *shards(replacement("replace", ()))[2:],
+        *shards(one_file("new, machines", (), values), remote=True),
         many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
         many_files("3 files, --in-place", ("--in-place",), "", durable=True),
         one_file("new, 4 threads", (), values, threads=4),

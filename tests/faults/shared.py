@@ -1,13 +1,38 @@
-"""What must hold after a shard's run: the same command, without a fault, finishes the output and leaves nothing else."""
+"""What must hold after a shard's run or --finalize: the same command, without a fault, and then --finalize finish the output and leave
+nothing else."""
+
+from dataclasses import replace
 
 import checks
-from modes import Mode
+from checks import TEMPORARY, found
+from modes import SHARDS, Mode, result_of
 from process import Clipper, Fault, Run
 
 
-def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, attributes: bool) -> list[str]:
-    """Calls may fail unnoticed that only remove what is no longer needed."""
-    texts = checks.violations(mode, fault, run, False, attributes)
-    again = clipper.run(mode)
+def begin(clipper: Clipper, mode: Mode) -> None:
+    """The shards that a --finalize finds."""
+    for shard in mode.after_shards:
+        clipper.run(shard)
+
+
+def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, checked: bool, attributes: bool) -> list[str]:
+    """A lock that cannot be had only makes it slower. Calls may fail unnoticed that only remove what is no longer needed."""
+    texts = checks.violations(mode, fault, run, checked and "flock" not in run.fired, attributes)
     attributes = attributes and not checks.UNSUPPORTED & {*run.fired}
-    return texts + [f"run again: {text}" for text in checks.violations(mode, None, again, False, attributes)]
+    for each in following(mode, run):
+        litter = [name for name in found() if TEMPORARY.fullmatch(name)]
+        again = clipper.run(each)
+        more = checks.violations(each, None, again, False, attributes)
+        texts += [f"{each.name}, then: {text}" for text in more if not any(text == f"{name} is left" for name in litter)]
+    return texts
+
+
+def following(mode: Mode, run: Run) -> list[Mode]:
+    """What finishes the output."""
+    if mode.after_shards:
+        is_over = not any(checks.SHARED.fullmatch(name) for name in found())
+        return [] if is_over else [mode]
+    number = int(mode.words[1].split("/")[0])
+    others = [replace(mode, words=("--shard", f"{i}/{SHARDS}", *mode.words[2:])) for i in range(SHARDS) if i != number or run.code]
+    return [*others, replace(mode, name="--finalize", words=("--finalize", mode.words[-1]), after=result_of(mode), shared=False,
+                             after_shards=(mode,), durable=True)]

@@ -20,6 +20,7 @@
 
 namespace {
 
+constexpr auto kFuse = 0x65735546;  // linux/magic.h, from 5.15 on
 constexpr unsigned kReads = kMovesBytes | kInterruptible;
 constexpr unsigned kWrites = kReads | kTakesSpace;
 
@@ -113,7 +114,6 @@ COUNTED(kPlain, int, fstat, (int fd, struct stat* to), (fd, to))
 COUNTED(kPlain, int, fstatat, (int at, const char* path, struct stat* to, int flags), (at, path, to, flags))
 COUNTED(kPlain, int, statx, (int at, const char* path, int flags, unsigned mask, struct statx* to), (at, path, flags, mask, to))
 COUNTED(kPlain, int, statfs, (const char* path, struct statfs* to), (path, to))
-COUNTED(kPlain, int, fstatfs, (int fd, struct statfs* to), (fd, to))
 COUNTED(kPlain, int, statvfs, (const char* path, struct statvfs* to), (path, to))
 COUNTED(kPlain, int, fstatvfs, (int fd, struct statvfs* to), (fd, to))
 COUNTED(kPlain, int, access, (const char* path, int mode), (path, mode))
@@ -139,6 +139,15 @@ ssize_t pwritev(int fd, const iovec* from, int count, off_t at) {
   return counted("pwritev", kWrites, [&](Part part) {
     const Vectors vectors(from, count, part);
     return next(fd, vectors.kept.data(), vectors.count, at);
+  });
+}
+
+int fstatfs(int fd, struct statfs* to) {
+  static const auto next = real<int(int, struct statfs*)>("fstatfs");
+  return counted("fstatfs", kPlain, [&](Part) {
+    const int result = next(fd, to);
+    if (fault().remote && result == 0) to->f_type = kFuse;
+    return result;
   });
 }
 
