@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Sourced by gluster, moosefs and sshfs: ENGINE KIND COMMAND [ARG...] runs COMMAND on a network file system of this machine alone,
+# Sourced by gluster, moosefs and sshfs: ENGINE [KIND] COMMAND [ARG...] runs COMMAND on a network file system of this machine alone,
 # mounted by three clients. Processes, mounts and network are in namespaces: nobody else sees them, and all end with COMMAND.
 #   CLIPPER_MOUNTS    the three directories: /media/a:/media/b:/media/c
 #   CLIPPER_DISTURB   a program: server-down, server-up, full, room, unmount N, mount N; N from 0 to 2
 #   CLIPPER_SECONDS   after so many all of it is killed; 3600
 #   CLIPPER_DISK      size of each server's disk, in memory; 512M
-# The engine has an array `kinds`, an array `needed` of packages, and functions that return when it is done:
+# The engine has an array `kinds`, empty if there is but one, an array `needed` of packages, and functions, which return when it is done:
 #   start KIND, attach N DIRECTORY (which writes the client's process to $room/N.pid), server_down, server_up
 # and the line: volume "$@"
 set -euo pipefail
@@ -21,7 +21,7 @@ volume() {
   case ${1-} in
     --inside) inside "${@:2}" ;;
     --disturb) disturb "${@:2}" ;;
-    *) outside "$@" ;;
+    *) [[ -n ${kinds-} ]] || set -- '' "$@"; outside "$@" ;;
   esac
 }
 
@@ -29,7 +29,7 @@ volume() {
 outside() {
   # shellcheck disable=SC2154 # the engine has it
   if (($# < 2)) || [[ " ${kinds[*]} " != *" $1 "* ]]; then
-    say "usage: ${engine##*/} KIND COMMAND [ARG...], KIND one of ${kinds[*]}"
+    say "usage: ${engine##*/} ${kinds:+KIND }COMMAND [ARG...]${kinds:+, KIND one of ${kinds[*]}}"
     exit 2
   fi
   ((EUID == 0)) || { say 'only root can mount it'; exit 1; }
@@ -92,18 +92,36 @@ within() {
   done
 }
 
+# serve NAME PROGRAM...: it goes on when its caller ends; $room/NAME.pid has its process, $room/log/NAME what it says.
+serve() {
+  setsid "${@:2}" </dev/null >>"$room/log/$1" 2>&1 &
+  echo $! >"$room/$1.pid"
+  disown
+}
+
+# listens ADDRESS PORT
+listens() { (: <>"/dev/tcp/$1/$2") 2>/dev/null; }
+
 ended() { [[ ! -d /proc/$1 ]]; }
 
 disturb() {
   case $1 in
     server-down) server_down ;;
     server-up) server_up ;;
-    full) for disk in "$room"/disk?; do fill "$disk/filler"; done ;;
-    room) rm -f "$room"/disk?/filler; sleep "${settling:-0}" ;;
+    full) make_full ;;
+    room) make_room ;;
     unmount) kill_now "$room/$2.pid"; umount --lazy "${mounts[$2]}" ;;
     mount) attach "$2" "${mounts[$2]}" ;;
     *) say "no such disturbance: $1"; exit 2 ;;
   esac
+}
+
+# An engine that does these two otherwise has its own.
+make_full() { for disk in "$room"/disk?; do fill "$disk/filler"; done; }
+
+make_room() {
+  rm -f "$room"/disk?/filler
+  sleep "${settling:-0}"
 }
 
 # kill_now FILE: the process that it names.
