@@ -36,7 +36,10 @@ outside() {
   [[ -e /dev/fuse && -e /dev/loop-control ]] || { say 'no /dev/fuse or no /dev/loop-control'; exit 1; }
   # shellcheck disable=SC2154
   install e2fsprogs iproute2 util-linux "${needed[@]}"
-  exec unshare --mount --net --pid --fork --kill-child --mount-proc "$engine" --inside "$@"
+  # unshare holds SIGTERM back
+  setpriv --pdeathsig KILL unshare --mount --net --pid --fork --kill-child --mount-proc "$engine" --inside "$@" <&0 &
+  trap 'kill -KILL $!' HUP INT TERM
+  wait $!
 }
 
 # inside KIND COMMAND...: the first process of its namespace.
