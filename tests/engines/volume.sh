@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# Sourced by gluster, moosefs and sshfs: ENGINE [KIND] COMMAND [ARG...] runs COMMAND on a network file system of this machine alone,
+# mounted by three clients. Processes, mounts and network are in namespaces: nobody else sees them, and all end with COMMAND.
+#   CLIPPER_MOUNTS    the three directories: /media/a:/media/b:/media/c
+#   CLIPPER_DISTURB   a program: server-down, server-up, full, room, unmount N, mount N; N from 0 to 2
+#   CLIPPER_SECONDS   after so many all of it is killed; 3600
+#   CLIPPER_DISK      size of each server's disk, in memory; 512M
+# The engine has an array `kinds`, empty if there is but one, an array `needed` of packages, and functions, which return when it is done:
+#   start KIND, attach N DIRECTORY (which writes the client's process to $room/N.pid), server_down, server_up
+# and the line: volume "$@"
+set -euo pipefail
+engine=$(realpath "$0")
+# shellcheck source=scripts/setup disable=SC2034 # packages: what is built is not built here
+source "$(dirname "$engine")/../../scripts/setup"
+room=/media # systems.py has /mnt
+mounts=("$room"/{a,b,c})
+
+say() { echo "${engine##*/}: $*" >&2; }
+
+volume() {
+  case ${1-} in
+    --inside) inside "${@:2}" ;;
+    --disturb) disturb "${@:2}" ;;
+    *) [[ -n ${kinds-} ]] || set -- '' "$@"; outside "$@" ;;
+  esac
+}
+
+# outside KIND COMMAND...
+outside() {
+  # shellcheck disable=SC2154 # the engine has it
+  if (($# < 2)) || [[ " ${kinds[*]} " != *" $1 "* ]]; then
+    say "usage: ${engine##*/} ${kinds:+KIND }COMMAND [ARG...]${kinds:+, KIND one of ${kinds[*]}}"
+    exit 2
+  fi
+  ((EUID == 0)) || { say 'only root can mount it'; exit 1; }
+  [[ -e /dev/fuse && -e /dev/loop-control ]] || { say 'no /dev/fuse or no /dev/loop-control'; exit 1; }
+  # shellcheck disable=SC2154
+  install e2fsprogs iproute2 util-linux "${needed[@]}"
+  # unshare holds SIGTERM back
+  setpriv --pdeathsig KILL unshare --mount --net --pid --fork --kill-child --mount-proc "$engine" --inside "$@" <&0 &
+  trap 'kill -KILL $!' HUP INT TERM
+  wait $!
+}
+
+# inside KIND COMMAND...: the first process of its namespace.
+inside() {
+  local number status=0
+  trap 'say "$1 CANNOT BE STARTED: the end of its logs:"; tail --quiet --lines=5 "$room"/log/* >&2' EXIT
+  mount -t tmpfs -o mode=755 tmpfs "$room"
+  mkdir "$room/log" "${mounts[@]}"
+  watch &
+  ip link set lo up
+  ip address add 10.9.0.1/24 dev lo # servers refuse to be called localhost
+  start "$1" </dev/null >"$room/log/start" 2>&1
+  for number in "${!mounts[@]}"; do disturb mount "$number"; done
+  trap - EXIT
+  printf '#!/bin/sh\nexec %q --disturb "$@"\n' "$engine" >"$room/disturb"
+  chmod +x "$room/disturb"
+  CLIPPER_MOUNTS=$(IFS=:; echo "${mounts[*]}") CLIPPER_DISTURB=$room/disturb "${@:2}" || status=$?
+  exit "$status"
+}
+
+watch() {
+  sleep "${CLIPPER_SECONDS:-3600}"
+  say 'OUT OF TIME, everything is killed'
+  kill -KILL -1 # in this namespace, but for its first process
+}
+
+# private DIRECTORY...: empty ones are there instead.
+private() {
+  local directory
+  for directory; do
+    mkdir -p "$directory" "$room/private$directory"
+    mount --bind "$room/private$directory" "$directory"
+  done
+}
+
+# disks NUMBER: file systems of a size, $room/disk0 and so on. Tmpfs has no attributes of users.
+disks() {
+  local number
+  for ((number = 0; number < $1; number++)); do
+    truncate --size="${CLIPPER_DISK:-512M}" "$room/image$number"
+    mkfs.ext4 -q -m 0 "$room/image$number"
+    mkdir "$room/disk$number"
+    mount -o loop "$room/image$number" "$room/disk$number"
+  done
+}
+
+# within SECONDS COMMAND...: until it succeeds.
+within() {
+  local end=$((SECONDS + $1))
+  until "${@:2}"; do
+    ((SECONDS < end)) || { say "still not after $1 s: ${*:2}"; return 1; }
+    sleep 0.1
+  done
+}
+
+# serve NAME PROGRAM...: it goes on when its caller ends; $room/NAME.pid has its process, $room/log/NAME what it says.
+serve() {
+  setsid "${@:2}" </dev/null >>"$room/log/$1" 2>&1 &
+  echo $! >"$room/$1.pid"
+  disown
+}
+
+# listens ADDRESS PORT
+listens() { (: <>"/dev/tcp/$1/$2") 2>/dev/null; }
+
+ended() { [[ ! -d /proc/$1 ]]; }
+
+disturb() {
+  case $1 in
+    server-down) server_down ;;
+    server-up) server_up ;;
+    full) make_full ;;
+    room) make_room ;;
+    unmount) kill_now "$room/$2.pid"; umount --lazy "${mounts[$2]}" ;;
+    mount) attach "$2" "${mounts[$2]}" ;;
+    *) say "no such disturbance: $1"; exit 2 ;;
+  esac
+}
+
+# An engine that does these two otherwise has its own.
+make_full() { for disk in "$room"/disk?; do fill "$disk/filler"; done; }
+
+make_room() {
+  rm -f "$room"/disk?/filler
+  sleep "${settling:-0}"
+}
+
+# kill_now FILE: the process that it names.
+kill_now() {
+  kill -KILL "$(<"$1")"
+  within 20 ended "$(<"$1")"
+}
+
+# fill FILE: until its file system has no block left. Nothing is written, which saves the memory.
+fill() {
+  local unit end
+  touch "$1"
+  for unit in 64M 1M 4K; do
+    while end=$(stat --format=%s "$1") && fallocate --offset "$end" --length $unit "$1" 2>/dev/null; do :; done
+  done
+}
