@@ -173,7 +173,12 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
   if (source.get() < 0) return false;
   const Stretch stretch = stretch_of({shard, run_.shards}, run_.size);
   const Stretch from{record.in_common ? stretch.offset : 0, stretch.size};
-  return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
+  try {
+    return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
+  } catch (const Error& error) {
+    if (looks_left_ == 0 || error.kind() != ErrorKind::io) throw;
+    return false;  // on a network file system perhaps only now
+  }
 }
 
 /// Another process may have finalized the run meanwhile, and the output may have been changed since.

@@ -22,9 +22,15 @@ namespace {
 constexpr std::string_view kTitle = "clipper shards, format 1\n";
 constexpr std::string_view kInPlace = "the output is in place\n";
 constexpr std::size_t kMostText = 1 << 16;  // bytes of a run or a record
+constexpr int kMostTries = 10;
 
 constexpr std::uint64_t kSamples = 16;
 constexpr std::uint64_t kSample = 4096;
+
+/// What a network file system says of an open file whose name another machine has removed or replaced.
+bool is_gone(int error) {
+  return error == ENOENT || error == ESTALE;
+}
 
 std::uint64_t hash_of(std::string_view text) {
   return checksum(std::as_bytes(std::span(text)));
@@ -59,13 +65,18 @@ std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_commo
                      in_common ? "in the common file" : "in a file of their own");
 }
 
-/// Everything in the file, if that is not too much to be a text of clipper's.
+/// Everything in the file, if that is not too much to be a text of clipper's. On a network file system a file
+/// that another machine has replaced may be gone although it is open: then its successor is read.
 std::optional<std::string> read_text(const Place& place) {
-  const Descriptor fd = open_own(place, O_RDONLY);
-  if (fd.get() < 0) return std::nullopt;
   std::string text(kMostText, '\0');
-  text.resize(read_at(fd, std::as_writable_bytes(std::span(text)), 0, place.path()));
-  return text;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const Descriptor fd = open_own(place, O_RDONLY);
+    if (fd.get() < 0) return std::nullopt;
+    const ssize_t size = retry_interrupted([&] { return ::pread(fd.get(), text.data(), text.size(), 0); });
+    if (size < 0 && !is_gone(errno)) throw_system_error(place.path(), "cannot be read");
+    if (size >= 0) return text.substr(0, static_cast<std::size_t>(size));
+  }
+  return std::nullopt;
 }
 
 Place place_of(const std::string& out) {
@@ -183,14 +194,16 @@ std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uin
 Descriptor open_own(const Place& place, int flags, mode_t mode) {
   flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));
-  if (fd.get() < 0 && errno == ENOENT) return fd;
+  if (fd.get() < 0 && is_gone(errno)) return fd;
   const bool is_no_file = errno == ELOOP || errno == ENXIO || errno == EISDIR;
   if (fd.get() < 0 && is_no_file) refuse(place.path(), "not a file that shards made; remove it");
   if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
   struct stat status {};
   struct stat directory {};
-  if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0)
+  if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0) {
+    if (is_gone(errno)) return {};
     throw_system_error(place.path(), "cannot be examined");
+  }
   if (!S_ISREG(status.st_mode)) refuse(place.path(), "not a file that shards made; remove it");
   if (status.st_uid != ::geteuid() && status.st_uid != directory.st_uid)
     refuse(place.path(),

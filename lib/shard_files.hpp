@@ -78,7 +78,7 @@ class ShardFiles {
   std::optional<struct stat> replaced_;
 };
 
-/// Opens a file that shards have made, or with O_CREAT make. Nothing, with errno ENOENT, if there is none.
+/// Opens a file that shards have made, or with O_CREAT make. Nothing if there is none.
 /// Error{refused} for what is no regular file, and for one that belongs neither to this process's user nor to
 /// the owner of the directory, who could replace it anyway.
 [[nodiscard]] Descriptor open_own(const Place& place, int flags, mode_t mode = 0);
