@@ -1,11 +1,9 @@
 #include "finalize.hpp"
 
-#include <cstdint>
 #include <optional>
 
 #include "clip_file.hpp"
 #include "engine.hpp"
-#include "error.hpp"
 #include "input_file.hpp"
 #include "join.hpp"
 #include "progress.hpp"
@@ -14,19 +12,20 @@
 namespace clipper {
 namespace {
 
-/// The number of shards, which only those know that have been started by an engine: from OUT.shards then.
-std::uint64_t shards_of(const Command& command) {
-  if (command.shard) return command.shard->count;
-  const std::optional<ShardRun> run = ShardFiles(*command.output).read_run();
-  if (!run) refuse(*command.output, "no shards of it wait to be finalized");
-  return run->shards;
-}
-
-std::optional<ShardRun> wanted_run(const Command& command) {
-  if (command.inputs.empty()) return std::nullopt;
+/// The run that the operation and the input belong to. How many shards there are only those know that have
+/// been started by an engine: otherwise OUT.shards says so.
+Join::Wanted wanted_run(const Command& command) {
+  if (command.inputs.empty()) return nullptr;
   InputFile input = InputFile::open_regular(command.inputs.front());
   const Plan plan = plan_for(command, input);
-  return make_run(shards_of(command), command.existing == OutputFile::Existing::refuse, plan, input);
+  const bool must_be_new = command.existing == OutputFile::Existing::refuse;
+  const ShardRun run = make_run(command.shard ? command.shard->count : 0, must_be_new, plan, input);
+  return [run](const std::optional<ShardRun>& there) -> std::optional<ShardRun> {
+    if (run.shards == 0 && !there) return std::nullopt;
+    ShardRun wanted = run;
+    if (run.shards == 0) wanted.shards = there->shards;
+    return wanted;
+  };
 }
 
 }  // namespace

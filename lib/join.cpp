@@ -23,6 +23,7 @@ namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr int kLooks = 50;
+constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
 
 /// "shard 3 of 8 is", "shards 1, 4 to 7 of 8 are"
 std::string subject(const std::vector<std::uint64_t>& shards, std::uint64_t all, std::string_view one,
@@ -34,13 +35,14 @@ std::string subject(const std::vector<std::uint64_t>& shards, std::uint64_t all,
 
 }  // namespace
 
-Join::Join(const std::string& out, OutputFile::Existing existing, const std::optional<ShardRun>& wanted)
+Join::Join(const std::string& out, OutputFile::Existing existing, Wanted wanted)
     : out_(out),
       existing_(existing),
+      wanted_(std::move(wanted)),
       files_(out),
-      looks_left_(is_of_one_machine(files_.out().directory()) ? 0 : kLooks),
-      run_(find(wanted)) {
-  if (run_.must_be_new) existing_ = OutputFile::Existing::refuse;
+      looks_left_(is_of_one_machine(files_.out().directory()) ? 0 : kLooks) {
+  while (!find_run())
+    if (!look_again()) refuse(out_, kNoShards);
 }
 
 bool Join::look_again() {
@@ -50,13 +52,15 @@ bool Join::look_again() {
   return true;
 }
 
-ShardRun Join::find(const std::optional<ShardRun>& wanted) {
-  for (;;) {
-    const std::optional<ShardRun> there = files_.read_run();
-    if (there && (!wanted || there->fingerprint() == wanted->fingerprint())) return *there;
-    if (wanted) return *wanted;
-    if (!look_again()) refuse(out_, "no shards of it wait to be finalized");
-  }
+/// What OUT.shards says, or of a wanted run only how many shards it has, if the request does not say that.
+bool Join::find_run() {
+  const std::optional<ShardRun> there = files_.read_run();
+  const std::optional<ShardRun> wanted = wanted_ ? wanted_(there) : there;
+  if (!wanted) return false;
+  const bool is_there = there && there->fingerprint() == wanted->fingerprint();
+  run_ = is_there ? *there : *wanted;
+  if (run_.must_be_new) existing_ = OutputFile::Existing::refuse;
+  return true;
 }
 
 /// A mark that outlived its output says nothing.
@@ -66,25 +70,36 @@ bool Join::is_in_place() const {
 }
 
 void Join::run(Engine& engine) {
-  if (!is_in_place()) {
-    const std::vector<ShardRecord> records = read_records();
-    if (!has_become_output(engine, records)) put_in_place(engine, records);
-  }
+  const std::vector<ShardRecord> records = read_records();
+  if (!is_in_place() && !has_become_output(engine, records)) put_in_place(engine, records);
   clean_up();
 }
 
+/// OUT.shards, too, may be that of an earlier run for a while. Nothing if the output is in place.
 std::vector<ShardRecord> Join::read_records() {
-  std::vector<ShardRecord> records(run_.shards);
-  std::vector<std::uint64_t> missing(run_.shards);
-  std::iota(missing.begin(), missing.end(), std::uint64_t{0});
+  std::vector<ShardRecord> records;
+  std::vector<std::uint64_t> missing;
+  std::optional<std::uint64_t> known;
   do {
+    if (!find_run()) refuse(out_, kNoShards);
+    if (is_in_place()) return {};
+    if (known != run_.fingerprint()) {
+      known = run_.fingerprint();
+      records.assign(run_.shards, {});
+      missing.resize(run_.shards);
+      std::iota(missing.begin(), missing.end(), std::uint64_t{0});
+    }
     std::erase_if(missing, [&](std::uint64_t shard) {
       const std::optional<ShardRecord> record = files_.read_record(run_, shard);
       if (record) records[shard] = *record;
       return record.has_value();
     });
   } while (!missing.empty() && look_again());
-  if (missing.empty()) return records;
+  if (!missing.empty()) refuse_missing(missing);
+  return records;
+}
+
+void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
   refuse(out_, fmt::format("{} missing{}", subject(missing, run_.shards, "is", "are"),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,11 @@ namespace clipper {
 /// different there is looked for again, for 5 seconds in all.
 class Join {
  public:
-  /// Finds the run: `wanted`, or what OUT.shards says. Error{refused} if there is none.
-  Join(const std::string& out, OutputFile::Existing existing, const std::optional<ShardRun>& wanted);
+  /// The run to be finalized, given what OUT.shards says, if it is there. Nothing if that is needed for it.
+  using Wanted = std::function<std::optional<ShardRun>(const std::optional<ShardRun>& there)>;
+
+  /// Finds the run: what OUT.shards says, or what `wanted` makes of it. Error{refused} if there is none.
+  Join(const std::string& out, OutputFile::Existing existing, Wanted wanted = nullptr);
 
   /// Of the output, in bytes.
   [[nodiscard]] std::uint64_t size() const noexcept { return run_.size; }
@@ -33,9 +37,10 @@ class Join {
 
  private:
   [[nodiscard]] bool look_again();
-  [[nodiscard]] ShardRun find(const std::optional<ShardRun>& wanted);
+  [[nodiscard]] bool find_run();
   [[nodiscard]] bool is_in_place() const;
   [[nodiscard]] std::vector<ShardRecord> read_records();
+  [[noreturn]] void refuse_missing(const std::vector<std::uint64_t>& missing) const;
   [[nodiscard]] bool has_become_output(Engine& engine, const std::vector<ShardRecord>& records);
   [[nodiscard]] bool is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const;
   void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
@@ -53,6 +58,7 @@ class Join {
 
   std::string out_;
   OutputFile::Existing existing_;
+  Wanted wanted_;
   ShardFiles files_;
   int looks_left_;
   ShardRun run_;

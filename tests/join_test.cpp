@@ -72,7 +72,7 @@ class ThreeShards {
 
   void finalize(Existing existing = Existing::replace) const {
     Engine engine({.threads = 2});
-    Join(path(), existing, std::nullopt).run(engine);
+    Join(path(), existing).run(engine);
   }
 
   [[nodiscard]] std::string why_not(Existing existing = Existing::replace) const {
