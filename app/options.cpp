@@ -26,7 +26,8 @@ Examples:
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
   clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
   producer | clipper --max 255 - - | consumer
-  mpirun clipper --shard auto --max 6 in.npy out.npy   one tensor, many processes
+  mpirun clipper --shard auto --max 6 in.npy out.npy && clipper --finalize out.npy
+                                                       one tensor, many processes
   clipper info --stats x.npy                           header, range, NaN and a histogram
   clipper --max 6 in.npy --verify golden.npy           is the result what it was?
   clipper profiles                                     the rules of every system, as a table
@@ -94,7 +95,9 @@ constexpr std::array kValueOptions{
     ValueOption{kFiles, "--files0-from", "LIST", &Typed::files0_from,
                 "Likewise, with a NUL behind every name"},
     ValueOption{kShards, "--shard", "K/N", &Typed::shard,
-                "Do part K (from 0) of N of IN, or of all FILES; auto asks MPI or Slurm", &shard_words},
+                "Do part K (from 0) of N of IN, for --finalize, or K's share of all FILES;\n"
+                "auto takes K and N from MPI or Slurm",
+                &shard_words},
     ValueOption{kFiles, "--verify", "GOLDEN", &Typed::verify,
                 "Compare IN's result with the file GOLDEN, bit by bit, and write nothing"},
     ValueOption{kRunning, "--threads", "N", &Typed::threads,
@@ -116,7 +119,8 @@ constexpr std::array kFlags{
     Flag{kFiles, "--dry-run", &Typed::dry_run, "Make all checks, say what would be done, and write nothing"},
     Flag{kShards, "--split-output", &Typed::split_output,
          "Every part becomes a file, along axis 0: OUT.K-of-N.npy; and OUT.json"},
-    Flag{kShards, "--finalize", &Typed::finalize, "Put OUT in place, if all of its parts have been done"},
+    Flag{kShards, "--finalize", &Typed::finalize,
+         "When all shards of OUT are done: check their parts and put OUT in place"},
     Flag{kFiles, "--update-golden", &Typed::update_golden,
          "With --verify: write GOLDEN if it is missing or different"},
     Flag{kRunning, "--json", &Typed::json, "Print a line of JSON for every FILE"},
