@@ -16,7 +16,7 @@ from conservation import Scene, Tree, contents, tree
 from loops import Outcome
 from modes import (HIGHEST, JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output,
                    many_files, numbers, one_file, replacement, split, streams)
-from process import Fault, Run, read_all
+from process import Fault, Run, read_all, wait_for_stop
 
 TEMPORARIES, PARTIAL, SHARDS = "a temporary", "o/out.npy.partial", "o/out.npy.shards"
 LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
@@ -107,11 +107,6 @@ def set_up(mode: Mode) -> None:
         if not isinstance(content, Link):
             os.utime(name, (past, past))
     os.makedirs("o", exist_ok=True)
-
-
-def wait_for_stop(pid: int) -> bool:
-    """Whether it did, and has not ended."""
-    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
 
 
 def possible(mode: Mode) -> tuple[Run, list[list[tuple[str, str]]]]:

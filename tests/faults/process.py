@@ -157,6 +157,11 @@ class Clipper:
         return Run(code, stderr, stdout, fired, calls, allocations)
 
 
+def wait_for_stop(pid: int) -> bool:
+    """Whether it did, and has not ended."""
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
+
+
 def appended(name: str) -> int:
     """A file in memory, for writers that may have threads."""
     fd = os.memfd_create(name)

@@ -1,69 +1,180 @@
 """Scenarios of one output that several processes write."""
 
 import json
-from dataclasses import replace
+import os
+import re
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from checks import found
-from modes import CHUNK, OPERATION, Mode
+from actions import ACTIONS, Stuff
+from checks import PLACING, SHARED, found
+from modes import CHUNK, OPERATION, Mode, numbers, result, tensor
 from mounts import mount_again
-from place import Place, differences
-from process import Fault
+from place import Place, differences, refused
+from process import Fault, Run, wait_for_stop
 from scenarios import LARGE_NEW, LARGE_OLD, Scenario
 
 SHARDS = 4
+BEFORE, AFTER = {"in.npy": LARGE_OLD}, {"in.npy": LARGE_OLD, "out.npy": LARGE_NEW}
+FINALIZE = ("--finalize", "out.npy")
+DECISIVE = PLACING | {"flock", "fsync", "ftruncate", "close_written"}  # calls that a process is stopped at in any case
 
 
 def shard(number: int) -> tuple[str, ...]:
-    return (*OPERATION, "--chunk-size", str(CHUNK), "--shard", f"{number}/{SHARDS}")
+    return (*OPERATION, "--chunk-size", str(CHUNK), "--shard", f"{number}/{SHARDS}", "in.npy", "out.npy")
+
+
+def run_all(place: Place, *numbers: int) -> list[str]:
+    runs = [place.run(*shard(number)) for number in numbers]
+    return [f"shard: exit {run.code}: {run.stderr}" for run in runs if run.code or run.stderr]
+
+
+def finished(place: Place, *again: int) -> list[str]:
+    """These shards and --finalize do the rest."""
+    texts = run_all(place, *again)
+    run = place.run(*FINALIZE)
+    return texts + differences(AFTER) + ([f"--finalize: exit {run.code}: {run.stderr}"] if run.code or run.stderr else [])
 
 
 def shards_done(place: Place) -> list[str]:
-    """The last one dies before it puts the output in place."""
-    before = {"in.npy": LARGE_OLD}
-    place.put(before)
-    mode = Mode("", (*shard(SHARDS - 1)[len(OPERATION):], "in.npy", "out.npy"), before, {}, shared=True)
-    for number in range(SHARDS - 1):
-        run = place.run(*shard(number), "in.npy", "out.npy")
-        if run.code:
-            return place.judged(replace(mode, shared=False), run)
-    early = place.run("--finalize", "out.npy")
-    names = [call.name for call in place.clipper.run(mode).calls]
-    if found().get("out.npy") != LARGE_NEW:
-        return ["four shards do not make the output"]
-    texts = [] if early.code == 5 else [f"--finalize too early: exit {early.code}: {early.stderr}"]
-    texts += differences(before | {"out.npy": LARGE_NEW})
-    return texts + finalized(place, before, mode, len(names) - names[::-1].index("rename") if "rename" in names else 0)
-
-
-def finalized(place: Place, before: dict[str, bytes], mode: Mode, at: int) -> list[str]:
-    if not at:
-        return ["no rename puts the output in place"]
-    place.put(before)
-    for number in range(SHARDS - 1):
-        place.run(*shard(number), "in.npy", "out.npy")
-    killed = place.clipper.run(mode, Fault(at, "KILL"))
-    place.fired += killed.code == -9
-    if "out.npy" in found():
-        return ["the output was in place before its rename"]
-    run = place.run("--finalize", "out.npy")
-    return differences(before | {"out.npy": LARGE_NEW}) + ([f"--finalize: {run.code}: {run.stderr}"] if run.code else [])
+    """--finalize too early names what is missing, and again has nothing to do."""
+    place.put(BEFORE)
+    texts = [] if place.run(*FINALIZE).code == 5 else ["--finalize without shards"]
+    texts += run_all(place, 0, 2)
+    early = place.run(*FINALIZE)
+    texts += [] if early.code == 5 and "shards 1, 3 of 4 are missing" in early.stderr else [f"too early: {early}"]
+    texts += finished(place, 1, 3)
+    again = place.run(*FINALIZE)
+    return texts + refused(again, 5) + differences(AFTER)
 
 
 def shards_mounted_again(place: Place) -> list[str]:
-    before = {"in.npy": LARGE_OLD}
-    place.put(before)
+    place.put(BEFORE)
     texts = []
     for number in range(SHARDS):
-        run = place.run(*shard(number), "in.npy", "out.npy")
-        texts += [f"shard {number}: exit {run.code}: {run.stderr}"] if run.code else []
+        texts += run_all(place, number)
         mount_again(place.system)
-    return texts + differences(before | {"out.npy": LARGE_NEW})
+    return texts + finished(place)
+
+
+# Stopped, while others act ------------------------------------------------------------------------------
+
+
+def stopped(place: Place, words: tuple[str, ...], prepare: Callable[[], list[str]], meanwhile: Callable[[], list[str]]) -> Iterator[tuple[str, list[str], Run]]:
+    """The command, stopped at each decisive call and some others, with what was wrong meanwhile and how it ended."""
+    mode = Command(words)
+    prepare()
+    calls = [call.name for call in place.clipper.run(mode).calls]
+    others = [at for at, name in enumerate(calls, 1) if name not in DECISIVE]
+    chosen = {at for at, name in enumerate(calls, 1) if name in DECISIVE} | {*place.source.sample(others, min(place.often, len(others)))}
+    for at in sorted(chosen):
+        texts = []
+
+        def act(pid: int) -> None:
+            if wait_for_stop(pid):
+                place.fired += 1
+                texts.extend(meanwhile())
+                os.kill(pid, signal.SIGCONT)
+
+        texts += prepare()
+        run = place.clipper.run(mode, Fault(at, "STOP"), act)
+        place.runs += 1
+        yield f"stopped before call {at}, {calls[at - 1]}: ", texts, run
+
+
+class Command(Mode):
+    """Words as they are."""
+
+    def __init__(self, words: tuple[str, ...]):
+        super().__init__("", words, {}, {})
+
+    @property
+    def arguments(self) -> list[str]:
+        return [*self.words]
+
+
+def two_finalize(place: Place) -> list[str]:
+    """One is stopped, another one finalizes, a shard comes late, the first goes on: OUT stays as it is."""
+    def begin() -> list[str]:
+        place.put(BEFORE)
+        return run_all(place, *range(SHARDS))
+
+    texts = []
+    for where, wrong, run in stopped(place, FINALIZE, begin, lambda: finished_but_litter(place) + run_all(place, 0)):
+        wrong += [] if found().get("out.npy") == LARGE_NEW else ["OUT is wrong"]
+        wrong += refused(run, 5) if run.code else []
+        wrong += finished(place, *range(SHARDS))
+        texts += [where + text for text in wrong]
+    return texts
+
+
+def late_shard(place: Place) -> list[str]:
+    """It is stopped, another process does its part, --finalize comes, it goes on: OUT stays as it is."""
+    def begin() -> list[str]:
+        place.put(BEFORE)
+        return run_all(place, *range(1, SHARDS))
+
+    texts = []
+    for where, wrong, run in stopped(place, shard(0), begin, lambda: finished_but_litter(place, 0)):
+        wrong += [] if found().get("out.npy") == LARGE_NEW else ["OUT is wrong"]
+        wrong += [f"exit {run.code}: {run.stderr}"] if run.code or run.stderr else []
+        wrong += finished(place, *range(SHARDS))
+        texts += [where + text for text in wrong]
+    return texts
+
+
+def finished_but_litter(place: Place, *again: int) -> list[str]:
+    """Of a process that is stopped."""
+    return [text for text in finished(place, *again) if ".clipper-" not in text]
+
+
+# Harmed -------------------------------------------------------------------------------------------------
+
+
+def harmed(place: Place) -> list[str]:
+    """Somebody does something to a file of the shards: --finalize is right or refuses, and so are the shards, run again; all is well
+    when what is in the way is removed."""
+    place.put(BEFORE)
+    run_all(place, *range(SHARDS))
+    kinds = sorted({kind_of(name) for name in found() if SHARED.fullmatch(name)})
+    pairs = [(kind, action) for kind in kinds for action in ACTIONS if not ACTIONS[action].of_directory]
+    if "unnamed files" not in place.has:  # as with machines that share it: what is missing is waited for
+        pairs = place.source.sample(pairs, place.often)
+    return [f"{action}, {kind}: {text}" for kind, action in pairs for text in harmed_once(place, kind, action)]
+
+
+def kind_of(name: str) -> str:
+    """Without the fingerprint."""
+    return re.sub(r"\.[0-9a-f]{16}", "", name)
+
+
+def harmed_once(place: Place, kind: str, action: str) -> list[str]:
+    place.put(BEFORE)
+    run_all(place, *range(SHARDS))
+    name = next(name for name in found() if kind_of(name) == kind)
+    try:
+        ACTIONS[action].do(name, Stuff(tensor(numbers(10)), tensor(result(numbers(20)))))
+    except OSError:  # what the file system does not have
+        return []
+    texts = []
+    for again in ((), range(SHARDS)):
+        runs = [*(place.run(*shard(number)) for number in again), place.run(*FINALIZE)]
+        texts += [text for run in runs if run.code for text in refused(run, 4, 5)]
+        now = Path("out.npy").read_bytes() if os.path.exists("out.npy") else None
+        texts += [] if now == (None if runs[-1].code else LARGE_NEW) else ["OUT is wrong"]
+        if runs[-1].code == 0:
+            return texts
+    for path in Path().iterdir():
+        if path.name not in BEFORE:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    return texts + finished(place, *range(SHARDS))
 
 
 def split(place: Place) -> list[str]:
-    before = {"in.npy": LARGE_OLD}
-    place.put(before)
-    runs = [place.run(*shard(number), "--split-output", "in.npy", "out.npy") for number in range(SHARDS)]
+    place.put(BEFORE)
+    runs = [place.run(*shard(number)[:-2], "--split-output", "in.npy", "out.npy") for number in range(SHARDS)]
     texts = [f"exit {run.code}: {run.stderr}" for run in runs if run.code]
     names = [f"out.{number:05}-of-{SHARDS:05}.npy" for number in range(SHARDS)]
     files = found()
@@ -72,11 +183,14 @@ def split(place: Place) -> list[str]:
         texts.append("the parts are not the result")
     listed = json.loads(files.pop("out.json", b"{}"))
     texts += [] if all(name in json.dumps(listed) for name in names) else ["out.json does not list the parts"]
-    return texts + [f"{name} is left" for name in files.keys() - before.keys()]
+    return texts + [f"{name} is left" for name in files.keys() - BEFORE.keys()]
 
 
 SHARDED = (
-    Scenario("--shard, --finalize", shards_done, without=("symbolic links",)),
-    Scenario("--shard, mounted again between shards", shards_mounted_again, needs=("a disk", "symbolic links")),
+    Scenario("--shard, --finalize", shards_done),
+    Scenario("--shard, mounted again between shards", shards_mounted_again, needs=("a disk",)),
+    Scenario("--finalize, stopped, while another one finalizes and a shard comes late", two_finalize),
+    Scenario("--shard, stopped, while its part is done again and finalized", late_shard),
+    Scenario("--shard, --finalize, files harmed", harmed),
     Scenario("--shard --split-output", split),
 )
