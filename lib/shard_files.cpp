@@ -180,7 +180,8 @@ std::optional<ShardRun> ShardFiles::read_run() const {
   const std::optional<std::string> text = read_text(place);
   if (!text || text->find_first_not_of('\0') == text->npos) return std::nullopt;
   std::optional<ShardRun> run = parsed_run(*text);
-  if (!run) refuse(place.path(), "exists, and does not say what shards do; remove it");
+  const bool is_own = text->starts_with(kTitle) || kTitle.starts_with(*text);
+  if (!run && !is_own) refuse(place.path(), "exists, and does not say what shards do; remove it");
   return run;
 }
 

@@ -66,7 +66,8 @@ class ShardFiles {
   [[nodiscard]] Place part(const ShardRun& run, std::uint64_t shard) const;    ///< OUT.shard-K-of-N.F
   [[nodiscard]] Place record(const ShardRun& run, std::uint64_t shard) const;  ///< the same, .done
 
-  /// What is being done to OUT as far as run() says. Nothing if it is absent, or empty after a power cut.
+  /// What is being done to OUT as far as run() says. Nothing if it is absent, or cut off: by a power cut, or
+  /// where a network file system does not yet show the length of a file that has been replaced.
   /// Error{refused} if it is something else, or was made by a former version of clipper.
   [[nodiscard]] std::optional<ShardRun> read_run() const;
 

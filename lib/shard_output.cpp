@@ -34,9 +34,23 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
   for (const Place& place :
        {files.run(), files.common(run), files.part(run, shard), files.record(run, shard)})
     expect_other(input, place);
-  const std::optional<ShardRun> there = files.read_run();
-  if (!there || text_of(*there) != text_of(run)) output.write(files.run(), text_of(run));
+  output.write_run();
   return output;
+}
+
+/// The only name to which several shards write, all the same: sshfs says ENOENT to some of them.
+void ShardOutput::write_run() const {
+  constexpr int kMostTries = 5;
+  const std::string text = text_of(run_);
+  for (int tries = 1;; ++tries) {
+    const std::optional<ShardRun> there = files_.read_run();
+    if (there && text_of(*there) == text) return;
+    try {
+      return write(files_.run(), text);
+    } catch (const Error& error) {
+      if (tries == kMostTries || error.kind() != ErrorKind::io) throw;
+    }
+  }
 }
 
 ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, Durability durability)

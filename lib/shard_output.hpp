@@ -33,6 +33,7 @@ class ShardOutput {
   [[nodiscard]] mode_t mode() const;
   [[nodiscard]] OutputFile begin(Place place) const;
   [[nodiscard]] Descriptor open_common() const;
+  void write_run() const;
   void write(Place place, const std::string& text) const;
 
   ShardFiles files_;

@@ -108,6 +108,11 @@ TEST_CASE("What stands where a run belongs") {
     write_file(path + ".shards", std::string(GENERATE(0U, 500U), '\0'));
     CHECK_FALSE(files.read_run());
   }
+  SECTION("a cut text, on a network file system") {
+    const std::string text = text_of(kRun);
+    write_file(path + ".shards", text.substr(0, GENERATE(7U, 30U, 60U)));
+    CHECK_FALSE(files.read_run());
+  }
   SECTION("a file of somebody's") {
     write_file(path + ".shards", "mine");
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
