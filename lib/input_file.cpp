@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "error.hpp"
+#include "mount.hpp"
 
 namespace clipper {
 
@@ -45,6 +48,21 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
   return file;
 }
 
+namespace {
+
+/// sshfs has no locks between its clients, and removes a file that is open before it replaces it: killed
+/// then, it leaves no file at all.
+void expect_replaceable(const Descriptor& fd, const std::string& path) {
+  struct statfs system {};
+  if (::fstatfs(fd.get(), &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
+      file_system_type(fd.get()) == "fuse.sshfs")
+    refuse(path,
+           "--in-place is not safe on sshfs, which does not replace an open file at once; write to another "
+           "file");
+}
+
+}  // namespace
+
 /// The file is opened by its last name without links: what is locked, read and replaced is one file, whatever
 /// happens to the links of `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
@@ -65,6 +83,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path);
   if (!S_ISREG(file.status_.st_mode)) refuse(path, "has just been replaced");
+  expect_replaceable(file.fd_, path);
   file.place_ = std::move(place);
   file.regular_ = true;
   file.lock();

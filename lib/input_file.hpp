@@ -27,7 +27,7 @@ class InputFile {
 
   /// Opens the regular file that `path` leads to, which is going to be replaced or changed, and keeps other
   /// runs of clipper from doing the same until it is closed. Error{refused} if it is no regular file, is
-  /// write-protected, or is in use, and if another file gets its name meanwhile.
+  /// write-protected, or is in use, and if another file gets its name meanwhile, and on sshfs.
   [[nodiscard]] static InputFile open_to_change(const std::string& path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

@@ -1,0 +1,31 @@
+#include "mount.hpp"
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+
+namespace clipper {
+
+/// proc(5): "36 35 98:0 /root /mount/point options, optional fields - type source options"
+std::string file_system_type(int fd) {
+  struct statx status {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0 || (status.stx_mask & STATX_MNT_ID) == 0)
+    return {};
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::uint64_t id = 0;
+    const std::size_t end = line.find(" - ");
+    if (!(words >> id) || id != status.stx_mnt_id || end == line.npos) continue;
+    std::string type;
+    std::istringstream(line.substr(end + 3)) >> type;
+    return type;
+  }
+  return {};
+}
+
+}  // namespace clipper
