@@ -62,6 +62,12 @@ SYSTEMS = (
 )
 
 
+def given(directory: Path, twin: Path | None = None) -> System:
+    """What is mounted already."""
+    return System(str(directory), "", f"mount --bind {directory} $PLACE", lacks=frozenset(FEATURES),
+                  again=f"mount --bind {twin} $TWICE" if twin else "")
+
+
 def shell(lines: str, **more: str) -> None:
     environment = {**os.environ, "IMAGE": str(IMAGE), "INSIDE": str(INSIDE), "PLACE": str(PLACE)} | more
     done = subprocess.run(["sh", "-ec", lines], env=environment, capture_output=True, text=True)

@@ -4,6 +4,7 @@ import os
 import shutil
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ FEW = numbers(10_000)
 OLD, NEW = tensor(FEW), tensor(result(FEW))
 OTHER, NEW_OTHER = (tensor(each) for each in (numbers(10_000, 2), result(numbers(10_000, 2))))
 MANY = 300  # files; more than are replaced together
+FILLERS = 12  # files
 LARGE_OLD, LARGE_NEW = tensor(FEW * 120), tensor(result(FEW) * 120)  # of which four shards have 1 MiB each
 
 
@@ -144,26 +146,30 @@ def full_disk(place: Place) -> list[str]:
     """A new file, a replacement and both ways in place where no space is left."""
     before = {"in.npy": LARGE_OLD, "out.npy": OTHER}
     place.put({f"d/{name}": content for name, content in before.items()})
-    fill()
+    fillers = fill()
     os.chdir("d")
     texts = []
     for words in (("in.npy", "new.npy"), ("in.npy", "out.npy"), ("--in-place", "in.npy"), ("--in-place", "--direct", "in.npy")):
         run = place.run(*OPERATION, *words)
         texts += [f"{' '.join(words)}: {text}" for text in place.unchanged(run, before, 4, 5)]
-    os.truncate("../filler", 0)  # btrfs needs space to remove it
+    for filler in fillers:
+        with suppress(FileNotFoundError):
+            os.truncate(f"../{filler}", 0)  # btrfs needs space to remove it
     return texts
 
 
-def fill() -> None:
-    """Leaves less than what is to be written."""
-    with open("filler", "wb", buffering=0) as file:
-        for size in (1 << 20, 4096):
-            try:
-                while file.write(bytes(size)):
-                    pass
-            except OSError:
-                pass
-        os.fsync(file.fileno())
+def fill() -> list[str]:
+    """Leaves less than what is to be written, on all disks of the file system: each file may be on another. Some say that there
+    is no space when the file is synced or closed."""
+    names = [f"filler{number}" for number in range(FILLERS)]
+    for name in names:
+        with suppress(OSError), open(name, "wb", buffering=0) as file:
+            for size in (1 << 20, 4096):
+                with suppress(OSError):
+                    while file.write(bytes(size)):
+                        pass
+            os.fsync(file.fileno())
+    return names
 
 
 def read_only(place: Place) -> list[str]:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs clipper on file systems, each of which lacks something else. Prints a row of figures as JSON.
 
-    systems.py BUILD [--runs N] [--only TEXT] [--scenario TEXT] [--table]
+    systems.py BUILD [--runs N] [--only TEXT] [--scenario TEXT] [--table] [--at DIRECTORY [DIRECTORY]]
 
 --table prints what came of each scenario on each file system, too. All of it is in memory and mounted where nobody else sees
-it: however this ends, the system unmounts it. Needs root, loop devices and FUSE.
+it: however this ends, the system unmounts it. Needs root, loop devices and FUSE. With --at a directory's file system is tried
+instead; a second directory is the same one by another mount.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from aliases import ALIASES  # noqa: E402
-from mounts import FEATURES, PLACE, ROOM, SYSTEMS, System, features, make_room, mounted  # noqa: E402
+from mounts import FEATURES, PLACE, ROOM, SYSTEMS, System, features, given, make_room, mounted  # noqa: E402
 from place import Place  # noqa: E402
 from power import command, hide_mounts  # noqa: E402
 from process import Clipper  # noqa: E402
@@ -152,7 +153,7 @@ def copied(build: Path) -> Clipper:
 
 
 def all_tried(arguments: argparse.Namespace) -> dict:
-    systems = [system for system in SYSTEMS if arguments.only in system.name]
+    systems = [given(*arguments.at)] if arguments.at else [system for system in SYSTEMS if arguments.only in system.name]
     with Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
         found = dict(zip((system.name for system in systems), pool.imap(partial(tried_on, arguments), systems), strict=True))
     for system, scenarios in found.items():
@@ -172,6 +173,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=6, help="how often what is random is tried: kills, races")
     parser.add_argument("--only", default="", help="file systems whose names have this")
     parser.add_argument("--scenario", default="", help="scenarios whose names have this")
+    parser.add_argument("--at", nargs="+", type=Path, default=[], help="a directory, and the same one by another mount")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--table", action="store_true")
     arguments = parser.parse_args()
