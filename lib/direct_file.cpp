@@ -11,6 +11,7 @@
 
 #include "checksum.hpp"
 #include "error.hpp"
+#include "mount.hpp"
 
 namespace clipper {
 
@@ -23,6 +24,11 @@ DirectFile::DirectFile(const InputFile& input)
   if (input.size() < next_.start.size()) return;  // no .npy file, as its reader will say
   input.read_at(next_.start, 0);
   unfinished_ = next_.start[npy::kVersionAt] == npy::kUnfinishedVersion;
+  // A client shows for a second what it knew, whatever the lock: a change that another one made is lost.
+  if (!unfinished_ && is_on_fuse(input.descriptor().get(), "fuse.glusterfs"))
+    refuse(input.path(),
+           "--direct is not safe on GlusterFS, where another client's change may be seen late; leave "
+           "--direct out, or write to another file");
   if (unfinished_) {
     refuse_unless_it_can_go_on();
     next_.start = journal_->last()->start;

@@ -26,7 +26,7 @@ namespace clipper {
 class DirectFile {
  public:
   /// `input` is open to be changed, and outlives it. Error{refused} if a change was interrupted and cannot be
-  /// gone on with.
+  /// gone on with, and on GlusterFS unless one was.
   explicit DirectFile(const InputFile& input);
 
   /// The file's version before the change that was interrupted; nothing if none was.

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,9 +51,7 @@ namespace {
 /// sshfs has no locks between its clients, and removes a file that is open before it replaces it: killed
 /// then, it leaves no file at all.
 void expect_replaceable(const Descriptor& fd, const std::string& path) {
-  struct statfs system {};
-  if (::fstatfs(fd.get(), &system) == 0 && system.f_type == FUSE_SUPER_MAGIC &&
-      file_system_type(fd.get()) == "fuse.sshfs")
+  if (is_on_fuse(fd.get(), "fuse.sshfs"))
     refuse(path,
            "--in-place is not safe on sshfs, which does not replace an open file at once; write to another "
            "file");

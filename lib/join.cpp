@@ -225,7 +225,8 @@ void Join::mark() const {
   ShardRun marked = run_;
   marked.is_in_place = true;
   const std::string text = text_of(marked);
-  OutputFile file = OutputFile::create_own(files_.run(), 0600, OutputFile::Durability::visible);
+  OutputFile file = OutputFile::create_own(files_.run(), OutputFile::Existing::replace, 0600,
+                                           OutputFile::Durability::visible);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }

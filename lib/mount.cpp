@@ -1,16 +1,22 @@
 #include "mount.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cstdint>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 namespace clipper {
 
-/// proc(5): "36 35 98:0 /root /mount/point options, optional fields - type source options"
+namespace {
+
+/// As /proc/self/mountinfo has it, see proc(5): "36 35 98:0 /root /mount/point options, optional fields -
+/// type source options"
 std::string file_system_type(int fd) {
   struct statx status {};
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0 || (status.stx_mask & STATX_MNT_ID) == 0)
@@ -26,6 +32,13 @@ std::string file_system_type(int fd) {
     return type;
   }
   return {};
+}
+
+}  // namespace
+
+bool is_on_fuse(int fd, std::string_view type) {
+  struct statfs system {};
+  return ::fstatfs(fd, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC && file_system_type(fd) == type;
 }
 
 }  // namespace clipper

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace clipper {
 
-/// The type of the file system that an open file is on, as /proc/self/mountinfo has it: "ext4", "fuse.sshfs".
-/// Empty if that cannot be found out.
-[[nodiscard]] std::string file_system_type(int fd);
+/// Whether an open file is on a file system of that type in user space, such as "fuse.sshfs". False if that
+/// cannot be found out.
+[[nodiscard]] bool is_on_fuse(int fd, std::string_view type);
 
 }  // namespace clipper

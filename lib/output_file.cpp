@@ -95,8 +95,9 @@ OutputFile OutputFile::open_stream(const std::string& path, Durability durabilit
   return {std::move(fd), path, durability};
 }
 
-OutputFile OutputFile::create_own(Place place, mode_t mode, Durability durability) {
+OutputFile OutputFile::create_own(Place place, Existing existing, mode_t mode, Durability durability) {
   OutputFile file(std::move(place), durability);
+  file.existing_ = existing;
   file.regular_ = true;
   file.new_mode_ = mode;
   file.create_temporary();

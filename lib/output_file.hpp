@@ -65,9 +65,10 @@ class OutputFile {
   /// Brings what was written to the disk, and reports what only close() does.
   void close_common() const;
 
-  /// A file of clipper's own, with the mode that the umask leaves of `mode`. It replaces whatever has the
+  /// A file of clipper's own, with the mode that the umask leaves of `mode`. It may replace whatever has the
   /// name, a link itself, but no directory.
-  [[nodiscard]] static OutputFile create_own(Place place, mode_t mode, Durability durability);
+  [[nodiscard]] static OutputFile create_own(Place place, Existing existing, mode_t mode,
+                                             Durability durability);
 
   /// The free bytes of its file system, as many as there can be if that has no limit.
   [[nodiscard]] static std::uint64_t space_beside(const InputFile& input);

@@ -72,9 +72,16 @@ std::optional<std::string> read_text(const Place& place) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     const Descriptor fd = open_own(place, O_RDONLY);
     if (fd.get() < 0) return std::nullopt;
-    const ssize_t size = retry_interrupted([&] { return ::pread(fd.get(), text.data(), text.size(), 0); });
-    if (size < 0 && !is_gone(errno)) throw_system_error(place.path(), "cannot be read");
-    if (size >= 0) return text.substr(0, static_cast<std::size_t>(size));
+    std::size_t done = 0;
+    ssize_t got = 1;
+    while (got > 0) {
+      got = retry_interrupted([&] {
+        return ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+      });
+      if (got > 0) done += static_cast<std::size_t>(got);
+    }
+    if (got == 0) return text.substr(0, done);
+    if (!is_gone(errno)) throw_system_error(place.path(), "cannot be read");
   }
   return std::nullopt;
 }

@@ -38,17 +38,21 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
   return output;
 }
 
-/// The only name to which several shards write, all the same: sshfs says ENOENT to some of them.
+/// The only name that several shards give, all to the same text. None renames onto it: GlusterFS has never
+/// returned from that when many clients did it at once.
 void ShardOutput::write_run() const {
-  constexpr int kMostTries = 5;
+  constexpr int kMostTries = 20;
+  const Place place = files_.run();
   const std::string text = text_of(run_);
   for (int tries = 1;; ++tries) {
     const std::optional<ShardRun> there = files_.read_run();
     if (there && text_of(*there) == text) return;
+    ::unlinkat(place.directory(), place.name(), 0);  // another run's, or a cut text
     try {
-      return write(files_.run(), text);
+      return write(place, text, Existing::must_be_new);
     } catch (const Error& error) {
-      if (tries == kMostTries || error.kind() != ErrorKind::io) throw;
+      const bool has_come = error.kind() == ErrorKind::refused;
+      if (tries == kMostTries || (!has_come && error.kind() != ErrorKind::io)) throw;
     }
   }
 }
@@ -63,8 +67,8 @@ mode_t ShardOutput::mode() const {
   return files_.replaced() ? files_.replaced()->st_mode & 0777 : 0666;
 }
 
-OutputFile ShardOutput::begin(Place place) const {
-  return OutputFile::create_own(std::move(place), mode(), durability_);
+OutputFile ShardOutput::begin(Place place, Existing existing) const {
+  return OutputFile::create_own(std::move(place), existing, mode(), durability_);
 }
 
 /// Locked: Join makes it the output only when no shard has it open, as one that was stopped would go on
@@ -83,13 +87,13 @@ Descriptor ShardOutput::open_common() const {
 OutputFile ShardOutput::begin_part() {
   Descriptor common = open_common();
   in_common_ = common.get() >= 0;
-  if (!in_common_) return begin(files_.part(run_, shard_));
+  if (!in_common_) return begin(files_.part(run_, shard_), Existing::replace);
   return OutputFile::open_common(std::move(common), files_.common(run_),
                                  stretch_of({shard_, run_.shards}, run_.size).offset);
 }
 
-void ShardOutput::write(Place place, const std::string& text) const {
-  OutputFile file = begin(std::move(place));
+void ShardOutput::write(Place place, const std::string& text, Existing existing) const {
+  OutputFile file = begin(std::move(place), existing);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }
@@ -99,7 +103,7 @@ void ShardOutput::commit(OutputFile& part, std::uint64_t sum) const {
     part.close_common();
   else
     part.commit();
-  write(files_.record(run_, shard_), text_of(run_, shard_, {sum, in_common_}));
+  write(files_.record(run_, shard_), text_of(run_, shard_, {sum, in_common_}), Existing::replace);
 }
 
 }  // namespace clipper

@@ -31,10 +31,10 @@ class ShardOutput {
  private:
   ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, OutputFile::Durability durability);
   [[nodiscard]] mode_t mode() const;
-  [[nodiscard]] OutputFile begin(Place place) const;
+  [[nodiscard]] OutputFile begin(Place place, OutputFile::Existing existing) const;
   [[nodiscard]] Descriptor open_common() const;
   void write_run() const;
-  void write(Place place, const std::string& text) const;
+  void write(Place place, const std::string& text, OutputFile::Existing existing) const;
 
   ShardFiles files_;
   ShardRun run_;
