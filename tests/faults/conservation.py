@@ -13,7 +13,7 @@ from actions import Action, Stuff
 from modes import JOURNAL, Link, Mode, difference, elements, result, slab_index, tensor
 from process import Run
 
-OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-([0-9a-f]{16}|journal)|[^/]+\.partial|[^/]+\.shards/.*)")
+OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-([0-9a-f]{16}|journal))")
 PREAMBLE, VERSION_AT, POISON = b"\x93NUMPY", 6, 204
 
 
@@ -176,14 +176,14 @@ def wrong_ending(scene: Scene) -> list[str]:
 
 
 def litter(scene: Scene) -> list[str]:
-    """No temporary stays, but with a journal what an unfinished change needs, and what an unfinished shard has done."""
+    """No temporary stays, but with a journal what an unfinished change needs."""
     if scene.run.code == -9 or OWN.fullmatch(scene.path):
         return []
     texts = []
     for path, file in scene.end.items():
         theirs = path in scene.acted and scene.acted[path].inode != scene.stopped.get(path, File(0, b"")).inode
         outsiders = path in scene.acted and (theirs or scene.again)
-        unfinished = scene.run.code != 0 and (scene.mode.shared or (scene.mode.direct and path.endswith(JOURNAL)))
+        unfinished = scene.run.code != 0 and scene.mode.direct and path.endswith(JOURNAL)
         if OWN.fullmatch(path) and not outsiders and not unfinished:
             texts.append(f"exit {scene.run.code}, and {path} is left")
     return texts + needless_journal(scene)
@@ -209,7 +209,7 @@ def violations(scene: Scene) -> list[str]:
 def can_go_on(scene: Scene) -> bool:
     """Whether the same command is to finish what was interrupted: not what had ended its work and could only not say so."""
     finished = scene.mode.after.items() <= {path: file.content for path, file in scene.end.items()}.items()
-    return (scene.mode.direct or scene.mode.shared) and scene.run.code not in (0, 6) and not (
+    return scene.mode.direct and scene.run.code not in (0, 6) and not (
         finished and not any(OWN.fullmatch(path) for path in scene.end))
 
 

@@ -1,4 +1,5 @@
-"""Another process that acts once, at any call of clipper: the shim stops clipper there, and lets it go on afterwards."""
+"""Another process that acts once, at any call of clipper: the shim stops clipper there, and lets it go on afterwards. For shards see
+sharded.py."""
 
 import os
 import random
@@ -18,7 +19,7 @@ from modes import (HIGHEST, JOURNAL, Link, Mode, batches, differences, elements,
                    many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all, wait_for_stop
 
-TEMPORARIES, PARTIAL, SHARDS = "a temporary", "o/out.npy.partial", "o/out.npy.shards"
+TEMPORARIES = "a temporary"
 LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
 LOOKS_AT_THE_FILE = {"fstat", "statx"}
 OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # with --direct; then comes a look at what the file's times are now
@@ -34,7 +35,6 @@ def modes() -> list[Mode]:
             differences(COUNT), split(COUNT), in_place("in place", values),
             in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *flagless(COUNT),
             in_place("direct", batches(2), "--direct", direct=True), *streams()[1:],
-            one_file("shard", ("--shard", "0/1"), values, shared=True, durable=True),
             many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
             many_files("3 files, --in-place", ("--in-place",), "", durable=True)]
     return [placed(mode) for mode in bare]
@@ -62,16 +62,12 @@ def targets(mode: Mode) -> list[str]:
         names = [name for name in names if name.endswith("b.npy")]
     if mode.direct:
         names.append("o/" + JOURNAL)
-    if mode.shared:
-        names += [PARTIAL, SHARDS]
     return [*names, TEMPORARIES, "i", "o", *mode.directories]
 
 
 def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
     """Not who takes part in what clipper is writing, but what has another size or is gone. A batch waits for a FIFO twice."""
     if name == "put a FIFO" and len(mode.after) > 2 and target.startswith("i/"):
-        return False
-    if target == SHARDS or (target == PARTIAL and name not in ("append", "put a FIFO")):
         return False
     if target == TEMPORARIES:
         return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent
@@ -135,7 +131,7 @@ def all_cases(mode: Mode) -> Iterator[Case]:
     name_looked_at, file_looked_at = last(mode, run, LOOKS_AT_A_NAME), last(mode, run, LOOKS_AT_THE_FILE)
     for at, (call, choices) in enumerate(zip(run.calls, found, strict=True), 1):
         for action, target in choices:
-            for killed in (False, True) if mode.direct or mode.shared else (False,):
+            for killed in (False, True) if mode.direct else (False,):
                 writes = ACTIONS[action].writes
                 late = at > (file_looked_at if writes else name_looked_at)
                 late |= writes and mode.direct and (call.name in OWN_WRITES or run.calls[at - 2].name in OWN_WRITES)
@@ -258,6 +254,5 @@ def show(name: str, text: str) -> int:
 def go_on(scene: Scene) -> Scene:
     """The same command, undisturbed."""
     run = loops.clipper.run(scene.mode)
-    before = contents(scene.stopped) & scene.correct if scene.mode.shared else frozenset()  # OUT was in place already
     return replace(scene, late=False, stopped=scene.end, acted=scene.end, outputs=conservation.outputs(scene.mode), end=tree(),
-                   run=run, again=True, drained=scene.drained | before)
+                   run=run, again=True)

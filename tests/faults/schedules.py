@@ -3,7 +3,6 @@
 import contextlib
 import os
 import random
-import re
 import subprocess
 import time
 from collections import Counter
@@ -11,40 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from attempts import DONE, FINALIZE, KILLED, REFUSED, SHARD, STRANGER, Attempt, Fate, killed, stopped
+from beside import ALIAS, HARMS, IN, OTHER, OUT, PROBE, Names, exists
 from disturb import Disturber, Trouble
+from ending import finish
 from settings import OPERATION, OTHER_OPERATION, Setting
 from truth import NOTHING, Truth, named_shards
-from watch import PATIENCE, View, Watch
+from watch import View, Watch
 
-IN, OTHER, OUT, ALIAS, PROBE = "in.npy", "other.npy", "out.npy", "alias.npy", "probe"
-OWN_NAMES = {IN, OTHER, OUT, ALIAS, PROBE}
-TEMPORARY = re.compile(r"\..+\.clipper-[0-9a-f]{16}")
-OF_SHARD = re.compile(r"out\.npy\.shard-(\d+)-of-\d+\.[0-9a-f]{16}(\.done)?")
-RUN = "out.npy.shards"
-FURTHER = 2  # shards of another run
-
-
-def exists(path: Path) -> bool:
-    """Also if it is just being replaced, for which some file systems have ESTALE."""
-    try:
-        return path.exists()
-    except OSError:
-        return True
-
-
-def overwrite(path: Path) -> None:
-    with open(path, "r+b") as file:
-        file.seek(path.stat().st_size // 2)
-        file.write(b"harm")
-
-
-def append(path: Path) -> None:
-    with open(path, "r+b") as file:
-        file.seek(0, os.SEEK_END)
-        file.write(b"harm")
-
-
-HARMS = (overwrite, append, os.unlink, lambda path: os.truncate(path, path.stat().st_size // 2))
 LOCAL_LIMIT, NETWORK_LIMIT = 30, 300  # seconds, after which a schedule hangs
 
 
@@ -75,7 +47,7 @@ class Schedule:
         extras = self.source.choices((self.duplicate, self.finalize), k=self.setting.extras)
         while not self.is_final or self.running or extras or self.trouble:
             self.step(extras)
-        self.finish()
+        finish(self)
         self.outcome.counts["moments without OUT"] = self.watch.blinks
         return self.outcome
 
@@ -95,7 +67,7 @@ class Schedule:
                        timeout=self.limit, check=True)
         self.duration = time.monotonic() - start
         (record,) = (root / PROBE).glob("*.done")
-        self.fingerprint = record.name.removesuffix(".done").rpartition(".")[2]
+        self.names = Names(setting.shards, record.name.split(".")[-2])
         self.wait_until(lambda: all(self.is_visible(at / name, content) for at in self.roots for name, content in files.items()))
 
     def clipped(self, operation: tuple[str, ...]) -> bytes:
@@ -184,27 +156,17 @@ class Schedule:
     def harm(self) -> None:
         """Somebody does something to a file of the shards. What is about to become OUT is OUT."""
         shard, mount = self.source.choice([*self.truth.done]), self.source.choice(self.mounted())
-        path = self.source.choice((self.part_of(shard, mount), self.record_of(shard, mount), self.common_file(mount)))
-        is_common = path == self.common_file(mount)
+        name = self.source.choice((self.names.part(shard), self.names.record(shard), self.names.common))
+        is_common = name == self.names.common
         if is_common and any(each.kind == FINALIZE for each in self.running):
             return
         with contextlib.suppress(OSError):  # of a file that is not there, or is being replaced
-            self.source.choice(HARMS)(path)
+            self.source.choice(HARMS)(self.roots[mount] / name)
             self.truth.harmed_at |= dict.fromkeys(range(self.setting.shards) if is_common else [shard], time.monotonic())
             self.outcome.counts["harms"] += 1
 
     def mounted(self) -> list[int]:
         return [number for number, view in enumerate(self.views) if view.is_mounted]
-
-    def part_of(self, shard: int, mount: int) -> Path:
-        return self.roots[mount] / f"{OUT}.shard-{shard}-of-{self.setting.shards}.{self.fingerprint}"
-
-    def record_of(self, shard: int, mount: int) -> Path:
-        return self.part_of(shard, mount).with_suffix(f".{self.fingerprint}.done")
-
-    def common_file(self, mount: int) -> Path:
-        """Where machines do not share the file system, parts are stretches of this."""
-        return self.roots[mount] / f"{RUN}.{self.fingerprint}"
 
     def start(self, kind: str, words: tuple[str, ...], shard: int | None = None) -> None:
         """By any mount, perhaps by a link to OUT."""
@@ -290,57 +252,16 @@ class Schedule:
         if attempt.kind == FINALIZE:
             return "cleaning up" if any(self.watch.sees_last([view]) for view in self.views) else "before OUT"
         is_recorded = self.has_record(attempt.shard)
-        has_part = any(exists(path) for at in self.mounted() for path in (self.part_of(attempt.shard, at), self.common_file(at)))
+        has_part = self.is_there(self.names.part(attempt.shard)) or self.is_there(self.names.common)
         if is_recorded and not has_part and not self.truth.cleaners and attempt.shard not in self.truth.harmed_at:
             self.violation(f"shard {attempt.shard} has a record and no part")
         return "after their record" if is_recorded else "before their record"
 
     def has_record(self, shard: int) -> bool:
-        return any(exists(self.record_of(shard, mount)) for mount in self.mounted())
+        return self.is_there(self.names.record(shard))
 
-    def finish(self) -> None:
-        """All have ended. Another run into the same OUT finds no obstacle; the same run again removes what late shards have left."""
-        if not self.watch.is_in_place():
-            self.violation("--finalize has ended with 0, and not every mount sees it")
-        self.expect_nothing_but(self.may_be_left)
-        self.run_all(OTHER_OPERATION, FURTHER, self.other_new)
-        self.expect_nothing_but(lambda name: name != RUN and self.may_be_left(name))
-        if self.source.random() < 0.3:
-            self.run_all(OPERATION, self.setting.shards, self.new)
-            self.expect_nothing_but(lambda name: name != RUN and self.fingerprint not in name and self.may_be_left(name))
-
-    def run_all(self, operation: tuple[str, ...], shards: int, new: bytes) -> None:
-        self.watch.history.append(new)
-        words = [("--shard", f"{shard}/{shards}", *operation, *self.setting.words, IN) for shard in range(shards)]
-        for each in (*words, ("--finalize", *self.source.choice(((), words[0])))):
-            root = self.source.choice(self.roots)
-            run = subprocess.run([self.clipper, *(root / word if word == IN else word for word in each), root / OUT],
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=self.limit)
-            if run.returncode or run.stderr:
-                self.violation(f"a further run, {' '.join(each[:2])}: exit {run.returncode}, {run.stderr!r}")
-        if not self.watch.is_in_place():
-            self.violation("a further run's OUT is not in place")
-
-    def may_be_left(self, name: str) -> bool:
-        """By a process that was killed, by strangers, and by shards that were at work after the last --finalize had begun."""
-        if TEMPORARY.fullmatch(name):
-            return any(attempt.code == KILLED or attempt.disturbed for attempt in self.ended)
-        ends = [(attempt.begin, attempt.code == DONE) for attempt in self.truth.cleaners]
-        last = max((begin for begin, done in ends if done), default=min(ends)[0])
-        late = {attempt.shard for attempt in self.ended if attempt.kind == SHARD and attempt.end > last}
-        if self.fingerprint in name:
-            of_shard = OF_SHARD.fullmatch(name)
-            return int(of_shard[1]) in late if of_shard else bool(late) and name == self.common_file(0).name
-        return bool(self.outcome.counts[STRANGER] or late) and bool(name.startswith(RUN) or OF_SHARD.fullmatch(name))
-
-    def expect_nothing_but(self, allowed) -> None:
-        """Soon, as a mount may show names that are gone."""
-        end = time.monotonic() + PATIENCE
-        while left := [name for name in os.listdir(self.roots[0]) if name not in OWN_NAMES and not allowed(name)]:
-            if time.monotonic() > end:
-                self.violation(f"left: {sorted(left)}")
-                return
-            time.sleep(PATIENCE / 30)
+    def is_there(self, name: str) -> bool:
+        return any(exists(self.roots[mount] / name) for mount in self.mounted())
 
     def abandon(self) -> None:
         """What has not come to an end."""
