@@ -17,6 +17,12 @@ mounts=("$room"/{a,b,c})
 
 say() { echo "${engine##*/}: $*" >&2; }
 
+# skipped REASON: the last line is a row of scripts/torture, which shows the reason.
+skipped() {
+  say "$*"
+  printf '{"what": "%s", "cases": 0, "violations": 0, "skipped": "%s"}\n' "${engine##*/}" "$*"
+}
+
 volume() {
   case ${1-} in
     --inside) inside "${@:2}" ;;
@@ -32,8 +38,8 @@ outside() {
     say "usage: ${engine##*/} ${kinds:+KIND }COMMAND [ARG...]${kinds:+, KIND one of ${kinds[*]}}"
     exit 2
   fi
-  ((EUID == 0)) || { say 'only root can mount it'; exit 1; }
-  [[ -e /dev/fuse && -e /dev/loop-control ]] || { say 'no /dev/fuse or no /dev/loop-control'; exit 1; }
+  ((EUID == 0)) || { skipped 'only root can mount it'; exit 1; }
+  [[ -e /dev/fuse && -e /dev/loop-control ]] || { skipped 'no /dev/fuse or no /dev/loop-control'; exit 1; }
   # shellcheck disable=SC2154
   install e2fsprogs iproute2 util-linux "${needed[@]}"
   # unshare holds SIGTERM back
@@ -45,7 +51,7 @@ outside() {
 # inside KIND COMMAND...: the first process of its namespace.
 inside() {
   local number status=0
-  trap 'say "$1 CANNOT BE STARTED: the end of its logs:"; tail --quiet --lines=5 "$room"/log/* >&2' EXIT
+  trap 'tail --quiet --lines=5 "$room"/log/* >&2; skipped "$1 CANNOT BE STARTED, see the end of its logs"' EXIT
   mount -t tmpfs -o mode=755 tmpfs "$room"
   mkdir "$room/log" "${mounts[@]}"
   watch &

@@ -25,6 +25,7 @@ class Row:
     release: str
 
 
+SCHEDULES = "python3 tests/faults/shards.py build/clipper"
 FAULTS, POWER, FUZZ = "python3 tests/faults/faults.py build", "python3 tests/faults/power.py build", "tests/fuzz/run"
 ROWS = (
     Row("faults", f"{FAULTS} calls", "--runs 3000", ""),
@@ -39,7 +40,13 @@ ROWS = (
     Row("power", f"{POWER} xfs", "--runs 40", "--runs 1000"),
     Row("power", "python3 tests/faults/disorder.py build/clipper", "--runs 125", "--runs 2500"),
     Row("systems", "python3 tests/faults/systems.py build", "", "--runs 100"),
-    Row("shards", "python3 tests/faults/shards.py build/clipper", "--schedules 100", "--schedules 10000"),
+    Row("shards", SCHEDULES, "--schedules 100", "--schedules 10000"),
+    Row("networks", f"tests/engines/gluster distributed {SCHEDULES} --disturb", "--schedules 12", "--schedules 1000"),
+    Row("networks", f"tests/engines/gluster replicated {SCHEDULES} --disturb", "--schedules 12", "--schedules 1000"),
+    Row("networks", f"tests/engines/gluster dispersed {SCHEDULES} --disturb", None, "--schedules 100"),
+    Row("networks", f"tests/engines/gluster sharded {SCHEDULES} --disturb", None, "--schedules 100"),
+    Row("networks", f"tests/engines/moosefs {SCHEDULES} --disturb", None, "--schedules 1000"),
+    Row("networks", f"tests/engines/sshfs {SCHEDULES}", None, "--schedules 100"),
     Row("fuzz", f"{FUZZ} damaged_headers", "some", "all"),
     Row("fuzz", f"{FUZZ} damaged_headers some build/clipper", None, ""),
     Row("fuzz", f"{FUZZ} headers_vs_numpy", "10000", "1000000"),
