@@ -138,11 +138,11 @@ def shards_formula(shards: int, size: int) -> dict[str, int]:
     """On a file system of one machine. A part has at least 1 MiB, or none, which takes fewer calls."""
     empty = max(0, shards - (size >> 20))
     return {BYTES_READ: size + shards * (HEADER + SAMPLES), BYTES_WRITTEN: size + HEADER, SYNCED: 2 * shards + 1,
-            METADATA: 33 * shards - 2 * empty}
+            METADATA: 34 * shards - 2 * empty}
 
 
 def finalize_formula(shards: int, size: int) -> dict[str, int]:
-    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 6 * shards + 57}
+    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 63}
 
 
 def formula_of_many(shards: int, files: int) -> dict[str, int]:
