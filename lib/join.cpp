@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <exception>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -209,11 +210,11 @@ void Join::expect_waiting() const {
 void Join::clean_up() const {
   try {
     mark();
-  } catch (const Error&) {  // a full disk, which has more space in a moment
+  } catch (const std::exception&) {  // a full disk, which has more space in a moment
   }
   try {
     remove_all();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {}", out_, error.what()));
   }
 }
@@ -236,12 +237,12 @@ void Join::remove_all() const {
     if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
       throw_system_error(place.path(), "cannot be removed");
   };
+  const std::optional<ShardRun> there = files_.read_run();
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
     remove(files_.record(run_, shard));
     remove(files_.part(run_, shard));
   }
   remove(files_.common(run_));
-  const std::optional<ShardRun> there = files_.read_run();
   if (there && there->fingerprint() == run_.fingerprint()) remove(files_.run());
 }
 
