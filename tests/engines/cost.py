@@ -151,28 +151,31 @@ def formula_of_many(shards: int, files: int) -> dict[str, int]:
             METADATA: 3 * shards * files + 11 * files + 2 * shards + 3}
 
 
-def timed(commands: list[list[list]], out: Path) -> float:
-    """Of groups, one after the other."""
-    out.unlink(missing_ok=True)
-    os.sync()
+def timed(commands: list[list]) -> float:
     start = time.monotonic()
-    for group in commands:
-        all_at_once(group)
+    all_at_once(commands)
     return time.monotonic() - start
 
 
+def timed_round(clipper: Path, source: Path, out: Path) -> tuple[float, float, float]:
+    """One process, which has all cores; shards, which have one thread each and run all at once; --finalize, which has all cores."""
+    seconds = []
+    for commands in ([[clipper, "--sync", *OPERATION, source, out]], shards_of(clipper, TIMED, [source, out]), [[clipper, "--finalize", out]]):
+        if "--finalize" not in commands[0]:
+            out.unlink(missing_ok=True)
+            os.sync()
+        seconds.append(timed(commands))
+    return tuple(seconds)
+
+
 def print_times(clipper: Path, directory: Path, rounds: int) -> None:
-    """One process has all cores; each shard has one thread, all run at once, and --finalize has all cores again."""
-    source, out = directory / "in.npy", directory / "out.npy"
-    one = [[[clipper, "--sync", *OPERATION, source, out]]]
-    many = [shards_of(clipper, TIMED, [source, out]), [[clipper, "--finalize", out]]]
-    pairs = [(timed(one, out), timed(many, out)) for _ in range(rounds)]
+    times = [timed_round(clipper, directory / "in.npy", directory / "out.npy") for _ in range(rounds)]
     clean(directory)
     for name, of in (("least", min), ("median", statistics.median)):
-        alone, shards = (of(times) for times in zip(*pairs))
-        print(f"{name} of {rounds} rounds: one process with --sync {alone:.2f} s, {TIMED} shards and --finalize {shards:.2f} s: "
-              f"{shards / alone:.2f}")
-    print(f"median of the rounds' ratios: {statistics.median(shards / alone for alone, shards in pairs):.2f}")
+        alone, shards, finalize = (of(seconds) for seconds in zip(*times))
+        ratio = of((shards + finalize) / alone for alone, shards, finalize in times)
+        print(f"{name} of {rounds} rounds: one process with --sync {alone:.2f} s, {TIMED} shards {shards:.2f} s, --finalize {finalize:.2f} s; "
+              f"ratio {ratio:.2f}")
 
 
 def main() -> int:

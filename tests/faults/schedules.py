@@ -156,7 +156,8 @@ class Schedule:
     def harm(self) -> None:
         """Somebody does something to a file of the shards. What is about to become OUT is OUT."""
         shard, mount = self.source.choice([*self.truth.done]), self.source.choice(self.mounted())
-        name = self.source.choice((self.names.part(shard), self.names.record(shard), self.names.common))
+        names = [name for name in (self.names.part(shard), self.names.record(shard), self.names.common) if self.is_there(name)]
+        name = self.source.choice(names or [self.names.record(shard)])
         is_common = name == self.names.common
         if is_common and any(each.kind == FINALIZE for each in self.running):
             return

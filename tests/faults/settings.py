@@ -55,6 +55,6 @@ def random_setting(source: random.Random) -> Setting:
         deaths=source.randint(1, 20),
         sleepers=source.choice((0, 1, 3)),
         strangers=source.randint(0, 3),
-        harms=source.choice((0, 0, 1, 2)),
+        harms=source.choice((0, 1, 2, 3)),
         extras=source.randint(0, 6),
         disturbances=source.choice((0, 1, 1, 2)))
