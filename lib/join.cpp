@@ -243,7 +243,7 @@ void Join::remove_all() const {
     remove(files_.part(run_, shard));
   }
   remove(files_.common(run_));
-  if (there && there->fingerprint() == run_.fingerprint()) remove(files_.run());
+  if (!there || there->fingerprint() == run_.fingerprint()) remove(files_.run());
 }
 
 }  // namespace clipper
