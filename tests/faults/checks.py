@@ -11,7 +11,7 @@ from modes import JOURNAL, Files, Link, Mode
 from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
-SHARED = re.compile(r"(.*/)?out\.npy\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
+SHARED = re.compile(r"(.*/)?[^/]+\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
 # Whoever ignores that one of these failed has lost something, or does not know what he does.
 MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat",
              "renameat2", "fstat", "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
