@@ -24,6 +24,7 @@ namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr int kLooks = 50;
+constexpr std::string_view kMeanwhile = "another clipper --finalize has put it in place meanwhile";
 constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
 
 /// "shard 3 of 8 is", "shards 1, 4 to 7 of 8 are"
@@ -136,6 +137,7 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   Descriptor common;
   if (std::ranges::any_of(records, &ShardRecord::in_common)) common = open_own(place, O_RDWR);
   std::optional<OutputFile> output;
+  struct stat status {};
   const bool adopts = is_whole(common, records);
   if (!adopts) {
     output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk));
@@ -153,15 +155,11 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
     output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
   expect_waiting();
-  commit(*output);
-}
-
-/// Another --finalize may have removed the common file, which then cannot be given a name.
-void Join::commit(OutputFile& output) const {
   try {
-    output.commit();
+    output->commit();
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::io) expect_waiting();
+    const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
+    if (adopts && has_no_name) refuse(out_, kMeanwhile);  // a file that another process has removed
     throw;
   }
 }
@@ -198,12 +196,13 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
 }
 
 /// Another process may have finalized the run meanwhile, and the output may have been changed since.
-void Join::expect_waiting() const {
+void Join::expect_waiting() {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_over = there && there->fingerprint() == run_.fingerprint() && there->is_in_place &&
                        !run_.is_in_place;  // otherwise the mark is an old one
-  if (is_over || !files_.read_record(run_, 0))
-    refuse(out_, "another clipper --finalize has put it in place meanwhile");
+  if (is_over) refuse(out_, kMeanwhile);
+  while (!files_.read_record(run_, 0))
+    if (!look_again()) refuse(out_, kMeanwhile);
 }
 
 /// The output is in place: whatever fails now must not be taken for a failure of it.

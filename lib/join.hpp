@@ -44,14 +44,13 @@ class Join {
   [[nodiscard]] bool has_become_output(Engine& engine, const std::vector<ShardRecord>& records);
   [[nodiscard]] bool is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const;
   void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
-  void commit(OutputFile& output) const;
   [[nodiscard]] std::vector<std::uint64_t> different_parts(Engine& engine,
                                                            const std::vector<ShardRecord>& records,
                                                            const Descriptor& common,
                                                            const OutputFile* output);
   [[nodiscard]] bool has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record,
                              const Descriptor& common, const OutputFile* output) const;
-  void expect_waiting() const;
+  void expect_waiting();
   void clean_up() const;
   void mark() const;
   void remove_all() const;

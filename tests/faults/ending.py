@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attempts import DONE, KILLED, SHARD, STRANGER
-from beside import IN, OF_SHARD, OUT, OWN_NAMES, RUN, TEMPORARY
+from beside import ALIAS, IN, OF_SHARD, OUT, OWN_NAMES, RUN, TEMPORARY
 from settings import OPERATION, OTHER_OPERATION
 from watch import PATIENCE
 
@@ -46,6 +46,8 @@ def run_all(schedule: "Schedule", operation: tuple[str, ...], shards: int, new: 
 
 def may_be_left(schedule: "Schedule", name: str) -> bool:
     """By a process that was killed, by strangers, and by shards that were at work after the last --finalize had begun."""
+    if name.startswith(ALIAS) and schedule.outcome.counts["servers killed"]:  # a link that cannot be seen is no link
+        return True
     if TEMPORARY.fullmatch(name):
         return any(attempt.code == KILLED or attempt.disturbed for attempt in schedule.ended)
     ends = [(attempt.begin, attempt.code == DONE) for attempt in schedule.truth.cleaners]
