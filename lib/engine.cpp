@@ -166,16 +166,21 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
   return transfer.counts();
 }
 
+void Engine::for_each_piece(std::uint64_t size, const Piece& look) {
+  const std::size_t chunk = options_.chunk_size;
+  for_each_chunk((size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
+    const std::uint64_t at = i * chunk;
+    look(at, {memory, static_cast<std::size_t>(std::min<std::uint64_t>(chunk, size - at))});
+  });
+}
+
 std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::string& path,
                                           const Stretch& stretch, const OutputFile* output,
                                           std::uint64_t offset) {
   prepare(stretch.size);
-  const std::size_t chunk = options_.chunk_size;
   std::atomic<std::uint64_t> total = 0;
   std::atomic<bool> complete = true;
-  for_each_chunk((stretch.size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
-    const std::uint64_t at = i * chunk;
-    const std::span bytes(memory, std::min<std::uint64_t>(chunk, stretch.size - at));
+  for_each_piece(stretch.size, [&](std::uint64_t at, std::span<std::byte> bytes) {
     if (!complete) return;
     if (read_at(from, bytes, stretch.offset + at, path) < bytes.size()) complete = false;
     total += placed_sum(bytes, at);
@@ -231,13 +236,10 @@ void Engine::read(const npy::Header& header, InputFile& input,
 }
 
 std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
-  const std::size_t chunk = options_.chunk_size;
   std::atomic<std::uint64_t> total = 0;
-  for_each_chunk((end - begin + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
-    const std::uint64_t at = begin + i * chunk;
-    const std::span bytes(memory, std::min<std::uint64_t>(chunk, end - at));
-    input.read_at(bytes, at);
-    total += placed_sum(bytes, at);
+  for_each_piece(end - begin, [&](std::uint64_t at, std::span<std::byte> bytes) {
+    input.read_at(bytes, begin + at);
+    total += placed_sum(bytes, begin + at);
   });
   return total;
 }

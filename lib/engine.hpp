@@ -93,6 +93,11 @@ class Engine {
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
 
+  /// Where it begins, and the memory for it.
+  using Piece = std::function<void(std::uint64_t, std::span<std::byte>)>;
+
+  /// Calls `look` for every chunk of so many bytes.
+  void for_each_piece(std::uint64_t size, const Piece& look);
   void choose_threads();
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,

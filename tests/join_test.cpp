@@ -228,7 +228,7 @@ TEST_CASE("A --finalize that was killed is finished by the next one") {
   run.finalize();
   restore(run.path(".shards"));
   SECTION("before it had marked that") {
-    for (int shard = 0; shard < 3; ++shard) {
+    for (const std::uint64_t shard : {0U, 1U, 2U}) {
       restore(run.record(shard));
       if (!run.in_common) restore(run.part(shard));
     }
