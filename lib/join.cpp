@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "descriptor.hpp"
+#include "directory.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -110,23 +111,32 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
                                     : "; run what is missing, and then clipper --finalize again"));
 }
 
-/// Whether a --finalize that was interrupted, or another one, has made the common file the output.
-bool Join::has_become_output(Engine& engine, const std::vector<ShardRecord>& records) {
-  const auto status = files_.out().status();
+/// Whether a --finalize that was interrupted, or another one, has put the output in place. It is looked for
+/// only where the parts cannot be joined again: the common file is the output, or no file may be replaced.
+bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
+  const Place& out = files_.out();
+  const auto status = out.status();
   if (!status || !S_ISREG(status->st_mode) || static_cast<std::uint64_t>(status->st_size) != run_.size)
     return false;
   const std::optional<FileId> common = files_.common(run_).id();
-  if (!std::ranges::all_of(records, &ShardRecord::in_common) || (common && common != id_of(*status)))
-    return false;
-  const Descriptor output = open_own(files_.out(), O_RDONLY);
-  return output.get() >= 0 && different_parts(engine, records, output, nullptr).empty();
+  const bool is_common =
+      std::ranges::all_of(records, &ShardRecord::in_common) && (!common || common == id_of(*status));
+  if (!is_common && existing_ == OutputFile::Existing::replace) return false;
+  const Descriptor output(retry_interrupted([&] {
+    return ::openat(out.directory(), out.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  }));
+  for (ShardRecord& record : records) record.in_common = true;
+  if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
+  if (::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
+  return true;
 }
 
 /// Whether the common file may become the output: all parts are in it, no shard has it open, and nothing else
-/// names it.
+/// names it. Shards on the server of a network file system are not seen by a client's lock.
 bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const {
   struct stat status {};
-  return OutputFile::can_be_named() && std::ranges::all_of(records, &ShardRecord::in_common) &&
+  return OutputFile::can_be_named() && is_of_one_machine(common.get()) &&
+         std::ranges::all_of(records, &ShardRecord::in_common) &&
          ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(common.get(), &status) == 0 &&
          status.st_nlink == 1 && files_.common(run_).id() == id_of(status);
 }

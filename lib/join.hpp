@@ -41,7 +41,7 @@ class Join {
   [[nodiscard]] bool is_in_place() const;
   [[nodiscard]] std::vector<ShardRecord> read_records();
   [[noreturn]] void refuse_missing(const std::vector<std::uint64_t>& missing) const;
-  [[nodiscard]] bool has_become_output(Engine& engine, const std::vector<ShardRecord>& records);
+  [[nodiscard]] bool has_become_output(Engine& engine, std::vector<ShardRecord> records);
   [[nodiscard]] bool is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const;
   void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
   [[nodiscard]] std::vector<std::uint64_t> different_parts(Engine& engine,

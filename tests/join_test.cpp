@@ -98,6 +98,12 @@ class ThreeShards {
   [[nodiscard]] std::string input() const { return *directory_ / "in"; }
   [[nodiscard]] ShardRun& description() { return run_; }
 
+  void make_new() {
+    if (!in_common) fs::remove(files().common(run_).path());
+    run_.must_be_new = true;
+    if (!in_common) lock_common();
+  }
+
   const bool in_common = GENERATE(true, false);
 
  private:
@@ -251,6 +257,39 @@ TEST_CASE("A --finalize that was killed right after the common file became the o
   run.check_result();
 }
 
+TEST_CASE("A --finalize that was killed right after it put a new output in place is finished") {
+  ThreeShards run;
+  run.make_new();
+  run.run_all();
+  const TemporaryDirectory kept;
+  fs::copy(fs::path(run.path()).parent_path(), kept.path(), fs::copy_options::recursive);
+  run.finalize();
+  for (const std::string& name : kept.entries())
+    if (name != "in") fs::copy_file(kept / name, run.path(name.substr(3)), fs::copy_options::skip_existing);
+  SECTION("it is finished") {
+    run.finalize();
+    run.check_result();
+  }
+  SECTION("another output is left alone") {
+    flip(run.path(), 1'000'000);
+    CHECK(run.why_not() == ": exists already (--no-clobber)");
+  }
+}
+
+TEST_CASE("A shard does not write to a common file that has become the output") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::create_hard_link(run.part(0), run.path());  // by a --finalize that was killed
+  ShardOutput late = run.begin(1);
+  OutputFile part = late.begin_part();
+  part.write_at(std::as_bytes(std::span("other bytes")), 0);
+  CHECK((read_file(run.path()).find("other bytes") == std::string::npos));
+  run.run(1);
+  run.finalize();
+  run.check_result();
+}
+
 TEST_CASE("An output that is not what the shards calculated is not taken for theirs") {
   const ThreeShards run;
   if (!run.in_common) return;
@@ -297,8 +336,7 @@ TEST_CASE("Shards and --finalize follow a link to the output") {
 
 TEST_CASE("--no-clobber of the shards is kept to the end") {
   ThreeShards run;
-  if (!run.in_common) return;
-  run.description().must_be_new = true;
+  run.make_new();
   run.run_all();
   write_file(run.path(), "mine");
   CHECK(run.why_not() == ": exists already (--no-clobber)");
