@@ -164,9 +164,8 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
       throw_system_error(place.path(), "cannot be written");
     output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
-  expect_waiting();
   try {
-    output->commit();
+    output->commit([&] { expect_waiting(); });  // writing to the disk may take long
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
     if (adopts && has_no_name) refuse(out_, kMeanwhile);  // a file that another process has removed
