@@ -318,6 +318,10 @@ TEST_CASE("An existing file hands on its mode, and nobody else can read the part
   run.run_all();
   if (run.in_common) CHECK(mode_of(run.part(0)) == 0600);
   for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
+  fs::permissions(run.path(), fs::perms{0240});  // its group, or its access control list, is not the parts'
+  fs::remove(run.path(".shards"));
+  run.run_all();
+  for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
   fs::permissions(run.path(), fs::perms{0664});
   run.finalize();
   run.check_result();
@@ -345,6 +349,18 @@ TEST_CASE("--no-clobber of the shards is kept to the end") {
   fs::remove(run.path());
   run.finalize();
   run.check_result();
+}
+
+TEST_CASE("A name that is too long is refused before anything is written") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in", "in");
+  const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .description = "elements"};
+  const std::string out = directory / std::string(230, 'a');
+  CHECK(refusal(ErrorKind::io, [&] {
+          static_cast<void>(ShardOutput::create(out, run, 0, InputFile::open(directory / "in"),
+                                                OutputFile::Durability::none));
+        }).find("File name too long") != std::string::npos);
+  CHECK(directory.entries() == Names{"in"});
 }
 
 TEST_CASE("Runs into one output do not touch each other's parts") {
