@@ -24,7 +24,7 @@ namespace clipper {
 namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
-constexpr int kLooks = 50;
+constexpr auto kPatience = std::chrono::seconds(5);
 constexpr std::string_view kMeanwhile = "another clipper --finalize has put it in place meanwhile";
 constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
 
@@ -43,15 +43,18 @@ Join::Join(const std::string& out, OutputFile::Existing existing, Wanted wanted)
       existing_(existing),
       wanted_(std::move(wanted)),
       files_(out),
-      looks_left_(is_of_one_machine(files_.out().directory()) ? 0 : kLooks) {
+      patience_(is_of_one_machine(files_.out().directory()) ? Clock::duration::zero() : kPatience) {
+  Clock::time_point since = Clock::now();
   while (!find_run())
-    if (!look_again()) refuse(out_, kNoShards);
+    if (!look_again(since)) refuse(out_, kNoShards);
 }
 
-bool Join::look_again() {
-  if (looks_left_ == 0) return false;
-  --looks_left_;
+/// What was in vain since then, a part that was read to its end too, counts as waiting.
+bool Join::look_again(Clock::time_point& since) {
+  if (patience_ <= Clock::duration::zero()) return false;
   std::this_thread::sleep_for(kPause);
+  const Clock::time_point now = Clock::now();
+  patience_ -= now - std::exchange(since, now);
   return true;
 }
 
@@ -83,6 +86,7 @@ std::vector<ShardRecord> Join::read_records() {
   std::vector<ShardRecord> records;
   std::vector<std::uint64_t> missing;
   std::optional<std::uint64_t> known;
+  Clock::time_point since = Clock::now();
   do {
     if (!find_run()) refuse(out_, kNoShards);
     if (is_in_place()) return {};
@@ -97,7 +101,7 @@ std::vector<ShardRecord> Join::read_records() {
       if (record) records[shard] = *record;
       return record.has_value();
     });
-  } while (!missing.empty() && look_again());
+  } while (!missing.empty() && look_again(since));
   if (!missing.empty()) refuse_missing(missing);
   return records;
 }
@@ -179,8 +183,9 @@ std::vector<std::uint64_t> Join::different_parts(Engine& engine, const std::vect
                                                  const Descriptor& common, const OutputFile* output) {
   std::vector<std::uint64_t> different;
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
+    Clock::time_point since = Clock::now();
     while (!has_sum(engine, shard, records[shard], common, output)) {
-      if (look_again()) continue;
+      if (look_again(since)) continue;
       different.push_back(shard);
       break;
     }
@@ -199,7 +204,7 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
   try {
     return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
   } catch (const Error& error) {
-    if (looks_left_ == 0 || error.kind() != ErrorKind::io) throw;
+    if (patience_ <= Clock::duration::zero() || error.kind() != ErrorKind::io) throw;
     return false;  // on a network file system perhaps only now
   }
 }
@@ -210,8 +215,9 @@ void Join::expect_waiting() {
   const bool is_over = there && there->fingerprint() == run_.fingerprint() && there->is_in_place &&
                        !run_.is_in_place;  // otherwise the mark is an old one
   if (is_over) refuse(out_, kMeanwhile);
+  Clock::time_point since = Clock::now();
   while (!files_.read_record(run_, 0))
-    if (!look_again()) refuse(out_, kMeanwhile);
+    if (!look_again(since)) refuse(out_, kMeanwhile);
 }
 
 /// The output is in place: whatever fails now must not be taken for a failure of it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,7 +37,8 @@ class Join {
   void run(Engine& engine);
 
  private:
-  [[nodiscard]] bool look_again();
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] bool look_again(Clock::time_point& since);
   [[nodiscard]] bool find_run();
   [[nodiscard]] bool is_in_place() const;
   [[nodiscard]] std::vector<ShardRecord> read_records();
@@ -59,7 +61,7 @@ class Join {
   OutputFile::Existing existing_;
   Wanted wanted_;
   ShardFiles files_;
-  int looks_left_;
+  Clock::duration patience_;  ///< left
   ShardRun run_;
 };
 
