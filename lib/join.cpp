@@ -17,13 +17,14 @@
 #include <utility>
 
 #include "descriptor.hpp"
+#include "directory.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
-constexpr int kLooks = 50;
+constexpr auto kPatience = std::chrono::seconds(5);
 constexpr std::string_view kMeanwhile = "another clipper --finalize has put it in place meanwhile";
 constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
 
@@ -42,15 +43,18 @@ Join::Join(const std::string& out, OutputFile::Existing existing, Wanted wanted)
       existing_(existing),
       wanted_(std::move(wanted)),
       files_(out),
-      looks_left_(is_of_one_machine(files_.out().directory()) ? 0 : kLooks) {
+      patience_(is_of_one_machine(files_.out().directory()) ? Clock::duration::zero() : kPatience) {
+  Clock::time_point since = Clock::now();
   while (!find_run())
-    if (!look_again()) refuse(out_, kNoShards);
+    if (!look_again(since)) refuse(out_, kNoShards);
 }
 
-bool Join::look_again() {
-  if (looks_left_ == 0) return false;
-  --looks_left_;
+/// What was in vain since then, a part that was read to its end too, counts as waiting.
+bool Join::look_again(Clock::time_point& since) {
+  if (patience_ <= Clock::duration::zero()) return false;
   std::this_thread::sleep_for(kPause);
+  const Clock::time_point now = Clock::now();
+  patience_ -= now - std::exchange(since, now);
   return true;
 }
 
@@ -82,6 +86,7 @@ std::vector<ShardRecord> Join::read_records() {
   std::vector<ShardRecord> records;
   std::vector<std::uint64_t> missing;
   std::optional<std::uint64_t> known;
+  Clock::time_point since = Clock::now();
   do {
     if (!find_run()) refuse(out_, kNoShards);
     if (is_in_place()) return {};
@@ -96,7 +101,7 @@ std::vector<ShardRecord> Join::read_records() {
       if (record) records[shard] = *record;
       return record.has_value();
     });
-  } while (!missing.empty() && look_again());
+  } while (!missing.empty() && look_again(since));
   if (!missing.empty()) refuse_missing(missing);
   return records;
 }
@@ -110,23 +115,32 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
                                     : "; run what is missing, and then clipper --finalize again"));
 }
 
-/// Whether a --finalize that was interrupted, or another one, has made the common file the output.
-bool Join::has_become_output(Engine& engine, const std::vector<ShardRecord>& records) {
-  const auto status = files_.out().status();
+/// Whether a --finalize that was interrupted, or another one, has put the output in place. It is looked for
+/// only where the parts cannot be joined again: the common file is the output, or no file may be replaced.
+bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
+  const Place& out = files_.out();
+  const auto status = out.status();
   if (!status || !S_ISREG(status->st_mode) || static_cast<std::uint64_t>(status->st_size) != run_.size)
     return false;
   const std::optional<FileId> common = files_.common(run_).id();
-  if (!std::ranges::all_of(records, &ShardRecord::in_common) || (common && common != id_of(*status)))
-    return false;
-  const Descriptor output = open_own(files_.out(), O_RDONLY);
-  return output.get() >= 0 && different_parts(engine, records, output, nullptr).empty();
+  const bool is_common =
+      std::ranges::all_of(records, &ShardRecord::in_common) && (!common || common == id_of(*status));
+  if (!is_common && existing_ == OutputFile::Existing::replace) return false;
+  const Descriptor output(retry_interrupted([&] {
+    return ::openat(out.directory(), out.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  }));
+  for (ShardRecord& record : records) record.in_common = true;
+  if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
+  if (::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
+  return true;
 }
 
 /// Whether the common file may become the output: all parts are in it, no shard has it open, and nothing else
-/// names it.
+/// names it. Shards on the server of a network file system are not seen by a client's lock.
 bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const {
   struct stat status {};
-  return OutputFile::can_be_named() && std::ranges::all_of(records, &ShardRecord::in_common) &&
+  return OutputFile::can_be_named() && is_of_one_machine(common.get()) &&
+         std::ranges::all_of(records, &ShardRecord::in_common) &&
          ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(common.get(), &status) == 0 &&
          status.st_nlink == 1 && files_.common(run_).id() == id_of(status);
 }
@@ -154,9 +168,8 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
       throw_system_error(place.path(), "cannot be written");
     output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
-  expect_waiting();
   try {
-    output->commit();
+    output->commit([&] { expect_waiting(); });  // writing to the disk may take long
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
     if (adopts && has_no_name) refuse(out_, kMeanwhile);  // a file that another process has removed
@@ -170,8 +183,9 @@ std::vector<std::uint64_t> Join::different_parts(Engine& engine, const std::vect
                                                  const Descriptor& common, const OutputFile* output) {
   std::vector<std::uint64_t> different;
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
+    Clock::time_point since = Clock::now();
     while (!has_sum(engine, shard, records[shard], common, output)) {
-      if (look_again()) continue;
+      if (look_again(since)) continue;
       different.push_back(shard);
       break;
     }
@@ -190,7 +204,7 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
   try {
     return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
   } catch (const Error& error) {
-    if (looks_left_ == 0 || error.kind() != ErrorKind::io) throw;
+    if (patience_ <= Clock::duration::zero() || error.kind() != ErrorKind::io) throw;
     return false;  // on a network file system perhaps only now
   }
 }
@@ -201,8 +215,9 @@ void Join::expect_waiting() {
   const bool is_over = there && there->fingerprint() == run_.fingerprint() && there->is_in_place &&
                        !run_.is_in_place;  // otherwise the mark is an old one
   if (is_over) refuse(out_, kMeanwhile);
+  Clock::time_point since = Clock::now();
   while (!files_.read_record(run_, 0))
-    if (!look_again()) refuse(out_, kMeanwhile);
+    if (!look_again(since)) refuse(out_, kMeanwhile);
 }
 
 /// The output is in place: whatever fails now must not be taken for a failure of it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,12 +37,13 @@ class Join {
   void run(Engine& engine);
 
  private:
-  [[nodiscard]] bool look_again();
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] bool look_again(Clock::time_point& since);
   [[nodiscard]] bool find_run();
   [[nodiscard]] bool is_in_place() const;
   [[nodiscard]] std::vector<ShardRecord> read_records();
   [[noreturn]] void refuse_missing(const std::vector<std::uint64_t>& missing) const;
-  [[nodiscard]] bool has_become_output(Engine& engine, const std::vector<ShardRecord>& records);
+  [[nodiscard]] bool has_become_output(Engine& engine, std::vector<ShardRecord> records);
   [[nodiscard]] bool is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const;
   void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
   [[nodiscard]] std::vector<std::uint64_t> different_parts(Engine& engine,
@@ -59,7 +61,7 @@ class Join {
   OutputFile::Existing existing_;
   Wanted wanted_;
   ShardFiles files_;
-  int looks_left_;
+  Clock::duration patience_;  ///< left
   ShardRun run_;
 };
 

@@ -92,8 +92,9 @@ class OutputFile {
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   /// Puts the complete file in place; with Durability::on_disk after it is on the disk, and then
-  /// Error{not_durable} if only the directory could not be confirmed. Not of create_in_place().
-  void commit();
+  /// Error{not_durable} if only the directory could not be confirmed. `last_look` may throw instead: it is
+  /// called right before a file gets its name. Not of create_in_place().
+  void commit(const std::function<void()>& last_look = [] {});
 
   /// Gives the file its mode: the last step before it is brought to the disk and replace() is called.
   void complete() const;

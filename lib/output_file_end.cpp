@@ -23,7 +23,7 @@ void OutputFile::complete() const {
   if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot be given its mode");
 }
 
-void OutputFile::commit() {
+void OutputFile::commit(const std::function<void()>& last_look) {
   if (!is_regular()) return commit_stream();
   complete();
   const bool on_disk = durability_ == Durability::on_disk;
@@ -31,6 +31,7 @@ void OutputFile::commit() {
     throw_system_error(path_, "cannot be written to the disk");
   check_close(fd_, path_);
   if (on_disk) place_->expect_sync();
+  last_look();
   put_in_place();
   if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
 }

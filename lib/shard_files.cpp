@@ -65,8 +65,9 @@ std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_commo
                      in_common ? "in the common file" : "in a file of their own");
 }
 
-/// Everything in the file, if that is not too much to be a text of clipper's. On a network file system a file
-/// that another machine has replaced may be gone although it is open: then its successor is read.
+/// Everything in the file, or the first kMostText bytes, which is no text of clipper's. On a network file
+/// system a file that another machine has replaced may be gone although it is open: then its successor is
+/// read.
 std::optional<std::string> read_text(const Place& place) {
   std::string text(kMostText, '\0');
   for (int tries = 0; tries < kMostTries; ++tries) {
@@ -185,7 +186,9 @@ std::optional<ShardRun> ShardFiles::read_run() const {
     refuse(place.path(), fmt::format("begun by a former version of clipper; remove it and {}",
                                      out_.with_suffix(".partial").path()));
   const std::optional<std::string> text = read_text(place);
-  if (!text || text->find_first_not_of('\0') == text->npos) return std::nullopt;
+  if (!text) return std::nullopt;
+  const bool is_cut_off = text->size() < kMostText && text->find_first_not_of('\0') == text->npos;
+  if (is_cut_off) return std::nullopt;
   std::optional<ShardRun> run = parsed_run(*text);
   const bool is_own = text->starts_with(kTitle) || kTitle.starts_with(*text);
   if (!run && !is_own) refuse(place.path(), "exists, and does not say what shards do; remove it");

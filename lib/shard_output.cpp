@@ -17,8 +17,9 @@ namespace {
 using Durability = OutputFile::Durability;
 using Existing = OutputFile::Existing;
 
+/// Error{io}, too, if there can be no such name.
 void expect_other(const InputFile& input, const Place& place) {
-  if (place.id() == id_of(input.status()))
+  if (place.is(id_of(input.status())))
     throw Error(ErrorKind::usage,
                 fmt::format("{}: IN is {}, which a shard writes", input.path(), place.path()));
 }
@@ -62,9 +63,13 @@ ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t sh
   if (durability == Durability::none) durability_ = Durability::visible;
 }
 
-/// What a shard writes is not to be read by more people than the file that the output replaces.
+/// What a shard writes is not to be read by more people than the file that the output replaces. The group
+/// may be another one, and the group's bits those of an access control list: the group gets what all have.
 mode_t ShardOutput::mode() const {
-  return files_.replaced() ? files_.replaced()->st_mode & 0777 : 0666;
+  if (!files_.replaced()) return 0666;
+  const mode_t replaced = files_.replaced()->st_mode;
+  const mode_t all = replaced & replaced >> 3 & 07;
+  return 0600 | all << 3 | all;
 }
 
 OutputFile ShardOutput::begin(Place place, Existing existing) const {
@@ -72,13 +77,14 @@ OutputFile ShardOutput::begin(Place place, Existing existing) const {
 }
 
 /// Locked: Join makes it the output only when no shard has it open, as one that was stopped would go on
-/// writing to it. Nothing if that cannot be done: then the part is a file of its own.
+/// writing to it. A further name may be OUT: of a --finalize that was killed. Nothing if the file cannot be
+/// shared: then the part is a file of its own.
 Descriptor ShardOutput::open_common() const {
   const Place place = files_.common(run_);
   if (!is_of_one_machine(place.directory())) return {};
   Descriptor fd = open_own(place, O_RDWR | O_CREAT, mode());
   struct stat status {};
-  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 || ::fstat(fd.get(), &status) != 0 ||
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 || ::fstat(fd.get(), &status) != 0 || status.st_nlink != 1 ||
       place.id() != id_of(status))
     return {};
   return fd;

@@ -98,6 +98,12 @@ class ThreeShards {
   [[nodiscard]] std::string input() const { return *directory_ / "in"; }
   [[nodiscard]] ShardRun& description() { return run_; }
 
+  void make_new() {
+    if (!in_common) fs::remove(files().common(run_).path());
+    run_.must_be_new = true;
+    if (!in_common) lock_common();
+  }
+
   const bool in_common = GENERATE(true, false);
 
  private:
@@ -251,6 +257,39 @@ TEST_CASE("A --finalize that was killed right after the common file became the o
   run.check_result();
 }
 
+TEST_CASE("A --finalize that was killed right after it put a new output in place is finished") {
+  ThreeShards run;
+  run.make_new();
+  run.run_all();
+  const TemporaryDirectory kept;
+  fs::copy(fs::path(run.path()).parent_path(), kept.path(), fs::copy_options::recursive);
+  run.finalize();
+  for (const std::string& name : kept.entries())
+    if (name != "in") fs::copy_file(kept / name, run.path(name.substr(3)), fs::copy_options::skip_existing);
+  SECTION("it is finished") {
+    run.finalize();
+    run.check_result();
+  }
+  SECTION("another output is left alone") {
+    flip(run.path(), 1'000'000);
+    CHECK(run.why_not() == ": exists already (--no-clobber)");
+  }
+}
+
+TEST_CASE("A shard does not write to a common file that has become the output") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::create_hard_link(run.part(0), run.path());  // by a --finalize that was killed
+  ShardOutput late = run.begin(1);
+  OutputFile part = late.begin_part();
+  part.write_at(std::as_bytes(std::span("other bytes")), 0);
+  CHECK((read_file(run.path()).find("other bytes") == std::string::npos));
+  run.run(1);
+  run.finalize();
+  run.check_result();
+}
+
 TEST_CASE("An output that is not what the shards calculated is not taken for theirs") {
   const ThreeShards run;
   if (!run.in_common) return;
@@ -279,6 +318,10 @@ TEST_CASE("An existing file hands on its mode, and nobody else can read the part
   run.run_all();
   if (run.in_common) CHECK(mode_of(run.part(0)) == 0600);
   for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
+  fs::permissions(run.path(), fs::perms{0240});  // its group, or its access control list, is not the parts'
+  fs::remove(run.path(".shards"));
+  run.run_all();
+  for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
   fs::permissions(run.path(), fs::perms{0664});
   run.finalize();
   run.check_result();
@@ -297,8 +340,7 @@ TEST_CASE("Shards and --finalize follow a link to the output") {
 
 TEST_CASE("--no-clobber of the shards is kept to the end") {
   ThreeShards run;
-  if (!run.in_common) return;
-  run.description().must_be_new = true;
+  run.make_new();
   run.run_all();
   write_file(run.path(), "mine");
   CHECK(run.why_not() == ": exists already (--no-clobber)");
@@ -307,6 +349,18 @@ TEST_CASE("--no-clobber of the shards is kept to the end") {
   fs::remove(run.path());
   run.finalize();
   run.check_result();
+}
+
+TEST_CASE("A name that is too long is refused before anything is written") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in", "in");
+  const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .description = "elements"};
+  const std::string out = directory / std::string(230, 'a');
+  CHECK(refusal(ErrorKind::io, [&] {
+          static_cast<void>(ShardOutput::create(out, run, 0, InputFile::open(directory / "in"),
+                                                OutputFile::Durability::none));
+        }).find("File name too long") != std::string::npos);
+  CHECK(directory.entries() == Names{"in"});
 }
 
 TEST_CASE("Runs into one output do not touch each other's parts") {

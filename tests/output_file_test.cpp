@@ -39,6 +39,21 @@ TEST_CASE("nothing is visible before the commit") {
   CHECK(read_file(directory / "out") == "abcdef");
 }
 
+TEST_CASE("the last look before the commit may keep the file from its name") {
+  const TemporaryDirectory directory;
+  if (GENERATE(false, true)) write_file(directory / "out", "old");
+  const Names before = directory.entries();
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::on_disk);
+  file.write(bytes("new"));
+  CHECK_THROWS_AS(file.commit([&] {
+    CHECK(directory.entries() == before);
+    refuse("out", "no");
+  }),
+                  Error);
+  CHECK(directory.entries() == before);
+  if (!before.empty()) CHECK(read_file(directory / "out") == "old");
+}
+
 TEST_CASE("bytes are written anywhere, in any order") {
   const TemporaryDirectory directory;
   OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);

@@ -125,4 +125,12 @@ TEST_CASE("What stands where a run belongs") {
   }
 }
 
+TEST_CASE("A large file that begins with zeros is not a text that was cut off") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out.shards", std::string(1 << 16, '\0') + "mine");
+  CHECK(refusal(ErrorKind::refused, [&] {
+          static_cast<void>(ShardFiles(directory / "out").read_run());
+        }).ends_with("exists, and does not say what shards do; remove it"));
+}
+
 }  // namespace clipper::testing

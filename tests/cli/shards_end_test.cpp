@@ -184,6 +184,26 @@ TEST_CASE("shards without locks write files of their own") {
   directory.check_result();
 }
 
+TEST_CASE("a --finalize that finds the output in place brings that to the disk") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  fs::create_hard_link(directory.common(), directory / "out.npy");  // by a --finalize that was killed
+  check_refused(directory.finalize({}, [] { fail({{SYS_fsync, EIO}}); }), 6, "out.npy: complete, but");
+  check_done(directory.finalize());
+  directory.check_result();
+}
+
+TEST_CASE("a --finalize on a file system that machines share does not rely on a lock") {
+  const ShardDirectory directory;
+  for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
+  const auto common = status_of(directory.common());
+  const int kept = ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC);
+  check_done(directory.finalize({}, [] { fail({{SYS_fstatfs, ENOSYS}}); }));
+  CHECK(status_of(directory / "out.npy").st_ino != common.st_ino);
+  ::close(kept);
+  directory.check_result();
+}
+
 TEST_CASE("a --finalize without locks copies the parts") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
