@@ -155,7 +155,8 @@ void understand_finalize(const CLI::App& app, const Typed& typed, Command& comma
         "--relative-to", "--files-from", "--files0-from", "--fail-if-clipped", "--keep-going", "--dry-run"})
     if (app.count(name) > 0) refuse(fmt::format("--finalize and {} contradict each other", name));
   if (typed.files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
-  const bool has_operation = !is_without_effect(command.request) || app.count("--shard") > 0;
+  const bool has_operation = !is_without_effect(command.request) || app.count("--shard") > 0 ||
+                             app.count("--dtype") > 0 || app.count("--trailing") > 0;
   if (typed.files.size() != (has_operation ? 2 : 1) || has_standard_input(typed))
     refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
   if (app.count("--shard") > 0) command.shard = parse_shard(typed.shard);

@@ -2,13 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <sys/file.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <system_error>
 
 #include "error.hpp"
@@ -29,14 +25,6 @@ bool is_unsupported(int error) noexcept {
 
 bool has_no_links(int error) noexcept {
   return is_unsupported(error) || error == EPERM || error == EMLINK;
-}
-
-bool is_of_one_machine(int fd) noexcept {
-  constexpr std::array<std::uint64_t, 4> kSystems{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                                  TMPFS_MAGIC};
-  struct statfs system {};
-  return ::fstatfs(fd, &system) == 0 &&
-         std::ranges::find(kSystems, static_cast<std::uint64_t>(system.f_type)) != kSystems.end();
 }
 
 std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,

@@ -40,11 +40,6 @@ class Descriptor {
 /// The same of link(), whose file system may have links, but not for that file.
 [[nodiscard]] bool has_no_links(int error) noexcept;
 
-/// Whether the file is on a file system of one machine's disk or memory, one that is known well: all its
-/// processes see the same bytes and names at once, and syncfs() brings everything to the disk as fsync()
-/// would.
-[[nodiscard]] bool is_of_one_machine(int fd) noexcept;
-
 /// The result of a system call that is made again for as long as a signal interrupts it.
 template <class Call>
 auto retry_interrupted(Call call) {

@@ -19,10 +19,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;  // chunks and parts are multiples of it, or a tensor's end
 static_assert(kPage % kSummedPiece == 0);
-constexpr std::size_t kMemory = 16UL << 20;   // of all buffers together, and of the two parts of rewrite()
-constexpr std::uint64_t kPart = kMemory / 2;  // of a file that is changed in place: waits twice for the disk
-constexpr std::size_t kMostChunks = 32;       // of a part: a small chunk size makes small parts
-constexpr std::size_t kOfPool = 8UL << 20;    // what oneTBB takes, and more for each thread
+constexpr std::size_t kOfPool = 8UL << 20;  // what oneTBB takes, and more for each thread
 constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
@@ -233,75 +230,6 @@ void Engine::read(const npy::Header& header, InputFile& input,
     });
   if (!input.is_regular()) input.expect_end();
   if (input.is_regular()) input.expect_unwritten();
-}
-
-std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
-  std::atomic<std::uint64_t> total = 0;
-  for_each_piece(end - begin, [&](std::uint64_t at, std::span<std::byte> bytes) {
-    input.read_at(bytes, begin + at);
-    total += placed_sum(bytes, begin + at);
-  });
-  return total;
-}
-
-Counts Engine::rewrite(const Plan& plan, InputFile& input, DirectFile& file) {
-  const std::uint64_t wanted = std::min<std::uint64_t>(kPart, kMostChunks * options_.chunk_size);
-  const auto interrupted =
-      file.begin({describe(plan), std::min(wanted, plan.header.data_size()), plan.header.data_offset,
-                  [this, &input](std::uint64_t begin, std::uint64_t end) { return sum(input, begin, end); }});
-  const std::size_t capacity = file.capacity();
-  const auto memory = allocate(2 * capacity);
-  const auto before = [&](std::size_t length) { return std::span(memory.get(), length); };
-  const auto part_at = [&](std::uint64_t offset, std::size_t length) {
-    return DirectFile::Part{offset, before(length), std::span(memory.get() + capacity, length), 0, 0};
-  };
-
-  Counts total;
-  std::uint64_t at = plan.header.data_offset;
-  const std::uint64_t end = at + plan.header.data_size();
-  if (interrupted) {
-    file.read_interrupted(before(interrupted->length));
-    DirectFile::Part part = part_at(interrupted->offset, interrupted->length);
-    total += clip_part(plan, part);
-    file.finish_interrupted(part);
-    at = interrupted->offset + interrupted->length;
-  }
-  while (at < end) {
-    const std::size_t length = std::min<std::uint64_t>(capacity, end - at);
-    file.read(before(length), at);
-    DirectFile::Part part = part_at(at, length);
-    const Counts counts = clip_part(plan, part);
-    if (counts.changed)
-      file.change(part);
-    else
-      file.leave(part);
-    total += counts;
-    at += length;
-    done_ += length;
-  }
-  return total;
-}
-
-Counts Engine::clip_part(const Plan& plan, DirectFile::Part& part) {
-  const std::size_t chunk = options_.chunk_size;
-  const std::size_t element_size = info(plan.header.dtype).size;
-  Counts total;
-  std::mutex mutex;
-  take_each((part.before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
-    const std::uint64_t at = i * chunk;
-    const std::size_t size = std::min<std::size_t>(chunk, part.before.size() - at);
-    const std::span before = part.before.subspan(at, size);
-    const std::span after = part.after.subspan(at, size);
-    const Counts counts =
-        clip_and_count(plan.operation, before.data(), after.data(), size / element_size, options_.level);
-    const std::uint64_t sum_before = placed_sum(before, part.offset + at);
-    const std::uint64_t sum_after = counts.changed ? placed_sum(after, part.offset + at) : sum_before;
-    const std::lock_guard lock(mutex);
-    total += counts;
-    part.sum_before += sum_before;
-    part.sum_after += sum_after;
-  });
-  return total;
 }
 
 }  // namespace clipper

@@ -93,6 +93,9 @@ class Engine {
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
 
+  /// Of all buffers together, and of the two parts that rewrite() has: each part waits twice for the disk.
+  static constexpr std::size_t kMemory = 16UL << 20;
+
   /// Where it begins, and the memory for it.
   using Piece = std::function<void(std::uint64_t, std::span<std::byte>)>;
 

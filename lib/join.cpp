@@ -19,6 +19,7 @@
 #include "descriptor.hpp"
 #include "directory.hpp"
 #include "error.hpp"
+#include "mount.hpp"
 
 namespace clipper {
 namespace {
@@ -69,10 +70,14 @@ bool Join::find_run() {
   return true;
 }
 
-/// A mark that outlived its output says nothing.
-bool Join::is_in_place() const {
+/// A mark that is of another output than the one that is there says nothing.
+bool Join::is_in_place() {
   const auto status = files_.out().status();
-  return run_.is_in_place && status && static_cast<std::uint64_t>(status->st_size) == run_.size;
+  if (!status || static_cast<std::uint64_t>(status->st_size) != run_.size ||
+      time_text(*status) != run_.in_place)
+    return false;
+  placed_ = run_.in_place;
+  return true;
 }
 
 void Join::run(Engine& engine) {
@@ -110,8 +115,9 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
   refuse(out_, fmt::format("{} missing{}", subject(missing, run_.shards, "is", "are"),
-                           is_other ? fmt::format("; {} is of another run: {} shards, {}",
-                                                  files_.run().path(), there->shards, there->description)
+                           is_other ? fmt::format("; {} is of another run: {} shards{}, {}",
+                                                  files_.run().path(), there->shards,
+                                                  there->must_be_new ? " with -n" : "", there->description)
                                     : "; run what is missing, and then clipper --finalize again"));
 }
 
@@ -132,6 +138,7 @@ bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
   for (ShardRecord& record : records) record.in_common = true;
   if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
   if (::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
+  placed_ = time_text(*status);
   return true;
 }
 
@@ -170,6 +177,8 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   }
   try {
     output->commit([&] { expect_waiting(); });  // writing to the disk may take long
+    if (::fstat(output->descriptor().get(), &status) == 0) placed_ = time_text(status);
+    if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
     if (adopts && has_no_name) refuse(out_, kMeanwhile);  // a file that another process has removed
@@ -212,16 +221,20 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
 /// Another process may have finalized the run meanwhile, and the output may have been changed since.
 void Join::expect_waiting() {
   const std::optional<ShardRun> there = files_.read_run();
-  const bool is_over = there && there->fingerprint() == run_.fingerprint() && there->is_in_place &&
-                       !run_.is_in_place;  // otherwise the mark is an old one
+  const bool is_over =
+      there && there->fingerprint() == run_.fingerprint() && there->in_place != run_.in_place;
   if (is_over) refuse(out_, kMeanwhile);
   Clock::time_point since = Clock::now();
   while (!files_.read_record(run_, 0))
     if (!look_again(since)) refuse(out_, kMeanwhile);
 }
 
-/// The output is in place: whatever fails now must not be taken for a failure of it.
-void Join::clean_up() const {
+/// The output is in place: whatever fails now must not be taken for a failure of it. If this process slept
+/// meanwhile and OUT is another file, the shards' files may be those of a later repetition, and are left
+/// alone.
+void Join::clean_up() {
+  const auto status = files_.out().status();
+  if (is_of_one_machine(files_.out().directory()) && (!status || time_text(*status) != placed_)) return;
   try {
     mark();
   } catch (const std::exception&) {  // a full disk, which has more space in a moment
@@ -233,12 +246,21 @@ void Join::clean_up() const {
   }
 }
 
+/// Of another run than this one, if OUT.shards is not just shown late.
+bool Join::is_of_another_run() {
+  Clock::time_point since = Clock::now();
+  do {
+    const std::optional<ShardRun> there = files_.read_run();
+    if (!there || there->fingerprint() == run_.fingerprint()) return false;
+  } while (look_again(since));
+  return true;
+}
+
 /// From here on the shards' files are no longer needed; whoever removes them may be interrupted.
-void Join::mark() const {
-  const std::optional<ShardRun> there = files_.read_run();
-  if (there && (there->fingerprint() != run_.fingerprint() || there->is_in_place)) return;
+void Join::mark() {
+  if (is_of_another_run()) return;
   ShardRun marked = run_;
-  marked.is_in_place = true;
+  marked.in_place = placed_;
   const std::string text = text_of(marked);
   OutputFile file = OutputFile::create_own(files_.run(), OutputFile::Existing::replace, 0600,
                                            OutputFile::Durability::visible);
@@ -246,18 +268,19 @@ void Join::mark() const {
   file.commit();
 }
 
-void Join::remove_all() const {
+/// What OUT.shards says is looked at first, as that may fail, and once more before it is removed.
+void Join::remove_all() {
   const auto remove = [](const Place& place) {
     if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
       throw_system_error(place.path(), "cannot be removed");
   };
-  const std::optional<ShardRun> there = files_.read_run();
+  (void)is_of_another_run();
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
     remove(files_.record(run_, shard));
     remove(files_.part(run_, shard));
   }
   remove(files_.common(run_));
-  if (!there || there->fingerprint() == run_.fingerprint()) remove(files_.run());
+  if (!is_of_another_run()) remove(files_.run());
 }
 
 }  // namespace clipper

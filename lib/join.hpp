@@ -40,7 +40,7 @@ class Join {
   using Clock = std::chrono::steady_clock;
   [[nodiscard]] bool look_again(Clock::time_point& since);
   [[nodiscard]] bool find_run();
-  [[nodiscard]] bool is_in_place() const;
+  [[nodiscard]] bool is_in_place();
   [[nodiscard]] std::vector<ShardRecord> read_records();
   [[noreturn]] void refuse_missing(const std::vector<std::uint64_t>& missing) const;
   [[nodiscard]] bool has_become_output(Engine& engine, std::vector<ShardRecord> records);
@@ -53,9 +53,10 @@ class Join {
   [[nodiscard]] bool has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record,
                              const Descriptor& common, const OutputFile* output) const;
   void expect_waiting();
-  void clean_up() const;
-  void mark() const;
-  void remove_all() const;
+  void clean_up();
+  [[nodiscard]] bool is_of_another_run();
+  void mark();
+  void remove_all();
 
   std::string out_;
   OutputFile::Existing existing_;
@@ -63,6 +64,7 @@ class Join {
   ShardFiles files_;
   Clock::duration patience_;  ///< left
   ShardRun run_;
+  std::string placed_;  ///< time_text() of the output, when it is in place
 };
 
 }  // namespace clipper

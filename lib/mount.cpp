@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -35,6 +37,14 @@ std::string file_system_type(int fd) {
 }
 
 }  // namespace
+
+bool is_of_one_machine(int fd) noexcept {
+  constexpr std::array<std::uint64_t, 4> kSystems{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                                  TMPFS_MAGIC};
+  struct statfs system {};
+  return ::fstatfs(fd, &system) == 0 &&
+         std::ranges::find(kSystems, static_cast<std::uint64_t>(system.f_type)) != kSystems.end();
+}
 
 bool is_on_fuse(int fd, std::string_view type) {
   struct statfs system {};

@@ -12,6 +12,7 @@
 
 #include "directory.hpp"
 #include "error.hpp"
+#include "mount.hpp"
 
 namespace clipper {
 namespace {

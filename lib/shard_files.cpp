@@ -20,8 +20,9 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kTitle = "clipper shards, format 1\n";
-constexpr std::string_view kInPlace = "the output is in place\n";
-constexpr std::size_t kMostText = 1 << 16;  // bytes of a run or a record
+constexpr std::string_view kInPlace = "the output is in place, written at ";
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // of an output
+constexpr std::size_t kMostText = 1 << 16;                    // bytes of a run or a record
 constexpr int kMostTries = 10;
 
 constexpr std::uint64_t kSamples = 16;
@@ -90,7 +91,9 @@ std::optional<std::string> read_text(const Place& place) {
 Place place_of(const std::string& out) {
   Place place = Place::of(out, "cannot be created");
   const auto status = place.status();
-  return status && S_ISLNK(status->st_mode) ? Place::resolved(out) : place;
+  if (!status || !S_ISLNK(status->st_mode)) return place;
+  if (!find_file(out)) refuse(out, "a symbolic link to nothing");
+  return Place::resolved(out);
 }
 
 /// The same for the same bytes; from each other byte in the samples, another.
@@ -115,19 +118,24 @@ std::uint64_t ShardRun::fingerprint() const {
   return hash_of(identity_text(*this));
 }
 
+std::string time_text(const struct stat& status) {
+  return fmt::format("{}.{:09}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
 ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, const InputFile& input) {
-  const struct timespec& modified = input.status().st_mtim;
-  return {.shards = shards,
-          .size = npy::format(plan.header).size() + plan.header.data_size(),
-          .must_be_new = must_be_new,
-          .description = fmt::format("{}{}, of {} bytes that were written at {}.{:09}, samples {:016x}",
-                                     describe(plan), plan.refuse_nan ? ", NaN refused" : "", input.size(),
-                                     modified.tv_sec, modified.tv_nsec, sum_of_samples(input))};
+  return {
+      .shards = shards,
+      .size = npy::format(plan.header).size() + plan.header.data_size(),
+      .must_be_new = must_be_new,
+      .description = fmt::format("{}{}, of {} bytes that were written at {}, samples {:016x}", describe(plan),
+                                 plan.refuse_nan ? ", NaN refused" : "", input.size(),
+                                 time_text(input.status()), sum_of_samples(input)),
+  };
 }
 
 std::string text_of(const ShardRun& run) {
   return fmt::format("{}run {:016x}\n{}", identity_text(run), run.fingerprint(),
-                     run.is_in_place ? kInPlace : "");
+                     run.in_place.empty() ? "" : fmt::format("{}{}\n", kInPlace, run.in_place));
 }
 
 std::optional<ShardRun> parsed_run(std::string_view text) {
@@ -140,8 +148,10 @@ std::optional<ShardRun> parsed_run(std::string_view text) {
   run.must_be_new = take(text, " bytes, must be new\n");
   if (!run.must_be_new && !take(text, " bytes, may replace\n")) return std::nullopt;
   run.description = text.substr(0, text.find('\n'));
-  run.is_in_place = text.ends_with(kInPlace);
-  if (text_of(run) != all) return std::nullopt;
+  if (const std::size_t at = text.find(kInPlace); at != text.npos)
+    run.in_place = text.substr(at + kInPlace.size(), text.size() - at - kInPlace.size() - 1);
+  const bool is_time = run.in_place.find_first_not_of("0123456789.") == run.in_place.npos;
+  if (!is_time || run.size > kMostBytes || text_of(run) != all) return std::nullopt;
   return run;
 }
 

@@ -21,11 +21,15 @@ struct ShardRun {
   std::uint64_t size = 0;    ///< of the output, in bytes
   bool must_be_new = false;  ///< no existing output may be replaced
   std::string description;   ///< of the operation and the input, in one line
-  bool is_in_place = false;  ///< the output is complete, its shards' files are being removed
+  /// When the complete output was written, see time_text(), as soon as it is in place; empty before.
+  std::string in_place{};
 
-  /// What tells runs apart: 64 bits of everything but is_in_place.
+  /// What tells runs apart: 64 bits of everything but in_place.
   [[nodiscard]] std::uint64_t fingerprint() const;
 };
+
+/// When a file was last written to: seconds and nanoseconds, "1.000000005".
+[[nodiscard]] std::string time_text(const struct stat& status);
 
 /// The run that cuts the output of that plan into `shards`. The input is known by its size, its modification
 /// time and 16 samples of 4 KiB, of which the first has the header.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "mount.hpp"
 
 namespace clipper {
 namespace {

@@ -240,7 +240,8 @@ TEST_CASE("A --finalize that was killed is finished by the next one") {
     }
   }
   SECTION("while it removed files") {
-    write_file(run.path(".shards"), read_file(run.path(".shards")) + "the output is in place\n");
+    write_file(run.path(".shards"), read_file(run.path(".shards")) + "the output is in place, written at " +
+                                        time_text(status_of(run.path())) + "\n");
     restore(run.record(2));
   }
   run.finalize();
@@ -299,10 +300,21 @@ TEST_CASE("An output that is not what the shards calculated is not taken for the
   CHECK(run.why_not().starts_with(": shards 0 to 2 of 3 are damaged"));
 }
 
+TEST_CASE("The mark of an earlier repetition does not stand for this one") {
+  const ThreeShards run;
+  run.run_all();
+  write_file(run.path(), std::string(2'500'000, 'x'));  // of the same size
+  write_file(run.path(".shards"),
+             read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
+  run.finalize();
+  run.check_result();
+}
+
 TEST_CASE("A mark that outlived its output does not stand for one") {
   const ThreeShards run;
   run.run_all();
-  write_file(run.path(".shards"), read_file(run.path(".shards")) + "the output is in place\n");
+  write_file(run.path(".shards"),
+             read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
   SECTION("there is none") {}
   SECTION("there is another one") {
     write_file(run.path(), "other");

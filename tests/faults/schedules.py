@@ -154,7 +154,7 @@ class Schedule:
         self.start(STRANGER, ("--shard", shard, *operation, *self.setting.words, tensor, OUT))
 
     def harm(self) -> None:
-        """Somebody does something to a file of the shards. What is about to become OUT is OUT."""
+        """Somebody does something to a file of the shards. What is about to become OUT is OUT, and what a killed --finalize has made OUT, too."""
         shard, mount = self.source.choice([*self.truth.done]), self.source.choice(self.mounted())
         names = [name for name in (self.names.part(shard), self.names.record(shard), self.names.common) if self.is_there(name)]
         name = self.source.choice(names or [self.names.record(shard)])
@@ -162,6 +162,8 @@ class Schedule:
         if is_common and any(each.kind == FINALIZE for each in self.running):
             return
         with contextlib.suppress(OSError):  # of a file that is not there, or is being replaced
+            if (self.roots[mount] / name).stat().st_nlink > 1:
+                return
             self.source.choice(HARMS)(self.roots[mount] / name)
             self.truth.harmed_at |= dict.fromkeys(range(self.setting.shards) if is_common else [shard], time.monotonic())
             self.outcome.counts["harms"] += 1
