@@ -233,13 +233,13 @@ void Join::expect_waiting() {
 /// meanwhile and OUT is another file, the shards' files may be those of a later repetition, and are left
 /// alone.
 void Join::clean_up() {
-  const auto status = files_.out().status();
-  if (is_of_one_machine(files_.out().directory()) && (!status || time_text(*status) != placed_)) return;
   try {
-    mark();
-  } catch (const std::exception&) {  // a full disk, which has more space in a moment
-  }
-  try {
+    const auto status = files_.out().status();
+    if (is_of_one_machine(files_.out().directory()) && (!status || time_text(*status) != placed_)) return;
+    try {
+      mark();
+    } catch (const std::exception&) {  // a full disk, which has more space in a moment
+    }
     remove_all();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {}", out_, error.what()));
