@@ -235,7 +235,8 @@ void Join::expect_waiting() {
 void Join::clean_up() {
   try {
     const auto status = files_.out().status();
-    if (is_of_one_machine(files_.out().directory()) && (!status || time_text(*status) != placed_)) return;
+    const bool is_known = !placed_.empty() && is_of_one_machine(files_.out().directory());
+    if (is_known && (!status || time_text(*status) != placed_)) return;
     try {
       mark();
     } catch (const std::exception&) {  // a full disk, which has more space in a moment

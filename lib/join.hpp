@@ -64,7 +64,7 @@ class Join {
   ShardFiles files_;
   Clock::duration patience_;  ///< left
   ShardRun run_;
-  std::string placed_;  ///< time_text() of the output, when it is in place
+  std::string placed_;  ///< time_text() of the output when it is in place, if known
 };
 
 }  // namespace clipper
