@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 from modes import JOURNAL, Files, Link, Mode
@@ -68,9 +69,12 @@ def prepare(files: Files, attributes: bool = False) -> None:
 
 
 def found() -> Files:
-    """All files in the current directory and below, by name."""
-    paths = (Path(parent, name) for parent, _, names in os.walk(".") for name in names)
-    return {str(path): os.readlink(path).encode() if path.is_symlink() else path.read_bytes() for path in paths}
+    """All files in the current directory and below, by name. In user space, what a process had open goes a moment after it."""
+    files: Files = {}
+    for path in (Path(parent, name) for parent, _, names in os.walk(".") for name in names):
+        with suppress(FileNotFoundError):
+            files[str(path)] = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+    return files
 
 
 def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:

@@ -20,7 +20,7 @@ SHARDS = 4
 BEFORE, AFTER = {"in.npy": LARGE_OLD}, {"in.npy": LARGE_OLD, "out.npy": LARGE_NEW}
 FINALIZE = ("--finalize", "out.npy")
 LOCAL = {"ext4", "XFS", "btrfs", "tmpfs"}  # elsewhere --finalize waits for what it does not find
-OF_STOPPED = (".clipper-", ".fuse_hidden", "no shards of it wait")  # in texts: what it has left, or has done
+OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", "no shards of it wait")  # in texts: what it has left, or has done
 DECISIVE = PLACING | {"flock", "fsync", "ftruncate", "close_written"}  # calls that a process is stopped at in any case
 
 
