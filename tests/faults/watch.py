@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 3  # seconds, for which a client may go on seeing the file that another client has replaced
+PATIENCE = 15  # seconds, for what a client shows late: GlusterFS on a busy machine
 AGAIN = 0.05  # how often a file is read again that looks as it was
 
 
@@ -36,7 +36,7 @@ class View:
             except OSError:
                 if last:
                     raise
-                time.sleep(PATIENCE / 3)
+                time.sleep(1)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Watch:
     def read_soon(self, view: View) -> bytes | None:
         end, content = time.monotonic() + PATIENCE, None
         while content is None and time.monotonic() < end:
-            time.sleep(PATIENCE / 30)
+            time.sleep(0.1)
             content = view.read(anew=True)
         return content
 
@@ -88,6 +88,6 @@ class Watch:
         views, end = views or self.views, time.monotonic() + PATIENCE
         self.look(anew=True)
         while not self.sees_last(views) and time.monotonic() < end:
-            time.sleep(PATIENCE / 30)
+            time.sleep(0.1)
             self.look(anew=True)
         return self.sees_last(views)
