@@ -41,7 +41,7 @@ outside() {
   ((EUID == 0)) || { skipped 'only root can mount it'; exit 1; }
   [[ -e /dev/fuse && -e /dev/loop-control ]] || { skipped 'no /dev/fuse or no /dev/loop-control'; exit 1; }
   # shellcheck disable=SC2154
-  install e2fsprogs iproute2 util-linux "${needed[@]}"
+  install e2fsprogs iproute2 util-linux "${needed[@]}" || { skipped "cannot be installed: ${needed[*]}"; exit 1; }
   # unshare holds SIGTERM back
   setpriv --pdeathsig KILL unshare --mount --net --pid --fork --kill-child --mount-proc "$engine" --inside "$@" <&0 &
   trap 'kill -KILL $!' HUP INT TERM

@@ -29,6 +29,7 @@ from schedules import Outcome, Schedule  # noqa: E402
 from settings import random_setting  # noqa: E402
 
 SHOWN = 20  # violations
+WRONG = "neither old nor new"  # of OUT, by watch.py
 ENOUGH = 100  # schedules, after which everything has been done that can be done
 ALWAYS = (SHARD, FINALIZE, STRANGER, "late shards", "stopped", "harms", "killed before their record",
           "killed after their record", "killed before OUT", "killed cleaning up")
@@ -63,6 +64,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--mounts", default=os.environ.get("CLIPPER_MOUNTS") or tempfile.gettempdir(),
                         help="directories that show the same files (default: $CLIPPER_MOUNTS, or the system's for temporary files)")
     parser.add_argument("--disturb", action="store_true")
+    parser.add_argument("--bytes", action="store_true", help="what a busy client shows late, so that --finalize refuses or leaves "
+                        "something, is printed but no violation: only an OUT of wrong bytes is")
     parser.add_argument("--name", default="", help="of the file system, for the row")
     arguments = parser.parse_args()
     if arguments.disturb and "CLIPPER_DISTURB" not in os.environ:
@@ -90,6 +93,8 @@ def main() -> int:
             total.violations += outcome.violations
     violations = total.violations + unfired(arguments, total)
     print(*violations[:SHOWN], sep="\n", end="\n" if violations else "")
+    if arguments.bytes:
+        violations = [text for text in violations if WRONG in text]
     print("shards:", ", ".join(f"{count:,} {name}" for name, count in sorted(total.counts.items())))
     fired = sum(count for name, count in total.counts.items() if name in ("stopped", "disturbances") or name.startswith("killed"))
     what = " ".join(["schedules of shards", *(["on", arguments.name] if arguments.name else [])])
