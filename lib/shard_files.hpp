@@ -10,7 +10,7 @@
 #include "place.hpp"
 #include "shard.hpp"
 
-/// The files beside an output that its shards write and that join() reads. Their names and contents are the
+/// The files beside an output that its shards write and that Join reads. Their names and contents are the
 /// same for every repetition of a shard, so it does not matter who wrote them last. Every failure is an Error
 /// that names the path: {io} if nothing else is said.
 namespace clipper {
