@@ -3,14 +3,14 @@
 #include <array>
 #include <optional>
 
-#include "cli.hpp"
-#include "clip_command.hpp"
-#include "compare_command.hpp"
-#include "finalize.hpp"
-#include "generate_command.hpp"
-#include "info_command.hpp"
-#include "profiles_command.hpp"
-#include "verify.hpp"
+#include "clip/clip_command.hpp"
+#include "clip/clip_options.hpp"
+#include "clip/finalize.hpp"
+#include "clip/verify.hpp"
+#include "compare/compare_command.hpp"
+#include "generate/generate_command.hpp"
+#include "info/info_command.hpp"
+#include "profiles/profiles_command.hpp"
 
 namespace clipper {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "words.hpp"
+#include "command_line/command_line.hpp"
 
 namespace clipper {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "commands.hpp"
+#include "console/error_line.hpp"
+#include "console/progress.hpp"
 #include "error.hpp"
-#include "failure.hpp"
-#include "progress.hpp"
-#include "temporaries.hpp"
+#include "files/cleanup_registry.hpp"
 
 namespace clipper {
 namespace {

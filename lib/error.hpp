@@ -35,7 +35,7 @@ class Error : public std::runtime_error {
 
 /// The result of `work`; an Error that it throws gets the path in front.
 template <class Work>
-auto naming(const std::string& path, Work work) {
+auto with_path(const std::string& path, Work work) {
   try {
     return work();
   } catch (const Error& error) {

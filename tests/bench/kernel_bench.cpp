@@ -16,8 +16,8 @@
 #include <random>
 #include <string>
 
-#include "clip.hpp"
-#include "number.hpp"
+#include "clip/clip.hpp"
+#include "element/number.hpp"
 
 namespace {
 
@@ -152,7 +152,7 @@ benchmark::internal::Benchmark* add(const std::string& name, const Arguments&...
 }
 
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
-  const clipper::DTypeInfo& row = clipper::info(dtype);
+  const clipper::DTypeTraits& row = clipper::info(dtype);
   constexpr std::array kWorks{std::pair{Work::clip, "clip"},
                               std::pair{Work::scale_bias_clip, "scale_bias_clip"},
                               std::pair{Work::clip_and_count, "clip_and_count"}};
@@ -160,7 +160,7 @@ void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
       if (row.size == 1 && order != clipper::kNativeOrder) continue;
       add(fmt::format("{}/{}/{}/{}/{}", name, row.name, order == ByteOrder::little ? "little" : "big",
-                      clipper::name(level), size),
+                      clipper::to_string(level), size),
           measure_kernel, work, make_operation(work, dtype, order), level, size);
     }
 }
@@ -168,7 +168,7 @@ void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
 void add_all() {
   for (const std::size_t size : {kCached, kUncached}) {
     add(fmt::format("memcpy/{}", size), measure_memcpy, size)->Repetitions(kMemcpyRepetitions);
-    for (const clipper::DTypeInfo& row : clipper::kDTypes) {
+    for (const clipper::DTypeTraits& row : clipper::kDTypes) {
       for (const SimdLevel level : clipper::simd_levels()) add_kernels(row.dtype, level, size);
       for (const int threads : {1, 2})
         add(fmt::format("threads/{}/{}/{}", row.name, size, threads), measure_threads,

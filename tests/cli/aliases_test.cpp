@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "numbered.hpp"
-#include "skip.hpp"
+#include "cli/numbered.hpp"
+#include "support/skip.hpp"
 
 /// Files that have several names: no input is overwritten, and no two results become one file.
 namespace clipper::testing {

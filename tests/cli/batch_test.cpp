@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "numbered.hpp"
+#include "cli/numbered.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -181,28 +181,28 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   write_file(directory / "nan.npy", kNan);
   write_file(directory / "bad.npy", "bad");
   const auto before = directory.snapshot();
-  const auto try_out = [&](const Words& more) {
+  const auto dry_run = [&](const Words& more) {
     Words words = clip({"--dry-run"});
     words.insert(words.end(), more.begin(), more.end());
     Result result = run_clipper(words, {directory.path()});
     CHECK(directory.snapshot() == before);
     return result;
   };
-  const Result result = try_out({"--output-dir", "out", "a.npy", "b.npy"});
+  const Result result = dry_run({"--output-dir", "out", "a.npy", "b.npy"});
   CHECK(result.exit_code == 0);
   CHECK(result.error.find("clipper: a.npy: would be written to out/a.npy\n") != std::string::npos);
-  CHECK(try_out({"-i", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
-  CHECK(try_out({"-i", "--direct", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
-  CHECK(try_out({"-i", "-v", "a.npy"}).error.find("clipped 66.7 % (33.3 % raised, 33.3 % lowered)") !=
+  CHECK(dry_run({"-i", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
+  CHECK(dry_run({"-i", "--direct", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
+  CHECK(dry_run({"-i", "-v", "a.npy"}).error.find("clipped 66.7 % (33.3 % raised, 33.3 % lowered)") !=
         std::string::npos);
-  CHECK(try_out({"-q", "a.npy", "out.npy"}).error.empty());
-  CHECK(try_out({"a.npy", "-"}).output.empty());
-  check_refused(try_out({"bad.npy", "out.npy"}), 3, "bad.npy");
-  check_refused(try_out({"a.npy", "missing/out.npy"}), 4, "missing/out.npy");
-  check_refused(try_out({"-n", "a.npy", "b.npy"}), 5, "b.npy: exists already");
-  check_refused(try_out({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: exists already");
-  check_refused(try_out({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
-  check_refused(try_out({"--fail-if-clipped", "50", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
+  CHECK(dry_run({"-q", "a.npy", "out.npy"}).error.empty());
+  CHECK(dry_run({"a.npy", "-"}).output.empty());
+  check_refused(dry_run({"bad.npy", "out.npy"}), 3, "bad.npy");
+  check_refused(dry_run({"a.npy", "missing/out.npy"}), 4, "missing/out.npy");
+  check_refused(dry_run({"-n", "a.npy", "b.npy"}), 5, "b.npy: exists already");
+  check_refused(dry_run({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: exists already");
+  check_refused(dry_run({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
+  check_refused(dry_run({"--fail-if-clipped", "50", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
 }
 
 TEST_CASE("--no-clobber refuses before anything is written") {

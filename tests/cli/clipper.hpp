@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "catch.hpp"
-#include "files.hpp"
-#include "process.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/process.hpp"
 
 /// The program as its users have it.
 namespace clipper::testing {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "clipper.hpp"
+#include "cli/clipper.hpp"
 
 /// `clipper compare`, in a directory.
 namespace clipper::testing {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compare.hpp"
-#include "tensors.hpp"
+#include "cli/compare.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "compare.hpp"
+#include "cli/compare.hpp"
 
 #include <filesystem>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tensors.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 /// --in-place --direct, to its end and interrupted.
 namespace clipper::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "direct.hpp"
+#include "cli/direct.hpp"
 
 namespace clipper::testing {
 

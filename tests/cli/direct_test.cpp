@@ -1,4 +1,4 @@
-#include "direct.hpp"
+#include "cli/direct.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "descriptor.hpp"
+#include "files/descriptor.hpp"
 
 namespace clipper::testing {
 

@@ -2,9 +2,9 @@
 #include <set>
 #include <string>
 
-#include "clipper.hpp"
-#include "dtype.hpp"
-#include "profile.hpp"
+#include "cli/clipper.hpp"
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -37,7 +37,7 @@ TEST_CASE("the manual and the completions say what --help says") {
     CAPTURE(kind, text);
     for (const std::string& name : options) CHECK(text.find(name) != std::string::npos);
     for (const Profile& profile : profiles()) CHECK(text.find(profile.name) != std::string::npos);
-    for (const DTypeInfo& row : kDTypes) CHECK(text.find(row.name) != std::string::npos);
+    for (const DTypeTraits& row : kDTypes) CHECK(text.find(row.name) != std::string::npos);
     CHECK(text.find("--generate ") == text.rfind("--generate "));  // who wrote it; no more of it
   }
 }

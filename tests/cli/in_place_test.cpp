@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "append_only.hpp"
-#include "clipper.hpp"
-#include "skip.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/append_only.hpp"
+#include "support/skip.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

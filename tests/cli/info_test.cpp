@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

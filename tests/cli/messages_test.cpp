@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "simd.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "simd/levels.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -131,7 +131,7 @@ TEST_CASE("--verbose shows bounds as the elements that they became") {
       run_clipper({"-v", "--min", "-300", "--max", "2.9", "in.npy", "out.npy"}, {directory.path()});
   CHECK(result.exit_code == 0);
   CHECK(contains(result.error, "min -128, max 2"));
-  CHECK(contains(result.error, std::string(name(simd_levels().back()))));
+  CHECK(contains(result.error, std::string(to_string(simd_levels().back()))));
 }
 
 TEST_CASE("--verbose says how much was clipped") {

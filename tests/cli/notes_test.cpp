@@ -3,8 +3,8 @@
 #include <sstream>
 #include <string>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 /// What is said of bounds that become others.
 namespace clipper::testing {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 /// Tensors of which each has a number, so that results cannot be exchanged unnoticed.
 namespace clipper::testing {

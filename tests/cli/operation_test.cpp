@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "dtype.hpp"
-#include "simd.hpp"
-#include "tensors.hpp"
-#include "tsv.hpp"
+#include "cli/clipper.hpp"
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+#include "support/tensors.hpp"
+#include "support/tsv.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -34,7 +34,7 @@ std::string output_for(const std::string& file, Words arguments) {
 /// Rows of goldens/cases.tsv: a plain clip and one with scale and bias, for every dtype.
 std::vector<std::vector<std::string>> some_cases() {
   std::vector<std::vector<std::string>> cases;
-  for (const DTypeInfo& dtype : kDTypes) {
+  for (const DTypeTraits& dtype : kDTypes) {
     const int limit = is_floating(dtype.dtype) ? 6 : 100;
     for (const std::string& arguments :
          {std::string("--min 0 --max 6"), fmt::format("--min 0 --max {} --scale 0.5 --bias 1", limit)}) {
@@ -77,7 +77,7 @@ TEST_CASE("the first command of the README") {
 
 TEST_CASE("goldens of every dtype come out of the program, header and all") {
   for (const auto& row : some_cases()) {
-    const DTypeInfo& dtype = info(dtype_named(row[1]).value());
+    const DTypeTraits& dtype = traits(dtype_named(row[1]).value());
     const std::string elements = data_file("edge/" + row[1] + ".npy").substr(kUsualHeader);
     const std::string golden =
         data_file("goldens/native/" + row[1] + ".npy")
@@ -99,9 +99,9 @@ TEST_CASE("every level, thread count and chunk size gives the same bytes") {
   for (const SimdLevel level : simd_levels()) {
     for (const char* threads : {"1", "2", "7"}) {
       for (const char* chunk_size : {"4096", "262144"}) {
-        CAPTURE(name(level), threads, chunk_size);
+        CAPTURE(to_string(level), threads, chunk_size);
         const bool same =
-            expected == output_for(input, {"--min", "0", "--max", "6", "--simd", std::string(name(level)),
+            expected == output_for(input, {"--min", "0", "--max", "6", "--simd", std::string(to_string(level)),
                                            "--threads", threads, "--chunk-size", chunk_size});
         CHECK(same);
       }

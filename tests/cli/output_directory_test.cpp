@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "numbered.hpp"
+#include "cli/numbered.hpp"
 
 namespace clipper::testing {
 namespace {

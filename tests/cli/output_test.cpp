@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "append_only.hpp"
-#include "clipper.hpp"
-#include "no_unnamed_files.hpp"
-#include "skip.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "cli/no_unnamed_files.hpp"
+#include "support/append_only.hpp"
+#include "support/skip.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -1,8 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "compare.hpp"
-#include "tensors.hpp"
+#include "cli/compare.hpp"
+#include "support/tensors.hpp"
 
 /// Percentages that no float64 holds exactly.
 namespace clipper::testing {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
-#include "terminal.hpp"
+#include "cli/clipper.hpp"
+#include "cli/terminal.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 /// clipper among the programs that shell users have. In the scripts "$@" is clipper with its bounds.
 namespace clipper::testing {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "clipper.hpp"
-#include "dtype.hpp"
-#include "profile.hpp"
-#include "tensors.hpp"
-#include "tsv.hpp"
+#include "cli/clipper.hpp"
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
+#include "support/tensors.hpp"
+#include "support/tsv.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t kUsualHeader = 128;
 std::string tensor(const std::string& dtype, const std::string& shape, std::string elements = "") {
   const std::string edge = read_file(CLIPPER_DATA_DIR "/edge/" + dtype + ".npy");
   if (elements.empty()) elements = edge.substr(kUsualHeader);
-  const std::size_t size = info(dtype_named(dtype).value()).size;
+  const std::size_t size = traits(dtype_named(dtype).value()).size;
   std::size_t count = 1;
   for (const std::int64_t dimension : tsv::shape(shape)) count *= static_cast<std::size_t>(dimension);
   const std::string text = fmt::format("({})", shape + (tsv::shape(shape).size() == 1 ? "," : ""));

@@ -1,4 +1,4 @@
-#include "progress.hpp"
+#include "console/progress.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <string>
 #include <thread>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
-#include "terminal.hpp"
+#include "cli/clipper.hpp"
+#include "cli/terminal.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

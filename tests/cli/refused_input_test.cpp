@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "clipper.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "append_only.hpp"
-#include "shard_directory.hpp"
-#include "skip.hpp"
+#include "cli/shard_directory.hpp"
+#include "support/append_only.hpp"
+#include "support/skip.hpp"
 
 /// How runs of shards end when other programs have put something where their files belong, or the file system
 /// cannot do all.

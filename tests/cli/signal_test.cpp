@@ -11,9 +11,9 @@
 #include <system_error>
 #include <vector>
 
-#include "clipper.hpp"
-#include "no_unnamed_files.hpp"
-#include "tensors.hpp"
+#include "cli/clipper.hpp"
+#include "cli/no_unnamed_files.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

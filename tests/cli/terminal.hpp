@@ -9,8 +9,8 @@
 #include <functional>
 #include <string>
 
-#include "catch.hpp"
-#include "descriptor.hpp"
+#include "files/descriptor.hpp"
+#include "support/catch.hpp"
 
 namespace clipper::testing {
 

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "compare.hpp"
-#include "tensors.hpp"
+#include "cli/compare.hpp"
+#include "support/tensors.hpp"
 
 /// Bytes after the array, which np.load does not look at.
 namespace clipper::testing {

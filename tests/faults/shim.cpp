@@ -16,7 +16,7 @@
 
 #include <cstdarg>
 
-#include "fault.hpp"
+#include "faults/fault.hpp"
 
 namespace {
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "element.hpp"
+#include "clip/reference_clip.hpp"
+#include "contract/plan.hpp"
+#include "element/element.hpp"
 #include "error.hpp"
-#include "plan.hpp"
-#include "reference_clip.hpp"
-#include "require.hpp"
+#include "fuzz/require.hpp"
 
 /// The input is text: a letter for the dtype, one for the profile, then MIN|MAX|SCALE|BIAS|NAN|MIN-ABOVE-MAX,
 /// `_` or nothing where none is given. For native's numbers strtof and its relatives know better.

@@ -13,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "bytes.hpp"
-#include "clip.hpp"
-#include "clip_cases.hpp"
-#include "clip_check.hpp"
-#include "engine.hpp"
-#include "require.hpp"
-#include "sandbox.hpp"
-#include "tensors.hpp"
+#include "clip/clip.hpp"
+#include "clip/clip_cases.hpp"
+#include "clip/clip_check.hpp"
+#include "engine/engine.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/require.hpp"
+#include "fuzz/sandbox.hpp"
+#include "support/tensors.hpp"
 
 /// The input is an operation, places in memory, and elements; random ones and the neighbours of the bounds
 /// come between those.
@@ -109,7 +109,7 @@ void check_kernels(const cases::Case& test, std::size_t from, std::size_t to) {
 }
 
 std::string in_memory(const Operation& op, std::span<const ElementBits> elements) {
-  const std::size_t size = info(op.dtype).size;
+  const std::size_t size = traits(op.dtype).size;
   std::string bytes(elements.size() * size, '\0');
   for (std::size_t i = 0; i < elements.size(); ++i)
     reference::store(op.dtype, op.order, elements[i], reinterpret_cast<std::byte*>(bytes.data()) + i * size);
@@ -126,7 +126,7 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   static const Sandbox sandbox;
   const Operation& op = test.op;
   const std::string descr =
-      fmt::format("{}{}", op.order == ByteOrder::little ? '<' : '>', info(op.dtype).descr);
+      fmt::format("{}{}", op.order == ByteOrder::little ? '<' : '>', traits(op.dtype).descr);
   const std::string shape = fmt::format("({},)", test.elements.size());
   const std::string file = testing::npy_file(descr, "False", shape, in_memory(op, test.elements), alignment);
 
@@ -169,7 +169,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t to = input.take() % 64;
   const bool through_engine = input.take() % 64 == 1;
   const std::size_t count =
-      through_engine ? input.take<std::uint16_t>() % (12'500 / info(op.dtype).size) : input.take();
+      through_engine ? input.take<std::uint16_t>() % (12'500 / traits(op.dtype).size) : input.take();
   const cases::Elements elements = fuzz::take_elements(input, op, count);
   const cases::Elements expected = reference::clip(op, elements);
   const cases::Case test{op, elements, expected};

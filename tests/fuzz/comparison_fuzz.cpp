@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "bytes.hpp"
-#include "clip_cases.hpp"
-#include "clip_check.hpp"
-#include "element.hpp"
-#include "reference_comparison.hpp"
-#include "require.hpp"
+#include "clip/clip_cases.hpp"
+#include "clip/clip_check.hpp"
+#include "compare/reference_comparison.hpp"
+#include "element/element.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/require.hpp"
 
 /// The input is a rule and pairs of elements; edge elements and neighbours of each other come between those.
 namespace clipper::fuzz {
@@ -100,9 +100,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Comparison found = compare(pairs, made, 0, actual_order, expected_order);
   Comparison expected = reference::compare(pairs, rule, listed);
   expected.absolute = found.absolute;
-  fuzz::require(
-      found == expected, "every pair is judged by the rule",
-      std::string(info(dtype).name) + ", --atol " + rule.absolute.text() + " --rtol " + rule.relative.text());
+  fuzz::require(found == expected, "every pair is judged by the rule",
+                std::string(traits(dtype).name) + ", --atol " + rule.absolute.text() + " --rtol " +
+                    rule.relative.text());
   fuzz::check_parts(pairs, made, found, cut % (pairs.actual.size() + 1));
   fuzz::check_advice(pairs, rule, found);
   return 0;

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "clip_command.hpp"
+#include "clip/clip_command.hpp"
 #include "error.hpp"
-#include "npy.hpp"
-#include "sandbox.hpp"
+#include "fuzz/sandbox.hpp"
+#include "npy/header.hpp"
 
 /// Every prefix of 20 files, and every other value of each of the first 256 bytes of their headers:
 /// `damaged_headers` clips them in this process, `damaged_headers BINARY` a part of them by that program.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "error.hpp"
-#include "npy.hpp"
+#include "npy/header.hpp"
 
 /// For headers_vs_numpy.py. Standard input: headers, each behind its length in 4 bytes, the lowest first.
 /// Standard output: a line for each, "refused" or DTYPE ORDER fortran|c OFFSET SHAPE, with tabs between.
@@ -17,7 +17,7 @@ std::string dump(std::span<const std::byte> file) {
   using namespace clipper;
   try {
     const npy::Header header = npy::parse(file);
-    return fmt::format("{}\t{}\t{}\t{}\t{}", info(header.dtype).name,
+    return fmt::format("{}\t{}\t{}\t{}\t{}", traits(header.dtype).name,
                        header.order == ByteOrder::little ? '<' : '>', header.fortran_order ? "fortran" : "c",
                        header.data_offset, fmt::join(header.shape, ","));
   } catch (const Error&) {

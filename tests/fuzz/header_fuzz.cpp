@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
+#include "element/number.hpp"
 #include "error.hpp"
-#include "npy.hpp"
-#include "number.hpp"
-#include "require.hpp"
+#include "fuzz/require.hpp"
+#include "npy/header.hpp"
 
 /// The input is the start of a file. What is behind the header does not matter to npy, so the last byte can
 /// be the user's --dtype: 0x80 is int8.
@@ -24,7 +24,7 @@ std::optional<DType> said_dtype(Bytes input) {
 
 void check_count(const npy::Header& header) {
   require(header.shape.size() <= npy::kMaxRank, "at most 64 dimensions");
-  UInt128 bytes = info(header.dtype).size;
+  UInt128 bytes = traits(header.dtype).size;
   bool empty = false;
   for (const std::int64_t dimension : header.shape) {
     require(dimension >= 0, "no negative dimension");

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cli.hpp"
-#include "clip_command.hpp"
+#include "clip/clip_command.hpp"
+#include "clip/clip_options.hpp"
 #include "error.hpp"
-#include "npy.hpp"
-#include "require.hpp"
-#include "sandbox.hpp"
-#include "tensors.hpp"
+#include "fuzz/require.hpp"
+#include "fuzz/sandbox.hpp"
+#include "npy/header.hpp"
+#include "support/tensors.hpp"
 
 /// The input is words, each with a NUL behind it, an empty one, and the bytes of in.npy and of standard
 /// input. old.npy is a file that is there already. Nothing outside the sandbox can be named.

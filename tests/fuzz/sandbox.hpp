@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "require.hpp"
+#include "fuzz/require.hpp"
 
 namespace clipper::fuzz {
 

@@ -1,0 +1,108 @@
+#include "clip/clip_command.hpp"
+
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "clip/clip_file.hpp"
+#include "clip/conflicts.hpp"
+#include "clip/jobs.hpp"
+#include "clip/layout.hpp"
+#include "clip/run_log.hpp"
+#include "clip/slabs.hpp"
+#include "command_line/file_list.hpp"
+#include "engine/engine.hpp"
+#include "files/replacement_batch.hpp"
+#include "shards/shard.hpp"
+
+namespace clipper {
+namespace {
+
+void take_inputs(const Command& command, Jobs& jobs) {
+  for (const std::string& input : command.inputs) jobs.add(input);
+  if (command.list) read_names(*command.list, [&](const std::string& name) { jobs.add(name); });
+}
+
+void name_outputs(const Command& command, Jobs& jobs) {
+  if (command.split_output)
+    jobs.set_output(0, slab_path(*command.output, *command.shard));
+  else if (command.output)
+    jobs.set_output(0, *command.output);
+  else if (command.output_directory && command.relative_to)
+    write_below(*command.output_directory, *command.relative_to, jobs);
+  else if (command.output_directory)
+    write_below(*command.output_directory, jobs);
+  else if (command.output_template)
+    write_named(*command.output_template, jobs);
+}
+
+/// The files that are read besides the inputs: while others are clipped, they must stay what they are.
+std::vector<std::string> also_read(const Command& command) {
+  std::vector<std::string> paths;
+  const Request& request = command.request;
+  for (const auto* number : {&request.min, &request.max, &request.scale, &request.bias})
+    if (*number && (*number)->starts_with('@')) paths.push_back((*number)->substr(1));
+  if (command.list && command.list->path != "-") paths.push_back(command.list->path);
+  return paths;
+}
+
+/// Of many jobs those of the shard. Every process must see the same sizes.
+void keep_share(const Shard& shard, Jobs& jobs) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(jobs[i].input, error);
+    sizes.push_back(error ? 0 : size);
+  }
+  std::vector<char> own(jobs.size(), 0);
+  for (const std::size_t i : files_of(shard, sizes)) own[i] = 1;
+  jobs.keep(own);
+}
+
+/// Keeps the jobs whose files can be clipped, as far as their headers tell: before the first output is
+/// created.
+void keep_good(const Clipping& clipping, Jobs& jobs) {
+  std::vector<char> good(jobs.size(), 0);
+  std::atomic<std::uint64_t> bytes = 0;
+  clipping.engine.for_each(jobs.size(), [&](std::size_t i) {
+    const Job job = jobs[i];
+    try {
+      bytes += check_file(clipping.command, job);
+      good[i] = 1;
+    } catch (...) {
+      clipping.log.failed(clipping.log.report_of(job), std::current_exception());
+    }
+    clipping.log.stop_after_failure();
+  });
+  clipping.log.expect(jobs.size(), bytes);
+  jobs.keep(good);
+}
+
+}  // namespace
+
+int clip_files(const Command& command) {
+  Jobs jobs;
+  take_inputs(command, jobs);
+  name_outputs(command, jobs);
+  check_conflicts(jobs, also_read(command));
+  if (command.shard && !command.output) keep_share(*command.shard, jobs);
+  Engine engine(command.engine);
+  ReplacementBatch replacements;
+  RunLog log(command, engine);
+  const Clipping clipping{command, engine, replacements, log};
+
+  const bool many = jobs.size() > 1;
+  if (many || command.makes_directories()) keep_good(clipping, jobs);
+  if (command.makes_directories() && !command.dry_run) make_directories(jobs);
+  if (many && !command.direct)  // a direct run has parts of many chunks in memory
+    engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(clipping, jobs[i]); });
+  else
+    for (std::size_t i = 0; i < jobs.size(); ++i) clip_file(clipping, jobs[i]);
+  replacements.commit();
+  log.stop_after_failure();
+  return log.status();
+}
+
+}  // namespace clipper

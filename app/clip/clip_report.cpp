@@ -1,0 +1,102 @@
+#include "clip/clip_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "element/element.hpp"
+
+namespace clipper {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+double percent(std::uint64_t count, std::uint64_t of) {
+  return of == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(of);
+}
+
+std::string nan_text(const Plan& plan, const Counts& counts) {
+  if (counts.nan == 0 || !plan.operation.nan)
+    return fmt::format("{} NaN{}", counts.nan, counts.nan == 0 ? "" : " kept");
+  return fmt::format("{} NaN became {}", counts.nan, element_text(plan.header.dtype, *plan.operation.nan));
+}
+
+void add_plan(const Plan& plan, Json& json) {
+  const DType dtype = plan.header.dtype;
+  json["dtype"] = traits(dtype).name;
+  json["shape"] = plan.header.shape;
+  json["fortran_order"] = plan.header.fortran_order;
+  json["byte_order"] = plan.header.order == ByteOrder::little ? "little" : "big";
+  json["elements"] = plan.header.count;
+  json["bytes"] = plan.header.data_size();
+  json["min"] = element_text(dtype, plan.operation.lo);
+  json["max"] = element_text(dtype, plan.operation.hi);
+  if (!plan.cut.empty()) json["notes"] = notes_on(plan);
+}
+
+void add_counts(const Counts& counts, Json& json) {
+  json["raised"] = counts.raised;
+  json["lowered"] = counts.lowered;
+  json["nan"] = counts.nan;
+  json["changed"] = counts.changed;
+}
+
+}  // namespace
+
+double clipped_percent(const Plan& plan, const Counts& counts) {
+  return percent(counts.raised + counts.lowered, plan.header.count);
+}
+
+std::vector<std::string> notes_on(const Plan& plan) {
+  std::vector<std::string> notes;
+  const DType dtype = plan.header.dtype;
+  for (const CutBound& bound : plan.cut)
+    notes.push_back(fmt::format("{} becomes {} for {}", bound.label, element_text(dtype, bound.element),
+                                traits(dtype).name));
+  return notes;
+}
+
+std::string as_text(const Report& report) {
+  if (report.resumed) return report.name + ": finished what was interrupted";
+  std::string text = report.name;
+  if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
+  text += ":";
+  if (report.plan && report.counts) {
+    const Counts& counts = *report.counts;
+    const std::uint64_t all = report.plan->header.count;
+    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered), {};",
+                        clipped_percent(*report.plan, counts), percent(counts.raised, all),
+                        percent(counts.lowered, all), nan_text(*report.plan, counts));
+  }
+  const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
+  if (unchanged)
+    text += " nothing changes, not rewritten";
+  else if (report.trial)
+    text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
+  else if (report.is_part)
+    text += fmt::format(" waits for clipper --finalize {}", *report.job.output);
+  else
+    text.pop_back();
+  return text;
+}
+
+std::string as_json(const Report& report) {
+  Json json{{"version", kSchema}, {"input", report.job.input}};
+  json["output"] = report.job.output.value_or(report.job.input);
+  json["status"] = report.failed ? static_cast<int>(report.failed->kind) : 0;
+  if (report.failed) json["error"] = report.failed->message;
+  json["written"] = report.written;
+  json["dry_run"] = report.trial;
+  json["resumed"] = report.resumed;
+  json["profile"] = report.profile;
+  if (report.plan) add_plan(*report.plan, json);
+  if (report.shard) json["shard"] = Json{{"index", report.shard->index}, {"count", report.shard->count}};
+  const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
+  if (report.counts && complete) add_counts(*report.counts, json);
+  json["seconds"] = report.seconds;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace clipper

@@ -1,0 +1,147 @@
+#include "clip/conflicts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "error.hpp"
+#include "files/directory.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+/// Where a path leads: to a file, or to names below a directory that are not there yet.
+struct Location {
+  FileId file;
+  std::string missing;
+
+  friend bool operator==(const Location&, const Location&) = default;
+
+  [[nodiscard]] std::uint64_t hash() const {
+    const std::string_view id(reinterpret_cast<const char*>(&file), sizeof file);
+    return std::hash<std::string>{}(missing + std::string(id));
+  }
+};
+
+class Locations {
+ public:
+  [[nodiscard]] Location of(const std::string& path) {
+    if (path == "-") return {{}, path};  // standard output
+    if (const std::optional<FileId> file = find_file(path)) return {*file, ""};
+    const std::string directory = directory_of(path);
+    if (directory != directory_) {
+      location_ = of_directory(directory);
+      directory_ = directory;
+    }
+    return below(location_, path);
+  }
+
+ private:
+  [[nodiscard]] static Location of_directory(const std::string& path) {
+    if (const std::optional<FileId> file = find_file(path)) return {*file, ""};
+    if (path == "." || path == "/") throw_system_error(path, "cannot be examined", EACCES);
+    return below(of_directory(directory_of(path)), path);
+  }
+
+  [[nodiscard]] static Location below(Location location, const std::string& path) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name == "..")
+      throw Error(ErrorKind::usage, fmt::format("{}: '..' after a directory that does not exist", path));
+    if (!name.empty() && name != ".") location.missing.append("/").append(name);
+    return location;
+  }
+
+  std::string directory_;  ///< the last one, and its location: inputs that follow each other share it
+  Location location_;
+};
+
+/// That a job reads or writes a file. 16 bytes, as there are two of every job.
+struct Use {
+  std::uint64_t hash;  ///< of the file's location
+  std::uint32_t job;   ///< or, after the last one, the place in `also_read`
+  bool writes;
+
+  friend bool operator<(const Use& a, const Use& b) {
+    return std::tie(a.hash, a.job, a.writes) < std::tie(b.hash, b.job, b.writes);
+  }
+};
+
+class Conflicts {
+ public:
+  Conflicts(Jobs& jobs, const std::vector<std::string>& also_read) : jobs_(jobs), also_read_(also_read) {}
+
+  void check() {
+    collect();
+    std::ranges::sort(uses_, std::less());
+    for (auto begin = uses_.begin(); begin != uses_.end();) {
+      const auto end =
+          std::find_if(begin, uses_.end(), [&](const Use& use) { return use.hash != begin->hash; });
+      for (auto writer = begin; writer != end; ++writer)
+        if (writer->writes)
+          for (auto other = begin; other != end; ++other) check_pair(*writer, *other);
+      begin = end;
+    }
+  }
+
+ private:
+  void collect() {
+    uses_.reserve(2 * jobs_.size() + also_read_.size());
+    for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+      const Job job = jobs_[i];
+      if (job.output && job.input != "-") uses_.push_back({locations_.of(job.input).hash(), i, false});
+      const Location target = locations_.of(job.output.value_or(job.input));
+      uses_.push_back({target.hash(), i, true});
+      if (job.output && !target.missing.empty() && jobs_.size() > 1) jobs_.set_output_is_new(i);
+    }
+    for (std::size_t i = 0; i < also_read_.size(); ++i)
+      uses_.push_back(
+          {locations_.of(also_read_[i]).hash(), static_cast<std::uint32_t>(jobs_.size() + i), false});
+  }
+
+  [[nodiscard]] std::string path_of(const Use& use) const {
+    if (use.job >= jobs_.size()) return also_read_[use.job - jobs_.size()];
+    const Job job = jobs_[use.job];
+    return use.writes ? job.output.value_or(job.input) : job.input;
+  }
+
+  /// A look at both at the same time: since the first look, a file may have got the inode of another.
+  [[nodiscard]] bool is_one_file(const std::string& a, const std::string& b) {
+    const Location location = locations_.of(a);
+    return location == locations_.of(b) && (!location.missing.empty() || is_same_file(a, b));
+  }
+
+  void check_pair(const Use& writer, const Use& other) {
+    if (writer.job == other.job) return;  // that is in place
+    const std::string output = path_of(writer);
+    const std::string path = path_of(other);
+    if (!is_one_file(output, path)) return;
+    const Job job = jobs_[writer.job];
+    const auto refuse = [](const std::string& why) { throw Error(ErrorKind::usage, why); };
+    if (!other.writes)
+      refuse(fmt::format("{} would be written to {}, which is {}", job.input, output,
+                         output == path ? "an input, too" : "the input " + path));
+    if (!job.output) refuse(fmt::format("{} and {} are one file", output, path));
+    refuse(fmt::format("{} and {} would both be written to {}{}", job.input, jobs_[other.job].input, output,
+                       output == path ? "" : ", which is " + path));
+  }
+
+  Jobs& jobs_;
+  const std::vector<std::string>& also_read_;
+  Locations locations_;
+  std::vector<Use> uses_;
+};
+
+}  // namespace
+
+void check_conflicts(Jobs& jobs, const std::vector<std::string>& also_read) {
+  if (jobs.size() + also_read.size() > 1) Conflicts(jobs, also_read).check();
+}
+
+}  // namespace clipper

@@ -1,0 +1,56 @@
+#include "clip/jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "error.hpp"
+#include "files/directory.hpp"
+
+namespace clipper {
+
+const char* Jobs::kept_text(std::string_view text) {
+  char* const kept = static_cast<char*>(memory_.allocate(text.size() + 1, 1));
+  *std::ranges::copy(text, kept).out = '\0';
+  return kept;
+}
+
+void Jobs::add(std::string_view input) {
+  jobs_.push_back({kept_text(input)});
+}
+
+void Jobs::set_output(std::size_t job, std::string_view path) {
+  Entry& entry = jobs_[job];
+  const std::string_view input = entry.input;
+  entry.output = input.ends_with(path) ? input.substr(input.size() - path.size()).data() : kept_text(path);
+}
+
+void Jobs::keep(const std::vector<char>& kept) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (kept[i] != 0) jobs_[count++] = jobs_[i];
+  jobs_.resize(count);
+}
+
+Job Jobs::operator[](std::size_t job) const {
+  const Entry& entry = jobs_[job];
+  if (entry.output == nullptr) return {entry.input, std::nullopt};
+  return {entry.input, directory_ + entry.output, entry.output_is_new};
+}
+
+void make_directories(const Jobs& jobs) {
+  std::string last = ".";
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::string directory = directory_of(jobs[i].output.value_or(""));
+    if (directory == last) continue;
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error)
+      throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", directory, error.message()));
+    last = std::move(directory);
+  }
+}
+
+}  // namespace clipper

@@ -1,0 +1,161 @@
+#include "clip/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "error.hpp"
+#include "files/directory.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string name_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+void set_directory(const std::string& directory, Jobs& jobs) {
+  jobs.set_directory(directory.ends_with('/') ? directory : directory + "/");
+}
+
+/// Absolute, without "//", "/./", "/../" and a slash at the end; the root directory is "".
+std::string normal(std::string_view here, std::string_view path) {
+  std::string result;
+  const auto add = [&](std::string_view text) {
+    while (!text.empty()) {
+      const std::string_view part = text.substr(0, text.find('/'));
+      text.remove_prefix(std::min(part.size() + 1, text.size()));
+      if (part == "..")
+        result.resize(result.empty() ? 0 : result.rfind('/'));
+      else if (!part.empty() && part != ".")
+        result.append("/").append(part);
+    }
+  };
+  if (!path.starts_with('/')) add(here);
+  add(path);
+  return result;
+}
+
+/// Of two normal paths.
+std::string_view common_part(std::string_view a, std::string_view b) {
+  const auto ends_name = [](std::string_view path, std::size_t at) {
+    return at == path.size() || path[at] == '/';
+  };
+  const auto end = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  return a.substr(0, ends_name(a, end) && ends_name(b, end) ? end : a.rfind('/', end - 1));
+}
+
+/// Paths from a directory, which is known by its inode: names may be links or mounts.
+class PathsBelow {
+ public:
+  explicit PathsBelow(const std::string& root) : root_(root) {
+    std::error_code ignored;
+    const std::optional<FileId> id = find_file(root);
+    if (!id || !fs::is_directory(root, ignored))
+      throw Error(ErrorKind::usage, fmt::format("--relative-to: {} is not a directory", root));
+    id_ = *id;
+  }
+
+  [[nodiscard]] std::string of(const std::string& input) {
+    const std::string directory = directory_of(input);
+    if (directory != last_directory_) {
+      const std::optional<std::string> path = path_of(directory);
+      if (!path) throw Error(ErrorKind::usage, fmt::format("{}: not below {} (--relative-to)", input, root_));
+      last_path_ = path->empty() ? "" : *path + "/";
+      last_directory_ = directory;
+    }
+    return last_path_ + name_of(input);
+  }
+
+ private:
+  /// As it was written, if that leads through the root; otherwise without links. A ".." behind a link leads
+  /// elsewhere than it seems.
+  [[nodiscard]] std::optional<std::string> path_of(const std::string& directory) const {
+    const std::string written = normal(here_, directory);
+    const bool exists = find_file(directory).has_value();
+    std::optional<std::string> real = rest_of(exists ? normal("", resolved(directory)) : written);
+    if (!real || ("/" + directory + "/").find("/../") != std::string::npos) return real;
+    std::optional<std::string> rest = rest_of(written);
+    return rest ? rest : real;
+  }
+
+  /// What follows the root in a normal path.
+  [[nodiscard]] std::optional<std::string> rest_of(const std::string& path) const {
+    for (std::size_t end = 0;; end = std::min(path.find('/', end + 1), path.size())) {
+      if (find_file(end == 0 ? "/" : path.substr(0, end)) == id_)
+        return path.substr(std::min(end + 1, path.size()));
+      if (end == path.size()) return std::nullopt;
+    }
+  }
+
+  std::string root_;
+  FileId id_;
+  std::string here_ = fs::current_path();
+  std::string last_directory_;
+  std::string last_path_;  ///< from the root to that directory, with a slash at the end
+};
+
+std::string part_of(const fs::path& input, std::string_view name) {
+  if (input == "-") throw Error(ErrorKind::usage, "--output: standard input has no name");
+  if (name == "dir") return input.has_parent_path() ? input.parent_path() : ".";
+  if (name == "name") return input.filename();
+  if (name == "stem") return input.stem();
+  if (name == "ext") return input.extension();
+  throw Error(ErrorKind::usage,
+              fmt::format("--output: {{{}}} is not {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
+}
+
+std::string filled_in(std::string_view output_template, const fs::path& input) {
+  std::string output;
+  for (std::size_t i = 0; i < output_template.size(); ++i) {
+    const std::string_view rest = output_template.substr(i);
+    if (rest.starts_with("{{") || rest.starts_with("}}")) {
+      output += rest.front();
+      ++i;
+    } else if (rest.front() == '{') {
+      const std::size_t end = rest.find('}');
+      output += part_of(input, end == std::string_view::npos ? rest : rest.substr(1, end - 1));
+      i += end;
+    } else {
+      output += rest.front();
+    }
+  }
+  return output;
+}
+
+}  // namespace
+
+void write_below(const std::string& directory, Jobs& jobs) {
+  const std::string here = fs::current_path();
+  const auto path_of = [&](std::size_t i) { return normal(here, jobs[i].input); };
+  const auto parent_of = [&](std::size_t i) {
+    const std::string path = path_of(i);
+    return path.substr(0, path.rfind('/'));
+  };
+  std::string root = jobs.size() > 0 ? parent_of(0) : "";
+  for (std::size_t i = 1; i < jobs.size(); ++i) root.resize(common_part(root, parent_of(i)).size());
+  set_directory(directory, jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::string path =
+        path_of(i);  // of the root directory itself, which is no tensor, "" like its parent
+    jobs.set_output(i, path.substr(std::min(root.size() + 1, path.size())));
+  }
+}
+
+void write_below(const std::string& directory, const std::string& root, Jobs& jobs) {
+  PathsBelow paths(root);
+  set_directory(directory, jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, paths.of(jobs[i].input));
+}
+
+void write_named(const std::string& output_template, Jobs& jobs) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, filled_in(output_template, jobs[i].input));
+}
+
+}  // namespace clipper

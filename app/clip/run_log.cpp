@@ -1,0 +1,136 @@
+#include "clip/run_log.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "console/error_line.hpp"
+#include "console/escape_for_terminal.hpp"
+
+namespace clipper {
+namespace {
+
+/// Standard error, with the progress out of the way.
+class ProgressSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit ProgressSink(Progress& progress) : progress_(progress) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    progress_.print(stderr, fmt::to_string(line));
+  }
+  void flush_() override {}
+
+  Progress& progress_;
+};
+
+/// A trial has nothing to show but what it would do.
+bool is_verbose(const Command& command) {
+  return command.verbose || (command.dry_run && !command.quiet && !command.json);
+}
+
+}  // namespace
+
+RunLog::RunLog(const Command& command, const Engine& engine)
+    : command_(command), engine_(engine), progress_(command.progress, [this] {
+        return Extent{engine_.done(), bytes_, files_done_, files_};
+      }) {
+  if (!is_verbose(command)) return;
+  auto logger = std::make_shared<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
+  logger->set_pattern("clipper: %v");
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void RunLog::expect(std::size_t files, std::uint64_t bytes) {
+  files_ = files;
+  bytes_ = bytes;
+}
+
+Report RunLog::report_of(const Job& job) const {
+  Report report;
+  report.job = job;
+  report.profile = command_.request.profile->name;
+  report.trial = command_.dry_run;
+  return report;
+}
+
+void RunLog::warn(const std::string& line) {
+  if (!command_.quiet) progress_.print(stderr, warning_line(line));
+}
+
+void RunLog::note(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (notes_.insert(line).second) warn(line);
+}
+
+void RunLog::planned(const Report& report) {
+  std::uint64_t unknown = 0;
+  bytes_.compare_exchange_strong(unknown, report.plan->header.data_size());
+  for (const std::string& line : notes_on(*report.plan)) note(line);
+  if (!command_.verbose) return;
+  const unsigned threads = engine_.threads();
+  spdlog::info("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
+               report.profile);
+  spdlog::info("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
+               engine_.chunk_size() / 1024, to_string(command_.engine.level));
+}
+
+RunLog::Lines RunLog::lines(const Report& report) const {
+  return {is_verbose(command_) ? escape_for_terminal(as_text(report)) : "",
+          command_.json ? as_json(report) + "\n" : "", report.written};
+}
+
+void RunLog::done(const Lines& lines) noexcept {
+  ++files_done_;
+  if (lines.written) written_ = true;
+  if (!lines.text.empty()) spdlog::info(lines.text);
+  print_json(lines.json);
+}
+
+void RunLog::failed(Report report, std::exception_ptr why) noexcept {
+  try {
+    ++files_done_;
+    const Failure failure = explained(why);
+    report.failed = failure;
+    report.written = failure.kind == ErrorKind::not_durable;
+    print_json(lines(report).json);
+    if (command_.keep_going) {
+      progress_.print(stderr, line_of(failure));
+      const std::lock_guard lock(mutex_);
+      status_ = std::max(status_, static_cast<int>(failure.kind));
+      return;
+    }
+  } catch (...) {
+    why = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(why);
+}
+
+void RunLog::stop_after_failure() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void RunLog::print_json(const std::string& json) noexcept {
+  if (json.empty()) return;
+  const bool tensor_on_stdout = command_.output == "-" || command_.output_template == "-";
+  if (!progress_.print(tensor_on_stdout ? stderr : stdout, json)) json_lost_ = true;
+}
+
+int RunLog::status() const {
+  // The same command again would clip, and scale, what is done already.
+  if (json_lost_)
+    throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
+                "standard output: cannot take what --json says");
+  return status_;
+}
+
+}  // namespace clipper

@@ -1,0 +1,111 @@
+#include "clip/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "clip/clip_command.hpp"
+#include "clip/clip_report.hpp"
+#include "compare/compare_report.hpp"
+#include "compare/tensor_pair.hpp"
+#include "console/escape_for_terminal.hpp"
+#include "engine/first_nan.hpp"
+#include "error.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+InputFile open(const Command& command, const std::string& path) {
+  if (command.update_golden && path == "-")
+    throw Error(ErrorKind::usage, "--update-golden: standard input is not a file");
+  InputFile file = command.update_golden ? InputFile::open_regular(path) : InputFile::open(path);
+  if (command.ignore_trailing) file.ignore_trailing();
+  return file;
+}
+
+/// In one pass over both.
+Comparison compare_result(const Command& command, const Plan& plan, InputFile& input,
+                          const TensorInput& golden) {
+  FirstNan first_nan;
+  const auto clip_actual = [&](const ElementPairs& pairs) {
+    clip(plan.operation, pairs.actual, pairs.actual, pairs.count, command.engine.level);
+    if (plan.refuse_nan)
+      first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
+  };
+  Engine engine(command.engine);
+  ComparisonRule rule;
+  rule.bits = true;
+  Comparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
+  if (const std::optional<std::uint64_t> nan = first_nan.position())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: NaN at {}", input.path(), npy::index_text(golden.header, *nan)));
+  return comparison;
+}
+
+bool is_missing(const std::string& path) {
+  return path != "-" && !Place::of(path).status();
+}
+
+/// Says in the report what is different, if anything is.
+void compare_with_golden(const Command& command, PairReport& report) {
+  InputFile input = open(command, report.actual);
+  const npy::Header header = read_header(input, command.dtype);
+  const Plan plan = with_path(input.path(), [&] { return make_plan(command.request, header); });
+  report.notes = notes_on(plan);
+  if (command.update_golden && is_missing(report.expected)) {
+    report.reason = fmt::format("{} is missing", report.expected);
+  } else {
+    InputFile golden = open(command, report.expected);
+    report.header = read_header(golden, command.dtype);
+    report.reason = difference_as_whole(plan.header, report.header);
+    if (report.reason.empty())
+      report.comparison = compare_result(command, plan, input, {golden, report.header});
+  }
+  report.status = report.reason.empty() && report.comparison.mismatches == 0 ? 0 : 1;
+}
+
+void write_golden(const Command& command) {
+  const std::string& path = *command.golden;
+  if (is_same_file(command.inputs.front(), path))
+    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is IN itself", path));
+  const bool exists = !is_missing(path);
+  Command writing = command;
+  writing.golden.reset();
+  writing.output = path;
+  writing.json = false;
+  static_cast<void>(clip_files(writing));  // without --keep-going it throws
+  if (!command.quiet)
+    std::fputs(
+        fmt::format("clipper: {}: {}\n", escape_for_terminal(path), exists ? "updated" : "created").c_str(),
+        stderr);
+}
+
+}  // namespace
+
+int verify(const Command& command) {
+  PairReport report;
+  report.actual = command.inputs.front();
+  report.expected = *command.golden;
+  report.compared = Compared::bits;
+  try {
+    compare_with_golden(command, report);
+    if (report.status != 0 && command.update_golden) {
+      write_golden(command);  // which says the notes
+      report.status = 0;
+    } else if (!command.quiet) {
+      for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);
+    }
+  } catch (...) {
+    if (command.json) print(as_json(report, explained(std::current_exception())));
+    throw;
+  }
+  if (command.json)
+    print(as_json(report));
+  else if (!command.quiet && (command.verbose || report.status != 0))
+    print(as_text(report, 0));
+  return report.status;
+}
+
+}  // namespace clipper

@@ -1,0 +1,34 @@
+#include "command_line/percentage.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::int64_t kHundredExponent = 3;  // 100 is 0.1 * 10^3
+
+}  // namespace
+
+std::optional<Percentage> Percentage::parse(std::string_view text) {
+  std::optional<Number> number = parse_number(text);
+  const bool finite = number && number->kind == Number::Kind::finite;
+  if (!finite || *number < Number{} || *number > number_of(100.0)) return std::nullopt;
+  return Percentage(text, *std::move(number));
+}
+
+/// By long division: the digits of count / all, one after the other, against those of the percentage.
+bool Percentage::is_exceeded_by(std::uint64_t count, std::uint64_t all) const {
+  if (count == 0 || number_.exponent == kHundredExponent) return false;
+  UInt128 rest = count;
+  for (std::int64_t zeros = number_.exponent - (kHundredExponent - 1); zeros < 0; ++zeros) {
+    rest *= 10;
+    if (rest >= all) return true;
+  }
+  for (const char digit : number_.digits) {
+    rest *= 10;
+    const auto own = static_cast<std::int64_t>(rest / all);
+    if (own != digit - '0') return own > digit - '0';
+    rest %= all;
+  }
+  return rest != 0;
+}
+
+}  // namespace clipper

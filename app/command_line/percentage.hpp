@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "element/number.hpp"
+
+namespace clipper {
+
+/// A percentage from 0 to 100, exactly as it was typed.
+class Percentage {
+ public:
+  /// Nothing for a text that is none.
+  [[nodiscard]] static std::optional<Percentage> parse(std::string_view text);
+
+  /// Whether `count` of `all` are more than that; nothing is rounded. `count` is at most `all`.
+  [[nodiscard]] bool is_exceeded_by(std::uint64_t count, std::uint64_t all) const;
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  Percentage(std::string_view text, Number number) : text_(text), number_(std::move(number)) {}
+
+  std::string text_;
+  Number number_;
+};
+
+}  // namespace clipper

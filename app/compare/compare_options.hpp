@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "command_line/command_line.hpp"
+#include "command_line/percentage.hpp"
+#include "compare/compare_report.hpp"
+#include "compare/comparison.hpp"
+#include "element/dtype.hpp"
+#include "engine/engine.hpp"
+
+namespace clipper {
+
+/// How many mismatches pass: a number, or a percentage of all elements.
+struct Allowance {
+  std::uint64_t count = 0;
+  std::optional<Percentage> percentage;
+
+  [[nodiscard]] bool covers(const Comparison& comparison) const;
+};
+
+/// `clipper compare` as it was typed, understood but not yet compared with any file.
+struct CompareCommand {
+  std::string actual;    ///< a file, a directory, or "-", standard input
+  std::string expected;  ///< likewise; not both are "-"
+  ComparisonRule rule;
+  Compared compared = Compared::values;
+  bool strict_header = false;
+  Allowance allowance;
+  std::size_t shown = 0;                       ///< mismatches, at the most
+  std::optional<std::string> difference_file;  ///< --diff-out
+  std::optional<DType> dtype;
+  bool ignore_trailing = false;
+  bool json = false;
+  bool verbose = false;
+  bool quiet = false;
+  Engine::Options engine;
+};
+
+/// The command, or nothing when it only asked for help. Throws Error{usage}.
+[[nodiscard]] std::optional<CompareCommand> parse_compare_line(const Parse& parse);
+
+}  // namespace clipper

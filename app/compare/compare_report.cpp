@@ -1,0 +1,188 @@
+#include "compare/compare_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "console/escape_for_terminal.hpp"
+#include "element/element.hpp"
+
+namespace clipper {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+
+double number_of_text(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Two digits, and not less than the value.
+std::string rounded_up(double value) {
+  std::string text = fmt::format("{:.2g}", value);
+  if (number_of_text(text) >= value) return text;
+  const std::string scientific = fmt::format("{:.1e}", value);
+  const double half = number_of_text("0.05" + scientific.substr(scientific.find('e')));
+  text = fmt::format("{:.2g}", value + half);
+  return number_of_text(text) >= value ? text : fmt::format("{}", value);
+}
+
+double as_double(Difference difference) {
+  return std::bit_cast<double>(difference);
+}
+
+std::string difference_text(DType dtype, Difference difference) {
+  return is_floating(dtype) ? rounded_up(as_double(difference)) : fmt::format("{}", difference);
+}
+
+std::string all_digits(DType dtype, Difference difference) {
+  return is_floating(dtype) ? fmt::format("{}", as_double(difference)) : fmt::format("{}", difference);
+}
+
+/// The value for an option with which all would pass, or nothing.
+std::optional<Difference> passing_absolute(const PairReport& report) {
+  const Comparison& comparison = report.comparison;
+  if (report.compared != Compared::values || comparison.mismatches == 0) return std::nullopt;
+  if (is_floating(comparison.dtype) && !std::isfinite(as_double(comparison.absolute))) return std::nullopt;
+  return comparison.absolute;
+}
+
+std::optional<std::uint64_t> passing_ulps(const PairReport& report) {
+  const Comparison& comparison = report.comparison;
+  const bool known = report.compared == Compared::values && comparison.mismatches != 0 &&
+                     is_floating(comparison.dtype) && comparison.ulps != Comparison::kNoUlps;
+  return known ? std::optional(comparison.ulps) : std::nullopt;
+}
+
+std::string mismatch_text(const PairReport& report, const Mismatch& mismatch) {
+  const DType dtype = report.comparison.dtype;
+  const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
+  const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
+  std::vector<std::string> distances;
+  if (difference) distances.push_back(difference_text(dtype, *difference));
+  if (ulps) distances.push_back(fmt::format("{} ulp", *ulps));
+  std::string text =
+      fmt::format("{} actual {} expected {}", npy::index_text(report.header, mismatch.position),
+                  element_text(dtype, mismatch.actual), element_text(dtype, mismatch.expected));
+  if (report.compared == Compared::bits && difference == Difference{0})
+    text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);
+  else if (!distances.empty())
+    text += fmt::format(" ({})", fmt::join(distances, ", "));
+  return text;
+}
+
+std::string largest_text(const PairReport& report) {
+  const Comparison& comparison = report.comparison;
+  if (comparison.largest == 0) return "";
+  return fmt::format("max abs {} at {}", difference_text(comparison.dtype, comparison.largest),
+                     npy::index_text(report.header, comparison.largest_at));
+}
+
+std::string advice_text(const PairReport& report) {
+  if (report.compared != Compared::values) return "";
+  std::vector<std::string> options;
+  if (const auto absolute = passing_absolute(report))
+    options.push_back("--atol " + difference_text(report.comparison.dtype, *absolute));
+  if (const auto ulps = passing_ulps(report)) options.push_back(fmt::format("--ulp {}", *ulps));
+  if (options.empty()) return "; no tolerance would let it pass";
+  return fmt::format("; would pass with {}", fmt::join(options, " or "));
+}
+
+/// "3 of 1048576 differ (0.000286 %)"
+std::string count_text(const PairReport& report) {
+  const Comparison& comparison = report.comparison;
+  const double percent =
+      100 * static_cast<double>(comparison.mismatches) / static_cast<double>(comparison.compared);
+  return fmt::format("{} of {}{} differ ({:.3g} %)", comparison.mismatches, comparison.compared,
+                     report.compared == Compared::bytes ? " bytes" : "", percent);
+}
+
+Json index_json(const PairReport& report, std::uint64_t position) {
+  return Json::parse(npy::index_text(report.header, position));
+}
+
+Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
+  const DType dtype = report.comparison.dtype;
+  const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
+  const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
+  return {{"index", index_json(report, mismatch.position)},
+          {"actual", element_text(dtype, mismatch.actual)},
+          {"expected", element_text(dtype, mismatch.expected)},
+          {"difference", difference ? Json(all_digits(dtype, *difference)) : Json()},
+          {"ulp", ulps ? Json(*ulps) : Json()}};
+}
+
+void add_comparison(const PairReport& report, Json& json) {
+  const Comparison& comparison = report.comparison;
+  const auto absolute = passing_absolute(report);
+  const auto ulps = passing_ulps(report);
+  json["dtype"] = traits(comparison.dtype).name;
+  json["shape"] = report.header.shape;
+  json["compared"] = comparison.compared;
+  json["mismatches"] = comparison.mismatches;
+  json["largest"] = nullptr;
+  if (comparison.largest != 0)
+    json["largest"] = {{"difference", all_digits(comparison.dtype, comparison.largest)},
+                       {"index", index_json(report, comparison.largest_at)}};
+  json["passes_with"] = nullptr;
+  if (comparison.mismatches != 0)
+    json["passes_with"] = {{"atol", absolute ? Json(all_digits(comparison.dtype, *absolute)) : Json()},
+                           {"ulp", ulps ? Json(*ulps) : Json()}};
+  json["first"] = Json::array();
+  for (const Mismatch& mismatch : comparison.first) json["first"].push_back(mismatch_json(report, mismatch));
+}
+
+Json start_of(const PairReport& report, int status) {
+  Json json{
+      {"version", kSchema}, {"actual", report.actual}, {"expected", report.expected}, {"status", status}};
+  if (!report.notes.empty()) json["notes"] = report.notes;
+  return json;
+}
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string as_text(const PairReport& report, std::size_t shown) {
+  const Comparison& comparison = report.comparison;
+  std::string text = fmt::format("{} {}", report.status == 0 ? "ok" : "FAIL", report.actual);
+  if (!report.reason.empty()) return escape_for_terminal(fmt::format("{}: {}", text, report.reason)) + "\n";
+  const std::string largest = report.compared == Compared::bytes ? "" : largest_text(report);
+  if (comparison.mismatches == 0)
+    return escape_for_terminal(text + (largest.empty() ? "" : ": ") + largest) + "\n";
+  text += fmt::format(": {}; first {}", count_text(report), mismatch_text(report, comparison.first.front()));
+  if (!largest.empty()) text += "; " + largest;
+  text = escape_for_terminal(text + advice_text(report)) + "\n";
+  for (std::size_t i = 0; i < std::min(shown, comparison.first.size()); ++i)
+    text += fmt::format("  {}\n", mismatch_text(report, comparison.first[i]));
+  return text;
+}
+
+std::string as_json(const PairReport& report) {
+  Json json = start_of(report, report.status);
+  if (report.reason.empty())
+    add_comparison(report, json);
+  else
+    json["reason"] = report.reason;
+  return line(json);
+}
+
+std::string as_json(const PairReport& report, const Failure& failure) {
+  Json json = start_of(report, static_cast<int>(failure.kind));
+  json["error"] = failure.message;
+  return line(json);
+}
+
+}  // namespace clipper

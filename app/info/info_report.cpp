@@ -1,0 +1,146 @@
+#include "info/info_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "console/escape_for_terminal.hpp"
+#include "element/element.hpp"
+#include "info/histogram_text.hpp"
+
+namespace clipper {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+constexpr int kSchema = 1;
+
+std::string_view word(ByteOrder order) {
+  return order == ByteOrder::little ? "little" : "big";
+}
+
+std::string dtype_text(const npy::Header& header) {
+  std::string text(traits(header.dtype).name);
+  if (traits(header.dtype).size > 1) text += fmt::format(", {}-endian", word(header.order));
+  return header.opaque ? text + ", written as |V2" : text;
+}
+
+/// "none" if there is no such element.
+std::string optional_text(DType dtype, const std::optional<ElementBits>& element) {
+  return element ? element_text(dtype, *element) : "none";
+}
+
+std::string mean_text(const Statistics& statistics) {
+  const std::optional<double> mean = statistics.mean();
+  if (!mean) return "none";
+  const std::uint64_t finite = statistics.finite_count();
+  return fmt::format("{:.6g}", *mean) +
+         (finite == statistics.count ? "" : fmt::format(" of {} finite elements", finite));
+}
+
+std::string share_text(std::uint64_t count, const Statistics& statistics) {
+  if (count == 0) return "0";
+  return fmt::format("{} ({:.3g} %)", count,
+                     100 * static_cast<double>(count) / static_cast<double>(statistics.count));
+}
+
+void add_statistics(const TensorInfo& tensor, Facts& facts) {
+  const Statistics& statistics = *tensor.statistics;
+  const DType dtype = statistics.dtype;
+  facts.emplace_back("min", optional_text(dtype, statistics.min()));
+  facts.emplace_back("max", optional_text(dtype, statistics.max()));
+  facts.emplace_back("mean", mean_text(statistics));
+  if (is_floating(dtype)) {
+    facts.emplace_back("NaN", share_text(statistics.nan, statistics));
+    facts.emplace_back("inf", share_text(statistics.positive_infinite, statistics));
+    facts.emplace_back("-inf", share_text(statistics.negative_infinite, statistics));
+  }
+  const auto bound = [&](std::string_view side, const std::optional<Limit>& limit, std::uint64_t count) {
+    if (limit) facts.emplace_back(fmt::format("{} {}", side, limit->text), share_text(count, statistics));
+  };
+  bound("below", tensor.min, statistics.below);
+  bound("above", tensor.max, statistics.above);
+}
+
+Json text_or_null(DType dtype, const std::optional<ElementBits>& element) {
+  return element ? Json(element_text(dtype, *element)) : Json();
+}
+
+Json statistics_json(const TensorInfo& tensor) {
+  const Statistics& statistics = *tensor.statistics;
+  const DType dtype = statistics.dtype;
+  const std::optional<double> mean = statistics.mean();
+  const Histogram& histogram = statistics.histogram;
+  Json edges = Json::array();
+  for (std::size_t row = 0; row <= histogram.rows && histogram.rows != 0; ++row)
+    edges.push_back(edge_text(dtype, histogram, row));
+  Json counts = Json::array();
+  for (std::size_t row = 0; row < histogram.rows; ++row) counts.push_back(histogram.counts[row]);
+  return {{"min", text_or_null(dtype, statistics.min())},
+          {"max", text_or_null(dtype, statistics.max())},
+          {"mean", mean ? Json(fmt::format("{}", *mean)) : Json()},
+          {"nan", statistics.nan},
+          {"positive_infinity", statistics.positive_infinite},
+          {"negative_infinity", statistics.negative_infinite},
+          {"histogram", {{"edges", edges}, {"counts", counts}}},
+          {"bounds",
+           {{"min", tensor.min ? Json(tensor.min->text) : Json()},
+            {"max", tensor.max ? Json(tensor.max->text) : Json()},
+            {"below", statistics.below},
+            {"above", statistics.above}}}};
+}
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string as_text(const TensorInfo& tensor, std::size_t width) {
+  const npy::Header& header = tensor.header;
+  Facts facts{{"dtype", dtype_text(header)},
+              {"shape", fmt::format("{}, {} order", npy::shape_text(header.shape),
+                                    header.fortran_order ? "Fortran" : "C")},
+              {"elements", fmt::format("{}", header.count)},
+              {"bytes", fmt::format("{} behind a header of {}, npy {}.{}", header.data_size(),
+                                    header.data_offset, tensor.version_major, tensor.version_minor)}};
+  if (tensor.statistics) add_statistics(tensor, facts);
+  std::size_t longest = 0;
+  for (const auto& [name, value] : facts) longest = std::max(longest, name.size());
+  std::string text = (tensor.input == "-" ? "standard input" : escape_for_terminal(tensor.input)) + "\n";
+  for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
+  if (tensor.statistics && tensor.statistics->histogram.rows != 0)
+    text += "\n" + histogram_text(*tensor.statistics, tensor.min, tensor.max, width);
+  return text;
+}
+
+std::string as_json(const TensorInfo& tensor) {
+  const npy::Header& header = tensor.header;
+  Json json{{"version", kSchema},
+            {"input", tensor.input},
+            {"status", 0},
+            {"npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor)},
+            {"dtype", traits(header.dtype).name},
+            {"byte_order", word(header.order)},
+            {"shape", header.shape},
+            {"fortran_order", header.fortran_order},
+            {"elements", header.count},
+            {"header_bytes", header.data_offset},
+            {"bytes", header.data_size()}};
+  if (tensor.statistics) json["statistics"] = statistics_json(tensor);
+  return line(json);
+}
+
+std::string as_json(const std::string& input, const Failure& failure) {
+  return line({{"version", kSchema},
+               {"input", input},
+               {"status", static_cast<int>(failure.kind)},
+               {"error", failure.message}});
+}
+
+}  // namespace clipper

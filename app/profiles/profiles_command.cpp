@@ -1,0 +1,177 @@
+#include "profiles/profiles_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/profile.hpp"
+#include "npy/header.hpp"
+
+namespace clipper {
+namespace {
+
+std::string_view word(Profile::Bounds bounds) {
+  switch (bounds) {
+    case Profile::Bounds::optional: return "optional";
+    case Profile::Bounds::required: return "required";
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word(Profile::AbsentBound absent) {
+  switch (absent) {
+    case Profile::AbsentBound::none: return "none";
+    case Profile::AbsentBound::float32_limits: return "float32-limits";
+    case Profile::AbsentBound::dtype_limits: return "dtype-limits";
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word(Profile::Carrier carrier) {
+  switch (carrier) {
+    case Profile::Carrier::element: return "dtype";
+    case Profile::Carrier::float32: return "float32";
+    case Profile::Carrier::float64: return "float64";
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word(Profile::Inexact inexact) {
+  switch (inexact) {
+    case Profile::Inexact::truncate: return "truncate";
+    case Profile::Inexact::inward: return "inward";
+    case Profile::Inexact::error: return "error";
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word(MinAboveMax min_above_max) {
+  switch (min_above_max) {
+    case MinAboveMax::error: return "error";
+    case MinAboveMax::min: return "min";
+    case MinAboveMax::max: return "max";
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word(Profile::NanBound nan_bound) {
+  switch (nan_bound) {
+    case Profile::NanBound::error: return "error";
+    case Profile::NanBound::ignored: return "ignored";
+  }
+  __builtin_unreachable();
+}
+
+std::string_view word(Profile::ScaleBias scale_bias) {
+  switch (scale_bias) {
+    case Profile::ScaleBias::exact: return "yes";
+    case Profile::ScaleBias::float32: return "float32";
+    case Profile::ScaleBias::none: return "no";
+  }
+  __builtin_unreachable();
+}
+
+/// The rules of a row in words; the same for both forms of output.
+struct Rule {
+  std::string_view name;     ///< in JSON
+  std::string_view heading;  ///< in the table
+  std::string_view (*word_of)(const Profile&);
+};
+
+constexpr std::array kRules{
+    Rule{"bounds", "BOUNDS", [](const Profile& row) { return word(row.bounds); }},
+    Rule{"absent_bound", "ABSENT", [](const Profile& row) { return word(row.absent_bound); }},
+    Rule{"bound_text_to", "TEXT TO", [](const Profile& row) { return word(row.carrier); }},
+    Rule{"inexact_integer_bound", "INEXACT", [](const Profile& row) { return word(row.inexact); }},
+    Rule{"min_above_max", "MIN>MAX", [](const Profile& row) { return word(row.min_above_max); }},
+    Rule{"nan_bound", "NAN BOUND", [](const Profile& row) { return word(row.nan_bound); }},
+    Rule{"scale_bias", "SCALE", [](const Profile& row) { return word(row.scale_bias); }},
+};
+
+constexpr std::string_view kLegend = R"(
+DIMS       dimensions that a tensor may have
+ABSENT     what stands in for a bound that is not given: nothing, or the lowest and largest finite value of
+           float32 or of the tensor's dtype
+TEXT TO    what a bound's text is rounded to before it becomes an element of the tensor's dtype
+INEXACT    a bound that an integer tensor cannot hold: its fraction is cut off and it saturates (an error where
+           that breaks the bound), it moves inward (ceil of min, floor of max) and saturates, or it is an error
+MIN>MAX    an error, or every element becomes min or max; --min-above-max says otherwise
+SCALE      whether --scale and --bias are part of the operation, and what they are rounded to
+)";
+
+std::size_t last_rank(const Profile& profile) {
+  return std::min(profile.max_rank, npy::kMaxRank);
+}
+
+std::vector<std::string_view> dtype_names(const Profile& profile) {
+  std::vector<std::string_view> names;
+  for (const DTypeTraits& row : kDTypes)
+    if (profile.dtypes.contains(row.dtype)) names.push_back(row.name);
+  return names;
+}
+
+/// "i8 u32 bf16": the names as short as a table needs them.
+std::string short_dtypes(const Profile& profile) {
+  std::vector<std::string> codes;
+  for (const std::string_view name : dtype_names(profile)) {
+    const std::size_t digits = name.find_first_of("0123456789");
+    codes.push_back(fmt::format("{}{}", name.substr(0, name.starts_with('b') ? 2 : 1), name.substr(digits)));
+  }
+  return codes.size() == kDTypes.size() ? "all" : fmt::format("{}", fmt::join(codes, " "));
+}
+
+std::string dimensions(const Profile& profile) {
+  if (profile.min_rank == profile.max_rank) return fmt::format("{}", profile.min_rank);
+  return fmt::format("{}-{}", profile.min_rank, last_rank(profile));
+}
+
+std::string as_json() {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Profile& profile : profiles()) {
+    nlohmann::ordered_json row{{"name", profile.name},         {"family", profile.family},
+                               {"system", profile.system},     {"dtypes", dtype_names(profile)},
+                               {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
+    for (const Rule& rule : kRules) row[std::string(rule.name)] = rule.word_of(profile);
+    rows.push_back(std::move(row));
+  }
+  return rows.dump(2) + "\n";
+}
+
+std::string as_table() {
+  std::vector<std::vector<std::string>> rows{{"PROFILE", "DTYPES", "DIMS"}};
+  for (const Rule& rule : kRules) rows.front().emplace_back(rule.heading);
+  for (const Profile& profile : profiles()) {
+    rows.push_back({std::string(profile.name), short_dtypes(profile), dimensions(profile)});
+    for (const Rule& rule : kRules) rows.back().emplace_back(rule.word_of(profile));
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      std::size_t width = 0;
+      for (const std::vector<std::string>& other : rows) width = std::max(width, other[column].size());
+      line += fmt::format("{:{}}  ", row[column], width);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text.append(kLegend);
+}
+
+}  // namespace
+
+int list_profiles(const Parse& parse) {
+  CLI::App app("Prints what each --profile stands for.", "clipper profiles");
+  bool json = false;
+  app.add_flag("--json", json, "As JSON: an array with one object for each profile");
+  if (parse(app)) print(json ? as_json() : as_table());
+  return 0;
+}
+
+}  // namespace clipper

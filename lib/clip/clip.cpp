@@ -1,0 +1,184 @@
+// One loop over vectors (clip_loop.hpp), inlined into one wrapper per instruction set, with the rule
+// (rule.hpp) inlined into it. The last elements go through the same loop, in a vector that is filled up: what
+// becomes of an element is written once and cannot differ between instruction sets, nor between the elements
+// of a stretch.
+
+#include "clip/clip.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+// No function but inlined ones has vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#include "clip/clip_loop.hpp"
+#include "clip/scale_integers.hpp"
+#include "element/byte_order.hpp"
+#include "element/half.hpp"
+
+namespace clipper {
+namespace {
+
+// The instruction sets: one wrapper each, which the loops are inlined into.
+
+using Kernel = Counts (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
+
+template <class T, bool kCount>
+Counts clip_baseline(const Operation& operation, const std::byte* in, std::byte* out,
+                     std::size_t count) noexcept {
+  return clip_bytes<SimdLevel::baseline, T, kCount>(operation, in, out, count);
+}
+
+#if defined(__x86_64__)
+template <class T, bool kCount>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] Counts clip_v3(const Operation& operation,
+                                                               const std::byte* in, std::byte* out,
+                                                               std::size_t count) noexcept {
+  return clip_bytes<SimdLevel::v3, T, kCount>(operation, in, out, count);
+}
+
+template <class T, bool kCount>
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] Counts clip_v4(const Operation& operation,
+                                                               const std::byte* in, std::byte* out,
+                                                               std::size_t count) noexcept {
+  return clip_bytes<SimdLevel::v4, T, kCount>(operation, in, out, count);
+}
+#endif
+
+template <class T, bool kCount>
+Kernel kernel_of(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: break;
+#if defined(__x86_64__)
+    case SimdLevel::v3: return clip_v3<T, kCount>;
+    case SimdLevel::v4: return clip_v4<T, kCount>;
+#else
+    case SimdLevel::v3: break;
+    case SimdLevel::v4: break;
+#endif
+  }
+  return clip_baseline<T, kCount>;
+}
+
+template <bool kCount>
+Kernel kernel_for(DType dtype, SimdLevel level) noexcept {
+  return with_type(dtype, [=]<class T>() { return kernel_of<T, kCount>(level); });
+}
+
+/// A stretch short enough for the first cache.
+constexpr std::size_t kTileSize = 16384;
+
+template <class F>
+Counts for_each_tile(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                     F clip_tile) noexcept {
+  const std::size_t size = traits(operation.dtype).size;
+  alignas(64) std::array<std::byte, kTileSize> tile;
+  Counts counts;
+  while (count != 0) {
+    const std::size_t length = std::min(count, kTileSize / size);
+    Counts of_tile = clip_tile(in, tile.data(), length);
+    of_tile.changed = std::memcmp(tile.data(), in, length * size) != 0;
+    counts += of_tile;
+    std::memcpy(out, tile.data(), length * size);
+    in += length * size;
+    out += length * size;
+    count -= length;
+  }
+  return counts;
+}
+
+template <bool kCount>
+Counts clip_with(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                 SimdLevel level) noexcept {
+  const Kernel kernel = kernel_for<kCount>(operation.dtype, level);
+  if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
+    return kernel(operation, in, out, count);
+  return for_each_tile(operation, in, out, count,
+                       [&](const std::byte* from, std::byte* tile, std::size_t length) {
+                         scale_integers(operation, from, tile, length, level);
+                         return kernel(operation, tile, tile, length);
+                       });
+}
+
+template <class T>
+[[gnu::always_inline]] inline bool is_nan(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return (x.bits & 0x7fff) > T::kInfinity;
+  else
+    return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
+}
+
+template <bool kSwap, class T>
+std::optional<std::size_t> find_nan_in(const T* elements, std::size_t count) noexcept {
+  constexpr std::size_t kBlock = 4096;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const T* const block = elements + begin;
+    const std::size_t length = std::min(kBlock, count - begin);
+    bool any = false;
+    for (std::size_t i = 0; i < length; ++i) any |= is_nan(byteswap_if<kSwap>(block[i]));
+    if (any)
+      return begin +
+             static_cast<std::size_t>(
+                 std::find_if(block, block + length, [](T x) { return is_nan(byteswap_if<kSwap>(x)); }) -
+                 block);
+  }
+  return std::nullopt;
+}
+
+float comparable(Float16 x) noexcept {
+  return widen(x);
+}
+float comparable(BFloat16 x) noexcept {
+  return widen(x);
+}
+template <class T>
+T comparable(T x) noexcept {
+  return x;
+}
+
+bool are_exchanged(const Operation& bounds) noexcept {
+  return with_type(bounds.dtype, [&]<class T>() {
+    return comparable(from_bits<T>(bounds.lo)) > comparable(from_bits<T>(bounds.hi));
+  });
+}
+
+bool replaces_nan_by_nan(const Operation& operation) noexcept {
+  return operation.nan &&
+         with_type(operation.dtype, [&]<class T>() { return is_nan(from_bits<T>(*operation.nan)); });
+}
+
+}  // namespace
+
+void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+          SimdLevel level) noexcept {
+  clip_with<false>(operation, in, out, count, level);
+}
+
+Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                      SimdLevel level) noexcept {
+  const bool exchanged = are_exchanged(operation);
+  if (!exchanged && !replaces_nan_by_nan(operation)) return clip_with<true>(operation, in, out, count, level);
+  // Neither is worth a kernel. Exchanged bounds move elements to hi, as if both were hi, except that a zero
+  // also gets the sign of hi, which is a change and no move.
+  Operation counted = operation;
+  if (exchanged) counted.lo = operation.hi;
+  counted.nan.reset();
+  return for_each_tile(operation, in, out, count,
+                       [&](const std::byte* from, std::byte* tile, std::size_t length) {
+                         const Counts counts = clip_with<true>(counted, from, tile, length, level);
+                         clip_with<false>(operation, from, tile, length, level);
+                         return counts;
+                       });
+}
+
+std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
+                                    std::size_t count) noexcept {
+  return with_type(dtype, [=]<class T>() -> std::optional<std::size_t> {
+    if constexpr (std::is_integral_v<T>) return std::nullopt;
+    const T* const typed = reinterpret_cast<const T*>(elements);
+    return order == kNativeOrder ? find_nan_in<false>(typed, count) : find_nan_in<true>(typed, count);
+  });
+}
+
+}  // namespace clipper

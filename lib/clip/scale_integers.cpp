@@ -1,0 +1,171 @@
+// Plain loops, inlined into one wrapper per instruction set, from which the compiler makes the SIMD code.
+//
+// The loops take `in` and `out` that are the same place (in-place use) or apart; iterations never depend on
+// each other, which the compiler must be told: it would guard the vector loop with an overlap test that
+// in-place use fails.
+
+#include "clip/scale_integers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "element/byte_order.hpp"
+#include "element/number.hpp"
+
+#if defined(__clang__)
+#define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#endif
+
+namespace clipper {
+namespace {
+
+/// To the range of T, an integer of at most 32 bits.
+template <class T>
+[[gnu::always_inline]] inline double clamped(double g) noexcept {
+  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
+  g = g < kLowest ? kLowest : g;
+  return g > kHighest ? kHighest : g;
+}
+
+/// To a 64-bit integer, of which the highest are no doubles.
+template <class T>
+[[gnu::always_inline]] inline T truncated(double g) noexcept {
+  constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
+  if (g < static_cast<double>(std::numeric_limits<T>::lowest())) return std::numeric_limits<T>::lowest();
+  return g < kBeyond ? static_cast<T>(g) : std::numeric_limits<T>::max();
+}
+
+/// x * scale + bias, saturated to T. A product can exceed even 128 bits with a sign; beyond 2^126 no 64-bit
+/// bias brings it back into T's range.
+template <class T>
+[[gnu::always_inline]] inline T scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
+  const bool x_negative = x < 0;
+  const auto x_magnitude = x_negative ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  const auto product = static_cast<UInt128>(x_magnitude) * scale.magnitude;
+  const auto magnitude = static_cast<Int128>(std::min(product, UInt128{1} << 126));
+  const Int128 g = (x_negative != scale.negative ? -magnitude : magnitude) +
+                   (bias.negative ? -Int128{bias.magnitude} : Int128{bias.magnitude});
+  return static_cast<T>(
+      std::clamp(g, Int128{std::numeric_limits<T>::lowest()}, Int128{std::numeric_limits<T>::max()}));
+}
+
+template <bool kSwap, class T, class F>
+[[gnu::always_inline]] inline void for_each_element(const T* in, T* out, std::size_t count, F f) noexcept {
+  CLIPPER_INDEPENDENT_ITERATIONS
+  for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<kSwap>(f(byteswap_if<kSwap>(in[i])));
+}
+
+/// Of 8 bits there are fewer elements than in any stretch worth the name.
+template <class T>
+[[gnu::always_inline]] inline void scale_by_table(double scale, double bias, const T* in, T* out,
+                                                  std::size_t count) noexcept {
+  std::array<T, 256> results;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = static_cast<T>(clamped<T>(static_cast<double>(static_cast<T>(i)) * scale + bias));
+  for (std::size_t i = 0; i < count; ++i) out[i] = results[static_cast<std::uint8_t>(in[i])];
+}
+
+/// In two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
+template <bool kSwap, class T>
+[[gnu::always_inline]] inline void scale_in_tiles(double scale, double bias, const T* in, T* out,
+                                                  std::size_t count) noexcept {
+  constexpr std::size_t kTile = 256;
+  alignas(64) std::array<double, kTile> wide;
+  for (std::size_t done = 0; done < count; done += kTile) {
+    const std::size_t length = std::min(kTile, count - done);
+    for (std::size_t i = 0; i < length; ++i)
+      wide[i] = clamped<T>(static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale + bias);
+    for (std::size_t i = 0; i < length; ++i) out[done + i] = byteswap_if<kSwap>(static_cast<T>(wide[i]));
+  }
+}
+
+template <bool kSwap, class T>
+[[gnu::always_inline]] inline void scale_all(const Operation& operation, const T* in, T* out,
+                                             std::size_t count) noexcept {
+  const double scale = operation.scale;
+  const double bias = operation.bias;
+  if constexpr (sizeof(T) == 1) {
+    scale_by_table(scale, bias, in, out, count);
+  } else if constexpr (sizeof(T) < sizeof(double)) {
+    scale_in_tiles<kSwap>(scale, bias, in, out, count);
+  } else if (operation.arithmetic == Arithmetic::integer) {
+    for_each_element<kSwap>(
+        in, out, count, [&](T x) __attribute__((always_inline)) {
+          return scaled(x, operation.integer_scale, operation.integer_bias);
+        });
+  } else {
+    for_each_element<kSwap>(
+        in, out, count, [=](T x) __attribute__((always_inline)) {
+          return truncated<T>(static_cast<double>(x) * scale + bias);
+        });
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void scale_bytes(const Operation& operation, const std::byte* in,
+                                               std::byte* out, std::size_t count) noexcept {
+  const T* from = reinterpret_cast<const T*>(in);
+  T* to = reinterpret_cast<T*>(out);
+  if (sizeof(T) == 1 || operation.order == kNativeOrder)
+    scale_all<false>(operation, from, to, count);
+  else
+    scale_all<sizeof(T) != 1>(operation, from, to, count);
+}
+
+using Scaler = void (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
+
+template <class T>
+void scale_baseline(const Operation& operation, const std::byte* in, std::byte* out,
+                    std::size_t count) noexcept {
+  scale_bytes<T>(operation, in, out, count);
+}
+
+#if defined(__x86_64__)
+template <class T>
+[[gnu::target("arch=x86-64-v3")]] void scale_v3(const Operation& operation, const std::byte* in,
+                                                std::byte* out, std::size_t count) noexcept {
+  scale_bytes<T>(operation, in, out, count);
+}
+
+template <class T>
+[[gnu::target("arch=x86-64-v4")]] void scale_v4(const Operation& operation, const std::byte* in,
+                                                std::byte* out, std::size_t count) noexcept {
+  scale_bytes<T>(operation, in, out, count);
+}
+#endif
+
+template <class T>
+Scaler scaler_for(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: break;
+#if defined(__x86_64__)
+    case SimdLevel::v3: return scale_v3<T>;
+    case SimdLevel::v4: return scale_v4<T>;
+#else
+    case SimdLevel::v3: break;
+    case SimdLevel::v4: break;
+#endif
+  }
+  return scale_baseline<T>;
+}
+
+}  // namespace
+
+void scale_integers(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                    SimdLevel level) noexcept {
+  const Scaler scaler = with_type(operation.dtype, [=]<class T>() -> Scaler {
+    if constexpr (std::is_integral_v<T>)
+      return scaler_for<T>(level);
+    else
+      __builtin_unreachable();
+  });
+  scaler(operation, in, out, count);
+}
+
+}  // namespace clipper

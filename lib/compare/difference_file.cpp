@@ -1,0 +1,92 @@
+#include "compare/difference_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "compare/match.hpp"
+#include "element/byte_order.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kTile = 8192;  // elements that are written at a time, from a thread's stack
+
+template <class T>
+using DifferenceOf = std::conditional_t<std::is_integral_v<T>, UnsignedOfSize<sizeof(T)>,
+                                        std::conditional_t<std::same_as<T, double>, double, float>>;
+
+DType difference_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::int8:
+    case DType::uint8: return DType::uint8;
+    case DType::int16:
+    case DType::uint16: return DType::uint16;
+    case DType::int32:
+    case DType::uint32: return DType::uint32;
+    case DType::int64:
+    case DType::uint64: return DType::uint64;
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::float32: return DType::float32;
+    case DType::float64: return DType::float64;
+  }
+  __builtin_unreachable();
+}
+
+template <class T>
+DifferenceOf<T> difference(T a, T e, bool nan_equal) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return distance(a, e);
+  } else {
+    const auto x = static_cast<DifferenceOf<T>>(as_double(a));
+    const auto y = static_cast<DifferenceOf<T>>(as_double(e));
+    if (x == y || (nan_equal && std::isnan(x) && std::isnan(y))) return 0;
+    return std::fabs(x - y);
+  }
+}
+
+template <class T>
+void fill(std::span<DifferenceOf<T>> tile, const ElementPairs& pairs, std::size_t begin, bool nan_equal) {
+  const T* const a = reinterpret_cast<const T*>(pairs.actual) + begin;
+  const T* const e = reinterpret_cast<const T*>(pairs.expected) + begin;
+  const bool swap_actual = pairs.actual_order != kNativeOrder;
+  const bool swap_expected = pairs.expected_order != kNativeOrder;
+  for (std::size_t i = 0; i < tile.size(); ++i)
+    tile[i] = difference<T>(swap_actual ? byteswap_if<true>(a[i]) : a[i],
+                            swap_expected ? byteswap_if<true>(e[i]) : e[i], nan_equal);
+}
+
+}  // namespace
+
+DifferenceFile::DifferenceFile(OutputFile output, const npy::Header& expected, bool nan_equal)
+    : output_(std::move(output)), nan_equal_(nan_equal) {
+  npy::Header header;
+  header.dtype = difference_dtype(expected.dtype);
+  header.fortran_order = expected.fortran_order;
+  header.shape = expected.shape;
+  header.count = expected.count;
+  const std::string text = npy::format(header);
+  data_offset_ = text.size();
+  output_.reserve(data_offset_ + header.data_size());
+  output_.write(std::as_bytes(std::span(text)));
+}
+
+void DifferenceFile::write(const ElementPairs& pairs) const {
+  with_type(pairs.dtype, [&]<class T>() {
+    std::array<DifferenceOf<T>, kTile> memory;
+    for (std::size_t begin = 0; begin < pairs.count; begin += kTile) {
+      const std::span tile = std::span(memory).first(std::min(kTile, pairs.count - begin));
+      fill<T>(tile, pairs, begin, nan_equal_);
+      output_.write_at(std::as_bytes(tile),
+                       data_offset_ + (pairs.position + begin) * sizeof(DifferenceOf<T>));
+    }
+  });
+}
+
+}  // namespace clipper

@@ -1,0 +1,145 @@
+#include "compare/tensor_pair.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+
+#include "compare/boxes.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+/// A chunk's memory is cut into parts that begin at cache lines.
+constexpr std::size_t kLine = 64;
+
+/// The size of each of `parts` that hold the whole tensor or share a chunk's memory.
+std::size_t prepare_parts(Engine& engine, std::uint64_t data_size, std::size_t parts) {
+  if (data_size > engine.chunk_size()) {
+    engine.prepare(data_size);
+  } else {
+    const std::size_t whole = (data_size + kLine - 1) / kLine * kLine;
+    engine.prepare(parts * whole);
+    if (parts * whole <= engine.chunk_size()) return whole;
+  }
+  return engine.chunk_size() / parts / kLine * kLine;
+}
+
+bool has_one_order(const npy::Header& header) {
+  return header.count == 0 ||
+         std::ranges::count_if(header.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
+}
+
+/// The comparison of all parts, which are added from many threads.
+class Total {
+ public:
+  Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,
+        const BeforeComparison& before)
+      : rule_(rule),
+        before_(before),
+        dtype_(expected.header.dtype),
+        actual_(actual.header.order),
+        expected_(expected.header.order) {
+    sum_.dtype = dtype_;
+    sum_.listed = rule.listed;
+  }
+
+  void add(std::byte* actual, std::byte* expected, std::size_t count, std::uint64_t position) {
+    const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
+    if (before_) before_(pairs);
+    const Comparison part = clipper::compare(pairs, rule_);
+    const std::lock_guard lock(mutex_);
+    sum_ += part;
+  }
+
+  [[nodiscard]] const Comparison& sum() const { return sum_; }
+
+ private:
+  const ComparisonRule& rule_;
+  const BeforeComparison& before_;
+  DType dtype_;
+  ByteOrder actual_;
+  ByteOrder expected_;
+  std::mutex mutex_;
+  Comparison sum_;
+};
+
+void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
+  if (tensor.file.is_regular())
+    tensor.file.read_at(bytes, tensor.header.data_offset + position * traits(tensor.header.dtype).size);
+  else
+    tensor.file.read_exactly(bytes);
+}
+
+void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
+  const std::size_t part = prepare_parts(engine, expected.header.data_size(), 2);
+  const std::size_t size = traits(expected.header.dtype).size;
+  const Chunks chunks(expected.header.count, size, std::max(part, kLine), 0);
+  const bool parallel = actual.file.is_regular() && expected.file.is_regular();
+  engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
+    const auto [begin, count] = chunks[i];
+    read(actual, {memory, count * size}, begin);
+    read(expected, {memory + part, count * size}, begin);
+    total.add(memory, memory + part, count, begin);
+  });
+}
+
+void read_box(const TensorInput& tensor, const std::vector<Run>& runs, std::byte* memory) {
+  const std::size_t size = traits(tensor.header.dtype).size;
+  for (const Run& run : runs) read(tensor, {memory + run.at * size, run.count * size}, run.position);
+}
+
+void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
+  if (!actual.file.is_regular() || !expected.file.is_regular())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: is in {} order and {} is not: both must be files", actual.file.path(),
+                            actual.header.fortran_order ? "Fortran" : "C", expected.file.path()));
+  const std::size_t part = prepare_parts(engine, expected.header.data_size(), 3);
+  const std::size_t size = traits(expected.header.dtype).size;
+  const Boxes boxes(expected.header.shape, part / size);
+  engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
+    const Box box = boxes[i];
+    const std::size_t length = box.count() * size;
+    const std::vector<Run> runs = boxes.runs(box, expected.header.fortran_order);
+    read_box(actual, boxes.runs(box, actual.header.fortran_order), memory);
+    read_box(expected, runs, memory + part);
+    std::byte* const reordered = memory + 2 * part;
+    reorder(box, actual.header.fortran_order, size, {memory, length}, {reordered, length});
+    for (const Run& run : runs)
+      total.add(reordered + run.at * size, memory + part + run.at * size, run.count, run.position);
+  });
+}
+
+void check_end(InputFile& file) {
+  if (!file.is_regular())
+    file.expect_end();
+  else
+    file.expect_unwritten();
+}
+
+}  // namespace
+
+std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected) {
+  if (actual.dtype != expected.dtype)
+    return fmt::format("dtype {}, expected {}", traits(actual.dtype).name, traits(expected.dtype).name);
+  if (actual.shape != expected.shape)
+    return fmt::format("shape {}, expected {}", npy::shape_text(actual.shape),
+                       npy::shape_text(expected.shape));
+  return "";
+}
+
+Comparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
+                   const ComparisonRule& rule, const BeforeComparison& before) {
+  Total total(actual, expected, rule, before);
+  if (actual.header.fortran_order == expected.header.fortran_order || has_one_order(expected.header))
+    compare_in_order(engine, actual, expected, total);
+  else
+    compare_by_index(engine, actual, expected, total);
+  check_end(actual.file);
+  check_end(expected.file);
+  return total.sum();
+}
+
+}  // namespace clipper

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "compare/comparison.hpp"
+#include "engine/engine.hpp"
+#include "files/input_file.hpp"
+#include "npy/header.hpp"
+
+namespace clipper {
+
+/// A tensor to be compared: a file or stream that stands before the first element, and its header.
+struct TensorInput {
+  InputFile& file;
+  const npy::Header& header;
+};
+
+/// What is different of dtype or shape, for people: "shape (2,), expected (1, 2)". Nothing if the elements
+/// can be compared.
+[[nodiscard]] std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected);
+
+/// Called with all pairs in stretches, each before it is compared: from many threads, in any order. May
+/// change the actual elements.
+using BeforeComparison = std::function<void(const ElementPairs&)>;
+
+/// Compares two tensors of the same dtype and shape, element by element; positions are those of
+/// `expected.header`. Memory orders may differ if both are files: Error{input} for streams. Error{input} if a
+/// stream is shorter or longer than its header says, Error{io} if a file changes meanwhile.
+[[nodiscard]] Comparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
+                                 const ComparisonRule& rule, const BeforeComparison& before = {});
+
+}  // namespace clipper

@@ -1,0 +1,39 @@
+#include "compare/tolerance.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string_view>
+
+namespace clipper {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t saturated(UInt128 value) {
+  return static_cast<std::uint64_t>(std::min<UInt128>(value, kMost));
+}
+
+}  // namespace
+
+Tolerance::Tolerance(const Number& absolute, const Number& relative)
+    : absolute_(round_to<double>(absolute)),
+      relative_(round_to<double>(relative)),
+      whole_(saturated(static_cast<UInt128>(to_integer(absolute, Rounding::down)))) {
+  constexpr std::size_t kDigits = 19;  // times 2^64 they fit 128 bits
+  const std::string_view text = std::string_view(relative.digits).substr(0, kDigits);
+  std::uint64_t digits = 0;
+  std::from_chars(text.data(), text.data() + text.size(), digits);
+  digits_ = digits;
+  std::int64_t power = relative.exponent - static_cast<std::int64_t>(text.size());
+  for (; power > 0 && digits_ != 0 && digits_ < kMost; --power) digits_ = saturated(digits_ * 10);
+  constexpr std::int64_t kLowest = -38;  // of what is smaller, no share reaches 1
+  if (power < kLowest) digits_ = 0;
+  for (; power < 0 && digits_ != 0; ++power) divisor_ *= 10;
+}
+
+std::uint64_t Tolerance::whole_share(std::uint64_t magnitude) const noexcept {
+  return digits_ == 0 ? 0 : saturated(digits_ * magnitude / divisor_);
+}
+
+}  // namespace clipper

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
+#include "element/number.hpp"
+
+/// Bounds: numbers as they were given -> elements of the tensor's dtype, by a profile's rules.
+namespace clipper {
+
+/// A number that the user gave, and how messages name it: "--min 300". One that was not typed is an element
+/// of the tensor's dtype already: from a file, or what stands in for a bound that is absent.
+struct GivenNumber {
+  Number number;
+  std::string label;
+  bool typed = false;
+};
+
+/// The bounds as elements of the dtype. A side that clips nothing has the dtype's lowest or highest element.
+struct Bounds {
+  ElementBits lo = 0;
+  ElementBits hi = 0;
+};
+
+/// The bound as an element of the dtype, converted once. Throws Error{usage} where the profile forbids the
+/// number for this dtype, or where no element could satisfy it.
+[[nodiscard]] ElementBits convert_min(const Profile& profile, DType dtype, const GivenNumber& min);
+[[nodiscard]] ElementBits convert_max(const Profile& profile, DType dtype, const GivenNumber& max);
+
+/// Both bounds, absent ones by the profile's rule. With min above max, as typed or as converted,
+/// `min_above_max` says what they do: the rule `y = x < lo ? lo : x; y = y > hi ? hi : y` then gives min or
+/// max for every element. Throws Error{usage}.
+[[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype,
+                                    const std::optional<GivenNumber>& min,
+                                    const std::optional<GivenNumber>& max, MinAboveMax min_above_max);
+
+/// A bound of which the profile cuts a fraction off, so that `element` passes, which lies beyond what was
+/// given.
+struct CutBound {
+  std::string label;
+  ElementBits element = 0;
+};
+
+[[nodiscard]] std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype,
+                                               const std::optional<GivenNumber>& min,
+                                               const std::optional<GivenNumber>& max);
+
+/// The least element that is not less than the number, and the greatest that is not greater; nothing if all
+/// elements are. The number is not NaN.
+[[nodiscard]] std::optional<ElementBits> least_from(DType dtype, const Number& number);
+[[nodiscard]] std::optional<ElementBits> greatest_to(DType dtype, const Number& number);
+
+}  // namespace clipper

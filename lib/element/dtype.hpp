@@ -1,0 +1,134 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace clipper {
+
+/// IEEE 754 binary16, by its bits: storage only, arithmetic happens in float.
+struct Float16 {
+  std::uint16_t bits;
+  static constexpr int kFractionBits = 10;
+  static constexpr std::uint16_t kInfinity = 0x7c00;
+  friend bool operator==(Float16, Float16) = default;
+};
+
+/// bfloat16 (the upper half of a float32), by its bits: storage only, arithmetic happens in float.
+struct BFloat16 {
+  std::uint16_t bits;
+  static constexpr int kFractionBits = 7;
+  static constexpr std::uint16_t kInfinity = 0x7f80;
+  friend bool operator==(BFloat16, BFloat16) = default;
+};
+
+template <class T>
+concept HalfType = std::same_as<T, Float16> || std::same_as<T, BFloat16>;
+
+/// The element types of a tensor.
+enum class DType : std::uint8_t {
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  float16,
+  float32,
+  float64,
+  bfloat16,
+};
+
+enum class NumberKind : std::uint8_t { signed_integer, unsigned_integer, floating };
+
+enum class ByteOrder : std::uint8_t { little, big };
+
+inline constexpr ByteOrder kNativeOrder =
+    std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
+
+/// What is known of a dtype; one row each in kDTypes.
+struct DTypeTraits {
+  DType dtype;
+  std::string_view name;   ///< as numpy and ml_dtypes print it
+  std::string_view descr;  ///< the descriptor of an .npy header behind its byte order
+  NumberKind kind;
+  std::size_t size;  ///< bytes of an element
+};
+
+inline constexpr std::array<DTypeTraits, 12> kDTypes{{
+    {DType::int8, "int8", "i1", NumberKind::signed_integer, 1},
+    {DType::int16, "int16", "i2", NumberKind::signed_integer, 2},
+    {DType::int32, "int32", "i4", NumberKind::signed_integer, 4},
+    {DType::int64, "int64", "i8", NumberKind::signed_integer, 8},
+    {DType::uint8, "uint8", "u1", NumberKind::unsigned_integer, 1},
+    {DType::uint16, "uint16", "u2", NumberKind::unsigned_integer, 2},
+    {DType::uint32, "uint32", "u4", NumberKind::unsigned_integer, 4},
+    {DType::uint64, "uint64", "u8", NumberKind::unsigned_integer, 8},
+    {DType::float16, "float16", "f2", NumberKind::floating, 2},
+    {DType::float32, "float32", "f4", NumberKind::floating, 4},
+    {DType::float64, "float64", "f8", NumberKind::floating, 8},
+    {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2},
+}};
+
+[[nodiscard]] constexpr const DTypeTraits& traits(DType dtype) {
+  return kDTypes[static_cast<std::size_t>(dtype)];
+}
+
+[[nodiscard]] constexpr bool is_floating(DType dtype) {
+  return traits(dtype).kind == NumberKind::floating;
+}
+
+/// The dtype called `name` ("float32"), or nothing.
+[[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
+
+/// Calls `f.template operator()<T>()` with the C++ type of the dtype's elements.
+template <class F>
+constexpr decltype(auto) with_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::int8: return f.template operator()<std::int8_t>();
+    case DType::int16: return f.template operator()<std::int16_t>();
+    case DType::int32: return f.template operator()<std::int32_t>();
+    case DType::int64: return f.template operator()<std::int64_t>();
+    case DType::uint8: return f.template operator()<std::uint8_t>();
+    case DType::uint16: return f.template operator()<std::uint16_t>();
+    case DType::uint32: return f.template operator()<std::uint32_t>();
+    case DType::uint64: return f.template operator()<std::uint64_t>();
+    case DType::float16: return f.template operator()<Float16>();
+    case DType::float32: return f.template operator()<float>();
+    case DType::float64: return f.template operator()<double>();
+    case DType::bfloat16: return f.template operator()<BFloat16>();
+  }
+  __builtin_unreachable();
+}
+
+/// The bits of one element of any dtype, zero-extended; the value, not its bytes in memory: the same on
+/// every architecture.
+using ElementBits = std::uint64_t;
+
+template <std::size_t Size>
+using UnsignedOfSize =
+    std::conditional_t<Size == 1, std::uint8_t,
+                       std::conditional_t<Size == 2, std::uint16_t,
+                                          std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
+
+template <class T>
+[[nodiscard]] constexpr ElementBits to_bits(T value) noexcept {
+  return std::bit_cast<UnsignedOfSize<sizeof(T)>>(value);
+}
+
+template <class T>
+[[nodiscard]] constexpr T from_bits(ElementBits bits) noexcept {
+  return std::bit_cast<T>(static_cast<UnsignedOfSize<sizeof(T)>>(bits));
+}
+
+}  // namespace clipper

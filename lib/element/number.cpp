@@ -1,0 +1,260 @@
+#include "element/number.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "element/half.hpp"
+
+namespace clipper {
+namespace {
+
+// Exponents saturate here, which is far from where every conversion is certain and far from overflow.
+constexpr std::int64_t kExponentLimit = 100'000'000'000'000'000;
+
+// Hexadecimal numbers are exact to this many bits, and within 2^-kBinaryLimit to 2^kBinaryLimit: making the
+// decimal digits takes quadratic time. That is the range of binary128; no element type comes near.
+constexpr std::int64_t kBinaryLimit = 16384;
+
+constexpr int kNotADigit = 16;
+
+constexpr int digit_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const int lower = c | 0x20;
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : kNotADigit;
+}
+
+bool is_letter(char c, char lower) {
+  return (c | 0x20) == lower;
+}
+
+bool is_word(std::string_view text, std::string_view lower) {
+  return std::ranges::equal(text, lower, is_letter);
+}
+
+bool take(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+bool take_letter(std::string_view& text, char lower) {
+  if (text.empty() || !is_letter(text.front(), lower)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// Takes an optional sign: whether it is a minus.
+bool take_sign(std::string_view& text) {
+  const bool negative = take(text, '-');
+  if (!negative) take(text, '+');
+  return negative;
+}
+
+std::string_view take_digits(std::string_view& text, int base) {
+  const auto end = std::ranges::find_if(text, [base](char c) { return digit_value(c) >= base; });
+  const std::string_view digits(text.begin(), end);
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+std::optional<std::int64_t> take_exponent(std::string_view& text) {
+  const bool negative = take_sign(text);
+  const std::string_view digits = take_digits(text, 10);
+  if (digits.empty()) return std::nullopt;
+  std::int64_t value = 0;
+  for (const char c : digits) value = std::min(value * 10 + digit_value(c), kExponentLimit);
+  return negative ? -value : value;
+}
+
+/// Removes the zeros at both ends: how many there were at the front.
+std::int64_t trim_zeros(std::string& digits) {
+  digits.erase(digits.find_last_not_of('0') + 1);
+  const std::size_t leading = std::min(digits.find_first_not_of('0'), digits.size());
+  digits.erase(0, leading);
+  return static_cast<std::int64_t>(leading);
+}
+
+/// (-1)^negative * 0.DIGITS * 10^exponent
+Number finite_number(bool negative, std::string digits, std::int64_t exponent) {
+  exponent -= trim_zeros(digits);
+  if (digits.empty()) exponent = 0;
+  return {Number::Kind::finite, negative, std::move(digits), exponent};
+}
+
+/// digits * factor + summand, of decimal digits with the lowest first. The factor is at most 2^60.
+void multiply_add(std::string& digits, std::uint64_t factor, std::uint64_t summand) {
+  std::uint64_t carry = summand;
+  for (char& digit : digits) {
+    carry += static_cast<std::uint64_t>(digit - '0') * factor;
+    digit = static_cast<char>('0' + carry % 10);
+    carry /= 10;
+  }
+  for (; carry != 0; carry /= 10) digits += static_cast<char>('0' + carry % 10);
+}
+
+/// (-1)^negative * 0.HEX * 2^exponent
+Number binary_number(bool negative, std::string hex, std::int64_t exponent) {
+  exponent -= 4 * trim_zeros(hex);
+  if (hex.empty()) return finite_number(negative, {}, 0);
+  exponent = std::clamp(exponent, -kBinaryLimit, kBinaryLimit);
+  if (hex.size() > kBinaryLimit / 4) {
+    hex.resize(kBinaryLimit / 4);
+    hex += '1';  // for whatever followed, which was not zero: enough to fall on the right side of a tie
+  }
+
+  std::string digits;
+  for (const char c : hex) multiply_add(digits, 16, static_cast<std::uint64_t>(digit_value(c)));
+  // digits * 2^-n is digits * 5^n * 10^-n
+  const std::int64_t power = exponent - 4 * std::ssize(hex);
+  const std::uint64_t base = power < 0 ? 5 : 2;
+  for (std::int64_t left = std::abs(power); left > 0;) {
+    std::uint64_t factor = 1;
+    for (int i = 0; i < 25 && left > 0; ++i, --left) factor *= base;
+    multiply_add(digits, factor, 0);
+  }
+  std::ranges::reverse(digits);
+  const std::int64_t point = std::ssize(digits) + std::min<std::int64_t>(power, 0);
+  return finite_number(negative, std::move(digits), point);
+}
+
+std::strong_ordering compare_magnitudes(const Number& a, const Number& b) {
+  if (a.kind != b.kind)
+    return b.kind == Number::Kind::infinite ? std::strong_ordering::less : std::strong_ordering::greater;
+  if (a.exponent != b.exponent) return a.exponent <=> b.exponent;
+  return a.digits <=> b.digits;
+}
+
+int signum(const Number& number) {
+  if (number.kind == Number::Kind::finite && number.digits.empty()) return 0;
+  return number.negative ? -1 : 1;
+}
+
+template <class T>
+T nearest_magnitude(const Number& number) {
+  using Limits = std::numeric_limits<T>;
+  if (number.kind == Number::Kind::nan) return Limits::quiet_NaN();
+  if (number.kind == Number::Kind::infinite) return Limits::infinity();
+
+  const std::int64_t exponent = std::clamp<std::int64_t>(number.exponent, -1000, 1000);
+  const std::string text = "0." + number.digits + "e" + std::to_string(exponent);
+  // from_chars leaves the result alone, or sets it to just this, when the value is out of range.
+  T result = exponent > 0 ? Limits::infinity() : 0;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+/// Of the two floats around a value, the one whose last bit is set, or the value itself if it is a float:
+/// from the nearest float and the side of it that the value is on. Such a float is never a tie between two
+/// 16-bit values unless the value is, so that rounding it once more gives what rounding the value once does.
+float round_to_odd(float nearest, std::partial_ordering side) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const bool odd = (to_bits(nearest) & 1) != 0;
+  if (!odd && std::is_gt(side)) return std::nextafter(nearest, kInfinity);
+  if (!odd && std::is_lt(side)) return std::nextafter(nearest, -kInfinity);
+  return nearest;
+}
+
+}  // namespace
+
+std::optional<Number> parse_number(std::string_view text) {
+  const bool negative = take_sign(text);
+  if (is_word(text, "inf") || is_word(text, "infinity"))
+    return Number{Number::Kind::infinite, negative, {}, 0};
+  if (is_word(text, "nan")) return Number{Number::Kind::nan, negative, {}, 0};
+
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (hexadecimal) text.remove_prefix(2);
+  const int base = hexadecimal ? 16 : 10;
+
+  std::string digits(take_digits(text, base));
+  const std::int64_t point = std::ssize(digits);
+  if (take(text, '.')) digits += take_digits(text, base);
+  if (digits.empty()) return std::nullopt;
+
+  std::int64_t exponent = 0;
+  if (take_letter(text, hexadecimal ? 'p' : 'e')) {
+    const std::optional<std::int64_t> written = take_exponent(text);
+    if (!written) return std::nullopt;
+    exponent = *written;
+  }
+  if (!text.empty()) return std::nullopt;
+
+  return hexadecimal ? binary_number(negative, std::move(digits), 4 * point + exponent)
+                     : finite_number(negative, std::move(digits), point + exponent);
+}
+
+Number number_of(double value) {
+  constexpr int kMaxDigits = 767;  // of the longest double
+  std::array<char, kMaxDigits + 16> text;
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
+                                    std::chars_format::scientific, kMaxDigits - 1);
+  return parse_number({text.data(), result.ptr}).value();
+}
+
+std::partial_ordering operator<=>(const Number& a, const Number& b) {
+  if (a.kind == Number::Kind::nan || b.kind == Number::Kind::nan) return std::partial_ordering::unordered;
+  if (const auto order = signum(a) <=> signum(b); std::is_neq(order)) return order;
+  return a.negative ? compare_magnitudes(b, a) : compare_magnitudes(a, b);
+}
+
+bool operator==(const Number& a, const Number& b) {
+  return std::is_eq(a <=> b);
+}
+
+bool is_integer(const Number& number) {
+  return number.kind == Number::Kind::finite && std::ssize(number.digits) <= number.exponent;
+}
+
+template <class T>
+T round_to(const Number& number) {
+  if constexpr (HalfType<T>) {
+    const float nearest = round_to<float>(number);
+    return narrow_half<T>(round_to_odd(nearest, number <=> number_of(nearest)));
+  } else {
+    const T magnitude = nearest_magnitude<T>(number);
+    return number.negative && number.kind != Number::Kind::nan ? -magnitude : magnitude;
+  }
+}
+
+template <class T>
+T narrow(double value) {
+  const auto nearest = static_cast<float>(value);
+  if constexpr (HalfType<T>) {
+    return narrow_half<T>(round_to_odd(nearest, value <=> nearest));
+  } else {
+    return nearest;
+  }
+}
+
+Int128 to_integer(const Number& number, Rounding rounding) {
+  constexpr Int128 kLimit = Int128{1} << 100;
+  constexpr int kLimitDigits = 31;
+  Int128 magnitude = 0;
+  if (number.kind == Number::Kind::infinite || number.exponent > kLimitDigits) {
+    magnitude = kLimit;
+  } else {
+    for (std::int64_t i = 0; i < number.exponent; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      magnitude = magnitude * 10 + (place < number.digits.size() ? number.digits[place] - '0' : 0);
+    }
+    const bool away_from_zero = rounding == (number.negative ? Rounding::down : Rounding::up);
+    if (away_from_zero && !is_integer(number)) ++magnitude;
+    magnitude = std::min(magnitude, kLimit);
+  }
+  return number.negative ? -magnitude : magnitude;
+}
+
+template float round_to<float>(const Number&);
+template double round_to<double>(const Number&);
+template Float16 round_to<Float16>(const Number&);
+template BFloat16 round_to<BFloat16>(const Number&);
+
+template float narrow<float>(double);
+template Float16 narrow<Float16>(double);
+template BFloat16 narrow<BFloat16>(double);
+
+}  // namespace clipper

@@ -1,0 +1,235 @@
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <mutex>
+
+#include "engine/pool.hpp"
+#include "engine/threads.hpp"
+#include "error.hpp"
+#include "files/checksum.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kPage = 4096;  // chunks and parts are multiples of it, or a tensor's end
+static_assert(kPage % kSummedPiece == 0);
+constexpr std::size_t kOfPool = 8UL << 20;  // what oneTBB takes, and more for each thread
+constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
+constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+
+/// Whether the process may have so much more memory.
+bool is_available(std::size_t size) {
+  void* const memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  ::munmap(memory, size);
+  return true;
+}
+
+}  // namespace
+
+void Engine::Free::operator()(std::byte* memory) const noexcept {
+  std::free(memory);
+}
+
+Engine::Engine(const Options& options) : options_(options) {
+  options_.chunk_size = std::clamp(options.chunk_size / kPage * kPage, kPage, kMemory);
+}
+
+Engine::~Engine() = default;
+
+Engine::Memory Engine::allocate(std::size_t size) {
+  Memory memory(static_cast<std::byte*>(std::aligned_alloc(kPage, size / kPage * kPage + kPage)));
+  if (!memory) throw Error(ErrorKind::io, fmt::format("cannot allocate {} KiB", size / 1024));
+  return memory;
+}
+
+void Engine::prepare(std::uint64_t data_size) {
+  if (data_size <= prepared_for_) return;
+  const bool small = !pool_ && data_size <= options_.chunk_size;
+  if (!small && !pool_) choose_threads();
+  const std::size_t size = small ? (data_size + kPage - 1) / kPage * kPage : options_.chunk_size;
+  prepared_for_ = 0;
+  memory_.reset();
+  memory_ = allocate(buffers_ * size);
+  if (!small && threads_ > 1 && !pool_) pool_ = Pool::start(threads_);
+  if (!pool_) {
+    threads_ = 1;
+    buffers_ = 1;
+  }
+  prepared_for_ = small ? data_size : kNone;
+}
+
+/// As many as there is memory for, and what each has of the buffers.
+void Engine::choose_threads() {
+  const auto chunk = [&](unsigned n) { return std::min(options_.chunk_size, kMemory / n / kPage * kPage); };
+  // Two each, so that ordered reads and writes can go on while every thread clips.
+  const auto buffers = [&](unsigned n) {
+    return n == 1 ? 1 : std::min(std::size_t{2} * n, kMemory / chunk(n));
+  };
+  const auto needed = [&](unsigned n) { return kOfPool + n * kOfThread + buffers(n) * chunk(n); };
+  unsigned threads = options_.threads != 0 ? options_.threads : available_threads();
+  threads = std::min(threads, threads_with_files());
+  while (threads > 1 && !is_available(needed(threads))) threads /= 2;
+  threads_ = startable_threads(threads, Pool::kStack);
+  buffers_ = buffers(threads_);
+  options_.chunk_size = chunk(threads_);
+}
+
+void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>& work) {
+  prepare(kNone);
+  if (!pool_) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  const std::unique_ptr<bool, void (*)(bool*)> many(&many_, [](bool* flag) { *flag = false; });
+  *many = true;
+  pool_->for_each(count, Pool::Effort::uneven, work);
+}
+
+std::byte* Engine::buffer(std::size_t index) const noexcept {
+  return memory_.get() + index * options_.chunk_size;
+}
+
+void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
+  take_each(count, parallel, [&](std::uint64_t i) { step(i, buffer(pool_ ? Pool::this_thread() : 0)); });
+}
+
+/// In every thread and in any order if `parallel`, otherwise in the calling one.
+void Engine::take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take) {
+  const auto take_all = [&] {
+    for (std::uint64_t i = 0; i < count; ++i) take(i);
+  };
+  if (!pool_)
+    take_all();
+  else if (parallel && count > 1)
+    pool_->for_each(count, Pool::Effort::even, take);
+  else
+    pool_->call(take_all);
+}
+
+/// Reads and writes keep the order, as streams need; a chunk's memory is free again when it is written.
+/// `read` returns false to end it.
+void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
+                         const Step& clip, const Step& write) {
+  const auto memory = [&](std::uint64_t i) { return buffer(i % buffers_); };
+  pool_->pipe(
+      count, buffers_, [&](std::uint64_t i) { return read(i, memory(i)); },
+      [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
+}
+
+Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+                   Counting counting, std::uint64_t* sum) {
+  const Chunks chunks(plan.header.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
+  Transfer transfer(plan, input, chunks);
+  std::atomic<std::uint64_t> written = 0;  // its sum
+  const auto read = [&](std::uint64_t chunk, std::byte* memory) {
+    if (transfer.comes_after_nan(chunk)) return false;
+    transfer.read(chunk, memory);
+    return true;
+  };
+  const auto clip = [&](std::uint64_t chunk, std::byte* memory) {
+    transfer.clip(chunk, memory, options_.level, counting);
+  };
+  const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
+    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
+    if (sum != nullptr) written += transfer.sum(chunk, memory, header);
+    done_ += transfer.size(chunk);
+  };
+
+  output.reserve(header.size() + plan.header.data_size());
+  if (chunks.size() == 0) {
+    output.write(header);
+    written = placed_sum(header, 0);
+  }
+  const bool streams = !input.is_regular() || !output.is_regular();
+  if (streams && pool_ && !many_)
+    pipe_chunks(chunks.size(), read, clip, write);
+  else
+    for_each_chunk(chunks.size(), !streams, [&](std::uint64_t chunk, std::byte* memory) {
+      if (!read(chunk, memory)) return;
+      clip(chunk, memory);
+      write(chunk, memory);
+    });
+  transfer.refuse_nan();
+  if (!input.is_regular()) input.expect_end();
+  if (sum != nullptr) *sum = written;
+  return transfer.counts();
+}
+
+void Engine::for_each_piece(std::uint64_t size, const Piece& look) {
+  const std::size_t chunk = options_.chunk_size;
+  for_each_chunk((size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
+    const std::uint64_t at = i * chunk;
+    look(at, {memory, static_cast<std::size_t>(std::min<std::uint64_t>(chunk, size - at))});
+  });
+}
+
+std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::string& path,
+                                          const Stretch& stretch, const OutputFile* output,
+                                          std::uint64_t offset) {
+  prepare(stretch.size);
+  std::atomic<std::uint64_t> total = 0;
+  std::atomic<bool> complete = true;
+  for_each_piece(stretch.size, [&](std::uint64_t at, std::span<std::byte> bytes) {
+    if (!complete) return;
+    if (read_at(from, bytes, stretch.offset + at, path) < bytes.size()) complete = false;
+    total += placed_sum(bytes, at);
+    if (output != nullptr) output->write_at(bytes, offset + at);
+    done_ += bytes.size();
+  });
+  return complete ? std::optional(total.load()) : std::nullopt;
+}
+
+Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
+  const Chunks chunks(plan.header.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
+  Transfer transfer(plan, input, chunks);
+  std::atomic<bool> changed = false;
+  std::atomic<std::uint64_t> scanned = 0;
+  const bool complete = plan.refuse_nan || counting == Counting::on;
+  for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
+    if (changed && !complete) return;
+    transfer.read(chunk, memory);
+    if (transfer.clip(chunk, memory, options_.level, Counting::on).changed) changed = true;
+    scanned += transfer.size(chunk);
+    done_ += transfer.size(chunk);
+  });
+  if (changed) done_ -= scanned;  // it is going to be read again
+  transfer.refuse_nan();
+  return transfer.counts();
+}
+
+void Engine::read(const npy::Header& header, InputFile& input,
+                  const std::function<void(std::span<std::byte>)>& look) {
+  const std::size_t size = traits(header.dtype).size;
+  const Chunks chunks(header.count, size, options_.chunk_size, 0);
+  const auto elements = [&](std::uint64_t chunk, std::byte* memory) {
+    return std::span(memory, chunks[chunk].count * size);
+  };
+  const auto read = [&](std::uint64_t chunk, std::byte* memory) {
+    if (input.is_regular())
+      input.read_at(elements(chunk, memory), header.data_offset + chunks[chunk].begin * size);
+    else
+      input.read_exactly(elements(chunk, memory));
+    return true;
+  };
+  const auto look_at = [&](std::uint64_t chunk, std::byte* memory) { look(elements(chunk, memory)); };
+
+  if (!input.is_regular() && pool_ && !many_)
+    pipe_chunks(chunks.size(), read, look_at, [](std::uint64_t, std::byte*) {});
+  else
+    for_each_chunk(chunks.size(), input.is_regular(), [&](std::uint64_t chunk, std::byte* memory) {
+      read(chunk, memory);
+      look_at(chunk, memory);
+    });
+  if (!input.is_regular()) input.expect_end();
+  if (input.is_regular()) input.expect_unwritten();
+}
+
+}  // namespace clipper

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "engine/engine.hpp"
+#include "files/checksum.hpp"
+
+/// What the engine does to a file that is changed where it is.
+namespace clipper {
+namespace {
+
+constexpr std::size_t kMaxChunks = 32;  // of a part: a small chunk size makes small parts
+
+}  // namespace
+
+std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
+  std::atomic<std::uint64_t> total = 0;
+  for_each_piece(end - begin, [&](std::uint64_t at, std::span<std::byte> bytes) {
+    input.read_at(bytes, begin + at);
+    total += placed_sum(bytes, begin + at);
+  });
+  return total;
+}
+
+Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
+  const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
+  const auto interrupted =
+      file.begin({describe(plan), std::min(wanted, plan.header.data_size()), plan.header.data_offset,
+                  [this, &input](std::uint64_t begin, std::uint64_t end) { return sum(input, begin, end); }});
+  const std::size_t capacity = file.capacity();
+  const auto memory = allocate(2 * capacity);
+  const auto before = [&](std::size_t length) { return std::span(memory.get(), length); };
+  const auto part_at = [&](std::uint64_t offset, std::size_t length) {
+    return JournaledFile::Part{offset, before(length), std::span(memory.get() + capacity, length), 0, 0};
+  };
+
+  Counts total;
+  std::uint64_t at = plan.header.data_offset;
+  const std::uint64_t end = at + plan.header.data_size();
+  if (interrupted) {
+    file.read_interrupted(before(interrupted->length));
+    JournaledFile::Part part = part_at(interrupted->offset, interrupted->length);
+    total += clip_part(plan, part);
+    file.finish_interrupted(part);
+    at = interrupted->offset + interrupted->length;
+  }
+  while (at < end) {
+    const std::size_t length = std::min<std::uint64_t>(capacity, end - at);
+    file.read(before(length), at);
+    JournaledFile::Part part = part_at(at, length);
+    const Counts counts = clip_part(plan, part);
+    if (counts.changed)
+      file.change(part);
+    else
+      file.leave(part);
+    total += counts;
+    at += length;
+    done_ += length;
+  }
+  return total;
+}
+
+Counts Engine::clip_part(const Plan& plan, JournaledFile::Part& part) {
+  const std::size_t chunk = options_.chunk_size;
+  const std::size_t element_size = traits(plan.header.dtype).size;
+  Counts total;
+  std::mutex mutex;
+  take_each((part.before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
+    const std::uint64_t at = i * chunk;
+    const std::size_t size = std::min<std::size_t>(chunk, part.before.size() - at);
+    const std::span before = part.before.subspan(at, size);
+    const std::span after = part.after.subspan(at, size);
+    const Counts counts =
+        clip_and_count(plan.operation, before.data(), after.data(), size / element_size, options_.level);
+    const std::uint64_t sum_before = placed_sum(before, part.offset + at);
+    const std::uint64_t sum_after = counts.changed ? placed_sum(after, part.offset + at) : sum_before;
+    const std::lock_guard lock(mutex);
+    total += counts;
+    part.sum_before += sum_before;
+    part.sum_after += sum_after;
+  });
+  return total;
+}
+
+}  // namespace clipper

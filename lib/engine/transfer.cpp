@@ -1,0 +1,100 @@
+#include "engine/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "error.hpp"
+#include "files/checksum.hpp"
+
+namespace clipper {
+
+Chunks::Chunks(std::uint64_t count, std::size_t element_size, std::size_t chunk_size, std::size_t data_offset)
+    : count_(count), each_(chunk_size / element_size) {
+  const std::uint64_t until_boundary = (chunk_size - data_offset % chunk_size) / element_size;
+  first_ = until_boundary == 0 ? each_ : until_boundary;
+}
+
+std::uint64_t Chunks::size() const {
+  if (count_ == 0) return 0;
+  return count_ <= first_ ? 1 : 1 + (count_ - first_ + each_ - 1) / each_;
+}
+
+Chunks::Chunk Chunks::operator[](std::uint64_t index) const {
+  const std::uint64_t begin = index == 0 ? 0 : first_ + (index - 1) * each_;
+  return {begin, static_cast<std::size_t>(std::min(index == 0 ? first_ : each_, count_ - begin))};
+}
+
+void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
+  const std::uint64_t begin = chunks_[chunk].begin;
+  const std::span bytes(memory, size(chunk));
+  if (input_.is_regular())
+    input_.read_at(bytes, plan_.header.data_offset + begin * element_size_);
+  else
+    input_.read_exactly(bytes);
+}
+
+Counts Transfer::clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting) {
+  const auto [begin, count] = chunks_[chunk];
+  Counts counts;
+  if (counting == Counting::on) {
+    counts = clip_and_count(plan_.operation, memory, memory, count, level);
+    const std::lock_guard lock(counts_mutex_);
+    counts_ += counts;
+  } else {
+    clipper::clip(plan_.operation, memory, memory, count, level);
+  }
+  if (plan_.refuse_nan)
+    first_nan_.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, begin);
+  return counts;
+}
+
+void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
+                     std::span<const std::byte> header) const {
+  const std::uint64_t begin = chunks_[chunk].begin;
+  const std::span bytes(memory, size(chunk));
+  if (!output.is_regular()) {
+    if (chunk == 0) output.write(header);
+    output.write(bytes);
+  } else if (chunk == 0) {
+    output.write_start(header, bytes);
+  } else {
+    output.write_at(bytes, header.size() + begin * element_size_);
+  }
+}
+
+std::uint64_t Transfer::sum(std::uint64_t chunk, const std::byte* memory,
+                            std::span<const std::byte> header) const {
+  const std::span bytes(memory, size(chunk));
+  if (chunk != 0) return placed_sum(bytes, header.size() + chunks_[chunk].begin * element_size_);
+  // The header's last piece has elements in it, too.
+  std::vector<std::byte> start(header.begin(), header.end());
+  const std::size_t more = std::min(bytes.size(), kSummedPiece - header.size() % kSummedPiece);
+  start.insert(start.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
+  return placed_sum(start, 0) + placed_sum(bytes.subspan(more), start.size());
+}
+
+bool Transfer::is_refused(std::uint64_t chunk) const {
+  return first_nan_.is_before(chunks_[chunk].begin + chunks_[chunk].count);
+}
+
+bool Transfer::comes_after_nan(std::uint64_t chunk) const {
+  return first_nan_.is_before(chunks_[chunk].begin);
+}
+
+void Transfer::refuse_nan() const {
+  const std::optional<std::uint64_t> nan = first_nan_.position();
+  if (!nan) return;
+  const std::uint64_t position = plan_.first + *nan;
+  throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
+                                            npy::index_text(plan_.header, position), position));
+}
+
+Counts Transfer::counts() const {
+  const std::lock_guard lock(counts_mutex_);
+  return counts_;
+}
+
+}  // namespace clipper

@@ -1,0 +1,73 @@
+#include "files/descriptor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "error.hpp"
+
+namespace clipper {
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void throw_system_error(const std::string& path, std::string_view what, int error) {
+  throw Error(ErrorKind::io, fmt::format("{}: {}: {}", path, what, std::generic_category().message(error)));
+}
+
+bool is_unsupported(int error) noexcept {
+  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+bool has_no_links(int error) noexcept {
+  return is_unsupported(error) || error == EPERM || error == EMLINK;
+}
+
+std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,
+                    const std::string& path) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = retry_interrupted([&] {
+      return ::pread(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    });
+    if (got < 0) throw_system_error(path, "cannot be read");
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint64_t offset,
+              const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t put = retry_interrupted(
+        [&] { return ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (put < 0) throw_system_error(path, "cannot be written");
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+  }
+}
+
+bool lock(const Descriptor& fd, const std::string& path) {
+  if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) == 0) return true;
+  if (errno == EWOULDBLOCK) refuse(path, "is in use by another clipper");
+  if (errno == ESTALE || errno == ENOENT) refuse(path, "has just been replaced");  // on GlusterFS
+  if (!is_unsupported(errno) && errno != ENOLCK) throw_system_error(path, "cannot be locked");
+  return false;
+}
+
+void check_close(const Descriptor& fd, const std::string& path) {
+  const int copy = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || ::close(copy) != 0) throw_system_error(path, "cannot be written");
+}
+
+void enlarge_pipe(const Descriptor& fd) noexcept {
+  constexpr int kMost = 1 << 20;  // the kernel's own default for fs.pipe-max-size
+  ::fcntl(fd.get(), F_SETPIPE_SZ, kMost);
+}
+
+}  // namespace clipper

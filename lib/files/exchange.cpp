@@ -1,0 +1,44 @@
+#include "files/exchange.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace clipper {
+namespace {
+
+constexpr int kMaxTries = 1000;  // each needs another program that renames in the same microseconds
+
+bool swap(const Place& a, const Place& b) {
+  return ::renameat2(a.directory(), a.name(), b.directory(), b.name(), RENAME_EXCHANGE) == 0;
+}
+
+/// Puts the stranger's file back. What comes out should be what was put there last, the replacement; if it is
+/// something else, that was renamed over the replacement meanwhile, is newer, and goes back in turn.
+Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const auto going_back = hidden.id();
+    if (!swap(hidden, place)) {
+      const bool nothing_there = ::renameat2(hidden.directory(), hidden.name(), place.directory(),
+                                             place.name(), RENAME_NOREPLACE) == 0;
+      return nothing_there ? Exchanged::taken_back : Exchanged::stranded;
+    }
+    const auto came_out = hidden.id();
+    if (!came_out || !going_back || *came_out == put_last) return Exchanged::taken_back;
+    put_last = *going_back;
+  }
+  return Exchanged::stranded;
+}
+
+}  // namespace
+
+Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
+                   const std::function<bool()>& is_right) noexcept {
+  if (!swap(hidden, place)) {
+    return is_unsupported(errno) ? Exchanged::unsupported : Exchanged::failed;
+  }
+  return is_right() ? Exchanged::done : take_back(hidden, place, replacement);
+}
+
+}  // namespace clipper

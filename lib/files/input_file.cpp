@@ -1,0 +1,199 @@
+#include "files/input_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "error.hpp"
+#include "files/mount.hpp"
+
+namespace clipper {
+
+InputFile::InputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
+  if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
+}
+
+InputFile InputFile::open(const std::string& path) {
+  if (path == "-") {
+    if (::isatty(STDIN_FILENO) != 0)
+      throw Error(ErrorKind::usage, "standard input is a terminal; a tensor cannot be typed");
+    Descriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (copy.get() < 0) throw_system_error("standard input", "cannot be opened");
+    enlarge_pipe(copy);
+    return {std::move(copy), "standard input"};
+  }
+  InputFile file = open_path(path, 0);
+  if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
+  return file;
+}
+
+InputFile InputFile::open_regular(const std::string& path) {
+  InputFile file = open_path(path, O_NONBLOCK);  // nobody may be at a FIFO's other end
+  if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
+  return file;
+}
+
+InputFile InputFile::open_path(const std::string& path, int flags) {
+  flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
+  if (fd.get() < 0) throw_system_error(path, "cannot be opened");
+  InputFile file(std::move(fd), path);
+  if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
+  file.regular_ = S_ISREG(file.status_.st_mode);
+  return file;
+}
+
+namespace {
+
+/// sshfs has no locks between its clients, and removes a file that is open before it replaces it: killed
+/// then, it leaves no file at all.
+void expect_replaceable(const Descriptor& fd, const std::string& path) {
+  if (is_on_fuse(fd.get(), "fuse.sshfs"))
+    refuse(path,
+           "--in-place is not safe on sshfs, which does not replace an open file at once; write to another "
+           "file");
+}
+
+}  // namespace
+
+/// The file is opened by its last name without links: what is locked, read and replaced is one file, whatever
+/// happens to the links of `path` meanwhile.
+InputFile InputFile::open_to_change(const std::string& path) {
+  if (path == "-") refuse(path, "--in-place needs a regular file");
+  struct stat followed {};  // by the system, which may not allow links of others (fs.protected_symlinks)
+  if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
+  Place place = Place::resolved(path);
+  const auto status = place.status();
+  if (!status) throw_system_error(path, "cannot be opened", ENOENT);
+  if (S_ISDIR(status->st_mode)) throw_system_error(path, "cannot be read", EISDIR);
+  if (S_ISLNK(status->st_mode)) refuse(path, "has just been replaced");
+  if (!S_ISREG(status->st_mode)) refuse(path, "--in-place needs a regular file");
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
+  if (fd.get() < 0 && errno == ELOOP) refuse(path, "has just been replaced");
+  if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
+    refuse(path, "is write-protected");
+  if (fd.get() < 0) throw_system_error(path, "cannot be opened");
+  InputFile file(std::move(fd), path);
+  if (!S_ISREG(file.status_.st_mode)) refuse(path, "has just been replaced");
+  expect_replaceable(file.fd_, path);
+  file.place_ = std::move(place);
+  file.regular_ = true;
+  file.lock();
+  return file;
+}
+
+/// The lock is the file's, not the name's: whoever waited for nothing may hold a file that has just been
+/// replaced.
+void InputFile::lock() {
+  locked_ = clipper::lock(fd_, path_);
+  if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
+  if (!place_->is(id_of(status_))) refuse(path_, "has just been replaced");
+}
+
+namespace {
+
+bool is_same_time(const struct timespec& a, const struct timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+}  // namespace
+
+bool is_written(const struct stat& before, const struct stat& now) {
+  return now.st_size != before.st_size || !is_same_time(now.st_mtim, before.st_mtim);
+}
+
+bool InputFile::has_changed() const noexcept {
+  struct stat now {};
+  if (::fstat(fd_.get(), &now) != 0) return true;
+  errno = 0;
+  return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
+}
+
+void InputFile::expect_unwritten() const {
+  if (!has_changed()) return;
+  if (errno != 0) throw_system_error(path_, "cannot be examined");
+  throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+}
+
+void InputFile::expect_unchanged() const {
+  const auto named = place_->status();
+  if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed meanwhile", path_));
+  if (id_of(*named) != id_of(status_)) refuse(path_, "was replaced by another file meanwhile");
+  if (!is_same_time(named->st_ctim, status_.st_ctim))
+    throw Error(ErrorKind::io, fmt::format("{}: its attributes changed while it was read", path_));
+  expect_unwritten();
+}
+
+std::size_t InputFile::read(std::span<std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        retry_interrupted([&] { return ::read(fd_.get(), bytes.data() + done, bytes.size() - done); });
+    if (got < 0) throw_system_error(path_, "cannot be read");
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+void InputFile::read_exactly(std::span<std::byte> bytes) {
+  if (read(bytes) < bytes.size())
+    throw Error(ErrorKind::input, fmt::format("{}: ends before its last element", path_));
+}
+
+void InputFile::expect_end() {
+  std::array<std::byte, 16384> bytes{};
+  while (read(std::span(bytes).first(trailing_ignored_ ? bytes.size() : 1)) != 0)
+    if (!trailing_ignored_)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: bytes after the array (--trailing ignore reads it without them)", path_));
+}
+
+void InputFile::expect_size(std::uint64_t end) const {
+  if (!regular_ || size() <= end) return;
+  const std::uint64_t count = size() - end;
+  const char* const bytes = count == 1 ? "byte" : "bytes";
+  if (!trailing_ignored_)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} {} after the array (--trailing ignore reads the file without {})", path_,
+                            count, bytes, count == 1 ? "it" : "them"));
+  if (place_)
+    refuse(path_, fmt::format("in place, the {} {} after the array would be lost; name another file for the "
+                              "result",
+                              count, bytes));
+}
+
+void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
+  const std::size_t done = clipper::read_at(fd_, bytes, offset, path_);
+  if (done < bytes.size())
+    throw Error(ErrorKind::io,
+                fmt::format("{}: changed while it was read: it ends at byte {} now", path_, offset + done));
+}
+
+npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
+                        std::optional<std::byte> version) {
+  std::vector<std::byte> bytes(npy::kPreambleSize);
+  bytes.resize(file.read(bytes));
+  if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
+  npy::Header header = with_path(file.path(), [&] {
+    const std::uint64_t offset = npy::data_offset(bytes);
+    const std::size_t start = bytes.size();
+    bytes.resize(std::max(start, std::size_t{offset}));
+    bytes.resize(start + file.read(std::span(bytes).subspan(start)));
+    return npy::parse(bytes, dtype);
+  });
+  if (file.is_regular() && file.size() < header.data_offset + header.data_size())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} data bytes expected for {} {}, the file has {}", file.path(),
+                            header.data_size(), traits(header.dtype).name, npy::shape_text(header.shape),
+                            file.size() - header.data_offset));
+  file.expect_size(header.data_offset + header.data_size());
+  if (header_bytes != nullptr) *header_bytes = std::move(bytes);
+  return header;
+}
+
+}  // namespace clipper

@@ -1,0 +1,232 @@
+#include "files/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "files/checksum.hpp"
+#include "files/cleanup_registry.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::string_view kSuffix = ".clipper-journal";
+constexpr std::uint64_t kMagic = 0x6c616e72756f6a2e;  // ".journal"
+constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kSlots = 2;
+
+/// A record as it is in the file.
+struct Block {
+  std::uint64_t magic;
+  std::uint64_t format;
+  std::uint64_t sequence;
+  std::uint64_t capacity;
+  std::uint64_t offset;
+  std::uint64_t length;
+  std::uint64_t file_size;
+  std::array<std::byte, 8> start;
+  std::uint64_t part_sum;
+  std::uint64_t rest_sum;
+  std::uint64_t parameters_size;
+  std::array<char, 4000> parameters;
+  std::uint64_t checksum;  ///< of everything before
+};
+static_assert(sizeof(Block) == 4096);
+
+std::span<const std::byte> checked_part(const Block& block) {
+  return std::as_bytes(std::span(&block, 1)).first(offsetof(Block, checksum));
+}
+
+std::uint64_t block_offset(std::uint64_t slot) {
+  return slot * sizeof(Block);
+}
+
+std::uint64_t bytes_offset(std::uint64_t slot, std::uint64_t capacity) {
+  return kSlots * sizeof(Block) + slot * capacity;
+}
+
+/// Whoever can write the journal could have clipper write his bytes into the tensor, and whoever can read it
+/// sees the tensor's. Where files have no permissions, both have the same.
+void expect_private(const struct stat& journal, mode_t mode, const std::string& path) {
+  if (!S_ISREG(journal.st_mode) || journal.st_nlink > 1) refuse(path, "is no journal of clipper's");
+  if (journal.st_uid != ::geteuid()) refuse(path, "belongs to another user, who can finish what it is for");
+  if ((journal.st_mode & (S_IRWXG | S_IRWXO) & ~mode) != 0)
+    refuse(path, "is open to users to whom the tensor is not; close it to them (chmod 600) if you trust it");
+}
+
+}  // namespace
+
+Place Journal::place_for(const Place& file) {
+  return file.beside(kSuffix, false);
+}
+
+Journal::Journal(const Place& file) : place_(place_for(file)) {}
+
+std::optional<Journal> Journal::find(const Place& file, mode_t mode) {
+  Journal journal(file);
+  const Place& place = journal.place_;
+  const auto present = place.status();
+  if (!present) return std::nullopt;
+  expect_private(*present, mode, journal.path());
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  journal.fd_ =
+      Descriptor(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
+  if (journal.fd_.get() < 0 && errno == ENOENT) return std::nullopt;
+  if (journal.fd_.get() < 0) throw_system_error(journal.path(), "cannot be opened");
+  journal.own(mode);
+  if (!place.is(journal.id_)) return std::nullopt;  // whoever had the lock has removed it
+  for (std::uint64_t slot = 0; slot < kSlots; ++slot)
+    if (auto record = journal.read_slot(slot))
+      if (!journal.last_ || journal.last_->sequence < record->sequence) journal.last_ = std::move(record);
+  if (!journal.last_) journal.expect_known_format();
+  return journal;
+}
+
+/// Without a whole record: a slot that nothing has been written to yet, or not enough, has zeros at its
+/// start.
+void Journal::expect_known_format() const {
+  for (std::uint64_t slot = 0; slot < kSlots; ++slot) {
+    std::array<std::uint64_t, 2> start{};  // Block's magic and format
+    std::ignore = read_at(fd_, std::as_writable_bytes(std::span(start)), block_offset(slot), path());
+    if (start[0] != 0 && start[0] != kMagic) refuse(path(), "is no journal of clipper's");
+    if (start[0] == kMagic && start[1] != kFormat)
+      refuse(path(), "was left by another version of clipper, which can finish what was interrupted");
+  }
+}
+
+/// The lock is for a journal whose tensor has been renamed while it is changed: another file may have got the
+/// tensor's name, which does not make the journal that file's.
+void Journal::own(mode_t mode) {
+  std::ignore = lock(fd_, path());
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path(), "cannot be examined");
+  expect_private(status, mode, path());
+  id_ = id_of(status);
+}
+
+std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
+  Block block{};
+  const std::span bytes = std::as_writable_bytes(std::span(&block, 1));
+  const bool is_whole = read_at(fd_, bytes, block_offset(slot), path()) == bytes.size() &&
+                        block.magic == kMagic && block.format == kFormat &&
+                        block.checksum == checksum(checked_part(block)) && block.sequence % kSlots == slot &&
+                        block.length <= block.capacity && block.parameters_size <= block.parameters.size();
+  if (!is_whole) return std::nullopt;
+  std::vector<std::byte> step(64UL * 1024);
+  std::uint64_t sum = 0;
+  for (std::uint64_t done = 0; done < block.length; done += step.size()) {
+    const std::span wanted(step.data(), std::min<std::uint64_t>(step.size(), block.length - done));
+    if (read_at(fd_, wanted, bytes_offset(slot, block.capacity) + done, path()) < wanted.size())
+      return std::nullopt;
+    sum += placed_sum(wanted, block.offset + done);
+  }
+  if (sum != block.part_sum) return std::nullopt;
+  return JournalRecord{.sequence = block.sequence,
+                       .capacity = block.capacity,
+                       .offset = block.offset,
+                       .length = block.length,
+                       .file_size = block.file_size,
+                       .start = block.start,
+                       .part_sum = block.part_sum,
+                       .rest_sum = block.rest_sum,
+                       .parameters = {block.parameters.data(), block.parameters_size}};
+}
+
+Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) {
+  Journal journal(file);
+  const Place& place = journal.place_;
+  place.expect_sync();
+  if (place.is_append_only()) refuse(journal.path(), "could not be removed: its directory is append-only");
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  journal.registration_ = register_temporary(place, [&] {
+    journal.fd_ = Descriptor(
+        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
+    return journal.fd_.get() >= 0;
+  });
+  if (journal.registration_ < 0) throw_system_error(journal.path(), "cannot be created");
+  journal.own(mode);
+  const auto size = static_cast<off_t>(bytes_offset(kSlots, capacity));
+  if (retry_interrupted([&] { return ::fallocate(journal.fd_.get(), 0, 0, size); }) != 0 &&
+      errno != EOPNOTSUPP)
+    throw_system_error(journal.path(), "cannot be written");
+  return journal;
+}
+
+Journal::Journal(Journal&& other) noexcept
+    : place_(std::move(other.place_)),
+      fd_(std::move(other.fd_)),
+      id_(other.id_),
+      last_(std::move(other.last_)),
+      registration_(std::exchange(other.registration_, -1)) {}
+
+Journal::~Journal() {
+  if (registration_ < 0) return;
+  std::ignore = unlink();
+  unregister_temporary(registration_);
+}
+
+void Journal::read_last(std::span<std::byte> bytes) const {
+  if (read_at(fd_, bytes, bytes_offset(last_->sequence % kSlots, last_->capacity), path()) < bytes.size())
+    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path()));
+}
+
+void Journal::append(JournalRecord record, std::span<const std::byte> bytes) {
+  record.sequence = last_ ? last_->sequence + 1 : 0;
+  record.length = bytes.size();
+  write(record, bytes);
+  last_ = std::move(record);
+}
+
+void Journal::confirm(std::span<const std::byte> bytes) {
+  write(*last_, bytes);
+}
+
+void Journal::write(const JournalRecord& record, std::span<const std::byte> bytes) const {
+  const std::uint64_t slot = record.sequence % kSlots;
+  Block block{.magic = kMagic,
+              .format = kFormat,
+              .sequence = record.sequence,
+              .capacity = record.capacity,
+              .offset = record.offset,
+              .length = record.length,
+              .file_size = record.file_size,
+              .start = record.start,
+              .part_sum = record.part_sum,
+              .rest_sum = record.rest_sum,
+              .parameters_size = record.parameters.size(),
+              .parameters = {},
+              .checksum = 0};
+  if (record.parameters.size() > block.parameters.size())
+    refuse(path(), fmt::format("has no room for {} bytes of text on what is done", record.parameters.size()));
+  std::ranges::copy(record.parameters, block.parameters.begin());
+  block.checksum = checksum(checked_part(block));
+  write_at(fd_, bytes, bytes_offset(slot, record.capacity), path());
+  write_at(fd_, std::as_bytes(std::span(&block, 1)), block_offset(slot), path());
+  if (::fdatasync(fd_.get()) != 0) throw_system_error(path(), "cannot be written to the disk");
+}
+
+void Journal::keep() {
+  if (!place_.sync()) throw_system_error(path(), "its directory cannot be written to the disk");
+  if (registration_ >= 0) unregister_temporary(std::exchange(registration_, -1));
+}
+
+bool Journal::remove() {
+  return unlink() && place_.sync();
+}
+
+bool Journal::unlink() const noexcept {
+  struct stat now {};
+  if (::fstatat(place_.directory(), place_.name(), &now, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
+  const bool is_known = id_ != FileId{};  // own() has not failed
+  if (is_known && id_of(now) != id_) return true;
+  return ::unlinkat(place_.directory(), place_.name(), 0) == 0 || errno == ENOENT;
+}
+
+}  // namespace clipper

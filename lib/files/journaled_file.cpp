@@ -1,0 +1,242 @@
+#include "files/journaled_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "files/checksum.hpp"
+#include "files/mount.hpp"
+
+namespace clipper {
+
+JournaledFile::JournaledFile(const InputFile& input)
+    : input_(input),
+      journal_(Journal::find(input.place(), input.status().st_mode)),
+      change_(),
+      known_(input.status()) {
+  next_.file_size = input.size();
+  if (input.size() < next_.start.size()) return;  // no .npy file, as its reader will say
+  input.read_at(next_.start, 0);
+  unfinished_ = next_.start[npy::kVersionAt] == npy::kUnfinishedVersion;
+  // A client shows for a second what it knew, whatever the lock: a change that another one made is lost.
+  if (!unfinished_ && is_on_fuse(input.descriptor().get(), "fuse.glusterfs"))
+    refuse(input.path(),
+           "--direct is not safe on GlusterFS, where another client's change may be seen late; leave "
+           "--direct out, or write to another file");
+  if (unfinished_) {
+    refuse_unless_it_can_go_on();
+    next_.start = journal_->last()->start;
+  }
+}
+
+void JournaledFile::refuse_unless_it_can_go_on() const {
+  const auto refuse = [&](const std::string& why) {
+    clipper::refuse(input_.path(), "left unfinished by --in-place --direct, " + why);
+  };
+  if (!journal_)
+    refuse(fmt::format("and its journal is not beside it as {}", Journal::place_for(input_.place()).name()));
+  if (!journal_->last()) refuse(fmt::format("and {} is damaged", journal_->path()));
+  if (!is_recorded(*journal_->last())) refuse(fmt::format("and {} is of another file", journal_->path()));
+}
+
+/// Whether the record can be of a file of this size.
+bool JournaledFile::is_recorded(const JournalRecord& record) const {
+  const std::uint64_t size = input_.size();
+  return record.file_size == size && record.capacity <= size && record.offset <= size &&
+         record.length <= size - record.offset;
+}
+
+std::optional<std::byte> JournaledFile::version() const {
+  if (!unfinished_) return std::nullopt;
+  return next_.start[npy::kVersionAt];
+}
+
+std::uint64_t JournaledFile::header_sum() const {
+  std::vector<std::byte> header(change_.data_offset);
+  input_.read_at(header, 0);
+  header[npy::kVersionAt] = next_.start[npy::kVersionAt];
+  return placed_sum(header, 0);
+}
+
+/// Whether the whole file is as the record has it: everything but the part, and the part, too, if the file is
+/// valid. The part of an unfinished file is for finish_interrupted().
+bool JournaledFile::is_as_recorded(const JournalRecord& record) {
+  if (!is_recorded(record) || record.offset < change_.data_offset) return false;
+  const std::uint64_t end = record.offset + record.length;
+  sum_before_ += change_.sum(change_.data_offset, record.offset);
+  sum_after_ = change_.sum(end, record.file_size);
+  if (sum_before_ + sum_after_ != record.rest_sum) return false;
+  return unfinished_ || change_.sum(record.offset, end) == record.part_sum;
+}
+
+void JournaledFile::refuse_changed() const {
+  const char* const why =
+      unfinished_ ? "left unfinished by --in-place --direct, but differs from what {} recorded: the journal "
+                    "is another file's, or another program has changed this one; restore the tensor from a "
+                    "copy, or bring back its own journal"
+                  : "differs from what {} recorded when --in-place --direct was interrupted; if the tensor "
+                    "is as it should be, remove the journal";
+  refuse(input_.path(), fmt::format(fmt::runtime(why), journal_->path()));
+}
+
+void JournaledFile::discard_journal() {
+  if (!journal_->remove()) throw_system_error(journal_->path(), "cannot be removed");
+  journal_.reset();
+}
+
+/// A valid file with a journal was interrupted before the first part was written, and its journal can be
+/// forgotten, or after the last. Both must be proven: a file that was made anew since, or has got the name of
+/// the interrupted one, is valid, too.
+std::optional<JournalRecord> JournaledFile::begin(Change change) {
+  change_ = std::move(change);
+  next_.parameters = change_.what;
+  next_.capacity = change_.capacity;
+  const std::uint64_t header = sum_before_ = header_sum();
+  if (!journal_) return std::nullopt;
+  const std::optional<JournalRecord> last = journal_->last();
+  if (unfinished_ && last->parameters != change_.what)
+    refuse(input_.path(),
+           "another --in-place --direct was interrupted, which must end first: " + last->parameters);
+  if (last && !unfinished_ && last->sequence > 0 && !last->is_last()) refuse_changed();
+  if (last && !is_as_recorded(*last)) refuse_changed();
+  if (unfinished_ || (last && last->is_last() && last->parameters == change_.what)) {
+    next_.capacity = last->capacity;
+    resumed_ = true;
+    return last;
+  }
+  discard_journal();
+  sum_before_ = header;
+  return std::nullopt;
+}
+
+/// Whether every byte of the file's part is as before or as after: a write that was torn leaves nothing else.
+bool JournaledFile::is_part_or_torn(const Part& part) const {
+  std::vector<std::byte> step(64UL * 1024);
+  for (std::size_t at = 0; at < part.after.size(); at += step.size()) {
+    const std::span now(step.data(), std::min(step.size(), part.after.size() - at));
+    input_.read_at(now, part.offset + at);
+    for (std::size_t i = 0; i < now.size(); ++i)
+      if (now[i] != part.before[at + i] && now[i] != part.after[at + i]) return false;
+  }
+  return true;
+}
+
+/// Only what was synced without an error is on the disk; the process that was interrupted may have got one.
+void JournaledFile::finish_interrupted(const Part& part) {
+  if (unfinished_) {
+    if (!is_part_or_torn(part)) refuse_changed();
+    journal_->confirm(part.before);
+    expect_own();
+    write_version(npy::kUnfinishedVersion);
+    sync();
+    write(part.after, part.offset);
+  }
+  sum_before_ += part.sum_after;
+}
+
+void JournaledFile::read(std::span<std::byte> before, std::uint64_t offset) {
+  expect_own();
+  input_.read_at(before, offset);
+}
+
+void JournaledFile::leave(const Part& part) {
+  if (journal_) sum_after_ -= part.sum_before;
+  sum_before_ += part.sum_before;
+}
+
+void JournaledFile::change(const Part& part) {
+  if (journal_)
+    sum_after_ -= part.sum_before;
+  else
+    sum_after_ = change_.sum(part.offset + part.before.size(), input_.size());
+  if (!journal_) journal_.emplace(Journal::create(input_.place(), input_.status().st_mode, capacity()));
+  next_.offset = part.offset;
+  next_.part_sum = part.sum_before;
+  next_.rest_sum = sum_before_ + sum_after_;
+  journal_->append(next_, part.before);
+  if (!unfinished_) poison();
+  write(part.after, part.offset);
+  sum_before_ += part.sum_after;
+}
+
+void JournaledFile::poison() {
+  journal_->keep();
+  try {
+    expect_own();
+    write_version(npy::kUnfinishedVersion);
+  } catch (...) {
+    std::ignore = journal_->remove();
+    throw;
+  }
+  unfinished_ = true;
+  sync();
+}
+
+void JournaledFile::commit() {
+  expect_own();
+  if (!journal_) return;
+  if (sum_after_ != 0) refuse_written();  // parts were not as they had been when the first record was made
+  if (!journal_->last()->is_last()) {
+    next_.offset = next_.file_size;
+    next_.part_sum = 0;
+    next_.rest_sum = sum_before_;
+    journal_->append(next_, {});
+    expect_own();
+  }
+  write_version(next_.start[npy::kVersionAt]);
+  if (::fsync(input_.descriptor().get()) != 0)
+    throw_system_error(input_.path(), "cannot be written to the disk");
+  check_close(input_.descriptor(), input_.path());
+  expect_named();
+  unfinished_ = false;
+  if (!journal_->remove())
+    throw Error(ErrorKind::not_durable,
+                fmt::format("{}: complete, but {} cannot be removed for good: {}", input_.path(),
+                            journal_->path(), std::generic_category().message(errno)));
+}
+
+/// What cannot be noticed: what another process has written between this one's last write and the look at the
+/// file's times after it, and what is_written() does not notice.
+void JournaledFile::expect_own() {
+  if (is_written(known_, expect_named())) refuse_written();
+}
+
+/// Without a name nobody can go on with it.
+struct stat JournaledFile::expect_named() {
+  struct stat now {};
+  if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
+  if (now.st_nlink > 0) return now;
+  if (journal_) std::ignore = journal_->remove();
+  refuse(input_.path(), "was removed meanwhile");
+}
+
+void JournaledFile::refuse_written() const {
+  throw Error(ErrorKind::io, fmt::format("{}: another process has written to it{}", input_.path(),
+                                         unfinished_ ? ", which may have to be undone" : ""));
+}
+
+void JournaledFile::write_version(std::byte version) const {
+  write_at(input_.descriptor(), std::span(&version, 1), npy::kVersionAt, input_.path());
+}
+
+void JournaledFile::write(std::span<const std::byte> bytes, std::uint64_t offset) {
+  expect_own();
+  write_at(input_.descriptor(), bytes, offset, input_.path());
+  sync();
+}
+
+void JournaledFile::sync() {
+  if (::fdatasync(input_.descriptor().get()) != 0)
+    throw_system_error(input_.path(), "cannot be written to the disk");
+  if (::fstat(input_.descriptor().get(), &known_) != 0)
+    throw_system_error(input_.path(), "cannot be examined");
+  if (known_.st_size != input_.status().st_size) refuse_written();
+}
+
+}  // namespace clipper

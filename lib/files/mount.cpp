@@ -1,0 +1,54 @@
+#include "files/mount.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace clipper {
+
+namespace {
+
+/// As /proc/self/mountinfo has it, see proc(5): "36 35 98:0 /root /mount/point options, optional fields -
+/// type source options"
+std::string file_system_type(int fd) {
+  struct statx status {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0 || (status.stx_mask & STATX_MNT_ID) == 0)
+    return {};
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::uint64_t id = 0;
+    const std::size_t end = line.find(" - ");
+    if (!(words >> id) || id != status.stx_mnt_id || end == line.npos) continue;
+    std::string type;
+    std::istringstream(line.substr(end + 3)) >> type;
+    return type;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_of_one_machine(int fd) noexcept {
+  constexpr std::array<std::uint64_t, 4> kSystems{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                                  TMPFS_MAGIC};
+  struct statfs system {};
+  return ::fstatfs(fd, &system) == 0 &&
+         std::ranges::find(kSystems, static_cast<std::uint64_t>(system.f_type)) != kSystems.end();
+}
+
+bool is_on_fuse(int fd, std::string_view type) {
+  struct statfs system {};
+  return ::fstatfs(fd, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC && file_system_type(fd) == type;
+}
+
+}  // namespace clipper

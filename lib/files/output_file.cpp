@@ -1,0 +1,253 @@
+#include "files/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "error.hpp"
+#include "files/attributes.hpp"
+#include "files/cleanup_registry.hpp"
+#include "files/directory.hpp"
+#include "files/output_target.hpp"
+
+namespace clipper {
+namespace {
+
+/// What a file must be at least for fallocate() to be worth a call.
+constexpr std::uint64_t kReserved = 1 << 20;
+
+}  // namespace
+
+void OutputFile::check(const std::string& path, Existing existing) {
+  const OutputTarget target = examine(path, existing);
+  if (target.kind != OutputTarget::Kind::new_file) return;
+  if (::faccessat(target.place->directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    throw_system_error(path, "cannot be created");
+}
+
+OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability) {
+  OutputTarget target = examine(path, existing);
+  if (target.kind == OutputTarget::Kind::standard_output) {
+    Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
+    enlarge_pipe(copy);
+    return {std::move(copy), "standard output", durability};
+  }
+  if (target.kind == OutputTarget::Kind::stream) return open_stream(path, durability);
+  OutputFile file = for_target(target, existing, durability);
+  file.create_temporary();
+  file.keep_access();
+  return file;
+}
+
+OutputFile OutputFile::for_target(OutputTarget& target, Existing existing, Durability durability) {
+  OutputFile file(*std::move(target.place), durability);
+  file.regular_ = true;
+  file.existing_ = existing;
+  if (target.kind == OutputTarget::Kind::file) file.mode_ = target.status.st_mode & 0777;
+  return file;
+}
+
+void OutputFile::keep_access() const {
+  if (mode_ && !keep_access_list(path_, fd_))
+    throw_system_error(path_, "its access control list cannot be kept");
+}
+
+OutputFile OutputFile::adopt(const std::string& path, Existing existing, Descriptor fd) {
+  OutputTarget target = examine(path, existing);
+  OutputFile file = for_target(target, existing, Durability::on_disk);
+  file.fd_ = std::move(fd);
+  file.keep_access();
+  return file;
+}
+
+OutputFile OutputFile::open_common(Descriptor fd, const Place& place, std::uint64_t base) {
+  OutputFile file(std::move(fd), place.path(), Durability::visible);
+  file.regular_ = true;
+  file.base_ = base;
+  return file;
+}
+
+void OutputFile::close_common() const {
+  if (::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
+  check_close(fd_, path_);
+}
+
+OutputFile OutputFile::open_stream(const std::string& path, Durability durability) {
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
+  if (fd.get() < 0) throw_system_error(path, "cannot be opened");
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
+  if (S_ISREG(status.st_mode)) refuse(path, "has just been replaced by a file");
+  if (::isatty(fd.get()) != 0)
+    throw Error(ErrorKind::usage, fmt::format("{}: a terminal; a tensor is not text", path));
+  enlarge_pipe(fd);
+  return {std::move(fd), path, durability};
+}
+
+OutputFile OutputFile::create_own(Place place, Existing existing, mode_t mode, Durability durability) {
+  OutputFile file(std::move(place), durability);
+  file.existing_ = existing;
+  file.regular_ = true;
+  file.new_mode_ = mode;
+  file.create_temporary();
+  return file;
+}
+
+std::uint64_t OutputFile::space_beside(const InputFile& input) {
+  struct statvfs system {};
+  const bool has_limit = ::fstatvfs(input.descriptor().get(), &system) == 0 && system.f_blocks != 0;
+  return has_limit ? std::uint64_t{system.f_bavail} * system.f_frsize
+                   : std::numeric_limits<std::uint64_t>::max();
+}
+
+void OutputFile::check_in_place(const InputFile& input, bool direct) {
+  if (!direct) check_room(input);
+  const Place& place = input.place();
+  if (place.is_append_only()) refuse(input.path(), "its directory is append-only");
+  if (::faccessat(place.directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    throw_system_error(input.path(), "cannot be replaced");
+}
+
+/// For a second file with all that the first one is.
+void OutputFile::check_room(const InputFile& input) {
+  if (const auto links = input.status().st_nlink; links > 1)
+    refuse(
+        input.path(),
+        fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
+                    links));
+  if (const std::uint64_t space = space_beside(input); space < input.size())
+    refuse(
+        input.path(),
+        fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
+                    input.size(), space));
+}
+
+OutputFile OutputFile::create_in_place(const InputFile& input) {
+  check_room(input);
+  OutputFile file(input.place(), Durability::on_disk);
+  file.regular_ = true;
+  file.mode_ = input.status().st_mode & 07777;
+  file.create_temporary();
+  keep_attributes(input, file.fd_);
+  return file;
+}
+
+bool OutputFile::can_be_named() noexcept {
+  static const bool can = ::access("/proc/self/fd", X_OK) == 0;
+  return can;
+}
+
+/// Without a name where the file system can do that: then nothing is left whatever happens, and nobody can
+/// open it before it is complete.
+void OutputFile::create_temporary() {
+  if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only");
+  const mode_t mode = mode_ ? 0600 : new_mode_;
+  if (!can_be_named()) return create_named_temporary();
+  fd_ = Descriptor(retry_interrupted(
+      [&] { return ::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
+  if (fd_.get() >= 0) return;
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_named_temporary();
+  throw_system_error(path_, "cannot be created");
+}
+
+void OutputFile::create_named_temporary() {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const mode_t mode = mode_ ? 0600 : new_mode_;
+  const bool created = name_temporary([&](const Place& place) {
+    fd_ = Descriptor(
+        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, mode); }));
+    return fd_.get() >= 0;
+  });
+  if (!created) throw_system_error(path_, "cannot be created");
+}
+
+/// Gives the file a name that nothing has, where that can be taken away again.
+bool OutputFile::name_temporary(const std::function<bool(const Place&)>& create) {
+  if (place_->is_append_only()) refuse(path_, "its directory is append-only");
+  temporary_ = place_->beside(fmt::format(".clipper-{}", random_suffix()), true);
+  registration_ = register_temporary(*temporary_, [&] { return create(*temporary_); });
+  if (registration_ < 0) temporary_.reset();
+  return registration_ >= 0;
+}
+
+void OutputFile::forget_temporary() noexcept {
+  unregister_temporary(std::exchange(registration_, -1));
+  temporary_.reset();
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : place_(std::move(other.place_)),
+      fd_(std::move(other.fd_)),
+      path_(std::move(other.path_)),
+      durability_(other.durability_),
+      regular_(other.regular_),
+      base_(other.base_),
+      temporary_(std::move(other.temporary_)),
+      registration_(std::exchange(other.registration_, -1)),
+      mode_(other.mode_),
+      new_mode_(other.new_mode_),
+      existing_(other.existing_) {}
+
+OutputFile::~OutputFile() {
+  if (registration_ < 0) return;
+  ::unlinkat(temporary_->directory(), temporary_->name(), 0);
+  forget_temporary();
+}
+
+void OutputFile::reserve(std::uint64_t size) const {
+  const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
+  if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;
+  struct statfs system {};
+  if (::fstatfs(fd_.get(), &system) != 0) return;
+  if (system.f_type != EXT4_SUPER_MAGIC && system.f_type != XFS_SUPER_MAGIC) return;
+  const auto base = static_cast<off_t>(base_);
+  const auto bytes = static_cast<off_t>(size);
+  if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
+  if (errno != EOPNOTSUPP) throw_system_error(path_, "cannot be written");
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = retry_interrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
+    if (put < 0) throw_system_error(path_, "cannot be written");
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+/// One call: two would make the system fill the first page with zeros in between.
+void OutputFile::write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const {
+  const auto part = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const std::array parts{part(header), part(elements)};
+  const auto base = static_cast<off_t>(base_);
+  const ssize_t put =
+      retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), base); });
+  if (put < 0) throw_system_error(path_, "cannot be written");
+  const auto done = static_cast<std::size_t>(put);
+  write_at(header.subspan(std::min(done, header.size())), done);
+  const std::size_t elements_done = done - std::min(done, header.size());
+  write_at(elements.subspan(elements_done), header.size() + elements_done);
+}
+
+void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
+  clipper::write_at(fd_, bytes, base_ + offset, path_);
+  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. So does
+  // what other machines are to see. Begun here, that happens alongside.
+  if (mode_ || durability_ == Durability::visible)
+    ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
+                      SYNC_FILE_RANGE_WRITE);
+}
+
+}  // namespace clipper

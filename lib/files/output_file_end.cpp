@@ -1,0 +1,141 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "error.hpp"
+#include "files/cleanup_registry.hpp"
+#include "files/directory.hpp"
+#include "files/exchange.hpp"
+#include "files/output_file.hpp"
+#include "files/output_target.hpp"
+
+/// How an output is put in place.
+namespace clipper {
+
+void OutputFile::complete() const {
+  if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot be given its mode");
+}
+
+void OutputFile::commit(const std::function<void()>& last_look) {
+  if (!is_regular()) return commit_stream();
+  complete();
+  const bool on_disk = durability_ == Durability::on_disk;
+  if (durability_ != Durability::none && ::fsync(fd_.get()) != 0)
+    throw_system_error(path_, "cannot be written to the disk");
+  check_close(fd_, path_);
+  if (on_disk) place_->expect_sync();
+  last_look();
+  put_in_place();
+  if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
+}
+
+/// A pipe or a device has no disk: fsync() says EINVAL.
+void OutputFile::commit_stream() {
+  if (durability_ == Durability::on_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
+    throw_system_error(path_, "cannot be written to the disk");
+  if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
+}
+
+void OutputFile::put_in_place() {
+  const bool must_be_new = existing_ != Existing::replace;
+  if (!temporary_ && !mode_) {
+    if (link_as(*place_)) return;
+    if (must_be_new && errno == EEXIST) refuse_existing(path_, existing_);
+  }
+  name_complete();
+  const bool done = must_be_new ? rename_to_new()
+                                : ::renameat(temporary_->directory(), temporary_->name(), place_->directory(),
+                                             place_->name()) == 0;
+  if (!done) throw_system_error(path_, "cannot be put in place");
+  if (temporary_) forget_temporary();
+}
+
+/// Network file systems and FUSE have links instead of RENAME_NOREPLACE; some have neither.
+bool OutputFile::rename_to_new() {
+  const int directory = place_->directory();
+  const char* const hidden = temporary_->name();
+  if (::renameat2(directory, hidden, directory, place_->name(), RENAME_NOREPLACE) == 0) return true;
+  if (is_unsupported(errno)) {
+    if (::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
+      remove_temporary();
+      return true;
+    }
+    if (has_no_links(errno)) {
+      if (existing_ == Existing::refuse)
+        refuse(path_,
+               "--no-clobber cannot be kept on a file system without hard links and exclusive renames");
+      static std::mutex one_at_a_time;  // two outputs of a batch may have one name, in two cases
+      const std::scoped_lock lock(one_at_a_time);
+      if (!place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
+      errno = EEXIST;
+    }
+  }
+  if (errno == EEXIST) refuse_existing(path_, existing_);
+  return false;
+}
+
+void OutputFile::replace(const InputFile& input) {
+  name_complete();
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
+  const FileId own = id_of(status);
+  const std::function<bool()> is_right = [&] {
+    return place_->id() == own && temporary_->id() == id_of(input.status()) && !input.has_changed();
+  };
+  input.expect_unchanged();
+  Exchanged result{};
+  without_cleanup(registration_, [&] {
+    result = exchange(*temporary_, *place_, own, is_right);
+    return result != Exchanged::stranded;
+  });
+  switch (result) {
+    case Exchanged::done: return remove_temporary();
+    case Exchanged::taken_back:
+      throw Error(ErrorKind::io, fmt::format("{}: changed while it was clipped", input.path()));
+    case Exchanged::stranded:
+      registration_ = -1;
+      throw Error(ErrorKind::not_durable,
+                  fmt::format("{}: complete, but {} has to be looked at: the file that had the name before",
+                              path_, temporary_->path()));
+    case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
+    case Exchanged::unsupported:
+      if (::renameat(temporary_->directory(), temporary_->name(), place_->directory(), place_->name()) != 0)
+        throw_system_error(path_, "cannot be put in place");
+      forget_temporary();
+  }
+}
+
+/// A link cannot replace a file, a rename can.
+void OutputFile::name_complete() {
+  if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place); }))
+    throw_system_error(path_, "cannot be put in place");
+}
+
+bool OutputFile::link_as(const Place& place) const {
+  // No memory from the heap: the thread that a signal's handler interrupted may hold its lock, and the
+  // handler waits for us.
+  std::array<char, 32> unnamed{};
+  fmt::format_to(unnamed.data(), "/proc/self/fd/{}", fd_.get());
+  return ::linkat(AT_FDCWD, unnamed.data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+/// What is left under the hidden name when the output is in place.
+void OutputFile::remove_temporary() {
+  const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0 || errno == ENOENT;
+  const int error = errno;
+  unregister_temporary(std::exchange(registration_, -1));
+  if (!removed)
+    throw Error(ErrorKind::not_durable,
+                fmt::format("{}: complete, but {} cannot be removed: {}", path_, temporary_->path(),
+                            std::generic_category().message(error)));
+  temporary_.reset();
+}
+
+}  // namespace clipper

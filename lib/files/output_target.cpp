@@ -1,0 +1,59 @@
+#include "files/output_target.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+using Kind = OutputTarget::Kind;
+
+/// Where links lead to, with what is there. A stream is left alone: /dev/stdout leads to no name.
+OutputTarget follow(const std::string& path) {
+  OutputTarget target{Kind::stream, std::nullopt};
+  if (::stat(path.c_str(), &target.status) != 0) {
+    if (errno != ENOENT) throw_system_error(path, "cannot be examined");
+    refuse(path, "a symbolic link to nothing");
+  }
+  if (!S_ISREG(target.status.st_mode)) return target;
+  target.place = Place::resolved(path);
+  const auto status = target.place->status();
+  if (!status || S_ISLNK(status->st_mode)) throw_system_error(path, "cannot be examined", ESTALE);
+  target.status = *status;
+  return target;
+}
+
+}  // namespace
+
+void refuse_existing(const std::string& path, OutputFile::Existing existing) {
+  if (existing == OutputFile::Existing::refuse) refuse(path, "exists already (--no-clobber)");
+  refuse(path, "was not there when the work began; another output may have been written to this file");
+}
+
+OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
+  if (path == "-") {
+    if (::isatty(STDOUT_FILENO) != 0)
+      throw Error(ErrorKind::usage, "standard output is a terminal; a tensor is not text");
+    return {Kind::standard_output, std::nullopt};
+  }
+  OutputTarget target{Kind::new_file, Place::of(path, "cannot be created")};
+  const auto found = target.place->status();
+  if (!found) return target;
+  target.status = *found;
+  if (S_ISLNK(found->st_mode)) target = follow(path);
+  const mode_t mode = target.status.st_mode;
+  if (S_ISDIR(mode)) throw_system_error(path, "cannot be written", EISDIR);
+  if (S_ISBLK(mode)) refuse(path, "a block device");
+  target.kind = S_ISREG(mode) ? Kind::file : Kind::stream;
+  if (target.kind == Kind::stream) return target;
+  if (existing != OutputFile::Existing::replace) refuse_existing(path, existing);
+  if (::faccessat(target.place->directory(), target.place->name(), W_OK, AT_EACCESS) != 0)
+    throw_system_error(path, "cannot be replaced");
+  return target;
+}
+
+}  // namespace clipper

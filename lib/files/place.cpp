@@ -1,0 +1,147 @@
+#include "files/place.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/stat.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "error.hpp"
+#include "files/directory.hpp"
+
+namespace clipper {
+
+namespace {
+
+/// Error{io} unless the failure of a look at the path is a lasting one.
+void expect_lasting(int error, const std::string& path) {
+  for (const int lasting : {ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG})
+    if (error == lasting) return;
+  throw_system_error(path, "cannot be examined", error);
+}
+
+/// A file that is held has its inode for as long.
+struct HeldFile {
+  explicit HeldFile(const std::string& path)
+      : fd(retry_interrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
+    struct stat status {};
+    if (fd.get() < 0)
+      expect_lasting(errno, path);
+    else if (::fstat(fd.get(), &status) != 0)
+      throw_system_error(path, "cannot be examined");
+    else
+      id = id_of(status);
+  }
+
+  Descriptor fd;
+  std::optional<FileId> id;  ///< nothing as by find_file()
+};
+
+}  // namespace
+
+FileId id_of(const struct stat& status) noexcept {
+  return {status.st_dev, status.st_ino};
+}
+
+std::optional<FileId> find_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return id_of(status);
+  expect_lasting(errno, path);
+  return std::nullopt;
+}
+
+/// When both look the same, they are looked at again while both are held: an inode may have been the one
+/// file's at the first look and the other's at the second.
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a == "-" || b == "-") return false;
+  const std::optional<FileId> first = find_file(a);
+  if (!first || first != find_file(b)) return false;
+  const HeldFile held_a(a);
+  const HeldFile held_b(b);
+  return held_a.id && held_a.id == held_b.id;
+}
+
+/// A directory that may be searched and written to but not read can still be worked in, only not synced.
+Place Place::of(const std::string& path, std::string_view what) {
+  const std::string directory = directory_of(path);
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (name.empty() || name == "." || name == "..") throw_system_error(path, what, EISDIR);
+  const auto open = [&](int access) {
+    return retry_interrupted([&] { return ::open(directory.c_str(), access | O_DIRECTORY | O_CLOEXEC); });
+  };
+  Descriptor fd(open(O_RDONLY));
+  if (fd.get() < 0 && errno == EACCES) fd = Descriptor(open(O_PATH));
+  if (fd.get() < 0) throw_system_error(path, what);
+  return {std::make_shared<const Descriptor>(std::move(fd)), std::move(name), path};
+}
+
+Place Place::resolved(const std::string& path) {
+  return of(clipper::resolved(path));
+}
+
+Place Place::beside(std::string_view suffix, bool shortened) const {
+  std::size_t room = shortened ? NAME_MAX - 1 - suffix.size() : name_.size();
+  // NTFS and exFAT take no name that ends within a UTF-8 character.
+  while (room > 0 && room < name_.size() && (static_cast<unsigned char>(name_[room]) & 0xC0U) == 0x80U)
+    --room;
+  std::string name = fmt::format(".{}{}", name_.substr(0, room), suffix);
+  std::string path = path_.substr(0, path_.size() - name_.size()) + name;
+  return {directory_, std::move(name), std::move(path)};
+}
+
+Place Place::with_suffix(std::string_view suffix) const {
+  return {directory_, name_ + std::string(suffix), path_ + std::string(suffix)};
+}
+
+std::optional<struct stat> Place::status() const {
+  struct stat status {};
+  if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
+  if (errno != ENOENT) throw_system_error(path_, "cannot be examined");
+  return std::nullopt;
+}
+
+std::optional<FileId> Place::id() const noexcept {
+  struct stat status {};
+  if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return id_of(status);
+}
+
+bool Place::is(const FileId& id) const {
+  const auto now = status();
+  return now && id_of(*now) == id;
+}
+
+FileId Place::directory_id() const {
+  struct stat status {};
+  if (::fstat(directory(), &status) != 0) throw_system_error(directory_of(path_), "cannot be examined");
+  return id_of(status);
+}
+
+bool Place::is_same_place(const Place& other) const {
+  if (directory_id() != other.directory_id()) return false;
+  if (name_ == other.name_) return true;
+  struct statx own {};
+  struct statx others {};
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW;
+  return ::statx(directory(), name(), kFlags, STATX_MNT_ID, &own) == 0 &&
+         ::statx(directory(), other.name(), kFlags, STATX_MNT_ID, &others) == 0 &&
+         (own.stx_mask & others.stx_mask & STATX_MNT_ID) != 0 && own.stx_mnt_id == others.stx_mnt_id;
+}
+
+bool Place::is_append_only() const noexcept {
+  struct statx status {};
+  return ::statx(directory(), "", AT_EMPTY_PATH, 0, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_APPEND) != 0;
+}
+
+void Place::expect_sync() const {
+  if ((::fcntl(directory(), F_GETFL) & O_PATH) != 0)
+    throw_system_error(directory_of(path_), "cannot be opened", EACCES);
+}
+
+bool Place::sync() const noexcept {
+  return ::fsync(directory()) == 0;
+}
+
+}  // namespace clipper

@@ -1,0 +1,132 @@
+#include "files/replacement_batch.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "error.hpp"
+#include "files/directory.hpp"
+#include "files/mount.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kMaxFiles = 256;
+constexpr std::uint64_t kMaxBytes =
+    256UL * 1024 * 1024;  // so much more space is taken than by one after the other
+/// Each keeps three descriptors open, and one group can grow while another is committed. Half of those that
+/// the process may have are for the threads.
+std::size_t most_files() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  return std::clamp<std::size_t>(limit.rlim_cur / 2 / 6, 1, kMaxFiles);
+}
+
+/// A group on its way to the disk. What fails for one file does not stop the others.
+class Group {
+ public:
+  explicit Group(std::vector<ReplacementBatch::Replacement>& files)
+      : files_(files), errors_(files.size()), directory_ids_(files.size()) {}
+
+  void commit() {
+    each([&](const ReplacementBatch::Replacement& file) { file.output.complete(); });
+    write_to_disk();
+    each([&](ReplacementBatch::Replacement& file) {
+      check_close(file.output.descriptor(), file.output.path());
+      file.output.place().expect_sync();
+      directory_of(file) = file.output.place().directory_id();
+      directories_.try_emplace(directory_of(file), file.output.place());
+    });
+    each([&](ReplacementBatch::Replacement& file) { file.output.replace(file.input); });
+    confirm_names();
+    for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
+  }
+
+ private:
+  template <class Step>
+  void each(Step step) {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (errors_[i]) continue;
+      try {
+        step(files_[i]);
+      } catch (...) {
+        errors_[i] = std::current_exception();
+      }
+    }
+  }
+
+  void write_to_disk() {
+    std::map<dev_t, int> failed;  // errno, once for each file system
+    each([&](const ReplacementBatch::Replacement& file) {
+      const Descriptor& fd = file.output.descriptor();
+      const auto error_of = [](int result) { return result == 0 ? 0 : errno; };
+      int error = 0;
+      if (files_.size() == 1 || !is_of_one_machine(fd.get())) {
+        error = error_of(::fsync(fd.get()));
+      } else {
+        const auto [known, is_new] = failed.emplace(file.input.status().st_dev, 0);
+        if (is_new) known->second = error_of(::syncfs(fd.get()));
+        // syncfs() does not say which file could not be written, and before Linux 5.8 not even that one could
+        // not.
+        constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+        error = known->second != 0 ? known->second : error_of(::sync_file_range(fd.get(), 0, 0, kWritten));
+      }
+      if (error != 0) throw_system_error(file.output.path(), "cannot be written to the disk", error);
+    });
+  }
+
+  void confirm_names() {
+    std::map<FileId, int> failed;
+    for (const auto& [id, place] : directories_)
+      if (!place.sync()) failed[id] = errno;
+    if (failed.empty()) return;
+    each([&](const ReplacementBatch::Replacement& file) {
+      if (const auto found = failed.find(directory_of(file)); found != failed.end())
+        throw_not_durable(file.output.path(), found->second);
+    });
+  }
+
+  FileId& directory_of(const ReplacementBatch::Replacement& file) {
+    return directory_ids_[static_cast<std::size_t>(&file - files_.data())];
+  }
+
+  std::vector<ReplacementBatch::Replacement>& files_;
+  std::vector<std::exception_ptr> errors_;
+  std::vector<FileId> directory_ids_;
+  std::map<FileId, Place> directories_;  ///< one place in each
+};
+
+}  // namespace
+
+ReplacementBatch::ReplacementBatch() : max_(most_files()) {
+  group_.reserve(max_);
+}
+
+void ReplacementBatch::add(Replacement replacement) {
+  std::unique_lock lock(mutex_);
+  bytes_ += replacement.input.size();
+  group_.push_back(std::move(replacement));
+  const bool enough = group_.size() >= max_ || bytes_ >= kMaxBytes;
+  lock.unlock();
+  if (enough) commit();
+}
+
+bool ReplacementBatch::commit() {
+  const std::lock_guard one_at_a_time(commit_mutex_);
+  std::vector<Replacement> group;
+  {
+    const std::lock_guard lock(mutex_);
+    group.swap(group_);
+    bytes_ = 0;
+  }
+  Group(group).commit();
+  return !group.empty();
+}
+
+}  // namespace clipper

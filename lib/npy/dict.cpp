@@ -1,0 +1,203 @@
+#include "npy/dict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "error.hpp"
+#include "npy/header.hpp"
+
+namespace clipper::npy {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::input, message);
+}
+
+/// Knows the three keys and the one form of value of each, so nothing nests and nothing is evaluated.
+class DictParser {
+ public:
+  DictParser(std::string_view text, std::size_t offset, Python2 python2)
+      : text_(text), offset_(offset), python2_(python2 == Python2::yes) {}
+
+  Fields parse() {
+    skip_empty_lines();
+    if (!rest().starts_with('{')) fail_expecting("'{'");
+    ++at_;
+    while (!take("}")) {
+      entry();
+      if (!take(",") && !rest().starts_with('}')) fail_expecting("',' or '}'");
+    }
+    check_end();
+    if (!fields_.descr) refuse("the header has no 'descr'");
+    if (!fields_.fortran_order) refuse("the header has no 'fortran_order'");
+    if (!fields_.shape) refuse("the header has no 'shape'");
+    return std::move(fields_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
+
+  [[noreturn]] void fail(std::size_t at, const std::string& what) const {
+    refuse(fmt::format("malformed header at byte {}: {}", offset_ + at, what));
+  }
+
+  [[noreturn]] void fail_expecting(std::string_view what) const {
+    if (rest().empty()) fail(at_, fmt::format("expected {}, found the header's end", what));
+    const std::string_view word =
+        rest().substr(0, std::max<std::size_t>(rest().find_first_of(" \n,:()[]{}"), 1));
+    fail(at_, fmt::format("expected {}, found '{}'", what, excerpt(word)));
+  }
+
+  /// Python takes blanks before the first line away, and those before a later one for indentation.
+  void skip_empty_lines() {
+    at_ = std::min(text_.find_first_not_of(" \t"), text_.size());
+    while (rest().starts_with('\n') || rest().starts_with("\r\n")) at_ += rest().find('\n') + 1;
+  }
+
+  /// White space and comments, as between any two tokens of Python in brackets.
+  void skip_space() {
+    for (bool comment = true; comment;) {
+      at_ = std::min(text_.find_first_not_of(" \t\f\r\n", at_), text_.size());
+      comment = rest().starts_with('#');
+      if (comment) skip_comment();
+    }
+  }
+
+  void skip_comment() {
+    const std::size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
+    const auto* const wrong = std::find_if(text_.begin() + at_, text_.begin() + end, [](char c) {
+      return c == '\0' || static_cast<unsigned char>(c) > '\x7f';
+    });
+    at_ = static_cast<std::size_t>(wrong - text_.begin());
+    if (at_ != end) fail_expecting("a comment in ASCII");
+  }
+
+  /// Python takes white space in a last line that has no end for indentation. numpy then reads the header in
+  /// another way, as Python 2's, which takes it unless the line before ends in a mere CR.
+  void check_end() {
+    const std::size_t dict_end = at_;
+    skip_space();
+    if (!rest().empty()) fail_expecting("nothing after the '}'");
+    const std::size_t line_end = text_.find_last_of("\r\n");
+    if (line_end == std::string_view::npos || line_end < dict_end) return;
+    const std::string_view last = text_.substr(line_end + 1);
+    const bool indented = !last.empty() && last.find('#') == std::string_view::npos;
+    if (indented && (!python2_ || text_[line_end] == '\r'))
+      fail(line_end + 1, "an indented line after the '}'");
+  }
+
+  bool take(std::string_view token) {
+    skip_space();
+    if (!rest().starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+
+  void expect(std::string_view token) {
+    if (!take(token)) fail_expecting(fmt::format("'{}'", token));
+  }
+
+  void entry() {
+    skip_space();
+    const std::size_t start = at_;
+    const std::string_view key = quoted("a key in quotes");
+    expect(":");
+    skip_space();
+    if (key == "descr" && !fields_.descr)
+      fields_.descr = descr();
+    else if (key == "fortran_order" && !fields_.fortran_order)
+      fields_.fortran_order = boolean();
+    else if (key == "shape" && !fields_.shape)
+      fields_.shape = shape();
+    else
+      fail(start, fmt::format("unknown or repeated key '{}'", excerpt(key)));
+  }
+
+  std::string_view quoted(std::string_view what) {
+    const std::size_t start = at_;
+    if (!rest().starts_with('\'') && !rest().starts_with('"')) fail_expecting(what);
+    const std::size_t end = text_.find(text_[start], start + 1);
+    if (end == std::string_view::npos) fail(start, "a string without end");
+    at_ = end + 1;
+    return text_.substr(start + 1, end - start - 1);
+  }
+
+  std::string_view descr() {
+    const bool structured = rest().starts_with('[');
+    if (structured || rest().starts_with('('))
+      refuse(fmt::format("a {} dtype is not supported: {}", structured ? "structured" : "sub-array",
+                         excerpt(rest())));
+    return quoted("a dtype in quotes");
+  }
+
+  bool boolean() {
+    if (take("True")) return true;
+    if (take("False")) return false;
+    fail_expecting("True or False");
+  }
+
+  std::vector<std::int64_t> shape() {
+    std::vector<std::int64_t> dimensions;
+    expect("(");
+    while (!take(")")) {
+      if (dimensions.size() == kMaxRank) refuse(fmt::format("more than {} dimensions", kMaxRank));
+      dimensions.push_back(dimension());
+      const bool may_end = dimensions.size() > 1;  // (7) is a number, (7,) a tuple
+      if (!take(",") && !(may_end && rest().starts_with(')'))) fail_expecting(may_end ? "',' or ')'" : "','");
+    }
+    return dimensions;
+  }
+
+  std::int64_t dimension() {
+    // numpy 2 prints its own scalars as np.int64(7), and has put them into headers (numpy issue 28334).
+    const bool is_scalar = take("np.");
+    if (is_scalar) {
+      const std::string_view type = rest().substr(0, rest().find('('));
+      const std::optional<DType> dtype = dtype_named(type);
+      if (!dtype || is_floating(*dtype)) fail_expecting("an integer dtype");
+      at_ += type.size();
+      expect("(");
+    }
+    skip_space();
+    const std::string_view digits = rest().substr(0, rest().find_first_not_of("0123456789"));
+    if (digits.empty() || (digits.size() > 1 && digits.starts_with('0')))
+      fail_expecting("a dimension, 0 or more in plain decimals");
+    std::int64_t value = 0;
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
+      fail(at_, fmt::format("shape too large: dimension {}", excerpt(digits)));
+    at_ += digits.size();
+    if (is_scalar)
+      expect(")");
+    else if (python2_ && rest().starts_with('L'))  // its mark of a long integer
+      ++at_;
+    return value;
+  }
+
+  std::string_view text_;
+  std::size_t offset_;
+  bool python2_;
+  std::size_t at_ = 0;
+  Fields fields_;
+};
+
+}  // namespace
+
+std::string excerpt(std::string_view bytes) {
+  constexpr std::size_t kLongest = 48;
+  std::string shown;
+  for (const char c : bytes.substr(0, kLongest)) {
+    const bool plain = c >= ' ' && c <= '~' && c != '\\';
+    shown += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return bytes.size() > kLongest ? shown + "..." : shown;
+}
+
+Fields read_dict(std::string_view text, std::size_t offset, Python2 python2) {
+  return DictParser(text, offset, python2).parse();
+}
+
+}  // namespace clipper::npy

@@ -1,0 +1,172 @@
+#include "npy/header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "error.hpp"
+#include "npy/dict.hpp"
+
+namespace clipper::npy {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kZipMagic = "PK\x03\x04";
+constexpr std::size_t kLengthAt = 8;  // behind the magic and two bytes of version
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Where the dict begins: version 1.0 has 2 bytes for its length, the later ones 4.
+std::size_t text_offset(std::span<const std::byte> start) {
+  return kLengthAt + (start[kVersionAt] == std::byte{1} ? 2 : 4);
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::input, message);
+}
+
+[[noreturn]] void refuse_truncated(std::size_t needed, std::size_t present) {
+  refuse(fmt::format("truncated header (needs {} bytes, has {})", needed, present));
+}
+
+[[noreturn]] void refuse_dtype(std::string_view descr, std::string_view type) {
+  constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+      {"O", "Python objects"},  {"b1", "bool"},        {"?", "bool"},
+      {"c", "complex numbers"}, {"S", "byte strings"}, {"U", "strings"},
+      {"M8", "dates"},          {"m8", "time spans"},  {"V", "raw bytes"}};
+  const auto* const row =
+      std::ranges::find_if(kMeanings, [&](const auto& meaning) { return type.starts_with(meaning.first); });
+  refuse(fmt::format("dtype '{}'{} is not supported", excerpt(descr),
+                     row == std::end(kMeanings) ? "" : fmt::format(" ({})", row->second)));
+}
+
+/// Sets dtype, order and opaque from a descriptor.
+void read_descr(std::string_view descr, std::optional<DType> expected, Header& header) {
+  const bool has_order = descr.find_first_of("<>=|") == 0;
+  const std::string_view type = descr.substr(has_order ? 1 : 0);
+  const auto* const row = std::ranges::find_if(
+      kDTypes, [&](const DTypeTraits& dtype) { return dtype.descr == type || dtype.name == descr; });
+  if (row == kDTypes.end()) refuse_dtype(descr, type);
+
+  const bool ordered = row->size > 1 && (descr[0] == '<' || descr[0] == '>');
+  header.dtype = row->dtype;
+  header.order = !ordered ? kNativeOrder : descr[0] == '<' ? ByteOrder::little : ByteOrder::big;
+  header.opaque = type == traits(DType::bfloat16).descr && !ordered;
+  if (header.opaque && !expected)
+    refuse(fmt::format("dtype '{}' could be bfloat16: give --dtype bfloat16", descr));
+  if (expected && *expected != row->dtype)
+    refuse(fmt::format("the file's dtype is '{}' ({}), not {} as --dtype says", descr, row->name,
+                       traits(*expected).name));
+}
+
+/// The product of the shape. Like numpy's, the limit ignores dimensions of 0: (0, 2**62, 4) is too large.
+std::uint64_t count_elements(const Header& header) {
+  const auto size = static_cast<std::int64_t>(traits(header.dtype).size);
+  std::int64_t bytes = size;
+  bool empty = false;
+  for (const std::int64_t dimension : header.shape) {
+    if (dimension == 0)
+      empty = true;
+    else if (__builtin_mul_overflow(bytes, dimension, &bytes))
+      refuse(fmt::format("shape too large: {} of {}", excerpt(shape_text(header.shape)),
+                         traits(header.dtype).name));
+  }
+  return empty ? 0 : static_cast<std::uint64_t>(bytes / size);
+}
+
+std::string descr_text(const Header& header) {
+  const DTypeTraits& dtype = traits(header.dtype);
+  if (dtype.size == 1 || header.opaque) return fmt::format("|{}", dtype.descr);
+  return fmt::format("{}{}", header.order == ByteOrder::little ? '<' : '>', dtype.descr);
+}
+
+}  // namespace
+
+std::uint64_t data_offset(std::span<const std::byte> start) {
+  const std::string_view text = as_text(start);
+  if (text.starts_with(kZipMagic)) refuse("an .npz archive (a zip of .npy files); extract the tensor first");
+  if (!text.starts_with(kMagic.substr(0, text.size()))) refuse("not an .npy file");
+  if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
+
+  if (start[kVersionAt] == kUnfinishedVersion)
+    throw Error(ErrorKind::refused, "left unfinished by --in-place --direct; the same command finishes it");
+  const auto major = std::to_integer<int>(start[kVersionAt]);
+  const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
+  if (major < 1 || major > 3 || minor != 0)
+    refuse(fmt::format("version {}.{} is not supported", major, minor));
+
+  const std::size_t text_at = text_offset(start);
+  if (start.size() < text_at) refuse_truncated(text_at, start.size());
+  std::uint64_t length = 0;
+  for (std::size_t i = text_at; i-- > kLengthAt;)
+    length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
+  if (length > kMaxHeaderSize)
+    refuse(fmt::format("a header of {} bytes; the limit is {}", length, kMaxHeaderSize));
+  return text_at + length;
+}
+
+Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype) {
+  Header header;
+  header.data_offset = data_offset(bytes);
+  if (bytes.size() < header.data_offset) refuse_truncated(header.data_offset, bytes.size());
+
+  const std::size_t text_at = text_offset(bytes);
+  const std::string_view text = as_text(bytes.first(header.data_offset).subspan(text_at));
+  const Python2 python2 = bytes[kVersionAt] < std::byte{3} ? Python2::yes : Python2::no;
+  Fields fields = read_dict(text, text_at, python2);
+  header.fortran_order = *fields.fortran_order;
+  header.shape = *std::move(fields.shape);
+  read_descr(*fields.descr, dtype, header);
+  header.count = count_elements(header);
+  return header;
+}
+
+std::string format(const Header& header) {
+  // numpy asks for C order first, and an array that is both is written as C.
+  const auto larger_than_one = std::ranges::count_if(header.shape, [](std::int64_t n) { return n > 1; });
+  const bool has_zero = std::ranges::find(header.shape, 0) != header.shape.end();
+  const bool fortran_order = header.fortran_order && larger_than_one > 1 && !has_zero;
+
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr_text(header),
+                                 fortran_order ? "True" : "False", shape_text(header.shape));
+  if (!header.shape.empty()) {
+    // Room for the dimension that grows when elements are appended to the file.
+    constexpr std::size_t kGrowthDigits = 21;
+    const std::int64_t growing = fortran_order ? header.shape.back() : header.shape.front();
+    text.append(kGrowthDigits - fmt::formatted_size("{}", growing), ' ');
+  }
+
+  const auto padded = [&](std::size_t text_at) {
+    return (text_at + text.size() + 1) / 64 * 64 + 64 - text_at;
+  };
+  const bool is_short = padded(kLengthAt + 2) <= 0xffff;
+  const std::size_t length_size = is_short ? 2 : 4;
+  const std::size_t length = padded(kLengthAt + length_size);
+  std::string bytes(kMagic);
+  bytes += {is_short ? '\1' : '\2', '\0'};
+  for (std::size_t i = 0; i < length_size; ++i) bytes += static_cast<char>(length >> (8 * i) & 0xff);
+  return bytes + text + std::string(length - text.size() - 1, ' ') + '\n';
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string index_text(const Header& header, std::uint64_t position) {
+  const std::size_t rank = header.shape.size();
+  std::vector<std::uint64_t> index(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t axis = header.fortran_order ? i : rank - 1 - i;
+    const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
+    const bool slowest = i + 1 == rank;  // of a slab that begins elsewhere it has indexes beyond the extent
+    index[axis] = slowest ? position : position % extent;
+    position /= extent;
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+}  // namespace clipper::npy

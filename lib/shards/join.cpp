@@ -1,0 +1,287 @@
+#include "shards/join.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "error.hpp"
+#include "files/descriptor.hpp"
+#include "files/directory.hpp"
+#include "files/mount.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr auto kPause = std::chrono::milliseconds(100);
+constexpr auto kPatience = std::chrono::seconds(5);
+constexpr std::string_view kMeanwhile = "another clipper --finalize has put it in place meanwhile";
+constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
+
+/// "shard 3 of 8 is", "shards 1, 4 to 7 of 8 are"
+std::string subject(const std::vector<std::uint64_t>& shards, std::uint64_t all, std::string_view one,
+                    std::string_view many) {
+  const bool is_one = shards.size() == 1;
+  return fmt::format("{} {} of {} {}", is_one ? "shard" : "shards", list_text(shards), all,
+                     is_one ? one : many);
+}
+
+}  // namespace
+
+Join::Join(const std::string& out, OutputFile::Existing existing, Wanted wanted)
+    : out_(out),
+      existing_(existing),
+      wanted_(std::move(wanted)),
+      files_(out),
+      patience_(is_of_one_machine(files_.out().directory()) ? Clock::duration::zero() : kPatience) {
+  Clock::time_point since = Clock::now();
+  while (!find_run())
+    if (!look_again(since)) refuse(out_, kNoShards);
+}
+
+/// What was in vain since then, a part that was read to its end too, counts as waiting.
+bool Join::look_again(Clock::time_point& since) {
+  if (patience_ <= Clock::duration::zero()) return false;
+  std::this_thread::sleep_for(kPause);
+  const Clock::time_point now = Clock::now();
+  patience_ -= now - std::exchange(since, now);
+  return true;
+}
+
+/// What OUT.shards says, or of a wanted run only how many shards it has, if the request does not say that.
+bool Join::find_run() {
+  const std::optional<ShardRun> there = files_.read_run();
+  const std::optional<ShardRun> wanted = wanted_ ? wanted_(there) : there;
+  if (!wanted) return false;
+  const bool is_there = there && there->fingerprint() == wanted->fingerprint();
+  run_ = is_there ? *there : *wanted;
+  if (run_.must_be_new) existing_ = OutputFile::Existing::refuse;
+  return true;
+}
+
+/// A mark that is of another output than the one that is there says nothing.
+bool Join::is_in_place() {
+  const auto status = files_.out().status();
+  if (!status || static_cast<std::uint64_t>(status->st_size) != run_.size ||
+      time_text(*status) != run_.in_place)
+    return false;
+  placed_ = run_.in_place;
+  return true;
+}
+
+void Join::run(Engine& engine) {
+  const std::vector<ShardRecord> records = read_records();
+  if (!is_in_place() && !has_become_output(engine, records)) put_in_place(engine, records);
+  clean_up();
+}
+
+/// OUT.shards, too, may be that of an earlier run for a while. Nothing if the output is in place.
+std::vector<ShardRecord> Join::read_records() {
+  std::vector<ShardRecord> records;
+  std::vector<std::uint64_t> missing;
+  std::optional<std::uint64_t> known;
+  Clock::time_point since = Clock::now();
+  do {
+    if (!find_run()) refuse(out_, kNoShards);
+    if (is_in_place()) return {};
+    if (known != run_.fingerprint()) {
+      known = run_.fingerprint();
+      records.assign(run_.shards, {});
+      missing.resize(run_.shards);
+      std::iota(missing.begin(), missing.end(), std::uint64_t{0});
+    }
+    std::erase_if(missing, [&](std::uint64_t shard) {
+      const std::optional<ShardRecord> record = files_.read_record(run_, shard);
+      if (record) records[shard] = *record;
+      return record.has_value();
+    });
+  } while (!missing.empty() && look_again(since));
+  if (!missing.empty()) refuse_missing(missing);
+  return records;
+}
+
+void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
+  const std::optional<ShardRun> there = files_.read_run();
+  const bool is_other = there && there->fingerprint() != run_.fingerprint();
+  refuse(out_, fmt::format("{} missing{}", subject(missing, run_.shards, "is", "are"),
+                           is_other ? fmt::format("; {} is of another run: {} shards{}, {}",
+                                                  files_.run().path(), there->shards,
+                                                  there->must_be_new ? " with -n" : "", there->description)
+                                    : "; run what is missing, and then clipper --finalize again"));
+}
+
+/// Whether a --finalize that was interrupted, or another one, has put the output in place. It is looked for
+/// only where the parts cannot be joined again: the common file is the output, or no file may be replaced.
+bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
+  const Place& out = files_.out();
+  const auto status = out.status();
+  if (!status || !S_ISREG(status->st_mode) || static_cast<std::uint64_t>(status->st_size) != run_.size)
+    return false;
+  const std::optional<FileId> common = files_.common(run_).id();
+  const bool is_common =
+      std::ranges::all_of(records, &ShardRecord::in_common) && (!common || common == id_of(*status));
+  if (!is_common && existing_ == OutputFile::Existing::replace) return false;
+  const Descriptor output(retry_interrupted([&] {
+    return ::openat(out.directory(), out.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  }));
+  for (ShardRecord& record : records) record.in_common = true;
+  if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
+  if (::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
+  placed_ = time_text(*status);
+  return true;
+}
+
+/// Whether the common file may become the output: all parts are in it, no shard has it open, and nothing else
+/// names it. Shards on the server of a network file system are not seen by a client's lock.
+bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const {
+  struct stat status {};
+  return OutputFile::can_be_named() && is_of_one_machine(common.get()) &&
+         std::ranges::all_of(records, &ShardRecord::in_common) &&
+         ::flock(common.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(common.get(), &status) == 0 &&
+         status.st_nlink == 1 && files_.common(run_).id() == id_of(status);
+}
+
+void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records) {
+  OutputFile::check(out_, existing_);
+  const Place place = files_.common(run_);
+  Descriptor common;
+  if (std::ranges::any_of(records, &ShardRecord::in_common)) common = open_own(place, O_RDWR);
+  std::optional<OutputFile> output;
+  struct stat status {};
+  const bool adopts = is_whole(common, records);
+  if (!adopts) {
+    output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk));
+    output->reserve(run_.size);
+  }
+  const std::vector<std::uint64_t> different =
+      different_parts(engine, records, common, output ? &*output : nullptr);
+  if (!different.empty())
+    refuse(out_, fmt::format("{} damaged: the file does not have the bytes that were calculated; run what is "
+                             "damaged again, and then clipper --finalize",
+                             subject(different, run_.shards, "is", "are")));
+  if (adopts) {
+    if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
+      throw_system_error(place.path(), "cannot be written");
+    output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
+  }
+  try {
+    output->commit([&] { expect_waiting(); });  // writing to the disk may take long
+    if (::fstat(output->descriptor().get(), &status) == 0) placed_ = time_text(status);
+    if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
+  } catch (const Error& error) {
+    const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
+    if (adopts && has_no_name) refuse(out_, kMeanwhile);  // a file that another process has removed
+    throw;
+  }
+}
+
+/// Of all shards, those whose parts do not have the bytes that were calculated. What is in the common file is
+/// read there. Everything is copied to the output, if there is one.
+std::vector<std::uint64_t> Join::different_parts(Engine& engine, const std::vector<ShardRecord>& records,
+                                                 const Descriptor& common, const OutputFile* output) {
+  std::vector<std::uint64_t> different;
+  for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
+    Clock::time_point since = Clock::now();
+    while (!has_sum(engine, shard, records[shard], common, output)) {
+      if (look_again(since)) continue;
+      different.push_back(shard);
+      break;
+    }
+  }
+  return different;
+}
+
+bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record, const Descriptor& common,
+                   const OutputFile* output) const {
+  const Place place = record.in_common ? files_.common(run_) : files_.part(run_, shard);
+  const Descriptor part = record.in_common ? Descriptor() : open_own(place, O_RDONLY);
+  const Descriptor& source = record.in_common ? common : part;
+  if (source.get() < 0) return false;
+  const Stretch stretch = stretch_of({shard, run_.shards}, run_.size);
+  const Stretch from{record.in_common ? stretch.offset : 0, stretch.size};
+  try {
+    return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
+  } catch (const Error& error) {
+    if (patience_ <= Clock::duration::zero() || error.kind() != ErrorKind::io) throw;
+    return false;  // on a network file system perhaps only now
+  }
+}
+
+/// Another process may have finalized the run meanwhile, and the output may have been changed since.
+void Join::expect_waiting() {
+  const std::optional<ShardRun> there = files_.read_run();
+  const bool is_over =
+      there && there->fingerprint() == run_.fingerprint() && there->in_place != run_.in_place;
+  if (is_over) refuse(out_, kMeanwhile);
+  Clock::time_point since = Clock::now();
+  while (!files_.read_record(run_, 0))
+    if (!look_again(since)) refuse(out_, kMeanwhile);
+}
+
+/// The output is in place: whatever fails now must not be taken for a failure of it. If this process slept
+/// meanwhile and OUT is another file, the shards' files may be those of a later repetition, and are left
+/// alone.
+void Join::clean_up() {
+  try {
+    const auto status = files_.out().status();
+    const bool is_known = !placed_.empty() && is_of_one_machine(files_.out().directory());
+    if (is_known && (!status || time_text(*status) != placed_)) return;
+    try {
+      mark();
+    } catch (const std::exception&) {  // a full disk, which has more space in a moment
+    }
+    remove_all();
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {}", out_, error.what()));
+  }
+}
+
+/// Of another run than this one, if OUT.shards is not just shown late.
+bool Join::is_of_another_run() {
+  Clock::time_point since = Clock::now();
+  do {
+    const std::optional<ShardRun> there = files_.read_run();
+    if (!there || there->fingerprint() == run_.fingerprint()) return false;
+  } while (look_again(since));
+  return true;
+}
+
+/// From here on the shards' files are no longer needed; whoever removes them may be interrupted.
+void Join::mark() {
+  if (is_of_another_run()) return;
+  ShardRun marked = run_;
+  marked.in_place = placed_;
+  const std::string text = text_of(marked);
+  OutputFile file = OutputFile::create_own(files_.run(), OutputFile::Existing::replace, 0600,
+                                           OutputFile::Durability::visible);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+/// What OUT.shards says is looked at first, as that may fail, and once more before it is removed.
+void Join::remove_all() {
+  const auto remove = [](const Place& place) {
+    if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
+      throw_system_error(place.path(), "cannot be removed");
+  };
+  (void)is_of_another_run();
+  for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
+    remove(files_.record(run_, shard));
+    remove(files_.part(run_, shard));
+  }
+  remove(files_.common(run_));
+  if (!is_of_another_run()) remove(files_.run());
+}
+
+}  // namespace clipper

@@ -1,0 +1,87 @@
+#include "shards/shard.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "element/number.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::uint64_t kUnit = 1 << 20;
+
+/// How many of `all` the shards below `index` have. Rounded up: if there is anything, the first has some.
+std::uint64_t before(std::uint64_t index, std::uint64_t count, std::uint64_t all) {
+  return static_cast<std::uint64_t>((UInt128{index} * all + count - 1) / count);
+}
+
+}  // namespace
+
+Stretch stretch_of(const Shard& shard, std::uint64_t file_size) {
+  const std::uint64_t units = (file_size + kUnit - 1) / kUnit;
+  const auto offset = [&](std::uint64_t index) {
+    return std::min(before(index, shard.count, units) * kUnit, file_size);
+  };
+  const std::uint64_t begin = offset(shard.index);
+  return {begin, offset(shard.index + 1) - begin};
+}
+
+Part part_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size) {
+  const auto elements_before = [&](std::uint64_t at) {
+    return at < header_size ? 0 : (at - header_size) / traits(header.dtype).size;
+  };
+  const auto [offset, size] = stretch_of(shard, header_size + header.data_size());
+  const std::uint64_t begin = elements_before(offset);
+  return {begin, elements_before(offset + size) - begin, offset};
+}
+
+Plan plan_for(const Plan& whole, const Part& part) {
+  Plan plan = whole;
+  plan.first = part.begin;
+  plan.header.count = part.count;
+  plan.header.data_offset += part.begin * traits(whole.header.dtype).size;
+  return plan;
+}
+
+Rows rows_of(const Shard& shard, const npy::Header& header) {
+  if (header.shape.empty()) throw Error(ErrorKind::input, "has no axis 0 to be split along");
+  if (header.fortran_order && header.shape.size() > 1)
+    throw Error(ErrorKind::input, "in Fortran order, a slab along axis 0 is no part of the file");
+  const auto rows = static_cast<std::uint64_t>(header.shape.front());
+  const std::uint64_t begin = before(shard.index, shard.count, rows);
+  return {begin, before(shard.index + 1, shard.count, rows) - begin};
+}
+
+Plan plan_for(const Plan& whole, const Rows& rows) {
+  const auto all = static_cast<std::uint64_t>(whole.header.shape.front());
+  const std::uint64_t row = all == 0 ? 0 : whole.header.count / all;
+  Plan plan = plan_for(whole, Part{rows.begin * row, rows.count * row, 0});
+  plan.header.shape.front() = static_cast<std::int64_t>(rows.count);
+  return plan;
+}
+
+std::vector<std::size_t> files_of(const Shard& shard, std::span<const std::uint64_t> sizes) {
+  std::vector<std::size_t> by_size(sizes.size());
+  std::iota(by_size.begin(), by_size.end(), std::size_t{0});
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [&](std::size_t a, std::size_t b) { return sizes[a] > sizes[b]; });
+
+  using Load = std::pair<std::uint64_t, std::uint64_t>;  // bytes, shard
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
+  for (std::uint64_t i = 0; i < shard.count; ++i) loads.emplace(0, i);
+  std::vector<std::size_t> files;
+  for (const std::size_t file : by_size) {
+    const auto [bytes, index] = loads.top();
+    loads.pop();
+    loads.emplace(bytes + sizes[file], index);
+    if (index == shard.index) files.push_back(file);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace clipper

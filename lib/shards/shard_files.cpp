@@ -1,0 +1,248 @@
+#include "shards/shard_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "error.hpp"
+#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::string_view kTitle = "clipper shards, format 1\n";
+constexpr std::string_view kInPlace = "the output is in place, written at ";
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // of an output
+constexpr std::size_t kMaxText = 1 << 16;                    // bytes of a run or a record
+constexpr int kMaxTries = 10;
+
+constexpr std::uint64_t kSamples = 16;
+constexpr std::uint64_t kSample = 4096;
+
+/// What a network file system says of an open file whose name another machine has removed or replaced.
+bool is_gone(int error) {
+  return error == ENOENT || error == ESTALE;
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  return checksum(std::as_bytes(std::span(text)));
+}
+
+/// Whether the text begins with the word, which is taken off it.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text, int base = 10) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// What decides the output's bytes, and whether it may replace a file.
+std::string identity_text(const ShardRun& run) {
+  return fmt::format("{}{} shards of {} bytes, {}\n{}\n", kTitle, run.shards, run.size,
+                     run.must_be_new ? "must be new" : "may replace", run.description);
+}
+
+/// A record but for its sum.
+std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_common) {
+  const Stretch stretch = stretch_of({shard, run.shards}, run.size);
+  return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
+                     run.shards, run.fingerprint(), stretch.size, stretch.offset,
+                     in_common ? "in the common file" : "in a file of their own");
+}
+
+/// Everything in the file, or the first kMaxText bytes, which is no text of clipper's. On a network file
+/// system a file that another machine has replaced may be gone although it is open: then its successor is
+/// read.
+std::optional<std::string> read_text(const Place& place) {
+  std::string text(kMaxText, '\0');
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const Descriptor fd = open_own(place, O_RDONLY);
+    if (fd.get() < 0) return std::nullopt;
+    std::size_t done = 0;
+    ssize_t got = 1;
+    while (got > 0) {
+      got = retry_interrupted([&] {
+        return ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+      });
+      if (got > 0) done += static_cast<std::size_t>(got);
+    }
+    if (got == 0) return text.substr(0, done);
+    if (!is_gone(errno)) throw_system_error(place.path(), "cannot be read");
+  }
+  return std::nullopt;
+}
+
+Place place_of(const std::string& out) {
+  Place place = Place::of(out, "cannot be created");
+  const auto status = place.status();
+  if (!status || !S_ISLNK(status->st_mode)) return place;
+  if (!find_file(out)) refuse(out, "a symbolic link to nothing");
+  return Place::resolved(out);
+}
+
+/// The same for the same bytes; from each other byte in the samples, another.
+std::uint64_t sum_of_samples(const InputFile& input) {
+  const std::uint64_t size = input.size();
+  const std::uint64_t last = size - std::min(size, kSample);
+  std::array<std::byte, kSample> bytes{};
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    const std::uint64_t at = last / (kSamples - 1) * i + last % (kSamples - 1) * i / (kSamples - 1);
+    const std::span sample = std::span(bytes).first(std::min(size, kSample));
+    input.read_at(sample, at);
+    sum += placed_sum(sample, at);
+    if (last == 0) break;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::uint64_t ShardRun::fingerprint() const {
+  return hash_of(identity_text(*this));
+}
+
+std::string time_text(const struct stat& status) {
+  return fmt::format("{}.{:09}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, const InputFile& input) {
+  return {
+      .shards = shards,
+      .size = npy::format(plan.header).size() + plan.header.data_size(),
+      .must_be_new = must_be_new,
+      .description = fmt::format("{}{}, of {} bytes that were written at {}, samples {:016x}", describe(plan),
+                                 plan.refuse_nan ? ", NaN refused" : "", input.size(),
+                                 time_text(input.status()), sum_of_samples(input)),
+  };
+}
+
+std::string text_of(const ShardRun& run) {
+  return fmt::format("{}run {:016x}\n{}", identity_text(run), run.fingerprint(),
+                     run.in_place.empty() ? "" : fmt::format("{}{}\n", kInPlace, run.in_place));
+}
+
+std::optional<ShardRun> parsed_run(std::string_view text) {
+  ShardRun run;
+  const std::string_view all = text;
+  if (!take(text, kTitle)) return std::nullopt;
+  run.shards = take_number(text).value_or(0);
+  if (run.shards == 0 || run.shards > kMaxShards || !take(text, " shards of ")) return std::nullopt;
+  run.size = take_number(text).value_or(0);
+  run.must_be_new = take(text, " bytes, must be new\n");
+  if (!run.must_be_new && !take(text, " bytes, may replace\n")) return std::nullopt;
+  run.description = text.substr(0, text.find('\n'));
+  if (const std::size_t at = text.find(kInPlace); at != text.npos)
+    run.in_place = text.substr(at + kInPlace.size(), text.size() - at - kInPlace.size() - 1);
+  const bool is_time = run.in_place.find_first_not_of("0123456789.") == run.in_place.npos;
+  if (!is_time || run.size > kMaxBytes || text_of(run) != all) return std::nullopt;
+  return run;
+}
+
+std::string text_of(const ShardRun& run, std::uint64_t shard, const ShardRecord& record) {
+  return fmt::format("{}{:016x}\n", record_start(run, shard, record.in_common), record.sum);
+}
+
+std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shard, std::string_view text) {
+  for (const bool in_common : {false, true}) {
+    std::string_view rest = text;
+    if (!take(rest, record_start(run, shard, in_common))) continue;
+    const ShardRecord record{take_number(rest, 16).value_or(0), in_common};
+    if (text_of(run, shard, record) == text) return record;
+  }
+  return std::nullopt;
+}
+
+ShardFiles::ShardFiles(const std::string& out) : out_(place_of(out)), replaced_(out_.status()) {
+  if (replaced_ && !S_ISREG(replaced_->st_mode)) refuse(out, "not a file; shards need one");
+}
+
+Place ShardFiles::run() const {
+  return out_.with_suffix(".shards");
+}
+
+Place ShardFiles::common(const ShardRun& run) const {
+  return this->run().with_suffix(fmt::format(".{:016x}", run.fingerprint()));
+}
+
+Place ShardFiles::part(const ShardRun& run, std::uint64_t shard) const {
+  return out_.with_suffix(fmt::format(".shard-{}-of-{}.{:016x}", shard, run.shards, run.fingerprint()));
+}
+
+Place ShardFiles::record(const ShardRun& run, std::uint64_t shard) const {
+  return part(run, shard).with_suffix(".done");
+}
+
+std::optional<ShardRun> ShardFiles::read_run() const {
+  const Place place = run();
+  const auto status = place.status();
+  if (status && S_ISDIR(status->st_mode))
+    refuse(place.path(), fmt::format("begun by a former version of clipper; remove it and {}",
+                                     out_.with_suffix(".partial").path()));
+  const std::optional<std::string> text = read_text(place);
+  if (!text) return std::nullopt;
+  const bool is_cut_off = text->size() < kMaxText && text->find_first_not_of('\0') == text->npos;
+  if (is_cut_off) return std::nullopt;
+  std::optional<ShardRun> run = parsed_run(*text);
+  const bool is_own = text->starts_with(kTitle) || kTitle.starts_with(*text);
+  if (!run && !is_own) refuse(place.path(), "exists, and does not say what shards do; remove it");
+  return run;
+}
+
+std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uint64_t shard) const {
+  const std::optional<std::string> text = read_text(record(run, shard));
+  return text ? parsed_record(run, shard, *text) : std::nullopt;
+}
+
+/// The rule for owners is the one of the kernel's fs.protected_regular. A network file system may show every
+/// file as one user's.
+Descriptor open_own(const Place& place, int flags, mode_t mode) {
+  flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));
+  if (fd.get() < 0 && is_gone(errno)) return fd;
+  const bool is_no_file = errno == ELOOP || errno == ENXIO || errno == EISDIR;
+  if (fd.get() < 0 && is_no_file) refuse(place.path(), "not a file that shards made; remove it");
+  if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
+  struct stat status {};
+  struct stat directory {};
+  if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0) {
+    if (is_gone(errno)) return {};
+    throw_system_error(place.path(), "cannot be examined");
+  }
+  if (!S_ISREG(status.st_mode)) refuse(place.path(), "not a file that shards made; remove it");
+  if (status.st_uid != ::geteuid() && status.st_uid != directory.st_uid)
+    refuse(place.path(),
+           fmt::format("belongs to user {}, not to you; remove it, or write the output elsewhere",
+                       status.st_uid));
+  return fd;
+}
+
+std::string list_text(const std::vector<std::uint64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+    if (end - i > 1) text += fmt::format("{}{}", end - i > 2 ? " to " : ", ", numbers[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+}  // namespace clipper

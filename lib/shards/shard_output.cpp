@@ -1,0 +1,116 @@
+#include "shards/shard_output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "error.hpp"
+#include "files/mount.hpp"
+
+namespace clipper {
+namespace {
+
+using Durability = OutputFile::Durability;
+using Existing = OutputFile::Existing;
+
+/// Error{io}, too, if there can be no such name.
+void expect_other(const InputFile& input, const Place& place) {
+  if (place.is(id_of(input.status())))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: IN is {}, which a shard writes", input.path(), place.path()));
+}
+
+}  // namespace
+
+ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std::uint64_t shard,
+                                const InputFile& input, Durability durability) {
+  OutputFile::check(out, run.must_be_new ? Existing::refuse : Existing::replace);
+  ShardOutput output(ShardFiles(out), run, shard, durability);
+  const ShardFiles& files = output.files_;
+  if (files.out().is_append_only()) refuse(out, "its directory is append-only");
+  for (const Place& place :
+       {files.run(), files.common(run), files.part(run, shard), files.record(run, shard)})
+    expect_other(input, place);
+  output.write_run();
+  return output;
+}
+
+/// The only name that several shards give, all to the same text. None renames onto it: GlusterFS has never
+/// returned from that when many clients did it at once.
+void ShardOutput::write_run() const {
+  constexpr int kMaxTries = 20;
+  const Place place = files_.run();
+  const std::string text = text_of(run_);
+  for (int tries = 1;; ++tries) {
+    const std::optional<ShardRun> there = files_.read_run();
+    if (there && text_of(*there) == text) return;
+    ::unlinkat(place.directory(), place.name(), 0);  // another run's, or a cut text
+    try {
+      return write(place, text, Existing::must_be_new);
+    } catch (const Error& error) {
+      const bool has_come = error.kind() == ErrorKind::refused;
+      if (tries == kMaxTries || (!has_come && error.kind() != ErrorKind::io)) throw;
+    }
+  }
+}
+
+ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, Durability durability)
+    : files_(std::move(files)), run_(run), shard_(shard), durability_(durability) {
+  if (durability == Durability::none) durability_ = Durability::visible;
+}
+
+/// What a shard writes is not to be read by more people than the file that the output replaces. The group
+/// may be another one, and the group's bits those of an access control list: the group gets what all have.
+mode_t ShardOutput::mode() const {
+  if (!files_.replaced()) return 0666;
+  const mode_t replaced = files_.replaced()->st_mode;
+  const mode_t all = replaced & replaced >> 3 & 07;
+  return 0600 | all << 3 | all;
+}
+
+OutputFile ShardOutput::begin(Place place, Existing existing) const {
+  return OutputFile::create_own(std::move(place), existing, mode(), durability_);
+}
+
+/// Locked: Join makes it the output only when no shard has it open, as one that was stopped would go on
+/// writing to it. A further name may be OUT: of a --finalize that was killed. Nothing if the file cannot be
+/// shared: then the part is a file of its own.
+Descriptor ShardOutput::open_common() const {
+  const Place place = files_.common(run_);
+  if (!is_of_one_machine(place.directory())) return {};
+  Descriptor fd = open_own(place, O_RDWR | O_CREAT, mode());
+  struct stat status {};
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 || ::fstat(fd.get(), &status) != 0 || status.st_nlink != 1 ||
+      place.id() != id_of(status))
+    return {};
+  return fd;
+}
+
+OutputFile ShardOutput::begin_part() {
+  Descriptor common = open_common();
+  in_common_ = common.get() >= 0;
+  if (!in_common_) return begin(files_.part(run_, shard_), Existing::replace);
+  return OutputFile::open_common(std::move(common), files_.common(run_),
+                                 stretch_of({shard_, run_.shards}, run_.size).offset);
+}
+
+void ShardOutput::write(Place place, const std::string& text, Existing existing) const {
+  OutputFile file = begin(std::move(place), existing);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+void ShardOutput::commit(OutputFile& part, std::uint64_t sum) const {
+  if (in_common_)
+    part.close_common();
+  else
+    part.commit();
+  write(files_.record(run_, shard_), text_of(run_, shard_, {sum, in_common_}), Existing::replace);
+}
+
+}  // namespace clipper

@@ -1,0 +1,62 @@
+#include "simd/levels.hpp"
+
+#include <algorithm>
+
+// What the loader has found out already: asking the CPU again (__builtin_cpu_supports) takes longer on a
+// virtual machine than clipping a small file.
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#define _Bool bool  // NOLINT: glibc 2.36 takes it for a word of C++, clang does not
+#include <sys/platform/x86.h>
+#undef _Bool
+#define CLIPPER_KNOWS_THE_CPU
+#endif
+
+namespace clipper {
+namespace {
+
+#if defined(CLIPPER_KNOWS_THE_CPU)
+bool cpu_has_v3() noexcept {
+  return CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(F16C) &&
+         CPU_FEATURE_ACTIVE(BMI1) && CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(LZCNT) &&
+         CPU_FEATURE_ACTIVE(MOVBE);
+}
+
+bool cpu_has_v4() noexcept {
+  return CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) && CPU_FEATURE_ACTIVE(AVX512CD) &&
+         CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512VL);
+}
+
+std::size_t level_count() noexcept {
+  if (!cpu_has_v3()) return 1;
+  return cpu_has_v4() ? 3 : 2;
+}
+#else
+std::size_t level_count() noexcept {
+  return 1;
+}
+#endif
+
+}  // namespace
+
+std::string_view to_string(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: return "baseline";
+    case SimdLevel::v3: return "v3";
+    case SimdLevel::v4: return "v4";
+  }
+  __builtin_unreachable();
+}
+
+std::optional<SimdLevel> simd_level_named(std::string_view text) noexcept {
+  const auto* const found = std::find_if(kSimdLevels.begin(), kSimdLevels.end(),
+                                         [=](SimdLevel level) { return to_string(level) == text; });
+  if (found == kSimdLevels.end()) return std::nullopt;
+  return *found;
+}
+
+std::span<const SimdLevel> simd_levels() noexcept {
+  static const std::size_t count = level_count();
+  return std::span(kSimdLevels).first(count);
+}
+
+}  // namespace clipper

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace clipper {
+
+/// The instruction sets that a kernel is compiled for. On other architectures than x86-64 only `baseline`.
+enum class SimdLevel : std::uint8_t {
+  baseline,  ///< what the compiler may use for any CPU of the architecture
+  v3,        ///< x86-64-v3: AVX2, F16C
+  v4,        ///< x86-64-v4: AVX-512 F, BW, CD, DQ, VL
+};
+
+inline constexpr std::array kSimdLevels{SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4};
+
+[[nodiscard]] std::string_view to_string(SimdLevel level) noexcept;
+
+/// The level called `name` ("v3"), whether this CPU has it or not, or nothing.
+[[nodiscard]] std::optional<SimdLevel> simd_level_named(std::string_view name) noexcept;
+
+/// The levels that this CPU and this build have, lowest first; never empty.
+[[nodiscard]] std::span<const SimdLevel> simd_levels() noexcept;
+
+}  // namespace clipper

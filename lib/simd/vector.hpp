@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+
+/// The vector types of g++ and clang, in the width of an instruction set. Operators and ?: work on every
+/// lane, comparisons give 0 or -1. All that takes them by value must be inlined: outside of the functions
+/// compiled for an instruction set its vectors have no registers.
+namespace clipper {
+
+template <class T, std::size_t kBytes>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(kBytes)));  // NOLINT: clang knows no such alias
+};
+
+/// kBytes / sizeof(T) lanes.
+template <class T, std::size_t kBytes>
+using Vector = typename VectorOf<T, kBytes>::Type;
+
+/// The widest vectors with registers of their own: wider ones are taken to pieces, over the stack.
+[[nodiscard]] constexpr std::size_t vector_bytes(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: return 16;
+    case SimdLevel::v3: return 32;
+    case SimdLevel::v4: return 64;
+  }
+  __builtin_unreachable();
+}
+
+/// x in every lane, with all its bits (0.0 + x would lose the sign of -0.0).
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline Vector<T, kBytes> broadcast(T x) noexcept {
+  using Bits = UnsignedOfSize<sizeof(T)>;
+  return __builtin_bit_cast(Vector<T, kBytes>, Vector<Bits, kBytes>{} + static_cast<Bits>(to_bits(x)));
+}
+
+template <std::size_t kElementSize, class V, std::size_t... kIndex>
+[[gnu::always_inline]] inline V with_bytes_reversed(
+    const V& x, std::index_sequence<kIndex...> /*of the bytes*/) noexcept {
+  using Bytes = Vector<std::uint8_t, sizeof(V)>;
+  const auto bytes = __builtin_bit_cast(Bytes, x);
+  return __builtin_bit_cast(V, __builtin_shufflevector(bytes, bytes, (kIndex ^ (kElementSize - 1))...));
+}
+
+/// The same without a shuffle of bytes, which the baseline of x86-64 does not have: of pairs of bytes only.
+template <std::size_t kElementSize, class V, std::size_t... kIndex>
+[[gnu::always_inline]] inline V with_pairs_reversed(
+    const V& x, std::index_sequence<kIndex...> /*of the pairs*/) noexcept {
+  using Pairs = Vector<std::uint16_t, sizeof(V)>;
+  auto pairs = __builtin_bit_cast(Pairs, x);
+  pairs = pairs << 8 | pairs >> 8;
+  if constexpr (kElementSize > 2)
+    pairs = __builtin_shufflevector(pairs, pairs, (kIndex ^ (kElementSize / 2 - 1))...);
+  return __builtin_bit_cast(V, pairs);
+}
+
+/// Elements of one byte order as elements of the other, or as they are.
+/// kBytes: of the instruction set's vectors, of which V may be a half.
+template <std::size_t kBytes, bool kSwap, std::size_t kElementSize, class V>
+[[gnu::always_inline]] inline V vector_byteswap_if(const V& x) noexcept {
+  if constexpr (!kSwap || kElementSize == 1)
+    return x;
+  else if constexpr (kBytes == vector_bytes(SimdLevel::baseline))
+    return with_pairs_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V) / 2>{});
+  else
+    return with_bytes_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V)>{});
+}
+
+/// Adds neighbours until the lanes, unsigned integers, are wide enough for any sum.
+template <std::size_t kBytes, class Lane>
+[[gnu::always_inline]] inline std::uint64_t sum_of_lanes(const Vector<Lane, kBytes>& lanes) noexcept {
+  if constexpr (sizeof(Lane) < sizeof(std::uint64_t)) {
+    using Wide = UnsignedOfSize<2 * sizeof(Lane)>;
+    const auto pairs = __builtin_bit_cast(Vector<Wide, kBytes>, lanes);
+    return sum_of_lanes<kBytes, Wide>((pairs & std::numeric_limits<Lane>::max()) +
+                                      (pairs >> (8 * sizeof(Lane))));
+  } else {
+    std::uint64_t result = 0;
+    for (std::size_t i = 0; i < kBytes / sizeof(Lane); ++i) result += lanes[i];
+    return result;
+  }
+}
+
+}  // namespace clipper

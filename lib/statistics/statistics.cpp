@@ -1,0 +1,214 @@
+// Two passes over a block that stays in the cache: the first finds the range of the elements and their sum;
+// from the range follow the rows of the histogram, and the second counts the elements below each row's begin,
+// below the bounds and, if there are such, the infinities and NaNs. To compare vectors with some 20 limits
+// takes no longer than a counter that is looked up for each element, much less if elements are small, and no
+// tensor makes it slow.
+
+#include "statistics/statistics.hpp"
+
+// No function but inlined ones has vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#include "element/element.hpp"
+#include "statistics/statistics_loop.hpp"
+
+namespace clipper {
+namespace {
+
+/// A number of elements of T. Few enough for add_integers() and for the second cache.
+struct Block {
+  DType dtype;
+  ByteOrder order;
+  Bounds bounds;
+  std::byte* elements;
+  std::size_t count;
+};
+
+constexpr std::size_t kMaxBytes = 256UL * 1024;
+
+/// What the second pass counts: for each limit, the elements whose keys are less.
+struct Limits {
+  static constexpr std::size_t kMost = 4 + 2 + Histogram::kMaxRows - 1;
+
+  /// The place of its count.
+  std::size_t add(std::int64_t key) noexcept {
+    keys[size] = key;
+    return size++;
+  }
+
+  std::size_t size = 0;
+  std::array<std::int64_t, kMost> keys{};
+  std::array<std::uint64_t, kMost> below{};
+};
+
+// -0 and 0 are neither below nor above each other.
+
+template <class T>
+Key<T> lower_limit(ElementBits bound) noexcept {
+  const Key<T> key = key_of(from_bits<T>(bound));
+  return !std::is_integral_v<T> && key == 0 ? Key<T>{-1} : key;
+}
+
+template <class T>
+Key<T> upper_limit(ElementBits bound) noexcept {
+  const Key<T> key = key_of(from_bits<T>(bound));
+  return !std::is_integral_v<T> && key == -1 ? Key<T>{0} : key;
+}
+
+/// The first pass. Returns the range of the finite elements.
+template <class T>
+[[gnu::always_inline]] inline KeyRange<T> find_range_and_sum(const T* elements, Statistics& result) noexcept {
+  const KeyRange<T> range = key_range(elements, result.count);
+  if constexpr (std::is_integral_v<T>)
+    add_integers(elements, result.count, result.sum);
+  else if (range.all)
+    add_floats<false>(elements, result.count, result.sum);
+  else
+    add_floats<true>(elements, result.count, result.sum);
+  if (range.any) {
+    result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
+    result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
+  }
+  return range;
+}
+
+/// The second pass.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline void count_elements(const T* elements, const KeyRange<T>& range,
+                                                  const Bounds& bounds, Statistics& result) noexcept {
+  Limits limits;
+  if (!range.all)
+    for (const Key<T> key : kInfinityLimits<T>) limits.add(key);
+  const Key<T> lo = lower_limit<T>(bounds.lo);
+  const Key<T> hi = upper_limit<T>(bounds.hi);
+  const bool any_below = !range.all || lo > range.lowest;
+  const bool any_above = !range.all || hi < range.highest;
+  const std::size_t lo_at = any_below ? limits.add(lo) : 0;
+  const std::size_t hi_at = any_above ? limits.add(std::int64_t{hi} + 1) : 0;
+  const std::size_t rows_at = limits.size;
+  Histogram& histogram = result.histogram;
+  for (std::size_t row = 1; row < histogram.rows; ++row) limits.add(first_key(result.dtype, histogram, row));
+
+  count_below<kBytes>(elements, result.count, std::span(limits.keys).first(limits.size), limits.below);
+
+  // Elements before -inf, before the finite ones, before inf and before the NaNs behind it.
+  std::array<std::uint64_t, 4> ends{0, 0, result.count, result.count};
+  if (!range.all) std::copy_n(limits.below.begin(), ends.size(), ends.begin());
+  result.nan = ends[0] + result.count - ends[3];
+  result.negative_infinite = ends[1] - ends[0];
+  result.positive_infinite = ends[3] - ends[2];
+  if (any_below) result.below = limits.below[lo_at] - ends[0];
+  if (any_above) result.above = ends[3] - limits.below[hi_at];
+  std::uint64_t before = ends[1];
+  for (std::size_t row = 0; row < histogram.rows; ++row) {
+    const std::uint64_t end = row + 1 < histogram.rows ? limits.below[rows_at + row] : ends[2];
+    histogram.counts[row] = end - before;
+    before = end;
+  }
+}
+
+template <SimdLevel kLevel, class T>
+[[gnu::always_inline]] inline Statistics statistics_of_block(const Block& block) noexcept {
+  constexpr std::size_t kBytes = vector_bytes(kLevel);
+  T* const elements = reinterpret_cast<T*>(block.elements);
+  if (block.order != kNativeOrder) reverse_bytes<kBytes>(elements, block.count);
+  Statistics result;
+  result.dtype = block.dtype;
+  result.count = block.count;
+  const KeyRange<T> range = find_range_and_sum(elements, result);
+  count_elements<kBytes>(elements, range, block.bounds, result);
+  return result;
+}
+
+// The instruction sets: one wrapper each, which the loops are inlined into.
+
+using Kernel = Statistics (*)(const Block&) noexcept;
+
+template <class T>
+Statistics statistics_baseline(const Block& block) noexcept {
+  return statistics_of_block<SimdLevel::baseline, T>(block);
+}
+
+#if defined(__x86_64__)
+template <class T>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] Statistics statistics_v3(const Block& block) noexcept {
+  return statistics_of_block<SimdLevel::v3, T>(block);
+}
+
+template <class T>
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] Statistics statistics_v4(const Block& block) noexcept {
+  return statistics_of_block<SimdLevel::v4, T>(block);
+}
+#endif
+
+template <class T>
+Kernel kernel_of(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: break;
+#if defined(__x86_64__)
+    case SimdLevel::v3: return statistics_v3<T>;
+    case SimdLevel::v4: return statistics_v4<T>;
+#else
+    case SimdLevel::v3: break;
+    case SimdLevel::v4: break;
+#endif
+  }
+  return statistics_baseline<T>;
+}
+
+}  // namespace
+
+Statistics& Statistics::operator+=(const Statistics& other) noexcept {
+  count += other.count;
+  nan += other.nan;
+  positive_infinite += other.positive_infinite;
+  negative_infinite += other.negative_infinite;
+  below += other.below;
+  above += other.above;
+  sum += other.sum;
+  histogram += other.histogram;
+  if (!finite) {
+    finite = other.finite;
+  } else if (other.finite) {
+    with_type(dtype, [&]<class T>() {
+      const auto key = [](ElementBits element) { return key_of(from_bits<T>(element)); };
+      if (key(other.finite->lowest) < key(finite->lowest)) finite->lowest = other.finite->lowest;
+      if (key(other.finite->highest) > key(finite->highest)) finite->highest = other.finite->highest;
+    });
+  }
+  return *this;
+}
+
+std::optional<ElementBits> Statistics::min() const noexcept {
+  if (negative_infinite != 0) return lowest_element(dtype);
+  if (finite) return finite->lowest;
+  return positive_infinite != 0 ? std::optional(highest_element(dtype)) : std::nullopt;
+}
+
+std::optional<ElementBits> Statistics::max() const noexcept {
+  if (positive_infinite != 0) return highest_element(dtype);
+  if (finite) return finite->highest;
+  return negative_infinite != 0 ? std::optional(lowest_element(dtype)) : std::nullopt;
+}
+
+std::optional<double> Statistics::mean() const noexcept {
+  const std::uint64_t elements = finite_count();
+  return elements == 0 ? std::nullopt : std::optional(sum.mean(elements));
+}
+
+Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,
+                         std::size_t count, SimdLevel level) noexcept {
+  const std::size_t size = traits(dtype).size;
+  const Kernel kernel = with_type(dtype, [=]<class T>() { return kernel_of<T>(level); });
+  Statistics total;
+  total.dtype = dtype;
+  while (count != 0) {
+    const std::size_t length = std::min(count, kMaxBytes / size);
+    total += kernel({dtype, order, bounds, elements, length});
+    elements += length * size;
+    count -= length;
+  }
+  return total;
+}
+
+}  // namespace clipper

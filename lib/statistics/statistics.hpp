@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "contract/bounds.hpp"
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+#include "statistics/exact_sum.hpp"
+#include "statistics/histogram.hpp"
+
+namespace clipper {
+
+/// What is known of a number of elements of one dtype. Parts of a tensor can be added in any order.
+struct Statistics {
+  /// Elements in the order of keys (element_key.hpp): -0 before 0. Of the finite ones only, if there are any.
+  struct Range {
+    ElementBits lowest = 0;
+    ElementBits highest = 0;
+  };
+
+  DType dtype = DType::float32;
+  std::uint64_t count = 0;
+  std::uint64_t nan = 0;
+  std::uint64_t positive_infinite = 0;
+  std::uint64_t negative_infinite = 0;
+  std::uint64_t below = 0;  ///< elements less than Bounds::lo; NaN never is
+  std::uint64_t above = 0;  ///< elements greater than Bounds::hi
+  std::optional<Range> finite;
+  ExactSum sum;         ///< of the finite elements
+  Histogram histogram;  ///< of the finite elements
+
+  [[nodiscard]] std::uint64_t finite_count() const noexcept {
+    return count - nan - positive_infinite - negative_infinite;
+  }
+
+  /// Of all elements but NaN, infinities included; nothing if there are none.
+  [[nodiscard]] std::optional<ElementBits> min() const noexcept;
+  [[nodiscard]] std::optional<ElementBits> max() const noexcept;
+
+  /// Of the finite elements; nothing if there are none. Its error is less than 1e-15 of the mean magnitude.
+  [[nodiscard]] std::optional<double> mean() const noexcept;
+
+  /// `other` is of the same dtype.
+  Statistics& operator+=(const Statistics& other) noexcept;
+};
+
+/// The statistics of `count` elements, which are aligned to their size; afterwards they are in this machine's
+/// byte order. Every level gives the same.
+[[nodiscard]] Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds,
+                                       std::byte* elements, std::size_t count, SimdLevel level) noexcept;
+
+}  // namespace clipper

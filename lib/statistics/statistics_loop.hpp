@@ -1,0 +1,195 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include "element/byte_order.hpp"
+#include "element/element_key.hpp"
+#include "element/half.hpp"
+#include "simd/levels.hpp"
+#include "simd/vector.hpp"
+#include "statistics/exact_sum.hpp"
+
+/// The loops of statistics, templates over the element type, to be inlined into functions compiled for an
+/// instruction set. What is looked for are keys (element_key.hpp): integers, of which every
+/// instruction set has a minimum and a comparison, in an order that has a place for NaN.
+namespace clipper {
+
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline void reverse_bytes(T* elements, std::size_t count) noexcept {
+  using Elements = Vector<UnsignedOfSize<sizeof(T)>, kBytes>;
+  constexpr std::size_t kLanes = kBytes / sizeof(T);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Elements x;
+    std::memcpy(&x, elements + i, sizeof(x));
+    x = vector_byteswap_if<kBytes, true, sizeof(T)>(x);
+    std::memcpy(elements + i, &x, sizeof(x));
+  }
+  for (; i < count; ++i) elements[i] = byteswap_if<true>(elements[i]);
+}
+
+/// Of the finite elements.
+template <class T>
+struct KeyRange {
+  Key<T> lowest;
+  Key<T> highest;
+  bool any;  ///< whether there are any; otherwise lowest and highest say nothing
+  bool all;  ///< whether there are no others
+};
+
+/// Two additions that wrap bring all keys that are not finite above, where none is the lowest one, or below,
+/// where none is the highest one.
+template <class T>
+[[gnu::always_inline]] inline KeyRange<T> key_range(const T* elements, std::size_t count) noexcept {
+  using Unsigned = UnsignedOfSize<sizeof(T)>;
+  using Limits = std::numeric_limits<Key<T>>;
+  constexpr auto kUp = static_cast<Unsigned>(Limits::lowest() - lowest_finite_key<T>());
+  constexpr auto kDown = static_cast<Unsigned>(Limits::max() - highest_finite_key<T>());
+  const auto moved = [](Key<T> key, Unsigned by) {
+    return static_cast<Key<T>>(static_cast<Unsigned>(key) + by);
+  };
+  Key<T> lowest = Limits::max();
+  Key<T> highest = Limits::lowest();
+  Key<T> most = Limits::lowest();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Key<T> key = key_of(elements[i]);
+    const Key<T> above = moved(key, kUp);
+    lowest = std::min(lowest, above);
+    most = std::max(most, above);
+    highest = std::max(highest, moved(key, kDown));
+  }
+  const Key<T> end = moved(highest_finite_key<T>(), kUp);
+  return {moved(lowest, static_cast<Unsigned>(-kUp)), moved(highest, static_cast<Unsigned>(-kDown)),
+          lowest <= end, most <= end};
+}
+
+/// Below these are: NaN; and -inf; and the finite elements; and inf. Beyond the last are NaNs again.
+template <class T>
+inline constexpr std::array<Key<T>, 4> kInfinityLimits = [] {
+  std::array<Key<T>, 4> limits{};
+  if constexpr (!std::is_integral_v<T>) {
+    constexpr int kBeyond = 1;
+    limits = {static_cast<Key<T>>(lowest_finite_key<T>() - kBeyond), lowest_finite_key<T>(),
+              static_cast<Key<T>>(highest_finite_key<T>() + kBeyond),
+              static_cast<Key<T>>(highest_finite_key<T>() + kBeyond + kBeyond)};
+  }
+  return limits;
+}();
+
+/// The elements that sums are made of at a time.
+inline constexpr std::size_t kSumTile = 1024;
+
+/// Elements as numbers for a sum: float64 as such, smaller floats as float32, and what is not finite as 0.
+template <bool kFinite, class T>
+[[gnu::always_inline]] inline auto addend(T x) noexcept {
+  if constexpr (kFinite) {
+    const auto bits = static_cast<Key<T>>(to_bits(x));
+    const auto magnitude = static_cast<Key<T>>(bits & std::numeric_limits<Key<T>>::max());
+    const Key<T> finite = magnitude <= highest_finite_key<T>() ? bits : Key<T>{};
+    x = std::bit_cast<T>(finite);
+  }
+  if constexpr (std::is_same_v<T, Float16>) {
+    // widen() without the case of infinity, which g++ does not vectorize.
+    const float magnitude = std::bit_cast<float>((x.bits & 0x7fffU) << 13) * 0x1p112F;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (x.bits & 0x8000U) << 16);
+  } else if constexpr (HalfType<T>) {
+    return widen(x);
+  } else {
+    return x;
+  }
+}
+
+/// The order of additions is the same for every instruction set.
+template <bool kFinite, class T>
+[[gnu::always_inline]] inline void add_floats(const T* elements, std::size_t count, ExactSum& sum) noexcept {
+  constexpr std::size_t kLanes = 16;
+  std::array<double, kLanes> lanes{};
+  std::array<decltype(addend<kFinite>(T{})), kSumTile> tile;
+  for (std::size_t begin = 0; begin < count; begin += kSumTile) {
+    const std::size_t length = std::min(kSumTile, count - begin);
+    for (std::size_t i = 0; i < length; ++i) tile[i] = addend<kFinite>(elements[begin + i]);
+    std::size_t i = 0;
+    for (; i + kLanes <= length; i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(tile[i + lane]);
+    for (; i < length; ++i) lanes[i % kLanes] += static_cast<double>(tile[i]);
+  }
+  if (std::all_of(lanes.begin(), lanes.end(), [](double lane) { return std::isfinite(lane); }))
+    for (const double lane : lanes) sum.add(lane);
+  else
+    for (std::size_t i = 0; i < count; ++i)
+      sum.add(
+          static_cast<double>(addend<kFinite>(elements[i])));  // one after the other: no float64 overflows
+}
+
+template <class T>
+[[gnu::always_inline]] inline void add_integers(const T* elements, std::size_t count,
+                                                ExactSum& sum) noexcept {
+  constexpr int kHalf = 32;
+  // Of small integers a tile's sum fits, and more of them are added at once.
+  using Partial = std::conditional_t<sizeof(T) < sizeof(std::int32_t), std::int32_t, std::int64_t>;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  for (std::size_t begin = 0; begin < count; begin += kSumTile) {
+    const std::size_t end = std::min(begin + kSumTile, count);
+    Partial partial = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if constexpr (sizeof(T) == sizeof(std::int64_t)) {
+        partial += static_cast<Partial>(static_cast<std::uint32_t>(elements[i]));
+        high += static_cast<std::int64_t>(elements[i] >> kHalf);
+      } else {
+        partial += static_cast<Partial>(elements[i]);
+      }
+    }
+    low += partial;
+  }
+  sum.add(low, 0);
+  sum.add(high, kHalf);
+}
+
+/// Adds to counts[i] how many keys are less than limits[i].
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline void count_below(const T* elements, std::size_t count,
+                                               std::span<const std::int64_t> limits,
+                                               std::span<std::uint64_t> counts) noexcept {
+  using Lanes = Vector<UnsignedOfSize<sizeof(T)>, kBytes>;
+  using Keys = Vector<Key<T>, kBytes>;
+  constexpr std::size_t kGroup = 5;
+  constexpr std::size_t kLanes = kBytes / sizeof(T);
+  constexpr std::size_t kMaxVectors = 255;  // more could overflow a lane
+  alignas(kBytes) std::array<Key<T>, kLanes * kMaxVectors> keys;
+
+  while (count != 0) {
+    const std::size_t length = std::min(count, keys.size());
+    const std::size_t vectors = (length + kLanes - 1) / kLanes;
+    for (std::size_t i = 0; i < length; ++i) keys[i] = key_of(elements[i]);
+    std::fill(keys.begin() + static_cast<std::ptrdiff_t>(length),
+              keys.begin() + static_cast<std::ptrdiff_t>(vectors * kLanes),
+              std::numeric_limits<Key<T>>::max());  // never less
+    for (std::size_t at = 0; at < limits.size(); at += kGroup) {
+      const std::size_t size = std::min(kGroup, limits.size() - at);
+      std::array<Keys, kGroup> group;
+      std::array<Lanes, kGroup> below{};
+      for (std::size_t j = 0; j < kGroup; ++j)
+        group[j] = broadcast<kBytes>(j < size ? static_cast<Key<T>>(limits[at + j]) : Key<T>{});
+      for (std::size_t i = 0; i < vectors; ++i) {
+        Keys x;
+        std::memcpy(&x, keys.data() + i * kLanes, sizeof(x));
+        for (std::size_t j = 0; j < kGroup; ++j) below[j] -= __builtin_bit_cast(Lanes, x < group[j]);
+      }
+      for (std::size_t j = 0; j < size; ++j)
+        counts[at + j] += sum_of_lanes<kBytes, UnsignedOfSize<sizeof(T)>>(below[j]);
+    }
+    elements += length;
+    count -= length;
+  }
+}
+
+}  // namespace clipper

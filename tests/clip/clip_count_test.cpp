@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+#include <vector>
+
+#include "clip/clip.hpp"
+#include "clip/clip_cases.hpp"
+#include "clip/clip_check.hpp"
+#include "clip/reference_clip.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+using cases::Bounds;
+using cases::Elements;
+using cases::kByteOrders;
+using cases::Memory;
+
+/// Around as many vectors, of each level's size, as a lane of one byte can count; of two bytes, of a half
+/// too.
+std::vector<std::size_t> counts_around_blocks(std::size_t element_size) {
+  std::vector<std::size_t> result;
+  for (const std::size_t vector_size : {16u, 32u, 64u}) {
+    const std::size_t lanes = vector_size / element_size;
+    for (const std::size_t vectors : {255u, 256u, 511u})
+      result.insert(result.end(), {vectors * lanes, vectors * lanes + 1});
+    if (element_size != 2) continue;
+    for (const std::size_t vectors : {65'535u, 65'536u}) result.push_back(vectors * lanes + 1);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("counts neither overflow between blocks nor miss an element at their edges") {
+  for (const DTypeTraits& row : kDTypes) {
+    const ElementBits middle = cases::one(row.dtype);
+    const Operation op = cases::operation(row.dtype, {middle, middle});
+    for (const std::size_t count : counts_around_blocks(row.size))
+      for (const SimdLevel level : simd_levels()) {
+        const auto counts_of = [&](ElementBits element) {
+          Memory memory{op, Elements(count, element), 0};
+          return clip_and_count(op, memory.data(), memory.data(), count, level);
+        };
+        INFO(count << " " << row.name << " " << to_string(level));
+        CHECK(counts_of(middle) == Counts{});
+        CHECK(counts_of(middle - 1) == Counts{count, 0, 0, true});
+        CHECK(counts_of(middle + 1) == Counts{0, count, 0, true});
+        if (is_floating(row.dtype))
+          CHECK(counts_of(reference::all_ones(row.dtype)) == Counts{0, 0, count, false});
+      }
+  }
+}
+
+TEST_CASE("a change of one element anywhere is noticed, also one of bits alone") {
+  for (const DTypeTraits& row : kDTypes)
+    for (const ByteOrder order : kByteOrders)
+      for (const SimdLevel level : simd_levels())
+        for (const std::size_t position : {0u, 1u, 63u, 64u, 255u, 998u, 999u, 1000u}) {
+          Operation op = cases::operation(row.dtype, {cases::one(row.dtype), cases::highest(row.dtype)});
+          op.order = order;
+          Elements elements(1001, cases::one(row.dtype));
+          const auto counts_of = [&] {
+            Memory memory{op, elements, 0};
+            return clip_and_count(op, memory.data(), memory.data(), elements.size(), level);
+          };
+          CHECK(counts_of() == Counts{});
+          elements[position] = 0;
+          CHECK(counts_of() == Counts{1, 0, 0, true});
+          if (!is_floating(row.dtype)) continue;
+          const ElementBits minus_zero = reference::sign_bit(row.dtype);
+          std::tie(op.lo, op.hi) = Bounds{cases::one(row.dtype), minus_zero};  // exchanged: all become -0
+          std::fill(elements.begin(), elements.end(), minus_zero);
+          CHECK(counts_of() == Counts{});
+          elements[position] = 0;
+          CHECK(counts_of() == Counts{0, 0, 0, true});
+          elements[position] = reference::all_ones(row.dtype);
+          CHECK(counts_of() == Counts{0, 0, 1, false});
+          op.nan = elements[position];
+          CHECK(counts_of() == Counts{0, 0, 1, false});
+          op.nan = minus_zero;
+          CHECK(counts_of() == Counts{0, 0, 1, true});
+        }
+}
+
+TEST_CASE("counts add up") {
+  Counts counts{1, 2, 3, false};
+  counts += {10, 20, 30, true};
+  CHECK(counts == Counts{11, 22, 33, true});
+  counts += Counts{};
+  CHECK(counts == Counts{11, 22, 33, true});
+}
+
+}  // namespace clipper

@@ -1,0 +1,295 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iomanip>
+#include <limits>
+#include <ostream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "clip/clip.hpp"
+#include "element/dtype.hpp"
+
+/// The naive oracle of lib/clip: one element at a time, by another way than the kernels go. Floating elements
+/// are taken apart into their fields and compared as doubles, which hold all of them exactly; a half is
+/// rounded by looking among all halves for the nearest one. An element that is kept never leaves its bits, so
+/// no register can quiet a signalling NaN. Compile with -ffp-contract=off.
+namespace clipper::reference {
+
+__extension__ using Int128 = __int128;
+__extension__ using UInt128 = unsigned __int128;
+
+inline unsigned bit_count(DType dtype) {
+  return static_cast<unsigned>(8 * traits(dtype).size);
+}
+
+inline ElementBits all_ones(DType dtype) {
+  return ~ElementBits{0} >> (64 - bit_count(dtype));
+}
+
+/// Of a floating dtype.
+inline unsigned fraction_bits(DType dtype) {
+  if (dtype == DType::float16) return 10;
+  if (dtype == DType::bfloat16) return 7;
+  return dtype == DType::float32 ? 23 : 52;
+}
+
+inline ElementBits sign_bit(DType dtype) {
+  return ElementBits{1} << (bit_count(dtype) - 1);
+}
+
+/// The bits of +infinity: the exponent field.
+inline ElementBits infinity(DType dtype) {
+  return (sign_bit(dtype) - 1) >> fraction_bits(dtype) << fraction_bits(dtype);
+}
+
+inline bool is_nan(DType dtype, ElementBits bits) {
+  return is_floating(dtype) && (bits & ~sign_bit(dtype)) > infinity(dtype);
+}
+
+/// The value of a pattern without sign; infinity's is what would come after the largest finite value.
+inline double magnitude(DType dtype, ElementBits bits) {
+  const int width = static_cast<int>(fraction_bits(dtype));
+  const int bias = static_cast<int>(infinity(dtype) >> width) / 2;
+  const int exponent = static_cast<int>(bits >> width);
+  const ElementBits implicit_one = ElementBits{1} << width;
+  const ElementBits fraction = bits & (implicit_one - 1);
+  if (exponent == 0) return std::ldexp(static_cast<double>(fraction), 1 - bias - width);
+  return std::ldexp(static_cast<double>(fraction | implicit_one), exponent - bias - width);
+}
+
+/// The value of a floating element, exactly; NaN without its payload.
+inline double value(DType dtype, ElementBits bits) {
+  if (is_nan(dtype, bits)) return std::numeric_limits<double>::quiet_NaN();
+  const ElementBits unsigned_bits = bits & ~sign_bit(dtype);
+  const double size = unsigned_bits == infinity(dtype) ? std::numeric_limits<double>::infinity()
+                                                       : magnitude(dtype, unsigned_bits);
+  return (bits & sign_bit(dtype)) != 0 ? -size : size;
+}
+
+/// A float16, bfloat16 or float32 element as a float, NaN with its payload.
+inline float as_float(DType dtype, ElementBits bits) {
+  if (!is_nan(dtype, bits)) return static_cast<float>(value(dtype, bits));
+  const ElementBits sign = (bits & sign_bit(dtype)) != 0 ? sign_bit(DType::float32) : 0;
+  const ElementBits fraction = bits & ~sign_bit(dtype) & ~infinity(dtype);
+  return from_bits<float>(sign | infinity(DType::float32) | fraction << (23 - fraction_bits(dtype)));
+}
+
+/// All values from 0 to the one after the largest, in the order of their patterns.
+inline std::vector<double> magnitudes(DType dtype) {
+  std::vector<double> result;
+  for (ElementBits bits = 0; bits <= infinity(dtype); ++bits) result.push_back(magnitude(dtype, bits));
+  return result;
+}
+
+/// The float16 or bfloat16 element nearest to a float, of two equally near ones the even one. NaN keeps its
+/// sign and as much of its payload as there is room for, and is quiet.
+inline ElementBits nearest_half(DType dtype, float number) {
+  static const std::vector<double> float16 = magnitudes(DType::float16);
+  static const std::vector<double> bfloat16 = magnitudes(DType::bfloat16);
+  const std::vector<double>& values = dtype == DType::float16 ? float16 : bfloat16;
+
+  const ElementBits bits = to_bits(number);
+  const ElementBits sign = (bits & sign_bit(DType::float32)) != 0 ? sign_bit(dtype) : 0;
+  if (is_nan(DType::float32, bits)) {
+    const ElementBits payload = (bits & ((1u << 23) - 1)) >> (23 - fraction_bits(dtype));
+    return sign | infinity(dtype) | ElementBits{1} << (fraction_bits(dtype) - 1) | payload;
+  }
+  const double size = std::fabs(static_cast<double>(number));
+  const auto above = std::upper_bound(values.begin(), values.end(), size);
+  if (above == values.end()) return sign | infinity(dtype);
+  const auto upper = static_cast<ElementBits>(above - values.begin());
+  const ElementBits lower = upper - 1;
+  const double middle = (values[lower] + values[upper]) / 2;
+  if (size == middle) return sign | (lower % 2 == 0 ? lower : upper);
+  return sign | (size < middle ? lower : upper);
+}
+
+/// The rule, for g as a number; `g_bits` is g as an element.
+inline ElementBits clip_floating(const Operation& op, double g, ElementBits g_bits) {
+  if (std::isnan(g)) return op.nan.value_or(g_bits);
+  const double lo = value(op.dtype, op.lo);
+  const double hi = value(op.dtype, op.hi);
+  if (g < lo) return lo > hi ? op.hi : op.lo;
+  return g > hi ? op.hi : g_bits;
+}
+
+/// g, in the precision of the operation.
+inline double scaled_floating(const Operation& op, ElementBits element) {
+  if (op.arithmetic == Arithmetic::none) return value(op.dtype, element);
+  if (op.arithmetic == Arithmetic::float32) {
+    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
+    return static_cast<double>(product + static_cast<float>(op.bias));
+  }
+  const double product = from_bits<double>(element) * op.scale;
+  return product + op.bias;
+}
+
+inline ElementBits clip_floating(const Operation& op, ElementBits element) {
+  if (op.arithmetic == Arithmetic::float32) {
+    const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
+    const float g = product + static_cast<float>(op.bias);
+    const ElementBits g_bits = op.dtype == DType::float32 ? to_bits(g) : nearest_half(op.dtype, g);
+    return clip_floating(op, static_cast<double>(g), g_bits);
+  }
+  if (op.arithmetic == Arithmetic::float64) {
+    const double product = from_bits<double>(element) * op.scale;
+    const double g = product + op.bias;
+    return clip_floating(op, g, to_bits(g));
+  }
+  return clip_floating(op, value(op.dtype, element), element);
+}
+
+inline Int128 integer(DType dtype, ElementBits bits) {
+  const bool is_signed = traits(dtype).kind == NumberKind::signed_integer;
+  const bool negative = is_signed && (bits & sign_bit(dtype)) != 0;
+  return negative ? Int128{bits} - (Int128{1} << bit_count(dtype)) : Int128{bits};
+}
+
+/// Beyond every element and every bound, and a number of double.
+inline constexpr Int128 kFar = Int128{1} << 100;
+
+inline Int128 saturated(double whole_number) {
+  const auto far = static_cast<double>(kFar);
+  return static_cast<Int128>(std::clamp(whole_number, -far, far));
+}
+
+/// x * scale + bias, saturated. Sign and magnitude, as the largest magnitude, (2^64 - 1) * (2^64 - 1) +
+/// (2^64 - 1), fits 128 bits without a sign, but not with one.
+inline Int128 exact_sum(Int128 x, Operation::Integer scale, Operation::Integer bias) {
+  const UInt128 product = static_cast<UInt128>(x < 0 ? -x : x) * scale.magnitude;
+  const bool negative = (x < 0) != scale.negative;
+  const UInt128 far = static_cast<UInt128>(kFar);
+  if (negative == bias.negative) {
+    const auto size = static_cast<Int128>(std::min(product + bias.magnitude, far));
+    return negative ? -size : size;
+  }
+  const bool product_wins = product > bias.magnitude;
+  const UInt128 size = product_wins ? product - bias.magnitude : bias.magnitude - product;
+  const auto saturated_size = static_cast<Int128>(std::min(size, far));
+  return (product_wins ? negative : bias.negative) ? -saturated_size : saturated_size;
+}
+
+/// The rule, for a g that lies from `floor` to `ceil`, two neighbouring integers or the same one.
+inline ElementBits clip_integer(const Operation& op, Int128 floor, Int128 ceil) {
+  const Int128 lo = integer(op.dtype, op.lo);
+  const Int128 hi = integer(op.dtype, op.hi);
+  if (floor < lo) return lo > hi ? op.hi : op.lo;
+  if (ceil > hi) return op.hi;
+  return static_cast<ElementBits>(floor < 0 ? ceil : floor) & all_ones(op.dtype);
+}
+
+inline ElementBits clip_integer(const Operation& op, ElementBits element) {
+  const Int128 x = integer(op.dtype, element);
+  if (op.arithmetic == Arithmetic::float64) {
+    const double product = static_cast<double>(x) * op.scale;
+    const double g = product + op.bias;
+    return clip_integer(op, saturated(std::floor(g)), saturated(std::ceil(g)));
+  }
+  const Int128 g = op.arithmetic == Arithmetic::integer ? exact_sum(x, op.integer_scale, op.integer_bias) : x;
+  return clip_integer(op, g, g);
+}
+
+/// The same operation with the bounds of the dtype.
+inline Operation unbounded(Operation op) {
+  const bool is_signed = traits(op.dtype).kind == NumberKind::signed_integer;
+  op.lo = is_signed ? sign_bit(op.dtype) : 0;
+  op.hi = all_ones(op.dtype) ^ op.lo;
+  return op;
+}
+
+/// What becomes of one element.
+inline ElementBits clip(const Operation& op, ElementBits element) {
+  return is_floating(op.dtype) ? clip_floating(op, element) : clip_integer(op, element);
+}
+
+inline std::vector<ElementBits> clip(const Operation& op, std::span<const ElementBits> elements) {
+  std::vector<ElementBits> result;
+  result.reserve(elements.size());
+  for (const ElementBits element : elements) result.push_back(clip(op, element));
+  return result;
+}
+
+/// One element more, of which g became y.
+template <class Number>
+void count(Counts& counts, Number g, Number y) {
+  counts.raised += y > g ? 1 : 0;
+  counts.lowered += y < g ? 1 : 0;
+}
+
+inline void count_floating(const Operation& op, ElementBits element, Counts& counts) {
+  const double g = scaled_floating(op, element);
+  if (std::isnan(g)) ++counts.nan;
+  count(counts, g, std::min(std::max(g, value(op.dtype, op.lo)), value(op.dtype, op.hi)));
+}
+
+inline void count_integer(const Operation& op, ElementBits element, Counts& counts) {
+  const Int128 g = integer(op.dtype, clip_integer(unbounded(op), element));
+  count(counts, g, integer(op.dtype, clip_integer(op, element)));
+}
+
+/// What an operation does to the elements, of which `clip` has made `result`.
+inline Counts count(const Operation& op, std::span<const ElementBits> elements,
+                    std::span<const ElementBits> result) {
+  Counts counts;
+  for (const ElementBits element : elements)
+    is_floating(op.dtype) ? count_floating(op, element, counts) : count_integer(op, element, counts);
+  counts.changed = !std::equal(elements.begin(), elements.end(), result.begin(), result.end());
+  return counts;
+}
+
+/// One element as it is in memory.
+inline void store(DType dtype, ByteOrder order, ElementBits bits, std::byte* to) {
+  const std::size_t size = traits(dtype).size;
+  for (std::size_t i = 0; i < size; ++i)
+    to[order == ByteOrder::little ? i : size - 1 - i] = static_cast<std::byte>(bits >> (8 * i));
+}
+
+inline ElementBits load(DType dtype, ByteOrder order, const std::byte* from) {
+  const std::size_t size = traits(dtype).size;
+  ElementBits bits = 0;
+  for (std::size_t i = 0; i < size; ++i)
+    bits |= std::to_integer<ElementBits>(from[order == ByteOrder::little ? i : size - 1 - i]) << (8 * i);
+  return bits;
+}
+
+/// "0x7c01": all digits of an element.
+inline std::string text(DType dtype, ElementBits bits) {
+  std::ostringstream out;
+  out << "0x" << std::hex << std::setfill('0') << std::setw(static_cast<int>(2 * traits(dtype).size)) << bits;
+  return out.str();
+}
+
+inline std::string text(const Counts& counts) {
+  std::ostringstream out;
+  out << counts.raised << " raised, " << counts.lowered << " lowered, " << counts.nan << " NaN, "
+      << (counts.changed ? "changed" : "not changed");
+  return out.str();
+}
+
+inline std::ostream& operator<<(std::ostream& out, Operation::Integer number) {
+  return out << (number.negative ? "-" : "") << number.magnitude;
+}
+
+/// All that an operation says, in one line.
+inline std::string text(const Operation& op) {
+  std::ostringstream out;
+  out << traits(op.dtype).name << (op.order == ByteOrder::little ? " little" : " big") << " lo "
+      << text(op.dtype, op.lo) << " hi " << text(op.dtype, op.hi);
+  if (op.nan) out << " nan " << text(op.dtype, *op.nan);
+  switch (op.arithmetic) {
+    case Arithmetic::none: break;
+    case Arithmetic::float32: [[fallthrough]];
+    case Arithmetic::float64: out << std::hexfloat << " * " << op.scale << " + " << op.bias; break;
+    case Arithmetic::integer: out << " * " << op.integer_scale << " + " << op.integer_bias; break;
+  }
+  return out.str();
+}
+
+}  // namespace clipper::reference

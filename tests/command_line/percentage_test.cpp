@@ -1,0 +1,66 @@
+#include "command_line/percentage.hpp"
+
+#include <limits>
+#include <string>
+
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+Percentage percentage(const std::string& text) {
+  INFO(text);
+  return Percentage::parse(text).value();
+}
+
+/// That `most` of `all` are as many as may be.
+void check_most(const std::string& text, std::uint64_t all, std::uint64_t most) {
+  INFO(text << " of " << all);
+  CHECK_FALSE(percentage(text).is_exceeded_by(most, all));
+  if (most < all) CHECK(percentage(text).is_exceeded_by(most + 1, all));
+}
+
+}  // namespace
+
+TEST_CASE("a percentage is compared without rounding") {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  check_most("0.57", 10'000, 57);
+  check_most("0.29", 10'000, 29);
+  check_most("1.1", 1000, 11);
+  check_most("0", 10, 0);
+  check_most("-0.0", 10, 0);
+  check_most("100", 10, 10);
+  check_most("1e2", kMost, kMost);
+  check_most("99.99999999999999999999999999999", kMost, kMost - 1);
+  check_most("50", kMost, kMost / 2);
+  check_most("33.333333333333333333333333", 3, 0);
+  check_most("33.333333333333333333333334", 3, 1);
+  check_most("0x.8p0", 200, 1);
+  check_most("10", 5, 0);
+  check_most("10", 0, 0);
+  check_most("1e-99999999999999999999", kMost, 0);
+  check_most("0.0000000000000000054210108624275222", kMost, 1);  // 100 / (2^64 - 1) is ...221...
+  check_most("0.0000000000000000054210108624275221", kMost, 0);
+}
+
+TEST_CASE("every share of small numbers is exactly that percentage") {
+  for (const std::uint64_t all : {10U, 100U, 625U, 1000U, 2048U})
+    for (std::uint64_t count = 0; count <= all; ++count) {
+      // 100 / 2048 has 9 decimals.
+      const std::string text = std::to_string(count * 100'000'000'000'000U / all) + "e-12";
+      CAPTURE(text, all);
+      CHECK_FALSE(percentage(text).is_exceeded_by(count, all));
+      if (count != 0) CHECK(percentage(text).is_exceeded_by(count, all - 1) == (count <= all - 1));
+    }
+}
+
+TEST_CASE("what is no percentage") {
+  for (const std::string text :
+       {"", "x", "1x", " 1", "-1", "100.0000000000000000000001", "1e400", "inf", "nan", "-1e-400"}) {
+    INFO(text);
+    CHECK_FALSE(Percentage::parse(text));
+  }
+  CHECK(percentage("0.50").text() == "0.50");
+}
+
+}  // namespace clipper

@@ -1,0 +1,226 @@
+#include "compare/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "clip/clip_cases.hpp"
+#include "compare/reference_comparison.hpp"
+#include "element/element.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+using cases::Elements;
+using reference::Pairs;
+using reference::Rule;
+
+const std::vector<Rule> kRules{
+    {},
+    {.absolute = {1}},
+    {.absolute = {100}, .relative = {10, -2}},
+    {.relative = {1, -2}},
+    {.relative = {25, -2}},
+    {.relative = {150, -2}},
+    {.absolute = {~std::uint64_t{0}}},
+    {.absolute = {(std::uint64_t{1} << 53) + 1}},
+    {.ulps = 0},
+    {.ulps = 1},
+    {.ulps = 2},
+    {.absolute = {3}, .ulps = 1000},
+    {.ulps = ~std::uint64_t{0}},
+    {.nan_equal = false},
+    {.absolute = {2}, .relative = {50, -2}, .ulps = 7, .nan_equal = false},
+    {.bits = true},
+};
+
+void check(const Pairs& pairs, const Rule& rule, const Comparison& comparison) {
+  Comparison expected = reference::compare(pairs, rule);
+  expected.absolute = comparison.absolute;
+  CHECK(comparison == expected);
+}
+
+/// Each element with itself, with neighbours of its bits and its value, negated, with another one.
+Pairs edge_pairs(DType dtype) {
+  Pairs pairs{dtype, {}, {}};
+  const Elements elements = cases::elements_of(dtype, 2'000);
+  const ElementBits ones = reference::all_ones(dtype);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const ElementBits x = elements[i];
+    for (const ElementBits other : {x, (x + 1) & ones, (x - 1) & ones, (x + 900) & ones,
+                                    x ^ reference::sign_bit(dtype), elements[i * 7919 % elements.size()]}) {
+      pairs.actual.push_back(x);
+      pairs.expected.push_back(other);
+    }
+  }
+  return pairs;
+}
+
+/// 1.0 and its neighbours, a block's worth and more, in which `special` stands at `at`.
+Pairs near_one(DType dtype, std::size_t count, std::size_t at, ElementBits actual, ElementBits expected) {
+  Pairs pairs{dtype, Elements(count, cases::one(dtype)), Elements(count, cases::one(dtype) + 1)};
+  pairs.actual[at] = actual;
+  pairs.expected[at] = expected;
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("every pair of elements is judged as the oracle does") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Pairs pairs = edge_pairs(row.dtype);
+    for (std::size_t i = 0; i < kRules.size(); ++i) {
+      CAPTURE(row.name, i);
+      check(pairs, kRules[i], compare(pairs, kRules[i].rule()));
+    }
+  }
+}
+
+TEST_CASE("a pair alone is judged as among others") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Pairs pairs = edge_pairs(row.dtype);
+    std::mt19937_64 random{1};
+    for (const Rule& rule : kRules)
+      for (int i = 0; i < 300; ++i) {
+        const std::size_t at = random() % pairs.actual.size();
+        const Pairs one = pairs.part(at, at + 1);
+        CAPTURE(row.name, one.actual[0], one.expected[0], &rule - kRules.data());
+        check(one, rule, compare(one, rule.rule()));
+      }
+  }
+}
+
+TEST_CASE("lengths around vectors, and one mismatch anywhere in and around a block") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Pairs pairs = edge_pairs(row.dtype);
+    for (std::size_t length = 0; length <= 67; ++length)
+      check(pairs.part(length, 2 * length), {}, compare(pairs.part(length, 2 * length), Rule{}.rule()));
+    const Rule rule{.absolute = {1}};
+    const ElementBits far = is_floating(row.dtype) ? reference::infinity(row.dtype) : 100;
+    for (const std::size_t count : {1024u, 1031u, 2049u})
+      for (const std::size_t at : {0u, 7u, 8u, 1022u, 1023u}) {
+        CAPTURE(row.name, count, at);
+        const Pairs block = near_one(row.dtype, count, at, far, cases::one(row.dtype));
+        check(block, rule, compare(block, rule.rule()));
+        const Pairs last = near_one(row.dtype, count, count - 1, cases::one(row.dtype), far);
+        check(last, rule, compare(last, rule.rule()));
+      }
+  }
+}
+
+TEST_CASE("NaN and infinities are not overlooked among elements that pass") {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    const ElementBits inf = reference::infinity(dtype);
+    const Elements specials{inf, inf | reference::sign_bit(dtype), inf + 1, reference::all_ones(dtype), 0};
+    for (const ElementBits a : specials)
+      for (const ElementBits e : specials)
+        for (const Rule& rule : {Rule{.absolute = {1000}, .relative = {10, -2}},
+                                 Rule{.absolute = {1000}, .relative = {10, -2}, .nan_equal = false}}) {
+          CAPTURE(traits(dtype).name, a, e, rule.nan_equal);
+          const Pairs pairs = near_one(dtype, 1030, 500, a, e);
+          check(pairs, rule, compare(pairs, rule.rule()));
+        }
+  }
+}
+
+TEST_CASE("parts give the same in any order, and either byte order does") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Pairs all = edge_pairs(row.dtype);
+    const std::size_t count = std::min<std::size_t>(all.actual.size(), 3'000);
+    const Pairs pairs = all.part(0, count);
+    const ComparisonRule rule = Rule{.absolute = {1}}.rule(9);
+    const Comparison whole = compare(pairs, rule);
+    CAPTURE(row.name);
+    for (const ByteOrder actual : {ByteOrder::little, ByteOrder::big})
+      for (const ByteOrder expected : {ByteOrder::little, ByteOrder::big})
+        CHECK(compare(pairs, rule, 0, actual, expected) == whole);
+    std::vector<Comparison> parts;
+    for (std::size_t begin = 0; begin < count; begin += 211)
+      parts.push_back(compare(pairs.part(begin, std::min<std::size_t>(begin + 211, count)), rule, begin));
+    std::mt19937 random{2};
+    for (int i = 0; i < 20; ++i) {
+      std::ranges::shuffle(parts, random);
+      Comparison sum;
+      sum.dtype = row.dtype;
+      sum.listed = rule.listed;
+      for (const Comparison& part : parts) sum += part;
+      CHECK(sum == whole);
+    }
+  }
+}
+
+TEST_CASE("what is said to let all pass does, and less does not") {
+  std::mt19937_64 random{3};
+  for (const DTypeTraits& row : kDTypes) {
+    const bool floating = is_floating(row.dtype);
+    const Pairs all = edge_pairs(row.dtype);
+    for (int i = 0; i < 500; ++i) {
+      const std::size_t begin = random() % (all.actual.size() - 4);
+      const Pairs pairs = all.part(begin, begin + random() % 4 + 1);
+      const Rule given = kRules[static_cast<std::size_t>(i) % 6];
+      const Comparison comparison = compare(pairs, given.rule());
+      if (comparison.mismatches == 0) continue;
+      const auto passes = [&](const Number& absolute, std::optional<std::uint64_t> ulps) {
+        ComparisonRule rule = given.rule();
+        rule.tolerance = Tolerance(absolute, given.relative.number());
+        rule.ulps = ulps;
+        return compare(pairs, rule).mismatches == 0;
+      };
+      CAPTURE(row.name, pairs.actual, pairs.expected, given.absolute.digits, given.relative.digits);
+      if (!floating) {
+        CHECK(passes(*parse_number(std::to_string(comparison.absolute)), {}));
+        CHECK(!passes(*parse_number(std::to_string(comparison.absolute - 1)), {}));
+        continue;
+      }
+      const auto absolute = from_bits<double>(comparison.absolute);
+      if (std::isfinite(absolute)) CHECK(passes(number_of(absolute), {}));
+      if (std::isfinite(absolute) && given.relative.digits == 0)
+        CHECK(!passes(number_of(std::nextafter(absolute, 0.0)), {}));
+      if (comparison.ulps == Comparison::kNoUlps) continue;
+      CHECK(passes(given.absolute.number(), comparison.ulps));
+      CHECK(!passes(given.absolute.number(), comparison.ulps - 1));
+    }
+  }
+}
+
+TEST_CASE("known pairs") {
+  const auto match = [](DType dtype, ElementBits a, ElementBits e, const ComparisonRule& rule) {
+    return compare({dtype, {a}, {e}}, rule).mismatches == 0;
+  };
+  const auto tolerant = [](const char* absolute, const char* relative) {
+    ComparisonRule rule;
+    rule.tolerance = Tolerance(*parse_number(absolute), *parse_number(relative));
+    return rule;
+  };
+  constexpr std::uint64_t kExact = 1ULL << 53;
+  CHECK_FALSE(match(DType::int64, kExact + 1, kExact, {}));
+  CHECK_FALSE(match(DType::uint64, ~0ULL, ~0ULL - 1, {}));
+  CHECK(match(DType::int64, 1ULL << 63, ~0ULL >> 1, tolerant("18446744073709551615", "0")));
+  CHECK_FALSE(match(DType::int64, 1ULL << 63, ~0ULL >> 1, tolerant("18446744073709551614.5", "0")));
+  CHECK(match(DType::uint8, 13, 10, tolerant("0", "0.3")));  // 0.3 * 10 is 3, also if no float64 is 0.3
+  CHECK_FALSE(match(DType::uint8, 14, 10, tolerant("0.9", "0.3")));
+  CHECK(match(DType::uint64, 2, 1, tolerant("0", "1e300")));
+  CHECK_FALSE(match(DType::uint64, ~0ULL, ~0ULL - 1, tolerant("0", "1e-39")));
+  CHECK(match(DType::uint64, ~0ULL, ~0ULL - 1, tolerant("0", "1e-19")));
+  const ElementBits six = to_bits(6.0F);
+  CHECK(match(DType::float32, six - 1, six, tolerant("4.76837158203125e-07", "0")));
+  CHECK_FALSE(match(DType::float32, six - 1, six, tolerant("4.768371582031249e-07", "0")));
+  CHECK(match(DType::float32, to_bits(0.0F), to_bits(-0.0F), {}));
+  // The tolerance is of the expected one.
+  CHECK(match(DType::float64, to_bits(9.0), to_bits(10.0), tolerant("0", "0.1")));
+  CHECK_FALSE(match(DType::float64, to_bits(10.0), to_bits(9.0), tolerant("0", "0.1")));
+  // Neither a difference nor a tolerance that is too large for float64 passes for an infinity.
+  CHECK_FALSE(match(DType::float64, to_bits(-1.7e308), to_bits(1.5e308), tolerant("0", "1.5")));
+  CHECK(match(DType::float64, to_bits(-1.7e308), to_bits(1.7e308), tolerant("0", "2")));
+  // Here |a - e| - R*|e|, rounded, is too little for A.
+  const Pairs rounded{DType::float64, {to_bits(8.975833787720589)}, {to_bits(2.6589740864338696)}};
+  ComparisonRule passing = tolerant("0", "0.1");
+  passing.tolerance =
+      Tolerance(number_of(from_bits<double>(compare(rounded, passing).absolute)), *parse_number("0.1"));
+  CHECK(compare(rounded, passing).mismatches == 0);
+}
+
+}  // namespace clipper

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clip/reference_clip.hpp"
+#include "compare/comparison.hpp"
+
+/// The oracle for comparisons: one pair after the other, floats taken apart by their fields, integers in 128
+/// bits, tolerances read by libc.
+namespace clipper::reference {
+
+/// A number as it is typed: digits * 10^exponent.
+struct Decimal {
+  std::uint64_t digits = 0;
+  int exponent = 0;
+
+  [[nodiscard]] std::string text() const { return std::to_string(digits) + "e" + std::to_string(exponent); }
+  [[nodiscard]] Number number() const { return *parse_number(text()); }
+  [[nodiscard]] double nearest() const { return std::strtod(text().c_str(), nullptr); }
+};
+
+/// For integers the exponents are from -12 to 0, and the relative digits below 2^32.
+struct Rule {
+  Decimal absolute = {};
+  Decimal relative = {};
+  std::optional<std::uint64_t> ulps = std::nullopt;
+  bool nan_equal = true;
+  bool bits = false;
+
+  [[nodiscard]] ComparisonRule rule(std::size_t listed = 5) const {
+    return {bits, nan_equal, Tolerance(absolute.number(), relative.number()), ulps, listed};
+  }
+};
+
+/// Where a float is in the order of all finite ones; both zeros are at 0.
+inline Int128 place(DType dtype, ElementBits bits) {
+  const auto magnitude = static_cast<Int128>(bits & ~sign_bit(dtype));
+  return (bits & sign_bit(dtype)) != 0 ? -magnitude : magnitude;
+}
+
+inline Int128 distance_of(Int128 a, Int128 e) {
+  return a < e ? e - a : a - e;
+}
+
+inline Int128 power_of_ten(int exponent) {
+  return exponent == 0 ? 1 : 10 * power_of_ten(exponent - 1);
+}
+
+inline bool integers_match(const Rule& rule, Int128 a, Int128 e) {
+  const Int128 whole = static_cast<Int128>(rule.absolute.digits) / power_of_ten(-rule.absolute.exponent);
+  const Int128 beyond = distance_of(a, e) - whole;
+  return beyond * power_of_ten(-rule.relative.exponent) <=
+         static_cast<Int128>(rule.relative.digits) * distance_of(e, 0);
+}
+
+inline bool matches(DType dtype, const Rule& rule, ElementBits a, ElementBits e) {
+  if (rule.bits) return a == e;
+  if (!is_floating(dtype)) return integers_match(rule, integer(dtype, a), integer(dtype, e));
+  const double x = value(dtype, a);
+  const double y = value(dtype, e);
+  if (is_nan(dtype, a) || is_nan(dtype, e)) return rule.nan_equal && is_nan(dtype, a) && is_nan(dtype, e);
+  if (x == y || std::isinf(x) || std::isinf(y)) return x == y;
+  if (rule.ulps && distance_of(place(dtype, a), place(dtype, e)) <= static_cast<Int128>(*rule.ulps))
+    return true;
+  const double absolute = rule.absolute.nearest();
+  const double relative = rule.relative.nearest();
+  if (std::isfinite(x - y)) return std::fabs(x - y) <= absolute + relative * std::fabs(y);
+  return std::fabs(x / 4 - y / 4) <= absolute / 4 + relative * (std::fabs(y) / 4);
+}
+
+/// |a - e|, of floats as float64; nothing for NaN.
+inline std::optional<Difference> oracle_difference(DType dtype, ElementBits a, ElementBits e) {
+  if (!is_floating(dtype)) return static_cast<Difference>(distance_of(integer(dtype, a), integer(dtype, e)));
+  const double x = value(dtype, a);
+  const double y = value(dtype, e);
+  if (std::isnan(x) || std::isnan(y)) return std::nullopt;
+  return x == y ? 0 : to_bits(std::fabs(x - y));
+}
+
+/// Of a mismatch; 0 of integers.
+inline std::uint64_t ulps_of(DType dtype, ElementBits a, ElementBits e) {
+  if (!is_floating(dtype)) return 0;
+  if (!std::isfinite(value(dtype, a)) || !std::isfinite(value(dtype, e))) return Comparison::kNoUlps;
+  return static_cast<std::uint64_t>(distance_of(place(dtype, a), place(dtype, e)));
+}
+
+struct Pairs {
+  DType dtype;
+  std::vector<ElementBits> actual;
+  std::vector<ElementBits> expected;
+
+  [[nodiscard]] Pairs part(std::size_t begin, std::size_t end) const {
+    const auto cut = [&](const std::vector<ElementBits>& all) {
+      return std::vector(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                         all.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    return {dtype, cut(actual), cut(expected)};
+  }
+};
+
+/// What comes of the pairs, but for `absolute`, which depends on how it is rounded.
+inline Comparison compare(const Pairs& pairs, const Rule& rule, std::size_t listed = 5) {
+  Comparison result;
+  result.dtype = pairs.dtype;
+  result.listed = listed;
+  result.compared = pairs.actual.size();
+  for (std::size_t i = 0; i < pairs.actual.size(); ++i) {
+    const ElementBits a = pairs.actual[i];
+    const ElementBits e = pairs.expected[i];
+    if (!matches(pairs.dtype, rule, a, e)) {
+      ++result.mismatches;
+      if (result.first.size() < listed) result.first.push_back({i, a, e});
+      result.ulps = std::max(result.ulps, ulps_of(pairs.dtype, a, e));
+    }
+    const Difference difference = oracle_difference(pairs.dtype, a, e).value_or(0);
+    if (difference > result.largest) {
+      result.largest = difference;
+      result.largest_at = i;
+    }
+  }
+  return result;
+}
+
+inline std::vector<std::byte> in_memory(DType dtype, ByteOrder order,
+                                        const std::vector<ElementBits>& elements) {
+  const std::size_t size = traits(dtype).size;
+  std::vector<std::byte> bytes(elements.size() * size + 1);  // not null when there are no elements
+  for (std::size_t i = 0; i < elements.size(); ++i) store(dtype, order, elements[i], bytes.data() + i * size);
+  return bytes;
+}
+
+}  // namespace clipper::reference
+
+namespace clipper {
+
+/// What clipper says of them, in memory in these byte orders.
+inline Comparison compare(const reference::Pairs& pairs, const ComparisonRule& rule,
+                          std::uint64_t position = 0, ByteOrder actual_order = kNativeOrder,
+                          ByteOrder expected_order = kNativeOrder) {
+  std::vector<std::byte> actual = reference::in_memory(pairs.dtype, actual_order, pairs.actual);
+  std::vector<std::byte> expected = reference::in_memory(pairs.dtype, expected_order, pairs.expected);
+  return compare({pairs.dtype, actual_order, expected_order, actual.data(), expected.data(),
+                  pairs.actual.size(), position},
+                 rule);
+}
+
+}  // namespace clipper

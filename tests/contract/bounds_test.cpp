@@ -1,0 +1,360 @@
+#include "contract/bounds.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "clip/reference_clip.hpp"
+#include "element/element.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper {
+namespace {
+
+using enum DType;
+
+constexpr ElementBits kTwo53 = 1ull << 53;
+constexpr ElementBits kTwo63 = 1ull << 63;
+
+const Profile& profile(std::string_view name) {
+  const Profile* const found = profile_named(name);
+  INFO(name);
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+GivenNumber given(std::string_view flag, const std::string& text) {
+  return {parse_number(text).value(), std::string(flag) + " " + text, true};
+}
+
+/// As from a file.
+GivenNumber element(DType dtype, std::string_view flag, ElementBits bits) {
+  return {number_of(dtype, bits), std::string(flag) + " @file.npy", false};
+}
+
+/// "--min 1.5 becomes 1" for each bound whose fraction is cut off to a wider one.
+std::string cut(std::string_view name, DType dtype, const std::string& min, const std::string& max) {
+  std::string text;
+  for (const CutBound& bound : cut_bounds(profile(name), dtype, given("--min", min), given("--max", max)))
+    text += bound.label + " becomes " + element_text(dtype, bound.element) + ";";
+  return text;
+}
+
+/// The least element from the number and the greatest to it.
+std::string around(DType dtype, const std::string& text) {
+  const auto shown = [&](const std::optional<ElementBits>& bits) {
+    return bits ? element_text(dtype, *bits) : "none";
+  };
+  const Number number = parse_number(text).value();
+  return shown(least_from(dtype, number)) + " " + shown(greatest_to(dtype, number));
+}
+
+/// A bound as typed, and the element that it is in a profile.
+struct Row {
+  DType dtype;
+  std::string text;
+  ElementBits element;
+};
+
+template <class Rows>
+void check(std::string_view name, decltype(convert_min)* convert, const Rows& rows) {
+  for (const Row& row : rows) {
+    INFO(name << ": " << row.text << " as " << traits(row.dtype).name);
+    const ElementBits element = convert(profile(name), row.dtype, given("", row.text));
+    CHECK(reference::text(row.dtype, element) == reference::text(row.dtype, row.element));
+  }
+}
+
+void check_both(std::string_view name, std::initializer_list<Row> rows) {
+  check(name, convert_min, rows);
+  check(name, convert_max, rows);
+}
+
+void check_min(std::string_view name, std::initializer_list<Row> rows) {
+  check(name, convert_min, rows);
+}
+
+void check_max(std::string_view name, std::initializer_list<Row> rows) {
+  check(name, convert_max, rows);
+}
+
+std::string refused_min(std::string_view name, DType dtype, const std::string& text) {
+  return refusal(ErrorKind::usage, [&] { return convert_min(profile(name), dtype, given("--min", text)); });
+}
+
+std::string refused_max(std::string_view name, DType dtype, const std::string& text) {
+  return refusal(ErrorKind::usage, [&] { return convert_max(profile(name), dtype, given("--max", text)); });
+}
+
+/// An empty text is a bound that is not given; without a policy it is the profile's.
+Bounds both(std::string_view name, DType dtype, const std::string& min, const std::string& max,
+            std::optional<MinAboveMax> policy = std::nullopt) {
+  const auto bound = [](std::string_view flag, const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(given(flag, text));
+  };
+  return convert_bounds(profile(name), dtype, bound("--min", min), bound("--max", max),
+                        policy.value_or(profile(name).min_above_max));
+}
+
+void check_bounds(DType dtype, Bounds bounds, ElementBits lo, ElementBits hi) {
+  CHECK(reference::text(dtype, bounds.lo) == reference::text(dtype, lo));
+  CHECK(reference::text(dtype, bounds.hi) == reference::text(dtype, hi));
+}
+
+std::string refused(std::string_view name, DType dtype, const std::string& min, const std::string& max,
+                    std::optional<MinAboveMax> policy = std::nullopt) {
+  return refusal(ErrorKind::usage, [&] { return both(name, dtype, min, max, policy); });
+}
+
+}  // namespace
+
+TEST_CASE("native: an integer bound is exactly what was written") {
+  check_both("native", {{int64, "9007199254740993", kTwo53 + 1},
+                        {int64, "-9007199254740993", ~(kTwo53 + 1) + 1},
+                        {int64, "9223372036854775807", kTwo63 - 1},
+                        {int64, "-9223372036854775808", kTwo63},
+                        {uint64, "9223372036854775808", kTwo63},
+                        {uint64, "18446744073709551615", ~0ull},
+                        {uint64, "18446744073709551614", ~0ull - 1},
+                        {int8, "-1", 0xff},
+                        {int32, "1e3", 1000},
+                        {uint8, "0x1p4", 16}});
+}
+
+TEST_CASE("native: a fractional bound of integers is truncated toward zero") {
+  check_both("native", {{int8, "1.9", 1},
+                        {int8, "-1.9", 0xff},
+                        {int8, "0.9999999999999999999999", 0},
+                        {int8, "-0.5", 0},
+                        {uint8, "255.9", 255},
+                        {int64, "9223372036854775807.9", kTwo63 - 1}});
+}
+
+TEST_CASE("native: a floating bound is rounded once, to nearest even") {
+  check_both("native", {{float64, "9007199254740993", to_bits(9007199254740992.0)},
+                        {float64, "9007199254740993.0000000001", to_bits(9007199254740994.0)},
+                        {float32, "16777217", to_bits(16777216.0F)},
+                        {float32, "16777217.00000000000000001", to_bits(16777218.0F)},
+                        {float16, "1.00048828125", 0x3c00},
+                        {float16, "1.000488281250000000001", 0x3c01},
+                        {bfloat16, "1.00390625", 0x3f80},
+                        {bfloat16, "1.003906250000000000001", 0x3f81},
+                        {float16, "-0", 0x8000},
+                        {float64, "1e-400", 0}});
+}
+
+TEST_CASE("a bound beyond the range of an integer dtype saturates where it still holds") {
+  check_min("native",
+            {{int8, "-300", 0x80}, {uint8, "-1", 0}, {int64, "-1e40", kTwo63}, {int8, "-inf", 0x80}});
+  check_max("native",
+            {{int8, "300", 0x7f}, {uint8, "256", 0xff}, {int64, "1e40", kTwo63 - 1}, {int8, "inf", 0x7f}});
+}
+
+TEST_CASE("a bound beyond the range of an integer dtype is refused where no element could hold it") {
+  const std::string min = "every int8 element would become 127, which is not >= that";
+  CHECK(refused_min("native", int8, "300") == "--min 300: " + min);
+  CHECK(refused_min("native", int8, "128") == "--min 128: " + min);
+  CHECK(refused_min("directml-5.0", int8, "inf") == "--min inf: " + min);
+  CHECK(refused_max("native", uint8, "-1") ==
+        "--max -1: every uint8 element would become 0, which is not <= that");
+  CHECK(refused_max("native", int64, "-9223372036854775809") ==
+        "--max -9223372036854775809: every int64 element would become -9223372036854775808, which is not <= "
+        "that");
+  CHECK(refused_min("native", uint64, "18446744073709551616").starts_with("--min 18446744073709551616: "));
+  check_min("native", {{int8, "127.9", 0x7f}});  // truncated first
+}
+
+TEST_CASE("a floating bound that overflows on its own side is no bound") {
+  check_min("native",
+            {{float16, "-65520", 0xfc00}, {bfloat16, "-1e39", 0xff80}, {float32, "-inf", 0xff800000}});
+  check_max("native",
+            {{float16, "65520", 0x7c00}, {bfloat16, "1e39", 0x7f80}, {float32, "1e99", 0x7f800000}});
+  check_max("native", {{float16, "65519.999", 0x7bff}});
+}
+
+TEST_CASE("a floating bound that overflows on the other side is refused unless infinity was written") {
+  CHECK(refused_min("native", float16, "65520") ==
+        "--min 65520: beyond float16: every element would become inf; write inf if that is meant");
+  CHECK(refused_max("native", float16, "-65520") ==
+        "--max -65520: beyond float16: every element would become -inf; write -inf if that is meant");
+  CHECK(refused_min("native", float64, "1e400").starts_with("--min 1e400: beyond float64: "));
+  CHECK(refused_min("directml-5.0", float32, "1e39").starts_with("--min 1e39: beyond float32: "));
+  check_min("native", {{float16, "inf", 0x7c00}});
+  check_max("native", {{bfloat16, "-infinity", 0xff80}});
+}
+
+TEST_CASE("DirectML: bounds pass through float32") {
+  check_both("directml-5.0", {{int32, "16777217", 16777216},
+                              {int64, "9007199254740993", kTwo53},
+                              {int32, "2147483647", 0x7fffffff},  // 2^31 as a float32: saturated
+                              {uint64, "18446744073709551615", ~0ull},
+                              {int32, "2.99999999", 3},  // rounded, then truncated
+                              {int8, "-1.9", 0xff},
+                              {float16, "1.000488281250000000001", 0x3c00}});  // rounded twice
+}
+
+TEST_CASE("OpenVINO: bounds pass through double, and integer ones move inward") {
+  check_both("openvino", {{int64, "9007199254740993", kTwo53},
+                          {int64, "9223372036854775807", kTwo63 - 1},
+                          {float16, "1.000488281250000000001", 0x3c00},
+                          {float32, "0.1", to_bits(0.1F)}});
+  check_min("openvino", {{int8, "0.2", 1}, {int8, "-0.2", 0}, {uint8, "-300.5", 0}, {int8, "300", 0x7f}});
+  check_max("openvino", {{int8, "0.8", 0}, {int8, "-0.8", 0xff}, {uint8, "300.5", 255}, {uint8, "-300", 0}});
+  check_min("openvino", {{int8, "0.00000000000000000001", 1}, {int8, "inf", 0x7f}});
+}
+
+TEST_CASE("ONNX 11 and later: an integer bound must be a value of the dtype") {
+  check_both("onnx-12", {{int8, "3", 3}, {int8, "-1.28e2", 0x80}, {uint64, "18446744073709551615", ~0ull}});
+  for (const std::string text : {"0.5", "128", "-129", "inf", "1e400"}) {
+    INFO(text);
+    CHECK(refused_min("onnx-12", int8, text) ==
+          "--min " + text + ": ONNX Clip-12 takes bounds as int8, which cannot hold it");
+    CHECK(refused_max("onnx-13", int8, text) ==
+          "--max " + text + ": ONNX Clip-13 takes bounds as int8, which cannot hold it");
+  }
+}
+
+TEST_CASE("NaN is no bound, except that ONNX 11 and later ignore it in floats") {
+  for (const Profile& row : profiles()) {
+    INFO(row.name);
+    for (const DType dtype : {float32, int32}) {
+      if (!row.dtypes.contains(dtype)) continue;
+      if (row.nan_bound == Profile::NanBound::ignored && dtype == float32) {
+        check_min(row.name, {{dtype, "nan", lowest_element(dtype)}});
+        check_max(row.name, {{dtype, "nan", highest_element(dtype)}});
+      } else {
+        CHECK(refused_min(row.name, dtype, "nan") == "--min nan: not a number is no bound");
+        CHECK(refused_max(row.name, dtype, "-NaN") == "--max -NaN: not a number is no bound");
+      }
+    }
+  }
+}
+
+TEST_CASE("an absent bound is what the system puts in its place") {
+  check_bounds(float32, both("native", float32, "", ""), 0xff800000, 0x7f800000);
+  check_bounds(int16, both("native", int16, "", ""), 0x8000, 0x7fff);
+  check_bounds(float32, both("onnx-6", float32, "", ""), 0xff7fffff, 0x7f7fffff);
+  check_bounds(float16, both("onnx-6", float16, "", ""), 0xfc00, 0x7c00);
+  check_bounds(float64, both("onnx-1", float64, "", ""), 0xc7efffffe0000000, 0x47efffffe0000000);
+  check_bounds(float16, both("onnx-11", float16, "", ""), 0xfbff, 0x7bff);
+  check_bounds(bfloat16, both("onnx-13", bfloat16, "", ""), 0xff7f, 0x7f7f);
+  check_bounds(uint8, both("onnx-12", uint8, "", ""), 0, 0xff);
+  check_bounds(float32, both("native", float32, "1", ""), 0x3f800000, 0x7f800000);
+  check_bounds(float32, both("onnx-13", float32, "", "1"), 0xff7fffff, 0x3f800000);
+}
+
+TEST_CASE("min above max is an error, or every element becomes one of them") {
+  CHECK(refused("native", float32, "6", "0") ==
+        "--min 6: above --max 0; --min-above-max says what that should mean");
+  CHECK(refused("directml", int8, "6", "0", MinAboveMax::error).starts_with("--min 6: above --max 0; "));
+  check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::min), 0x7f, 6);
+  check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::max), 6, 0);
+  check_bounds(float16, both("native", float16, "1", "0", MinAboveMax::min), 0x7c00, 0x3c00);
+  check_bounds(float32, both("directml-1.0", float32, "1", "-0"), 0x7f800000, 0x3f800000);
+  check_bounds(float32, both("onnx-11", float32, "1", "-0"), 0x3f800000, 0x80000000);
+}
+
+TEST_CASE("min above max is found as written, also where both convert to one value") {
+  CHECK(
+      refused("native", float32, "1.000000000001", "1").starts_with("--min 1.000000000001: above --max 1;"));
+  CHECK(refused("native", int8, "0.9", "0.1").starts_with("--min 0.9: above --max 0.1;"));
+  CHECK(refused("native", float64, "1e400", "1e399").starts_with("--min 1e400: "));
+}
+
+TEST_CASE("a bound from a file is compared as an element, also with one that was typed") {
+  const auto float32_tenth = element(float32, "--min", to_bits(0.1F));  // 0.100000001490116...
+  const auto same = [&](const GivenNumber& min, const GivenNumber& max, MinAboveMax policy) {
+    return convert_bounds(profile("native"), float32, min, max, policy);
+  };
+  check_bounds(float32, same(float32_tenth, given("--max", "0.1"), MinAboveMax::error), to_bits(0.1F),
+               to_bits(0.1F));
+  const auto max_tenth = element(float32, "--max", to_bits(0.1F));
+  check_bounds(float32, same(given("--min", "0.10000000149012"), max_tenth, MinAboveMax::min), to_bits(0.1F),
+               to_bits(0.1F));
+  check_bounds(float32, same(float32_tenth, max_tenth, MinAboveMax::error), to_bits(0.1F), to_bits(0.1F));
+  CHECK(refusal(ErrorKind::usage, [&] {
+          return same(float32_tenth, given("--max", "0.09"), MinAboveMax::error);
+        }) == "--min @file.npy: above --max 0.09; --min-above-max says what that should mean");
+  check_bounds(float32, same(float32_tenth, given("--max", "0.09"), MinAboveMax::max), to_bits(0.1F),
+               to_bits(0.09F));
+  const auto of_integers = [&](std::string_view name, const GivenNumber& min, const GivenNumber& max) {
+    return convert_bounds(profile(name), int8, min, max, MinAboveMax::error);
+  };
+  check_bounds(int8, of_integers("native", element(int8, "--min", 1), given("--max", "1.9")), 1, 1);
+  check_bounds(int8, of_integers("openvino", element(int8, "--min", 1), given("--max", "1.9")), 1, 1);
+  CHECK(refusal(ErrorKind::usage, [&] {
+          return of_integers("openvino", element(int8, "--min", 1), given("--max", "0.9"));
+        }) == "--min @file.npy: above --max 0.9; --min-above-max says what that should mean");
+}
+
+TEST_CASE("a fraction that is cut off to let elements beyond the bound pass is told") {
+  CHECK(cut("native", int32, "1.5", "6") == "--min 1.5 becomes 1;");
+  CHECK(cut("native", int32, "-9", "-1.5") == "--max -1.5 becomes -1;");
+  CHECK(cut("native", uint8, "0.1", "255.9") == "--min 0.1 becomes 0;");
+  CHECK(cut("native", int64, "-1e30", "-0.000000000000000000000000000000001") ==
+        "--max -0.000000000000000000000000000000001 becomes 0;");
+  CHECK(cut("directml", int32, "1.5", "6") == "--min 1.5 becomes 1;");
+  CHECK(cut("native", int8, "127.5", "1e99") == "--min 127.5 becomes 127;");
+}
+
+TEST_CASE("nothing is told of a bound that lets no other elements pass") {
+  CHECK(cut("native", int32, "-1.5", "6.5").empty());  // the same as -1 and 6
+  CHECK(cut("native", int8, "-300.5", "300.5").empty());
+  CHECK(cut("native", int8, "-inf", "inf").empty());
+  CHECK(cut("native", int32, "1.0", "60e-1").empty());
+  CHECK(cut("native", float32, "0.1", "16777217").empty());
+  CHECK(cut("directml", int32, "16777216.7", "16777217").empty());  // integers as float32
+  CHECK(cut("openvino", int32, "1.5", "6.5").empty());
+}
+
+TEST_CASE("the elements next to any number") {
+  CHECK(around(int32, "1.5") == "2 1");
+  CHECK(around(int32, "-1.5") == "-1 -2");
+  CHECK(around(uint8, "300") == "none 255");
+  CHECK(around(uint8, "-0.5") == "0 none");
+  CHECK(around(int8, "-128") == "-128 -128");
+  CHECK(around(int64, "1e400") == "none 9223372036854775807");
+  CHECK(around(int64, "9223372036854775806.5") == "9223372036854775807 9223372036854775806");
+  CHECK(around(uint64, "-inf") == "0 none");
+  CHECK(around(float32, "0.1") == "0.1 0.099999994");  // float32(0.1) is more than 0.1
+  CHECK(around(float64, "0.3") == "0.30000000000000004 0.3");
+  CHECK(around(float32, "0.25") == "0.25 0.25");
+  CHECK(around(float32, "1e400") == "inf 3.4028235e+38");
+  CHECK(around(float32, "-1e400") == "-3.4028235e+38 -inf");
+  CHECK(around(float64, "inf") == "inf inf");
+  CHECK(around(float32, "1e-400") == "1e-45 0");
+  CHECK(around(float32, "-1e-400") == "-0 -1e-45");
+  CHECK(around(float16, "65519") == "inf 65500");
+  CHECK(around(float16, "0.1") == "0.10004 0.1");
+  CHECK(around(bfloat16, "1.001") == "1.01 1");
+}
+
+TEST_CASE("equal bounds are not above each other, nor are zeros of either sign") {
+  check_bounds(float32, both("native", float32, "0", "-0"), 0, 0x80000000);
+  check_bounds(float32, both("native", float32, "-0", "0"), 0x80000000, 0);
+  check_bounds(int8, both("native", int8, "0.2", "0.8"), 0, 0);
+  check_bounds(float16, both("native", float16, "inf", "inf"), 0x7c00, 0x7c00);
+}
+
+TEST_CASE("a min above the max that is absent is above what stands in for it") {
+  CHECK(refused("onnx-6", float32, "inf", "").starts_with("--min inf: above "));
+  CHECK(refused("onnx-1", float64, "", "-inf").find("--max -inf") != std::string::npos);
+  check_bounds(float32, both("onnx-11", float32, "inf", ""), 0x7f800000, 0x7f7fffff);
+  check_bounds(float32, both("onnx-11", float32, "inf", "", MinAboveMax::min), 0x7f800000, 0x7f800000);
+  check_bounds(float32, both("native", float32, "inf", ""), 0x7f800000, 0x7f800000);
+}
+
+TEST_CASE("no integer between the bounds is an error, whatever min above max means") {
+  for (const MinAboveMax policy : {MinAboveMax::error, MinAboveMax::min, MinAboveMax::max})
+    CHECK(refused("openvino", int8, "0.2", "0.8", policy) ==
+          "--min 0.2: no int8 value lies between this and --max 0.8");
+}
+
+TEST_CASE("a bound of NaN that is ignored is not above anything") {
+  check_bounds(float32, both("onnx-13", float32, "nan", "1"), 0xff800000, 0x3f800000);
+  check_bounds(float32, both("onnx-13", float32, "1", "nan"), 0x3f800000, 0x7f800000);
+}
+
+}  // namespace clipper

@@ -1,0 +1,255 @@
+#include "contract/plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper {
+namespace {
+
+using enum DType;
+
+npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
+  npy::Header result;
+  result.dtype = dtype;
+  result.order = ByteOrder::little;
+  result.shape = std::move(shape);
+  return result;
+}
+
+/// Empty texts are not given.
+Request bounded(const std::string& min, const std::string& max, std::string_view profile = "native") {
+  Request result;
+  result.profile = profile_named(profile);
+  REQUIRE(result.profile != nullptr);
+  if (!min.empty()) result.min = min;
+  if (!max.empty()) result.max = max;
+  return result;
+}
+
+Request scaled(const std::string& scale, const std::string& bias, std::string_view profile = "native") {
+  const bool required = profile_named(profile)->bounds == Profile::Bounds::required;
+  Request result = bounded(required ? "0" : "", required ? "9" : "", profile);
+  if (!scale.empty()) result.scale = scale;
+  if (!bias.empty()) result.bias = bias;
+  return result;
+}
+
+Request with_nan(const std::string& nan, const std::string& min = "1", const std::string& max = "6") {
+  Request result = bounded(min, max);
+  result.nan = nan;
+  return result;
+}
+
+std::string refused(ErrorKind kind, const Request& request, const npy::Header& header) {
+  return refusal(kind, [&] { return make_plan(request, header); });
+}
+
+std::string refused(const Request& request, DType dtype = float32) {
+  return refused(ErrorKind::usage, request, header(dtype));
+}
+
+}  // namespace
+
+TEST_CASE("the arithmetic follows from dtype, scale and bias") {
+  struct Row {
+    DType dtype;
+    std::string scale;
+    std::string bias;
+    Arithmetic arithmetic;
+  };
+  using enum Arithmetic;
+  for (const Row& row : std::vector<Row>{
+           {DType::float32, "", "", none},
+           {int64, "", "", none},
+           {float16, "2", "", Arithmetic::float32},
+           {bfloat16, "", "1", Arithmetic::float32},
+           {DType::float32, "0.5", "1", Arithmetic::float32},
+           {DType::float64, "2", "1", Arithmetic::float64},
+           {int8, "2", "1", Arithmetic::float64},
+           {int16, "2", "", Arithmetic::float64},
+           {uint32, "1", "0", Arithmetic::float64},
+           {int64, "2", "1", integer},
+           {int64, "", "-1", integer},
+           {uint64, "-3", "", integer},
+           {uint64, "1e3", "2.0", integer},
+           {int64, "0x1p62", "-0", integer},
+           {int64, "18446744073709551615", "-9223372036854775808", integer},
+           {int64, "0.5", "1", Arithmetic::float64},
+           {uint64, "2", "0.1", Arithmetic::float64},
+           {int64, "18446744073709551616", "", Arithmetic::float64},
+           {uint64, "1", "-9223372036854775809", Arithmetic::float64},
+       }) {
+    INFO(traits(row.dtype).name << " * " << row.scale << " + " << row.bias);
+    CHECK(make_plan(scaled(row.scale, row.bias), header(row.dtype)).operation.arithmetic == row.arithmetic);
+  }
+}
+
+TEST_CASE("integer scale and bias lose no bit") {
+  const Operation operation =
+      make_plan(scaled("-9007199254740993", "18446744073709551615"), header(int64)).operation;
+  CHECK(operation.integer_scale.negative);
+  CHECK(operation.integer_scale.magnitude == (1ull << 53) + 1);
+  CHECK_FALSE(operation.integer_bias.negative);
+  CHECK(operation.integer_bias.magnitude == ~0ull);
+}
+
+TEST_CASE("a scale or bias that is not given is 1 or 0") {
+  const Operation only_bias = make_plan(scaled("", "3"), header(int64)).operation;
+  CHECK((only_bias.integer_scale.magnitude == 1 && !only_bias.integer_scale.negative));
+  CHECK(only_bias.integer_bias.magnitude == 3);
+  const Operation only_scale = make_plan(scaled("3", ""), header(float64)).operation;
+  CHECK(only_scale.scale == 3.0);
+  CHECK(to_bits(only_scale.bias) == to_bits(0.0));
+}
+
+TEST_CASE("scale and bias are rounded once to what they are calculated in") {
+  const Operation single = make_plan(scaled("0.1", "16777217"), header(float16)).operation;
+  CHECK(to_bits(single.scale) == to_bits(double{0.1F}));
+  CHECK(single.bias == 16777216.0);
+  const Operation wide = make_plan(scaled("0.1", "16777217"), header(int8)).operation;
+  CHECK(to_bits(wide.scale) == to_bits(0.1));
+  CHECK(wide.bias == 16777217.0);
+}
+
+TEST_CASE("DirectML rounds scale and bias to float32 first") {
+  const Operation small = make_plan(scaled("0.1", "16777217", "directml"), header(int32)).operation;
+  CHECK(small.arithmetic == Arithmetic::float64);
+  CHECK(to_bits(small.scale) == to_bits(double{0.1F}));
+  CHECK(small.bias == 16777216.0);
+  const Operation large = make_plan(scaled("16777217", "", "directml"), header(int64)).operation;
+  CHECK(large.arithmetic == Arithmetic::integer);
+  CHECK(large.integer_scale.magnitude == 16777216);
+}
+
+TEST_CASE("scale and bias are finite") {
+  CHECK(refused(scaled("inf", "")) == "--scale inf: not finite as a float32");
+  CHECK(refused(scaled("", "nan"), int8) == "--bias nan: not finite as a float64");
+  CHECK(refused(scaled("1e39", ""), float16) == "--scale 1e39: not finite as a float32");
+  CHECK(refused(scaled("", "-1e400"), int64) == "--bias -1e400: not finite as a float64");
+  CHECK(refused(scaled("1e39", "", "directml"), int64) == "--scale 1e39: not finite as a float32");
+  CHECK(make_plan(scaled("1e39", ""), header(float64)).operation.scale == 1e39);
+}
+
+TEST_CASE("scale and bias are refused where the operator has none, before any bound is looked at") {
+  for (const std::string_view name : {"onnx-1", "onnx-6", "onnx-11", "onnx-13", "openvino"}) {
+    const std::string system(profile_named(name)->system);
+    CHECK(refused(scaled("2", "", name)) == "--scale: " + system + " has no scale and bias");
+    CHECK(refused(scaled("", "0", name)) == "--bias: " + system + " has no scale and bias");
+  }
+  Request wrong_twice = bounded("-1", "9", "onnx-13");
+  wrong_twice.scale = std::string("2");
+  CHECK(refused(wrong_twice, uint8) == "--scale: ONNX Clip-13 has no scale and bias");
+}
+
+TEST_CASE("without bounds an integer tensor is clipped to its range") {
+  const Operation operation = make_plan(scaled("2", ""), header(int16)).operation;
+  CHECK(operation.lo == 0x8000);
+  CHECK(operation.hi == 0x7fff);
+}
+
+TEST_CASE("a plan has the header's dtype and byte order, and the bounds as elements") {
+  npy::Header big = header(float16);
+  big.order = ByteOrder::big;
+  const Plan plan = make_plan(bounded("0.5", "6"), big);
+  CHECK(plan.header.shape == big.shape);
+  CHECK(plan.operation.dtype == float16);
+  CHECK(plan.operation.order == ByteOrder::big);
+  CHECK(plan.operation.lo == 0x3800);
+  CHECK(plan.operation.hi == 0x4600);
+  CHECK_FALSE(plan.operation.nan.has_value());
+  CHECK_FALSE(plan.refuse_nan);
+}
+
+TEST_CASE("a dtype that the system does not take is refused, with the version that takes it") {
+  const auto refused_dtype = [](std::string_view name, DType dtype) {
+    return refused(ErrorKind::input, bounded("", "", name), header(dtype, {1, 1, 2, 3}));
+  };
+  CHECK(refused_dtype("onnx-6", int8) ==
+        "ONNX Clip-6 takes float16, float32, float64; this tensor is int8 (ONNX Clip-12 takes it)");
+  CHECK(refused_dtype("onnx-12", bfloat16).ends_with("this tensor is bfloat16 (ONNX Clip-13 takes it)"));
+  CHECK(refused_dtype("directml-1.0", uint64).ends_with("uint64 (DirectML feature level 5.0 takes it)"));
+  CHECK(refused_dtype("directml", float64).ends_with("; this tensor is float64"));
+}
+
+TEST_CASE("a number of dimensions that the system does not take is refused likewise") {
+  const auto refused_rank = [](std::string_view name, std::size_t rank) {
+    return refused(ErrorKind::input, bounded("", "", name),
+                   header(float32, std::vector<std::int64_t>(rank, 1)));
+  };
+  CHECK(refused_rank("directml-1.0", 5) ==
+        "DirectML feature level 1.0 takes tensors of exactly 4 dimensions; this one has 5 (DirectML feature "
+        "level 3.0 takes it)");
+  CHECK(refused_rank("directml", 9) ==
+        "DirectML feature level 5.0 takes tensors of 1 to 8 dimensions; this one has 9");
+  CHECK(refused_rank("directml-3.0", 0).ends_with("this one has 0"));
+}
+
+TEST_CASE("both bounds are required where the system requires them") {
+  CHECK(refused(bounded("", "", "openvino")) == "OpenVINO Clamp-1 requires both bounds; --min is missing");
+  CHECK(refused(bounded("", "1", "openvino")) == "OpenVINO Clamp-1 requires both bounds; --min is missing");
+  CHECK(refused(bounded("0", "", "directml")) ==
+        "DirectML feature level 5.0 requires both bounds; --max is missing");
+}
+
+TEST_CASE("what becomes of NaN") {
+  const auto replacement = [](DType dtype, const std::string& nan) {
+    return make_plan(with_nan(nan), header(dtype)).operation.nan;
+  };
+  CHECK(replacement(float32, "keep") == std::nullopt);
+  CHECK(replacement(float32, "error") == std::nullopt);
+  CHECK(make_plan(with_nan("error"), header(float32)).refuse_nan);
+  CHECK_FALSE(make_plan(with_nan("min"), header(float32)).refuse_nan);
+  CHECK(replacement(float32, "min") == to_bits(1.0F));
+  CHECK(replacement(float16, "max") == 0x4600);
+  CHECK(replacement(bfloat16, "-7.5") == 0xc0f0);
+  CHECK(replacement(float64, "-0") == to_bits(-0.0));
+  CHECK(replacement(float32, "inf") == 0x7f800000);
+  CHECK(replacement(int8, "5") == std::nullopt);
+}
+
+TEST_CASE("--nan min and max need that bound") {
+  CHECK(refused(with_nan("max", "1", "")) == "--nan max: there is no --max");
+  CHECK(refused(with_nan("min", "", "6")) == "--nan min: there is no --min");
+}
+
+TEST_CASE("text that is not a number is refused without a tensor") {
+  const auto refused_text = [](auto member, const std::string& text) {
+    Request wrong;
+    wrong.*member = text;
+    return refusal(ErrorKind::usage, [&] { check_numbers(wrong); });
+  };
+  CHECK(refused_text(&Request::min, "").starts_with("--min: ''"));
+  CHECK(refused_text(&Request::min, "--max") == "--min: '--max' is not a number");
+  CHECK(refused_text(&Request::max, "1,5") == "--max: '1,5' is not a number");
+  CHECK(refused_text(&Request::scale, "0.5x") == "--scale: '0.5x' is not a number");
+  CHECK(refused_text(&Request::bias, " 1") == "--bias: ' 1' is not a number");
+  for (const std::string text : {"nan", "Keep", "", "@lo.npy"})
+    CHECK(refused_text(&Request::nan, text) ==
+          "--nan: '" + text + "' is not keep, error, min, max or a number");
+  CHECK_NOTHROW(check_numbers(bounded("@no-such-file.npy", "")));
+}
+
+TEST_CASE("describe says what was chosen, with the numbers as converted") {
+  CHECK(describe(make_plan(with_nan("9", "1", "100"), header(float16))) ==
+        "float16 (2, 3), little-endian, C order, min 1, max 100, NaN becomes 9");
+  npy::Header fortran = header(float32);
+  fortran.order = ByteOrder::big;
+  fortran.fortran_order = true;
+  CHECK(describe(make_plan(scaled("0.1", "-1"), fortran)) ==
+        "float32 (2, 3), big-endian, Fortran order, x * 0.1 + -1 in float32, min -inf, max inf");
+  CHECK(describe(make_plan(scaled("0.1", ""), header(int8, {7}))) ==
+        "int8 (7,), little-endian, C order, x * 0.1 + 0 in float64, min -128, max 127");
+  CHECK(describe(make_plan(scaled("-3", "18446744073709551615"), header(uint64, {}))) ==
+        "uint64 (), little-endian, C order, x * -3 + 18446744073709551615 exactly, min 0, max "
+        "18446744073709551615");
+}
+
+}  // namespace clipper

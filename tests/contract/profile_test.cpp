@@ -1,0 +1,156 @@
+#include "contract/profile.hpp"
+
+#include <cstddef>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "npy/header.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+using enum DType;
+using AbsentBound = Profile::AbsentBound;
+using Bounds = Profile::Bounds;
+using Carrier = Profile::Carrier;
+using Inexact = Profile::Inexact;
+using NanBound = Profile::NanBound;
+using ScaleBias = Profile::ScaleBias;
+
+const std::set<DType> kInts32{int8, int16, int32, uint8, uint16, uint32};
+const std::set<DType> kFloats64{float16, float32, float64};
+
+std::set<DType> operator+(std::set<DType> a, const std::set<DType>& b) {
+  a.insert(b.begin(), b.end());
+  return a;
+}
+
+std::set<DType> dtypes_of(const Profile& profile) {
+  std::set<DType> dtypes;
+  for (const DTypeTraits& row : kDTypes)
+    if (profile.dtypes.contains(row.dtype)) dtypes.insert(row.dtype);
+  return dtypes;
+}
+
+const Profile& profile(std::string_view name) {
+  const Profile* const found = profile_named(name);
+  INFO(name);
+  REQUIRE(found != nullptr);
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("the profiles, in the order in which they are listed") {
+  std::vector<std::string_view> names;
+  for (const Profile& row : profiles()) names.push_back(row.name);
+  CHECK(names == std::vector<std::string_view>{"native", "directml-1.0", "directml-2.1", "directml-3.0",
+                                               "directml-5.0", "onnx-1", "onnx-6", "onnx-11", "onnx-12",
+                                               "onnx-13", "openvino"});
+}
+
+TEST_CASE("a profile has its name, and a system's name is its newest version") {
+  for (const Profile& row : profiles()) CHECK(profile_named(row.name) == &row);
+  CHECK(profile("directml").name == "directml-5.0");
+  CHECK(profile("onnx").name == "onnx-13");
+}
+
+TEST_CASE("no other text names a profile") {
+  for (const std::string_view name : {"", "Native", "onnx-", "onnx-7", "onnx-1 ", "onnx-130", "directml-4.0",
+                                      "directml-5", "openvino-1", "numpy"}) {
+    INFO(name);
+    CHECK(profile_named(name) == nullptr);
+  }
+}
+
+TEST_CASE("each profile takes the dtypes of its system") {
+  const std::set<DType> ints = kInts32 + std::set{int64, uint64};
+  const std::set<DType> all = ints + kFloats64 + std::set{bfloat16};
+  CHECK(dtypes_of(profile("native")) == all);
+  CHECK(dtypes_of(profile("directml-1.0")) == std::set{float16, float32});
+  CHECK(dtypes_of(profile("directml-2.1")) == kInts32 + std::set{float16, float32});
+  CHECK(dtypes_of(profile("directml-3.0")) == kInts32 + std::set{float16, float32});
+  CHECK(dtypes_of(profile("directml-5.0")) == ints + std::set{float16, float32});
+  CHECK(dtypes_of(profile("onnx-1")) == kFloats64);
+  CHECK(dtypes_of(profile("onnx-6")) == kFloats64);
+  CHECK(dtypes_of(profile("onnx-11")) == kFloats64);
+  CHECK(dtypes_of(profile("onnx-12")) == ints + kFloats64);
+  CHECK(dtypes_of(profile("onnx-13")) == all);
+  CHECK(dtypes_of(profile("openvino")) == all);
+}
+
+TEST_CASE("each profile has the rules of its system") {
+  struct Row {
+    std::string_view name;
+    std::size_t min_rank;
+    std::size_t max_rank;
+    Bounds bounds;
+    AbsentBound absent_bound;
+    Carrier carrier;
+    Inexact inexact;
+    MinAboveMax min_above_max;
+    NanBound nan_bound;
+    ScaleBias scale_bias;
+  };
+  constexpr std::size_t kAny = npy::kMaxRank;
+  const std::vector<Row> rows{
+      {"native", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
+       MinAboveMax::error, NanBound::error, ScaleBias::exact},
+      {"directml-1.0", 4, 4, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+       MinAboveMax::min, NanBound::error, ScaleBias::float32},
+      {"directml-2.1", 4, 4, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+       MinAboveMax::min, NanBound::error, ScaleBias::float32},
+      {"directml-3.0", 1, 8, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+       MinAboveMax::min, NanBound::error, ScaleBias::float32},
+      {"directml-5.0", 1, 8, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
+       MinAboveMax::min, NanBound::error, ScaleBias::float32},
+      {"onnx-1", 0, kAny, Bounds::optional, AbsentBound::float32_limits, Carrier::float32, Inexact::truncate,
+       MinAboveMax::error, NanBound::error, ScaleBias::none},
+      {"onnx-6", 0, kAny, Bounds::optional, AbsentBound::float32_limits, Carrier::float32, Inexact::truncate,
+       MinAboveMax::error, NanBound::error, ScaleBias::none},
+      {"onnx-11", 0, kAny, Bounds::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
+       MinAboveMax::max, NanBound::ignored, ScaleBias::none},
+      {"onnx-12", 0, kAny, Bounds::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
+       MinAboveMax::max, NanBound::ignored, ScaleBias::none},
+      {"onnx-13", 0, kAny, Bounds::optional, AbsentBound::dtype_limits, Carrier::element, Inexact::error,
+       MinAboveMax::max, NanBound::ignored, ScaleBias::none},
+      {"openvino", 0, kAny, Bounds::required, AbsentBound::none, Carrier::float64, Inexact::inward,
+       MinAboveMax::error, NanBound::error, ScaleBias::none},
+  };
+  CHECK(rows.size() == profiles().size());
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const Profile& actual = profile(row.name);
+    CHECK(actual.min_rank == row.min_rank);
+    CHECK((actual.max_rank == row.max_rank || (row.max_rank == kAny && actual.max_rank > kAny)));
+    CHECK(actual.bounds == row.bounds);
+    CHECK(actual.absent_bound == row.absent_bound);
+    CHECK(actual.carrier == row.carrier);
+    CHECK(actual.inexact == row.inexact);
+    CHECK(actual.min_above_max == row.min_above_max);
+    CHECK(actual.nan_bound == row.nan_bound);
+    CHECK(actual.scale_bias == row.scale_bias);
+  }
+}
+
+TEST_CASE("a profile's name in messages is the system's own, with the version") {
+  CHECK(profile("native").system == "clipper");
+  CHECK(profile("directml-2.1").system == "DirectML feature level 2.1");
+  CHECK(profile("onnx-6").system == "ONNX Clip-6");
+  CHECK(profile("openvino").system == "OpenVINO Clamp-1");
+}
+
+TEST_CASE("a set of dtypes has what it was made of, and a union what either has") {
+  constexpr DTypeSet kOne{uint8};
+  constexpr DTypeSet kUnion = kOne | DTypeSet{bfloat16, int8};
+  for (const DTypeTraits& row : kDTypes) {
+    INFO(row.name);
+    CHECK(kOne.contains(row.dtype) == (row.dtype == uint8));
+    CHECK(kUnion.contains(row.dtype) == (row.dtype == uint8 || row.dtype == bfloat16 || row.dtype == int8));
+    CHECK_FALSE(DTypeSet{}.contains(row.dtype));
+  }
+}
+
+}  // namespace clipper

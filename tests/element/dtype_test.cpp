@@ -1,0 +1,102 @@
+#include "element/dtype.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "support/catch.hpp"
+
+namespace clipper {
+
+TEST_CASE("each dtype has its name, descriptor, kind and size") {
+  using enum NumberKind;
+  struct Row {
+    DType dtype;
+    std::string_view name;
+    std::string_view descr;
+    NumberKind kind;
+    std::size_t size;
+  };
+  const std::array rows{
+      Row{DType::int8, "int8", "i1", signed_integer, 1},
+      Row{DType::int16, "int16", "i2", signed_integer, 2},
+      Row{DType::int32, "int32", "i4", signed_integer, 4},
+      Row{DType::int64, "int64", "i8", signed_integer, 8},
+      Row{DType::uint8, "uint8", "u1", unsigned_integer, 1},
+      Row{DType::uint16, "uint16", "u2", unsigned_integer, 2},
+      Row{DType::uint32, "uint32", "u4", unsigned_integer, 4},
+      Row{DType::uint64, "uint64", "u8", unsigned_integer, 8},
+      Row{DType::float16, "float16", "f2", floating, 2},
+      Row{DType::float32, "float32", "f4", floating, 4},
+      Row{DType::float64, "float64", "f8", floating, 8},
+      Row{DType::bfloat16, "bfloat16", "V2", floating, 2},
+  };
+  CHECK(rows.size() == kDTypes.size());
+  for (const Row& row : rows) {
+    CHECK(traits(row.dtype).dtype == row.dtype);
+    CHECK(traits(row.dtype).name == row.name);
+    CHECK(traits(row.dtype).descr == row.descr);
+    CHECK(traits(row.dtype).kind == row.kind);
+    CHECK(traits(row.dtype).size == row.size);
+    CHECK(is_floating(row.dtype) == (row.kind == floating));
+    CHECK(dtype_named(row.name) == row.dtype);
+    CHECK(with_type(row.dtype, []<class T>() { return sizeof(T); }) == row.size);
+  }
+}
+
+TEST_CASE("only the whole name, as numpy writes it, names a dtype") {
+  for (const std::string_view name :
+       {"", "float", "int", "Float32", "float32 ", " float32", "float128", "<f4", "f4", "V2"}) {
+    INFO(name);
+    CHECK(dtype_named(name) == std::nullopt);
+  }
+}
+
+TEST_CASE("with_type calls with the type of the elements") {
+  const auto is = [](DType dtype, auto example) {
+    return with_type(dtype, [&]<class T>() { return std::is_same_v<T, decltype(example)>; });
+  };
+  CHECK(is(DType::int8, std::int8_t{}));
+  CHECK(is(DType::int16, std::int16_t{}));
+  CHECK(is(DType::int32, std::int32_t{}));
+  CHECK(is(DType::int64, std::int64_t{}));
+  CHECK(is(DType::uint8, std::uint8_t{}));
+  CHECK(is(DType::uint16, std::uint16_t{}));
+  CHECK(is(DType::uint32, std::uint32_t{}));
+  CHECK(is(DType::uint64, std::uint64_t{}));
+  CHECK(is(DType::float16, Float16{}));
+  CHECK(is(DType::float32, float{}));
+  CHECK(is(DType::float64, double{}));
+  CHECK(is(DType::bfloat16, BFloat16{}));
+}
+
+TEST_CASE("elements are their bits without a sign extension, and come back") {
+  CHECK(to_bits(std::int8_t{-1}) == 0xff);
+  CHECK(to_bits(std::int16_t{-2}) == 0xfffe);
+  CHECK(to_bits(std::int32_t{-1}) == 0xffffffff);
+  CHECK(to_bits(std::int64_t{-1}) == ~0ull);
+  CHECK(to_bits(std::uint64_t{1} << 63) == 1ull << 63);
+  CHECK(to_bits(Float16{0xfc01}) == 0xfc01);
+  CHECK(to_bits(BFloat16{0xff81}) == 0xff81);
+  CHECK(to_bits(-0.0F) == 0x80000000);
+  CHECK(to_bits(-0.0) == 1ull << 63);
+
+  CHECK(from_bits<std::int8_t>(0x80) == -128);
+  CHECK(from_bits<std::int32_t>(0xffffffff) == -1);
+  CHECK(from_bits<std::uint16_t>(0xffff) == 65535);
+  CHECK(from_bits<Float16>(0x7c01) == Float16{0x7c01});
+  CHECK(from_bits<BFloat16>(0x3f80) == BFloat16{0x3f80});
+  CHECK(from_bits<float>(0x3f800000) == 1.0F);
+  CHECK(from_bits<double>(0x3ffull << 52) == 1.0);
+}
+
+TEST_CASE("a signalling NaN keeps its bits on the way there and back") {
+  CHECK(to_bits(from_bits<float>(0x7f800001)) == 0x7f800001);
+  CHECK(to_bits(from_bits<float>(0xffa00001)) == 0xffa00001);
+  CHECK(to_bits(from_bits<double>(0xfff0000000000001)) == 0xfff0000000000001);
+}
+
+}  // namespace clipper

@@ -1,0 +1,305 @@
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+constexpr std::size_t kChunk = 4096;
+
+struct Case {
+  std::string descr;
+  std::size_t count;
+  std::size_t in_header;   ///< where the elements begin in the input, at least
+  std::size_t out_header;  ///< and in the output
+};
+
+/// An integer tensor of that many elements, which are in no order.
+std::string input_of(const Case& one) {
+  const auto size = static_cast<std::size_t>(one.descr[2] - '0');
+  std::string elements(one.count * size, '\0');
+  std::uint32_t state = 7;
+  for (char& byte : elements) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  const std::string shape = fmt::format("({},)", one.count);
+  std::string header = npy_file(one.descr, "False", shape, "", 1);
+  return npy_file(one.descr, "False", shape, elements, std::max(header.size(), one.in_header));
+}
+
+/// What an output gets in front of its elements; the engine does not care.
+std::string header_of(const Case& one) {
+  return std::string(one.out_header, 'h');
+}
+
+void make_fifo(const std::string& path) {
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+}
+
+Request clip_request() {
+  Request request;
+  request.min = "17";
+  request.max = "100";
+  return request;
+}
+
+/// Runs the engine from file to file.
+std::string file_to_file(const TemporaryDirectory& directory, const std::string& header,
+                         const Engine::Options& options) {
+  InputFile input = InputFile::open(directory / "in.npy");
+  const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+  Engine engine(options);
+  engine.prepare(plan.header.data_size());
+  OutputFile output =
+      OutputFile::create(directory / "out.npy", OutputFile::Existing::replace, OutputFile::Durability::none);
+  engine.run(plan, input, output, std::as_bytes(std::span(header)));
+  output.commit();
+  return read_file(directory / "out.npy");
+}
+
+/// Runs the engine from FIFO to FIFO.
+std::string stream_to_stream(const TemporaryDirectory& directory, const std::string& header,
+                             const Engine::Options& options) {
+  std::string result;
+  const std::string file = read_file(directory / "in.npy");
+  std::thread feed([&] { std::ofstream(directory / "from", std::ios::binary) << file; });
+  std::thread drain([&] {
+    std::ifstream fifo(directory / "to", std::ios::binary);
+    result.assign(std::istreambuf_iterator<char>(fifo), {});
+  });
+  {
+    InputFile input = InputFile::open(directory / "from");
+    const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+    Engine engine(options);
+    engine.prepare(plan.header.data_size());
+    OutputFile output =
+        OutputFile::create(directory / "to", OutputFile::Existing::replace, OutputFile::Durability::none);
+    engine.run(plan, input, output, std::as_bytes(std::span(header)));
+    output.commit();
+  }
+  feed.join();
+  drain.join();
+  return result;
+}
+
+/// The same elements clipped by one thread in one chunk.
+std::string in_one_chunk(const TemporaryDirectory& directory, const std::string& header) {
+  return file_to_file(directory, header, {.threads = 1, .chunk_size = 1 << 20, .level = SimdLevel::baseline});
+}
+
+void check(const Case& one) {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", input_of(one));
+  make_fifo(directory / "from");
+  make_fifo(directory / "to");
+  const std::string header = header_of(one);
+  const std::string expected = in_one_chunk(directory, header);
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    CAPTURE(one.descr, one.count, one.in_header, one.out_header, threads);
+    const Engine::Options options{.threads = threads, .chunk_size = kChunk};
+    CHECK((file_to_file(directory, header, options) == expected));
+    CHECK((stream_to_stream(directory, header, options) == expected));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("one chunk is clipped as the elements are") {
+  const TemporaryDirectory directory;
+  const std::vector<std::int16_t> elements{-3, 16, 17, 18, 99, 100, 101, 32767};
+  write_file(directory / "in.npy", npy_file("<i2", "False", "(8,)", bytes_of(elements)));
+  CHECK(in_one_chunk(directory, "header") ==
+        "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
+}
+
+TEST_CASE("sizes around chunk boundaries") {
+  for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
+    const auto each = kChunk / static_cast<std::size_t>(descr[2] - '0');
+    for (const std::size_t chunks : {0U, 1U, 2U, 3U}) {
+      for (const int more : {-2, -1, 0, 1}) {
+        if (chunks == 0 && more < 0) continue;
+        const std::size_t count = chunks * each + static_cast<std::size_t>(more);
+        check({descr, count, 128, 128});
+      }
+    }
+  }
+}
+
+TEST_CASE("sizes around the first boundary behind the header") {
+  for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
+    const auto size = static_cast<std::size_t>(descr[2] - '0');
+    for (const std::size_t header : {1U, 83U, 128U, 4095U, 4096U, 4097U, 5000U}) {
+      const std::size_t first = (kChunk - header % kChunk) / size;
+      for (const int more : {-1, 0, 1}) {
+        if (first == 0 && more < 0) continue;
+        check({descr, first + static_cast<std::size_t>(more), 128, header});
+        check({descr, first + 2 * kChunk / size + static_cast<std::size_t>(more), 83, header});
+      }
+    }
+  }
+}
+
+TEST_CASE("input elements at odd offsets") {
+  for (const std::string descr : {"|u1", ">u2", ">i4", ">i8"})
+    for (const std::size_t header : {61U, 63U, 67U, 101U, 4093U}) check({descr, 3000, header, header});
+}
+
+TEST_CASE("a stream's length is checked, and what it got is not committed") {
+  const TemporaryDirectory directory;
+  const std::string file = npy_file("|u1", "False", "(20000,)", std::string(20'000, 'x'));
+  make_fifo(directory / "from");
+  const auto run = [&](const std::string& bytes, unsigned threads) {
+    std::thread feed([&] { std::ofstream(directory / "from", std::ios::binary) << bytes; });
+    std::string message = refusal(ErrorKind::input, [&] {
+      InputFile input = InputFile::open(directory / "from");
+      const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+      Engine engine({.threads = threads, .chunk_size = kChunk});
+      engine.prepare(plan.header.data_size());
+      OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
+                                             OutputFile::Durability::none);
+      engine.run(plan, input, output, {});
+    });
+    feed.join();
+    CHECK(directory.entries() == std::vector<std::string>{"from"});
+    return message;
+  };
+  for (const unsigned threads : {1U, 4U}) {
+    CHECK(run(file.substr(0, file.size() - 1), threads) == directory / "from: ends before its last element");
+    CHECK(run(file + "x", threads).starts_with(directory / "from: bytes after the array ("));
+  }
+}
+
+TEST_CASE("a small tensor needs no threads, a large one gets what it is given") {
+  const auto threads = [](std::uint64_t size, const Engine::Options& options) {
+    Engine engine(options);
+    engine.prepare(size);
+    return engine.threads();
+  };
+  CHECK(threads(0, {.threads = 8}) == 1);
+  CHECK(threads(4000, {.threads = 8}) == 1);
+  CHECK(threads(4'000'000, {.threads = 8}) == 8);
+  CHECK(threads(4'000'000, {.threads = 1}) == 1);
+  CHECK(threads(4'000'000, {}) >= 1);
+}
+
+TEST_CASE("many tensors, small and large, at once and one after the other") {
+  const TemporaryDirectory directory;
+  const std::string header = "header";
+  std::vector<std::string> expected;
+  constexpr std::size_t kTensors = 60;
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    write_file(directory / "in.npy", input_of({"<i4", i * i * 7, 128, 128}));
+    expected.push_back(in_one_chunk(directory, header));
+    std::filesystem::rename(directory / "in.npy", directory / fmt::format("in{}.npy", i));
+  }
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    Engine engine({.threads = threads, .chunk_size = kChunk});
+    for (int round = 0; round < 2; ++round) {
+      engine.for_each(kTensors, [&](std::size_t i) {
+        InputFile input = InputFile::open(directory / fmt::format("in{}.npy", i));
+        const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+        engine.prepare(plan.header.data_size());
+        OutputFile output = OutputFile::create(directory / fmt::format("out{}.npy", i),
+                                               OutputFile::Existing::replace, OutputFile::Durability::none);
+        engine.run(plan, input, output, std::as_bytes(std::span(header)));
+        output.commit();
+      });
+      for (std::size_t i = 0; i < kTensors; ++i) {
+        CAPTURE(threads, round, i);
+        CHECK((read_file(directory / fmt::format("out{}.npy", i)) == expected[i]));
+        std::filesystem::remove(directory / fmt::format("out{}.npy", i));
+      }
+    }
+  }
+}
+
+TEST_CASE("of many tensors none begins after a failure") {
+  using namespace std::chrono_literals;
+  for (const unsigned threads : {1U, 2U, 3U}) {
+    CAPTURE(threads);
+    Engine engine({.threads = threads});
+    std::atomic<bool> failed = false;
+    std::atomic<std::size_t> late = 0;
+    CHECK(refusal(ErrorKind::io, [&] {
+            engine.for_each(100'000, [&](std::size_t i) {
+              if (failed) {
+                ++late;
+                std::this_thread::sleep_for(1ms);
+              }
+              if (i != 7) return;
+              failed = true;
+              throw Error(ErrorKind::io, "no");
+            });
+          }) == "no");
+    CHECK(late <= 20);  // the news takes a moment
+  }
+}
+
+TEST_CASE("counts are the same for every thread count and chunk size") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", input_of({"|u1", 50'000, 128, 128}));
+  const std::string elements = read_file(directory / "in.npy").substr(128);
+  const auto count = [&](auto matches) {
+    return std::count_if(elements.begin(), elements.end(),
+                         [&](char c) { return matches(static_cast<unsigned char>(c)); });
+  };
+  for (const auto& [threads, chunk_size] :
+       {std::pair{1U, kChunk}, {2U, kChunk}, {5U, kChunk}, {2U, 3 * kChunk}, {1U, std::size_t{1} << 20}}) {
+    CAPTURE(threads, chunk_size);
+    InputFile input = InputFile::open(directory / "in.npy");
+    const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+    Engine engine({.threads = threads, .chunk_size = chunk_size});
+    engine.prepare(plan.header.data_size());
+    OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
+                                           OutputFile::Durability::none);
+    const Counts counts = engine.run(plan, input, output, {}, Counting::on);
+    CHECK(counts.raised == static_cast<std::uint64_t>(count([](int c) { return c < 17; })));
+    CHECK(counts.lowered == static_cast<std::uint64_t>(count([](int c) { return c > 100; })));
+    CHECK(counts.nan == 0);
+    CHECK(counts.changed);
+  }
+}
+
+TEST_CASE("a scan finds the one element that would change, wherever it is") {
+  const TemporaryDirectory directory;
+  constexpr std::size_t kCount = 50'000;
+  const auto scan = [&](const std::string& elements, unsigned threads) {
+    write_file(directory / "in.npy", npy_file("|u1", "False", fmt::format("({},)", kCount), elements));
+    InputFile input = InputFile::open(directory / "in.npy");
+    const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
+    Engine engine({.threads = threads, .chunk_size = kChunk});
+    engine.prepare(plan.header.data_size());
+    return engine.scan(plan, input);
+  };
+  std::string elements(kCount, char{50});
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    CHECK_FALSE(scan(elements, threads).changed);
+    for (const std::size_t position :
+         {std::size_t{0}, std::size_t{4095}, std::size_t{4096}, kCount / 2, kCount - 1}) {
+      CAPTURE(threads, position);
+      elements[position] = 101;
+      CHECK(scan(elements, threads).changed);
+      elements[position] = 50;
+    }
+  }
+}
+
+}  // namespace clipper::testing

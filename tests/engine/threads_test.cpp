@@ -1,0 +1,36 @@
+#include "engine/threads.hpp"
+
+#include <sched.h>
+
+#include <cstddef>
+
+#include "support/catch.hpp"
+
+namespace clipper {
+
+TEST_CASE("the threads are bounded by the affinity mask") {
+  cpu_set_t all;
+  REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
+  CHECK(available_threads() >= 1);
+  CHECK(available_threads() <= static_cast<unsigned>(CPU_COUNT(&all)));
+
+  int first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  const unsigned with_one = available_threads();
+  REQUIRE(::sched_setaffinity(0, sizeof all, &all) == 0);
+  CHECK(with_one == 1);
+}
+
+TEST_CASE("only threads that can be started count") {
+  constexpr std::size_t kStack = 1 << 20;
+  constexpr std::size_t kMoreThanAddresses = std::size_t{1} << 60;
+  CHECK(startable_threads(1, kStack) == 1);
+  CHECK(startable_threads(4, kStack) == 4);
+  CHECK(startable_threads(4, kMoreThanAddresses) == 1);
+}
+
+}  // namespace clipper

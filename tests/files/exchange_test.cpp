@@ -1,0 +1,74 @@
+#include "files/exchange.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// "hidden" is going to get the name "x".
+class Names {
+ public:
+  Names() {
+    write_file(directory / "hidden", "replacement");
+    write_file(directory / "x", "old");
+  }
+
+  Exchanged exchange(const std::function<bool()>& is_right) const {
+    return clipper::exchange(Place::of(directory / "hidden"), Place::of(directory / "x"),
+                             id_of(status_of(directory / "hidden")), is_right);
+  }
+
+  void check(const std::string& x, const std::string& hidden) const {
+    CHECK(read_file(directory / "x") == x);
+    CHECK(read_file(directory / "hidden") == hidden);
+  }
+
+  TemporaryDirectory directory;
+};
+
+}  // namespace
+
+TEST_CASE("names are exchanged") {
+  const Names names;
+  CHECK(names.exchange([] { return true; }) == Exchanged::done);
+  names.check("replacement", "old");
+}
+
+TEST_CASE("what should not have come out gets its name again") {
+  const Names names;
+  CHECK(names.exchange([] { return false; }) == Exchanged::taken_back);
+  names.check("old", "replacement");
+}
+
+TEST_CASE("a file that is renamed over the replacement before it is taken back is what stays") {
+  const Names names;
+  write_file(names.directory / "newest", "newest");
+  CHECK(names.exchange([&] {
+    std::filesystem::rename(names.directory / "newest", names.directory / "x");
+    return false;
+  }) == Exchanged::taken_back);
+  CHECK(read_file(names.directory / "x") == "newest");
+}
+
+TEST_CASE("a name that is removed before the replacement is taken back comes back with its file") {
+  const Names names;
+  CHECK(names.exchange([&] {
+    std::filesystem::remove(names.directory / "x");
+    return false;
+  }) == Exchanged::taken_back);
+  CHECK(read_file(names.directory / "x") == "old");
+  CHECK_FALSE(std::filesystem::exists(names.directory / "hidden"));
+}
+
+TEST_CASE("without anything to be replaced every name is as it was") {
+  const Names names;
+  std::filesystem::remove(names.directory / "x");
+  CHECK(names.exchange([] { return true; }) == Exchanged::failed);
+  CHECK(names.directory.entries() == std::vector<std::string>{"hidden"});
+}
+
+}  // namespace clipper::testing

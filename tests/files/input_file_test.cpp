@@ -1,0 +1,231 @@
+#include "files/input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "error.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+std::string text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("a file is read in order and anywhere") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  InputFile file = InputFile::open(directory / "file");
+  CHECK(file.path() == directory / "file");
+  CHECK(file.is_regular());
+  CHECK(file.size() == 10);
+
+  std::array<std::byte, 4> bytes{};
+  file.read_exactly(bytes);
+  CHECK(text(bytes) == "0123");
+  file.read_at(bytes, 6);
+  CHECK(text(bytes) == "6789");
+  CHECK(file.read(bytes) == 4);
+  CHECK(text(bytes) == "4567");
+  CHECK(file.read(bytes) == 2);
+  CHECK(file.read(bytes) == 0);
+  file.expect_end();
+}
+
+TEST_CASE("an end that comes too early or too late") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  InputFile file = InputFile::open(directory / "file");
+  std::array<std::byte, 8> bytes{};
+  file.read_exactly(bytes);
+  CHECK(refusal(ErrorKind::input, [&] { file.read_exactly(bytes); }) ==
+        directory / "file: ends before its last element");
+
+  InputFile again = InputFile::open(directory / "file");
+  CHECK(refusal(ErrorKind::input, [&] { again.expect_end(); }) ==
+        directory / "file: bytes after the array (--trailing ignore reads it without them)");
+}
+
+TEST_CASE("a file that has shrunk is an I/O error") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  const InputFile file = InputFile::open(directory / "file");
+  std::filesystem::resize_file(directory / "file", 5);
+  std::array<std::byte, 4> bytes{};
+  file.read_at(bytes, 1);
+  CHECK(text(bytes) == "1234");
+  const std::string message = refusal(ErrorKind::io, [&] { file.read_at(bytes, 3); });
+  CHECK(message.starts_with(directory / "file: changed while it was read"));
+}
+
+TEST_CASE("what cannot be opened is named") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_symlink("loop", directory / "loop");
+  const auto message = [](const std::string& path) {
+    return refusal(ErrorKind::io, [&] { std::ignore = InputFile::open(path); });
+  };
+  CHECK(message(directory / "missing") == directory / "missing: cannot be opened: No such file or directory");
+  CHECK(message(directory.path()) == directory.path() + ": cannot be read: Is a directory");
+  CHECK(message(directory / "loop").starts_with(directory / "loop: cannot be opened: "));
+}
+
+TEST_CASE("a FIFO is a stream, and its header is read as it comes") {
+  const TemporaryDirectory directory;
+  REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+  const std::string bytes = float32_file({1, 2});
+  std::thread feed([&] {
+    std::ofstream fifo(directory / "fifo", std::ios::binary);
+    for (const char byte : bytes) fifo << byte << std::flush;
+  });
+  InputFile file = InputFile::open(directory / "fifo");
+  CHECK_FALSE(file.is_regular());
+  const npy::Header header = read_header(file, std::nullopt);
+  CHECK(header.count == 2);
+  std::array<std::byte, 8> elements{};
+  file.read_exactly(elements);
+  CHECK(text(elements) == bytes.substr(128));
+  file.expect_end();
+  feed.join();
+}
+
+TEST_CASE("a header is handed out byte for byte, and the elements come next") {
+  const TemporaryDirectory directory;
+  const std::string header_text = npy_file("<f4", "False", "(1,)", "", 16);
+  write_file(directory / "file", header_text + "abcd");
+  InputFile file = InputFile::open(directory / "file");
+  std::vector<std::byte> bytes;
+  const npy::Header header = read_header(file, std::nullopt, &bytes);
+  CHECK(header.data_offset == header_text.size());
+  CHECK(text(bytes) == header_text);
+  std::array<std::byte, 4> element{};
+  file.read_exactly(element);
+  CHECK(text(element) == "abcd");
+}
+
+TEST_CASE("a file must have the size that its header says") {
+  const TemporaryDirectory directory;
+  const auto message = [&](const std::string& bytes) {
+    write_file(directory / "file", bytes);
+    return refusal(ErrorKind::input, [&] {
+      InputFile file = InputFile::open(directory / "file");
+      std::ignore = read_header(file, std::nullopt);
+    });
+  };
+  const std::string file = float32_file({1, 2});
+  CHECK(message(file.substr(0, file.size() - 3)) ==
+        directory / "file: 8 data bytes expected for float32 (2,), the file has 5");
+  CHECK(message(file + "xyz") ==
+        directory / "file: 3 bytes after the array (--trailing ignore reads the file without them)");
+  CHECK(message(file + "x") ==
+        directory / "file: 1 byte after the array (--trailing ignore reads the file without it)");
+  CHECK(message(file.substr(0, 20)).starts_with(directory / "file: truncated header"));
+  CHECK(message("hello world!").starts_with(directory / "file: not an .npy file"));
+}
+
+TEST_CASE("bytes after the array are left alone if they are to be ignored") {
+  const TemporaryDirectory directory;
+  const std::string bytes = float32_file({1, 2});
+  write_file(directory / "file", bytes + "xyz");
+  InputFile file = InputFile::open(directory / "file");
+  file.ignore_trailing();
+  CHECK(read_header(file, std::nullopt).count == 2);
+  std::array<std::byte, 8> elements{};
+  file.read_exactly(elements);
+  CHECK(text(elements) == bytes.substr(128));
+  CHECK_NOTHROW(file.expect_end());
+
+  InputFile to_change = InputFile::open_to_change(directory / "file");
+  to_change.ignore_trailing();
+  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = read_header(to_change, std::nullopt); }) ==
+        directory /
+            "file: in place, the 3 bytes after the array would be lost; name another file for the result");
+}
+
+TEST_CASE("a file that is opened to be changed is locked until it is closed") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "x");
+  std::filesystem::create_hard_link(directory / "file", directory / "hard");
+  {
+    const InputFile file = InputFile::open_to_change(directory / "file");
+    CHECK(file.is_locked());
+    CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(directory / "hard"); }) ==
+          directory / "hard: is in use by another clipper");
+    std::ignore = InputFile::open(directory / "file");
+  }
+  CHECK(InputFile::open_to_change(directory / "hard").is_locked());
+}
+
+TEST_CASE("only a regular file that may be written can be changed") {
+  const TemporaryDirectory directory;
+  const auto message = [](ErrorKind kind, const std::string& path) {
+    return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
+  };
+  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  CHECK(message(ErrorKind::refused, "-") == "-: --in-place needs a regular file");
+  CHECK(message(ErrorKind::refused, directory / "pipe") ==
+        directory / "pipe: --in-place needs a regular file");
+  CHECK(message(ErrorKind::refused, "/dev/null") == "/dev/null: --in-place needs a regular file");
+  CHECK(message(ErrorKind::io, directory / "missing") ==
+        directory / "missing: cannot be opened: No such file or directory");
+  CHECK(message(ErrorKind::io, directory.path()) == directory.path() + ": cannot be read: Is a directory");
+}
+
+TEST_CASE("whether somebody has changed the file in the meantime") {
+  const TemporaryDirectory directory;
+  const auto opened = [&](InputFile (*open)(const std::string&)) {
+    write_file(directory / "file", "four");
+    InputFile file = open(directory / "file");
+    CHECK_FALSE(file.has_changed());
+    return file;
+  };
+  for (auto* const open : {&InputFile::open, &InputFile::open_to_change}) {
+    const InputFile grown = opened(open);
+    write_file(directory / "file", "fives");
+    CHECK(grown.has_changed());
+  }
+  for (auto* const open : {&InputFile::open, &InputFile::open_to_change}) {
+    const InputFile written = opened(open);
+    const timespec times[]{{0, UTIME_OMIT}, {1, 0}};
+    REQUIRE(::utimensat(AT_FDCWD, (directory / "file").c_str(), times, 0) == 0);
+    CHECK(written.has_changed());
+  }
+  {
+    const InputFile replaced = opened(&InputFile::open_to_change);
+    write_file(directory / "other", "four");
+    std::filesystem::rename(directory / "other", directory / "file");
+    CHECK(replaced.has_changed());
+  }
+  const InputFile removed = opened(&InputFile::open);
+  std::filesystem::remove(directory / "file");
+  CHECK_FALSE(removed.has_changed());
+}
+
+TEST_CASE("the same file by every name") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "x");
+  write_file(directory / "other", "x");
+  std::filesystem::create_symlink("file", directory / "link");
+  std::filesystem::create_hard_link(directory / "file", directory / "hard");
+  CHECK(is_same_file(directory / "file", directory / "file"));
+  CHECK(is_same_file(directory / "file", directory / "./file"));
+  CHECK(is_same_file(directory / "file", directory / "link"));
+  CHECK(is_same_file(directory / "file", directory / "hard"));
+  CHECK_FALSE(is_same_file(directory / "file", directory / "other"));
+  CHECK_FALSE(is_same_file(directory / "file", directory / "missing"));
+  CHECK_FALSE(is_same_file(directory / "file", "-"));
+}
+
+}  // namespace clipper::testing

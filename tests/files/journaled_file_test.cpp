@@ -1,0 +1,219 @@
+#include "files/journaled_file.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "files/journaled_scratch.hpp"
+
+namespace clipper::testing {
+
+TEST_CASE("A file that is changed where it is cannot be read until it is complete") {
+  const Scratch scratch;
+  const ino_t inode = status_of(scratch.path).st_ino;
+  {
+    const InputFile input = InputFile::open_to_change(scratch.path);
+    JournaledFile file(input);
+    CHECK_FALSE(file.version());
+    CHECK_FALSE(file.begin(to_do(input)));
+    CHECK(scratch.directory.entries() == Names{"x.npy"});
+    for (std::size_t part = 0; part < kParts; ++part) {
+      change(file, part);
+      CHECK(scratch.file() == unfinished(file_with(part + 1)));
+      CHECK(file.is_unfinished());
+      CHECK(mode_of(scratch.journal) == 0600);
+    }
+    file.commit();
+    CHECK_FALSE(file.is_unfinished());
+  }
+  scratch.check_finished();
+  CHECK(status_of(scratch.path).st_ino == inode);
+}
+
+TEST_CASE("Nothing happens to a file in which nothing changes") {
+  const Scratch scratch;
+  const auto snapshot = scratch.directory.snapshot();
+  const InputFile input = InputFile::open_to_change(scratch.path);
+  JournaledFile file(input);
+  CHECK_FALSE(file.begin(to_do(input)));
+  file.commit();
+  CHECK(scratch.directory.snapshot() == snapshot);
+}
+
+TEST_CASE("An interrupted change is finished by the same change") {
+  for (std::size_t parts = 1; parts <= kParts; ++parts) {
+    CAPTURE(parts);
+    const Scratch scratch;
+    scratch.interrupt_after(parts);
+    CHECK(scratch.file() == unfinished(file_with(parts)));
+    CHECK(scratch.refused("times two") ==
+          scratch.path + ": another --in-place --direct was interrupted, which must end first: plus one");
+    CHECK(scratch.file() == unfinished(file_with(parts)));
+    CHECK(scratch.finish() == parts - 1);
+    scratch.check_finished();
+  }
+}
+
+TEST_CASE("A torn slot of the journal leaves the other one") {
+  for (const std::size_t parts : {2U, 3U, 4U}) {
+    // The newest slot: its record, or its bytes. As if the process had ended before the part was changed.
+    const std::size_t slot = (parts - 1) % 2;
+    for (const std::size_t at : {slot * 4096, slot * 4096 + 100, slot * 4096 + 4095, 8192 + slot * kPartSize,
+                                 8192 + slot * kPartSize + kPartSize - 1}) {
+      CAPTURE(parts, at);
+      const Scratch scratch;
+      scratch.interrupt_after(parts);
+      write_file(scratch.path, unfinished(file_with(parts - 1)));
+      scratch.damage(scratch.journal, at);
+      CHECK(scratch.finish() == parts - 2);
+      scratch.check_finished();
+    }
+  }
+}
+
+TEST_CASE("An unfinished file without a whole journal is refused") {
+  const auto left_as_it_is = [](const Scratch& scratch, const std::string& why) {
+    const auto snapshot = scratch.directory.snapshot();
+    CHECK(scratch.refused() == scratch.path + ": left unfinished by --in-place --direct, " + why);
+    CHECK(scratch.directory.snapshot() == snapshot);
+  };
+  const Scratch without;
+  without.interrupt_after(1);
+  std::filesystem::remove(without.journal);
+  left_as_it_is(without, "and its journal is not beside it as .x.npy.clipper-journal");
+
+  const Scratch damaged;
+  damaged.interrupt_after(1);
+  damaged.damage(damaged.journal, 16);
+  left_as_it_is(damaged, "and " + damaged.journal + " is damaged");
+
+  const Scratch empty;
+  empty.interrupt_after(1);
+  write_file(empty.journal, "");
+  left_as_it_is(empty, "and " + empty.journal + " is damaged");
+
+  const Scratch grown;
+  grown.interrupt_after(1);
+  write_file(grown.path, grown.file() + "x");
+  left_as_it_is(grown, "and " + grown.journal + " is of another file");
+}
+
+TEST_CASE("A part that was written in part is finished, one that was written by somebody else is not") {
+  for (std::size_t parts = 1; parts <= kParts; ++parts) {
+    CAPTURE(parts);
+    for (const char other : {'\0', '!'}) {
+      const Scratch scratch;
+      scratch.interrupt_after(parts);
+      std::string torn = scratch.file();
+      for (std::size_t i = 0; i < kPartSize; i += 3)  // no write is torn at every third byte; the rule is
+        torn[offset_of(parts - 1) + i] = before(parts - 1)[i];
+      if (other != '\0') torn[offset_of(parts - 1) + 4] = other;
+      write_file(scratch.path, torn);
+      if (other == '\0') {
+        CHECK(scratch.finish() == parts - 1);
+        scratch.check_finished();
+        continue;
+      }
+      CHECK(refusal(ErrorKind::refused, [&] {
+              std::ignore = scratch.finish();
+            }).find("bring back its own journal") != std::string::npos);
+      CHECK(scratch.file() == torn);
+    }
+  }
+}
+
+namespace {
+
+/// A journal as it is before the file's version becomes another, with or without its first record.
+void make_first_record(const Scratch& scratch, bool has_record, std::string_view content) {
+  Journal journal = Journal::create(Place::of(scratch.path), 0600, kPartSize);
+  const std::string all(content);
+  if (has_record)
+    journal.append({.capacity = kPartSize,
+                    .offset = offset_of(0),
+                    .file_size = all.size(),
+                    .part_sum = placed_sum(bytes(all).subspan(offset_of(0), kPartSize), offset_of(0)),
+                    .rest_sum = placed_sum(bytes(all).first(header().size()), 0) +
+                                placed_sum(bytes(all).subspan(offset_of(1)), offset_of(1)),
+                    .parameters = "times two"},
+                   bytes(before(0)));
+  journal.keep();
+}
+
+const char* const kNotIt = ": differs from what ";
+
+}  // namespace
+
+TEST_CASE("A change that ended before its first part was written is forgotten") {
+  for (const bool has_record : {false, true}) {
+    CAPTURE(has_record);
+    const Scratch scratch;
+    make_first_record(scratch, has_record, file_with(0));
+    CHECK(scratch.directory.entries() == Names{".x.npy.clipper-journal", "x.npy"});
+    CHECK(scratch.finish() == 0);
+    scratch.check_finished();
+  }
+}
+
+TEST_CASE("A file that was written to after such a change is refused") {
+  for (const std::size_t at : {std::size_t{100}, offset_of(0) + 5, file_with(0).size() - 1}) {
+    CAPTURE(at);
+    const Scratch scratch;
+    make_first_record(scratch, true, file_with(0));
+    scratch.damage(scratch.path, at);
+    const std::string changed = scratch.file();
+    CHECK(scratch.refused("times two").find(kNotIt) != std::string::npos);
+    CHECK(scratch.refused().find(kNotIt) != std::string::npos);
+    CHECK(scratch.file() == changed);
+  }
+}
+
+TEST_CASE("A change that ended after its last part is complete") {
+  for (const bool is_valid : {false, true}) {
+    CAPTURE(is_valid);
+    const Scratch scratch;
+    scratch.interrupt_at_end();
+    REQUIRE(scratch.file() == unfinished(file_with(kParts)));
+    if (is_valid) write_file(scratch.path, file_with(kParts));
+    CHECK(scratch.finish() == kParts);
+    scratch.check_finished();
+  }
+}
+
+TEST_CASE("A complete change that is not known to be one is finished by the same change only") {
+  const Scratch scratch;
+  scratch.interrupt_at_end();
+  CHECK(scratch.refused("times two").find("must end first: plus one") != std::string::npos);
+  write_file(scratch.path, file_with(kParts));  // valid: it is known, and the journal needless
+  const InputFile input = InputFile::open_to_change(scratch.path);
+  CHECK_FALSE(JournaledFile(input).begin(to_do(input, "times two")));
+  scratch.check_finished();
+}
+
+TEST_CASE("A valid file that is not as the journal has it is left alone") {
+  for (const bool is_complete : {false, true}) {
+    for (const std::string& content :
+         {file_with(0), file_with(1), file_with(kParts) + "longer", std::string(file_with(0).size(), 'x')}) {
+      const Scratch scratch;
+      if (is_complete)
+        scratch.interrupt_at_end();
+      else
+        scratch.interrupt_after(kParts);
+      write_file(scratch.path, content);
+      const auto snapshot = scratch.directory.snapshot();
+      const std::string why = scratch.path + kNotIt + scratch.journal +
+                              " recorded when --in-place --direct was interrupted; if the tensor is as it "
+                              "should be, remove the journal";
+      CHECK(scratch.refused() == why);
+      CHECK(scratch.refused("times two") == why);
+      CHECK(scratch.directory.snapshot() == snapshot);
+    }
+  }
+  const Scratch scratch;  // even as it should be: without the last record that is not known
+  scratch.interrupt_after(kParts);
+  write_file(scratch.path, file_with(kParts));
+  CHECK(scratch.refused().find(kNotIt) != std::string::npos);
+}
+
+}  // namespace clipper::testing

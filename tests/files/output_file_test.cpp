@@ -1,0 +1,199 @@
+#include "files/output_file.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+constexpr auto kReplace = OutputFile::Existing::replace;
+constexpr auto kRefuse = OutputFile::Existing::refuse;
+
+std::span<const std::byte> bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+}  // namespace
+
+TEST_CASE("nothing is visible before the commit") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  CHECK(file.is_regular());
+  file.write(bytes("abc"));
+  file.write(bytes("def"));
+  CHECK(directory.entries().empty());
+  file.commit();
+  CHECK(directory.entries() == Names{"out"});
+  CHECK(read_file(directory / "out") == "abcdef");
+}
+
+TEST_CASE("the last look before the commit may keep the file from its name") {
+  const TemporaryDirectory directory;
+  if (GENERATE(false, true)) write_file(directory / "out", "old");
+  const Names before = directory.entries();
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::on_disk);
+  file.write(bytes("new"));
+  CHECK_THROWS_AS(file.commit([&] {
+    CHECK(directory.entries() == before);
+    refuse("out", "no");
+  }),
+                  Error);
+  CHECK(directory.entries() == before);
+  if (!before.empty()) CHECK(read_file(directory / "out") == "old");
+}
+
+TEST_CASE("bytes are written anywhere, in any order") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  file.write_at(bytes("world"), 6);
+  file.write_at(bytes("hello "), 0);
+  file.commit();
+  CHECK(read_file(directory / "out") == "hello world");
+}
+
+TEST_CASE("the header and the first elements are written together") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  file.write_at(bytes("third"), 12);
+  file.write_start(bytes("first "), bytes("second"));
+  file.commit();
+  CHECK(read_file(directory / "out") == "first secondthird");
+}
+
+TEST_CASE("space that was reserved is no part of the file") {
+  const TemporaryDirectory directory;
+  constexpr std::uint64_t kSize = 3 << 20;
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  file.reserve(kSize);
+  file.write_at(bytes("end"), kSize - 3);
+  file.commit();
+  CHECK(std::filesystem::file_size(directory / "out") == kSize);
+  CHECK(read_file(directory / "out") == std::string(kSize - 3, '\0') + "end");
+}
+
+TEST_CASE("without a commit nothing is left, and what was there stays") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out", "old");
+  const auto before = directory.snapshot();
+  for (const char* name : {"out", "new"}) {
+    OutputFile file = OutputFile::create(directory / name, kReplace, OutputFile::Durability::none);
+    file.write(bytes("abc"));
+    OutputFile moved = std::move(file);
+  }
+  CHECK(directory.snapshot() == before);
+}
+
+TEST_CASE("a replacement keeps the mode, and an open reader its file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "out", "old");
+  REQUIRE(::chmod((directory / "out").c_str(), 0751) == 0);
+  std::ifstream reader(directory / "out");
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  file.write(bytes("new"));
+  file.commit();
+  CHECK(read_file(directory / "out") == "new");
+  CHECK(mode_of(directory / "out") == 0751);
+  std::string old;
+  reader >> old;
+  CHECK(old == "old");
+}
+
+TEST_CASE("--no-clobber holds until the end") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
+  file.write(bytes("new"));
+  write_file(directory / "out", "a file that came between");
+  CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: exists"));
+  CHECK(read_file(directory / "out") == "a file that came between");
+  CHECK(refusal(ErrorKind::refused, [&] {
+          std::ignore = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
+        }).starts_with(directory / "out: exists"));
+}
+
+TEST_CASE("an output that must be new replaces nothing that has come between") {
+  const TemporaryDirectory directory;
+  constexpr auto kNew = OutputFile::Existing::must_be_new;
+  OutputFile first = OutputFile::create(directory / "out", kNew, OutputFile::Durability::none);
+  OutputFile second = OutputFile::create(directory / "./out", kNew, OutputFile::Durability::none);
+  first.write(bytes("first"));
+  second.write(bytes("second"));
+  first.commit();
+  CHECK(refusal(ErrorKind::refused, [&] { second.commit(); }).find("when the work began") !=
+        std::string::npos);
+  CHECK(read_file(directory / "out") == "first");
+  CHECK(directory.entries() == Names{"out"});
+}
+
+TEST_CASE("an output goes to the directory that it was begun in") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "deep");
+  OutputFile file = OutputFile::create(directory / "deep/out", kReplace, OutputFile::Durability::on_disk);
+  file.write(bytes("new"));
+  std::filesystem::rename(directory / "deep", directory / "moved");
+  std::filesystem::create_directory(directory / "deep");
+  file.commit();
+  CHECK(read_file(directory / "moved/out") == "new");
+  CHECK(std::filesystem::is_empty(directory / "deep"));
+}
+
+TEST_CASE("in place, the mode stays and the links are followed") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "old");
+  REQUIRE(::chmod((directory / "file").c_str(), 0640) == 0);
+  std::filesystem::create_symlink("file", directory / "link");
+  {
+    const InputFile input = InputFile::open_to_change(directory / "link");
+    OutputFile file = OutputFile::create_in_place(input);
+    file.write(bytes("new"));
+    CHECK(read_file(directory / "file") == "old");
+    file.complete();
+    file.replace(input);
+  }
+  CHECK(read_file(directory / "file") == "new");
+  CHECK(mode_of(directory / "file") == 0640);
+  CHECK(std::filesystem::is_symlink(directory / "link"));
+
+  std::filesystem::create_hard_link(directory / "file", directory / "hard");
+  const InputFile input = InputFile::open_to_change(directory / "file");
+  CHECK(refusal(ErrorKind::refused, [&] {
+          std::ignore = OutputFile::create_in_place(input);
+        }).starts_with(directory / "file: has 2 hard links"));
+  CHECK(directory.entries() == Names{"file", "hard", "link"});
+}
+
+TEST_CASE("a device gets its bytes at once") {
+  OutputFile file = OutputFile::create("/dev/null", kReplace, OutputFile::Durability::none);
+  CHECK_FALSE(file.is_regular());
+  file.write(bytes("abc"));
+  file.commit();
+
+  OutputFile full = OutputFile::create("/dev/full", kReplace, OutputFile::Durability::none);
+  CHECK(refusal(ErrorKind::io, [&] { full.write(bytes("abc")); }) ==
+        "/dev/full: cannot be written: No space left on device");
+}
+
+TEST_CASE("a slot for the signal handler is free again behind its file") {
+  const TemporaryDirectory directory;
+  for (int i = 0; i < 1000; ++i) {
+    OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+    if (i % 2 == 0) file.commit();
+  }
+  for (int i = 0; i < 1000; ++i)
+    CHECK(refusal(ErrorKind::io, [&] {
+            std::ignore = OutputFile::create(directory / "no/out", kReplace, OutputFile::Durability::none);
+          }) != "too many outputs at once");
+}
+
+}  // namespace clipper::testing

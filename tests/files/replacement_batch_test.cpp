@@ -1,0 +1,173 @@
+#include "files/replacement_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "support/files.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// What a replacement ended with: "done", or its error's kind.
+using Ends = std::vector<std::string>;
+
+std::string text_of(const std::exception_ptr& failure) {
+  if (!failure) return "done";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return fmt::format("{}", static_cast<int>(error.kind()));
+  }
+}
+
+void add(ReplacementBatch& replacements, const std::string& path, Ends& ends) {
+  InputFile input = InputFile::open_to_change(path);
+  OutputFile output = OutputFile::create_in_place(input);
+  output.write(std::as_bytes(std::span("new", 3)));
+  const auto done = [&ends](const std::exception_ptr& failure) { ends.push_back(text_of(failure)); };
+  replacements.add({std::move(input), std::move(output), done});
+}
+
+}  // namespace
+
+TEST_CASE("replacements are made when they are committed, all that were added") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  ReplacementBatch replacements;
+  std::filesystem::create_directory(directory / "deep");
+  const std::vector<std::string> files{directory / "a", directory / "b", directory / "deep/c"};
+  for (const std::string& file : files) {
+    write_file(file, "old");
+    add(replacements, file, ends);
+  }
+  for (const std::string& file : files) CHECK(read_file(file) == "old");
+  CHECK(ends.empty());
+  CHECK(replacements.commit());
+  for (const std::string& file : files) CHECK(read_file(file) == "new");
+  CHECK(ends == Ends{"done", "done", "done"});
+  CHECK_FALSE(replacements.commit());
+  CHECK(directory.entries() == std::vector<std::string>{"a", "b", "deep"});
+}
+
+TEST_CASE("one replacement that fails leaves its file and stops no other") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  ReplacementBatch replacements;
+  for (const char* name : {"a", "changed", "gone", "z"}) {
+    write_file(directory / name, "old");
+    add(replacements, directory / name, ends);
+  }
+  write_file(directory / "changed", "other");
+  std::filesystem::remove(directory / "gone");
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"done", "4", "4", "done"});
+  CHECK(read_file(directory / "a") == "new");
+  CHECK(read_file(directory / "changed") == "other");
+  CHECK(read_file(directory / "z") == "new");
+  CHECK(directory.entries() == std::vector<std::string>{"a", "changed", "z"});
+}
+
+TEST_CASE("a file that takes the name of one being clipped is not replaced") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  ReplacementBatch replacements;
+  for (const char* name : {"copied", "renamed", "linked"}) {
+    write_file(directory / name, "old");
+    add(replacements, directory / name, ends);
+    std::filesystem::rename(directory / name, directory / (std::string(name) + ".moved"));
+  }
+  write_file(directory / "copied", "stranger");
+  write_file(directory / "stranger", "stranger");
+  std::filesystem::rename(directory / "stranger", directory / "renamed");
+  write_file(directory / "elsewhere", "stranger");
+  std::filesystem::create_symlink("elsewhere", directory / "linked");
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"5", "5", "5"});
+  for (const char* name : {"copied", "renamed", "linked"}) {
+    CHECK(read_file(directory / name) == "stranger");
+    CHECK(read_file(directory / (std::string(name) + ".moved")) == "old");
+  }
+  CHECK(directory.entries().size() == 7);
+}
+
+TEST_CASE("a link that is switched while its file is clipped decides nothing") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a", "old");
+  write_file(directory / "b", "stranger");
+  std::filesystem::create_symlink("a", directory / "link");
+  Ends ends;
+  ReplacementBatch replacements;
+  InputFile input = InputFile::open_to_change(directory / "link");
+  std::filesystem::remove(directory / "link");
+  std::filesystem::create_symlink("b", directory / "link");
+  OutputFile output = OutputFile::create_in_place(input);
+  output.write(std::as_bytes(std::span("new", 3)));
+  replacements.add(
+      {std::move(input), std::move(output), [&](const auto& why) { ends.push_back(text_of(why)); }});
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"done"});
+  CHECK(read_file(directory / "a") == "new");
+  CHECK(read_file(directory / "b") == "stranger");
+}
+
+TEST_CASE("a directory that is exchanged meanwhile gets nothing") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "deep");
+  write_file(directory / "deep/x", "old");
+  Ends ends;
+  ReplacementBatch replacements;
+  add(replacements, directory / "deep/x", ends);
+  std::filesystem::rename(directory / "deep", directory / "moved");
+  std::filesystem::create_directory(directory / "deep");
+  write_file(directory / "deep/x", "stranger");
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"done"});
+  CHECK(read_file(directory / "moved/x") == "new");
+  CHECK(read_file(directory / "deep/x") == "stranger");
+}
+
+TEST_CASE("attributes that are changed meanwhile are not lost") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x", "old");
+  Ends ends;
+  ReplacementBatch replacements;
+  add(replacements, directory / "x", ends);
+  std::filesystem::permissions(directory / "x", std::filesystem::perms::owner_read);
+  CHECK(replacements.commit());
+  CHECK(ends == Ends{"4"});
+  CHECK(mode_of(directory / "x") == 0400);
+  CHECK(read_file(directory / "x") == "old");
+}
+
+TEST_CASE("what is not committed stays as it was") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  write_file(directory / "a", "old");
+  {
+    ReplacementBatch replacements;
+    add(replacements, directory / "a", ends);
+  }
+  CHECK(ends.empty());
+  CHECK(read_file(directory / "a") == "old");
+  CHECK(directory.entries() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a group that is large enough is committed by itself") {
+  const TemporaryDirectory directory;
+  Ends ends;
+  ReplacementBatch replacements;
+  for (int i = 0; i < 300; ++i) {
+    const std::string file = directory / fmt::format("{}", i);
+    write_file(file, "old");
+    add(replacements, file, ends);
+  }
+  CHECK(ends.size() >= 224);
+  CHECK(ends.size() < 300);
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,489 @@
+#include "npy/header.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+using namespace clipper;
+using namespace std::string_literals;
+
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+constexpr auto kLittle = ByteOrder::little;
+constexpr auto kBig = ByteOrder::big;
+
+std::string file(std::string_view text, int version = 1) {
+  std::string bytes = "\x93NUMPY";
+  bytes += {static_cast<char>(version), '\0'};
+  for (std::size_t i = 0; i < (version == 1 ? 2U : 4U); ++i)
+    bytes += static_cast<char>(text.size() >> (8 * i) & 0xff);
+  return bytes.append(text);
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// What was read, or the message it was refused with.
+std::string read(std::string_view bytes, std::optional<DType> dtype = std::nullopt) {
+  try {
+    const npy::Header header = npy::parse(bytes_of(bytes), dtype);
+    return fmt::format("{}{} {} {} {}", header.order == kLittle ? '<' : '>', traits(header.dtype).name,
+                       header.fortran_order ? 'F' : 'C', npy::shape_text(header.shape), header.count);
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::input);
+    return error.what();
+  }
+}
+
+std::string with_descr(std::string_view descr) {
+  return file(fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (3,), }}\n", descr));
+}
+
+std::string with_order(std::string_view order) {
+  return file(fmt::format("{{'descr': '<f4', 'fortran_order': {}, 'shape': (3,), }}\n", order));
+}
+
+std::string with_shape(std::string_view shape, int version = 1) {
+  return file(fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}\n", shape), version);
+}
+
+/// `count` times "1, " between parentheses.
+std::string ones(std::size_t count) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < count; ++i) text += "1, ";
+  return text + ")";
+}
+
+npy::Header header_of(DType dtype, ByteOrder order, bool fortran_order, Shape shape) {
+  npy::Header header;
+  header.dtype = dtype;
+  header.order = order;
+  header.fortran_order = fortran_order;
+  header.shape = std::move(shape);
+  return header;
+}
+
+DType dtype_of(std::string_view descr) {
+  for (const DTypeTraits& row : kDTypes)
+    if (row.descr == descr.substr(1)) return row.dtype;
+  throw std::invalid_argument(std::string(descr));
+}
+
+/// Valid files of every kind of syntax, for the tests that damage them.
+std::vector<std::string> valid_files() {
+  return {
+      with_shape("(3, 4)"),
+      with_shape("(2L, 3L)"),
+      with_shape("(np.int64(2), 3)", 2),
+      with_shape("(0, 9)", 3),
+      with_descr("\"|u1\""),
+      with_order("True"),
+      file("{'shape': (), 'fortran_order': False, 'descr': '>i8'}"),
+      npy::format(header_of(DType::bfloat16, kBig, true, {5, 6, 7})),
+      npy::format(header_of(DType::int64, kLittle, false, Shape(npy::kMaxRank, 1))),
+  };
+}
+
+}  // namespace
+
+TEST_CASE("A header is written as np.save writes it") {
+  struct Row {
+    std::string_view descr;
+    bool fortran_order;
+    Shape shape;
+    std::string_view written;  // by numpy 2.4.6 and ml_dtypes, behind the descr
+    std::size_t blanks;        // between that and the newline
+  };
+  const std::vector<Row> rows = {
+      {"|i1", false, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
+      {"|u1", false, {2, 3}, "'fortran_order': False, 'shape': (2, 3), }", 58},
+      {">i2", false, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
+      {"<i4", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
+      {">i8", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
+      {"<u2", false, {1}, "'fortran_order': False, 'shape': (1,), }", 60},
+      {">u4", false, {1}, "'fortran_order': False, 'shape': (1,), }", 60},
+      {"<u8", true, {3, 4, 5}, "'fortran_order': True, 'shape': (3, 4, 5), }", 56},
+      {"<f2", false, {}, "'fortran_order': False, 'shape': (), }", 62},
+      {">f4", false, {}, "'fortran_order': False, 'shape': (), }", 62},
+      {"<f8", false, {1000, 1000}, "'fortran_order': False, 'shape': (1000, 1000), }", 52},
+      {"<V2", false, {2, 3}, "'fortran_order': False, 'shape': (2, 3), }", 58},
+      {">V2", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
+      {"|V2", true, {2, 3}, "'fortran_order': True, 'shape': (2, 3), }", 59},
+      {"<f4", false, {2, 300}, "'fortran_order': False, 'shape': (2, 300), }", 56},
+      {"<f4", true, {2, 300}, "'fortran_order': True, 'shape': (2, 300), }", 57},
+      {"<f4", true, {2, 1, 3}, "'fortran_order': True, 'shape': (2, 1, 3), }", 56},
+      // Where both orders are the same it is C.
+      {"<f4", true, {}, "'fortran_order': False, 'shape': (), }", 62},
+      {"<f4", true, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
+      {"<f4", true, {5, 1}, "'fortran_order': False, 'shape': (5, 1), }", 58},
+      {"<f4", true, {0, 3}, "'fortran_order': False, 'shape': (0, 3), }", 58},
+      {"<f4", true, {0, 3, 4}, "'fortran_order': False, 'shape': (0, 3, 4), }", 55},
+      {"<f4", true, {3, 0}, "'fortran_order': False, 'shape': (3, 0), }", 58},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.descr, row.written);
+    npy::Header header =
+        header_of(dtype_of(row.descr), row.descr[0] == '>' ? kBig : kLittle, row.fortran_order, row.shape);
+    header.opaque = row.descr == "|V2";
+    CHECK(npy::format(header) == "\x93NUMPY\1\0\x76\0"s +
+                                     fmt::format("{{'descr': '{}', {}", row.descr, row.written) +
+                                     std::string(row.blanks, ' ') + '\n');
+  }
+}
+
+TEST_CASE("A written header is padded to a multiple of 64 bytes, with room for a dimension to grow") {
+  using SizeAndBlanks = std::pair<std::size_t, std::size_t>;
+  const auto written = [](bool fortran_order, const Shape& shape) {
+    const std::string bytes = npy::format(header_of(DType::float32, kLittle, fortran_order, shape));
+    return SizeAndBlanks(bytes.size(), bytes.size() - bytes.find('}') - 2);
+  };
+  CHECK(written(false, Shape(15, 1)) == SizeAndBlanks(192, 20 + 63));
+  CHECK(written(false, Shape(36, 1)) == SizeAndBlanks(256, 20 + 64));
+  CHECK(written(false, Shape(57, 1)) == SizeAndBlanks(256, 20 + 1));
+  // Fortran order grows along the last dimension.
+  CHECK(written(true, {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1000}) == SizeAndBlanks(128, 20));
+  CHECK(written(true, {1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2}) == SizeAndBlanks(192, 84));
+}
+
+TEST_CASE("A header text of more than 65,535 bytes gets version 2.0") {
+  // Sizes of numpy's own header writer; such ranks are beyond its arrays.
+  const std::string last = npy::format(header_of(DType::float32, kLittle, false, Shape(21817, 1)));
+  CHECK(last.size() == 65536);
+  CHECK(last.substr(6, 4) == "\1\0\xf6\xff"s);
+  const std::string first = npy::format(header_of(DType::float32, kLittle, false, Shape(21818, 1)));
+  CHECK(first.size() == 65600);
+  CHECK(first.substr(6, 6) == "\2\0\x34\0\1\0"s);
+}
+
+TEST_CASE("A header that was written is read again") {
+  for (const DTypeTraits& dtype : kDTypes)
+    for (const ByteOrder order : {kLittle, kBig})
+      for (const bool fortran_order : {false, true}) {
+        const std::string bytes = npy::format(header_of(dtype.dtype, order, fortran_order, {3, 4}));
+        const npy::Header header = npy::parse(bytes_of(bytes));
+        CAPTURE(bytes);
+        CHECK(header.dtype == dtype.dtype);
+        CHECK(header.order == (dtype.size == 1 ? kNativeOrder : order));
+        CHECK(header.fortran_order == fortran_order);
+        CHECK(header.shape == Shape{3, 4});
+        CHECK(header.count == 12);
+        CHECK(header.data_size() == 12 * dtype.size);
+        CHECK(header.data_offset == bytes.size());
+        CHECK(npy::format(header) == bytes);
+      }
+}
+
+TEST_CASE("Every spelling of a header is read") {
+  const std::string n = kNativeOrder == kLittle ? "<" : ">";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {with_shape("(3, 4)"), "<float32 C (3, 4) 12"},
+      {with_shape("(3, 4)", 2), "<float32 C (3, 4) 12"},
+      {with_shape("(3, 4)", 3), "<float32 C (3, 4) 12"},
+      {with_order("True"), "<float32 F (3,) 3"},
+      // Dimensions
+      {with_shape("()"), "<float32 C () 1"},
+      {with_shape("(7,)"), "<float32 C (7,) 7"},
+      {with_shape("(0,)"), "<float32 C (0,) 0"},
+      {with_shape("(0, 3)"), "<float32 C (0, 3) 0"},
+      {with_shape("(3,4,)"), "<float32 C (3, 4) 12"},
+      {with_shape("(2L, 3L)"), "<float32 C (2, 3) 6"},
+      {with_shape("(2L, 3L)", 2), "<float32 C (2, 3) 6"},
+      {with_shape("(np.int64(2), 3)"), "<float32 C (2, 3) 6"},
+      {with_shape("(np.uint8( 2 ),)"), "<float32 C (2,) 2"},
+      {with_shape(ones(64)), fmt::format("<float32 C {} 1", npy::shape_text(Shape(64, 1)))},
+      {with_shape("(2305843009213693951,)"), "<float32 C (2305843009213693951,) 2305843009213693951"},
+      {with_shape("(0, 2305843009213693951)"), "<float32 C (0, 2305843009213693951) 0"},
+      // Syntax
+      {file("{'shape': (3,), 'descr': '<f4', 'fortran_order': False}"), "<float32 C (3,) 3"},
+      {file("{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (3,)}"), "<float32 C (3,) 3"},
+      {file("{'descr':'<f4','fortran_order':True,'shape':(3,)}"), "<float32 F (3,) 3"},
+      {file(" {\t'descr' : '<f4'\r\n,'fortran_order' :False , 'shape' : ( 3 , ) , } \n\n"),
+       "<float32 C (3,) 3"},
+      // Descriptors
+      {with_descr("'f4'"), n + "float32 C (3,) 3"},
+      {with_descr("'=f4'"), n + "float32 C (3,) 3"},
+      {with_descr("'|f4'"), n + "float32 C (3,) 3"},
+      {with_descr("'>f4'"), ">float32 C (3,) 3"},
+      {with_descr("'float32'"), n + "float32 C (3,) 3"},
+      {with_descr("'bfloat16'"), n + "bfloat16 C (3,) 3"},
+      {with_descr("'<u1'"), n + "uint8 C (3,) 3"},
+      {with_descr("'>i1'"), n + "int8 C (3,) 3"},
+      {with_descr("'<V2'"), "<bfloat16 C (3,) 3"},
+      {with_descr("'>V2'"), ">bfloat16 C (3,) 3"},
+  };
+  for (const auto& [bytes, expected] : rows) {
+    CAPTURE(bytes);
+    CHECK(read(bytes) == expected);
+  }
+}
+
+TEST_CASE("White space and comments are read where Python reads them") {
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+  const std::string is_read = "<float32 C (3,) 3";
+  for (const std::string end : {"", "\n", "   ", "\r", "\r\n", "\f", "\f\n", " \t\f \n", "#c", "# c\n",
+                                "\n#}", "\r  \n", "\n  # c", "\n\n"})
+    for (const int version : {1, 2, 3}) {
+      CAPTURE(end, version);
+      CHECK(read(file(dict + end, version)) == is_read);
+    }
+  for (const std::string start : {" ", "\t ", "\n", "\r\n", " \n\n"})
+    CHECK(read(file(start + dict, 3)) == is_read);
+  CHECK(read(file("{# {\n'descr'\f:\r'<f4'#'\r\n,'fortran_order':False,'shape':(#)\n3\f,),}")) == is_read);
+}
+
+TEST_CASE("White space that Python takes for indentation is refused as by numpy") {
+  const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+  const auto refused_at = [](std::size_t at) {
+    return fmt::format("malformed header at byte {}: an indented line after the '}}'", at);
+  };
+  // What Python 2 may have written numpy reads once more, in another way.
+  CHECK(read(file(dict + "\n ", 1)) == "<float32 C (3,) 3");
+  CHECK(read(file(dict + "\r\n\t", 2)) == "<float32 C (3,) 3");
+  CHECK(read(file(dict + "\n ", 3)) == refused_at(12 + dict.size() + 1));
+  CHECK(read(file(dict + "\n\f", 3)) == refused_at(12 + dict.size() + 1));
+  CHECK(read(file(dict + "\r ", 1)) == refused_at(10 + dict.size() + 1));
+  CHECK(read(file(dict + "\n\r\t", 1)) == refused_at(10 + dict.size() + 2));
+  CHECK(read(file(dict + "\r\f ", 2)) == refused_at(12 + dict.size() + 1));
+  CHECK(read(file("\n " + dict)) == "malformed header at byte 11: expected '{', found ' '");
+  CHECK(read(file("\f" + dict)) == R"(malformed header at byte 10: expected '{', found '\x0c')");
+}
+
+TEST_CASE("What stands before the header text decides what the file is") {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"", "truncated header (needs 10 bytes, has 0)"},
+      {"\x93NUM", "truncated header (needs 10 bytes, has 4)"},
+      {"\x93NUMPY\1\0\x76"s, "truncated header (needs 10 bytes, has 9)"},
+      {"\x93NUMPY\2\0\x76"s, "truncated header (needs 10 bytes, has 9)"},
+      {"\x93NUMPY\2\0\x76\0\0"s, "truncated header (needs 12 bytes, has 11)"},
+      {"\x93NUMPY\1\0\x76\0{"s, "truncated header (needs 128 bytes, has 11)"},
+      {"\x93NUMPX\1\0\x76\0"s, "not an .npy file"},
+      {"hello", "not an .npy file"},
+      {"\x89PNG\r\n\x1a\n", "not an .npy file"},
+      {"PK\3\4\x14", "an .npz archive (a zip of .npy files); extract the tensor first"},
+      {"\x93NUMPY\x9\0\x76\0"s, "version 9.0 is not supported"},
+      {"\x93NUMPY\1\1\x76\0"s, "version 1.1 is not supported"},
+      {"\x93NUMPY\0\0\x76\0"s, "version 0.0 is not supported"},
+      {"\x93NUMPY\4\0\x76\0\0\0"s, "version 4.0 is not supported"},
+      // libnpy allocates 4 GiB for these 12 bytes.
+      {"\x93NUMPY\2\0\xf0\xff\xff\xff"s, "a header of 4294967280 bytes; the limit is 65536"},
+      {"\x93NUMPY\2\0\1\0\1\0"s, "a header of 65537 bytes; the limit is 65536"},
+      {"\x93NUMPY\2\0\0\0\1\0"s, "truncated header (needs 65548 bytes, has 12)"},
+  };
+  for (const auto& [bytes, message] : rows) {
+    CAPTURE(bytes);
+    CHECK(read(bytes) == message);
+  }
+}
+
+TEST_CASE("A file that is being changed is refused for the sake of its elements") {
+  const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
+  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(bytes_of(file)); }) ==
+        "left unfinished by --in-place --direct; the same command finishes it");
+}
+
+TEST_CASE("A malformed header is refused, naming what and where") {
+  struct Row {
+    std::string bytes;
+    std::size_t at;
+    std::string message;
+  };
+  const std::string dimension = "expected a dimension, 0 or more in plain decimals, found ";
+  const std::vector<Row> rows = {
+      {file(""), 10, "expected '{', found the header's end"},
+      {file("", 2), 12, "expected '{', found the header's end"},
+      {file("[1]"), 10, "expected '{', found '['"},
+      {file("{,}"), 11, "expected a key in quotes, found ','"},
+      {file("{'descr"), 11, "a string without end"},
+      {file("{'descr'"), 18, "expected ':', found the header's end"},
+      {file("{'x': 1}"), 11, "unknown or repeated key 'x'"},
+      {file("{'descr': '<f4', 'descr': '<f4'}"), 27, "unknown or repeated key 'descr'"},
+      {file("{'shape': (), 'shape': ()}"), 24, "unknown or repeated key 'shape'"},
+      {file("{'fortran_order': True, 'fortran_order': True}"), 34, "unknown or repeated key 'fortran_order'"},
+      {file("{'descr': '<f4' 'shape': ()}"), 26, "expected ',' or '}', found ''shape''"},
+      {file("{'shape': ()} x"), 24, "expected nothing after the '}', found 'x'"},
+      {file("{'shape': ()}\0"s), 23, R"(expected nothing after the '}', found '\x00')"},
+      {file("{'shape': ()}\v"), 23, R"(expected nothing after the '}', found '\x0b')"},
+      {file("{'shape': ()}#\0"s), 24, R"(expected a comment in ASCII, found '\x00')"},
+      {file("{'shape': ()}# \xe9"), 25, R"(expected a comment in ASCII, found '\xe9')"},
+      {with_shape("(2L, 3)", 3), 64, "expected ',', found 'L'"},
+      {file("{u'shape': ()}"), 11, "expected a key in quotes, found 'u'shape''"},
+      {file(R"({'sh\x61pe': ()})"), 11, R"(unknown or repeated key 'sh\x5cx61pe')"},
+      {file("{'\xc3\xa9\x1b[31m\n': ()}"), 11, R"(unknown or repeated key '\xc3\xa9\x1b[31m\x0a')"},
+      {with_order("1"), 44, "expected True or False, found '1'"},
+      {with_order("true"), 44, "expected True or False, found 'true'"},
+      {with_order("Truer"), 48, "expected ',' or '}', found 'r'"},
+      {with_descr("4"), 20, "expected a dtype in quotes, found '4'"},
+      {with_shape("(x,)"), 61, dimension + "'x'"},  // an uncaught std::stoi in StableHLO
+      {with_shape("(-1,)"), 61, dimension + "'-1'"},
+      {with_shape("(+1,)"), 61, dimension + "'+1'"},
+      {with_shape("(010,)"), 61, dimension + "'010'"},
+      {with_shape("(True,)"), 61, dimension + "'True'"},
+      {with_shape("((2,),)"), 61, dimension + "'('"},
+      {with_shape("(,)"), 61, dimension + "','"},
+      {with_shape("(2,,)"), 63, dimension + "','"},
+      {with_shape("(2, 0x10)"), 65, "expected ',' or ')', found 'x10'"},
+      {with_shape("(2, 1_0)"), 65, "expected ',' or ')', found '_0'"},
+      {with_shape("(2, 1.0)"), 65, "expected ',' or ')', found '.0'"},
+      {with_shape("(2, 3l)"), 65, "expected ',' or ')', found 'l'"},
+      {with_shape("(2, 3 4)"), 66, "expected ',' or ')', found '4'"},
+      {with_shape("(2)"), 62, "expected ',', found ')'"},
+      {with_shape("[2]"), 60, "expected '(', found '['"},
+      {with_shape("2"), 60, "expected '(', found '2'"},
+      {with_shape("(np.float64(2),)"), 64, "expected an integer dtype, found 'float64'"},
+      {file("{'shape': (np.int64"), 29, "expected '(', found the header's end"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.bytes);
+    CHECK(read(row.bytes) == fmt::format("malformed header at byte {}: {}", row.at, row.message));
+  }
+  CHECK(read(file("{'fortran_order': False, 'shape': ()}")) == "the header has no 'descr'");
+  CHECK(read(file("{'descr': '<f4', 'shape': ()}")) == "the header has no 'fortran_order'");
+  CHECK(read(file("{'descr': '<f4', 'fortran_order': False}")) == "the header has no 'shape'");
+  CHECK(read(with_shape(ones(65))) == "more than 64 dimensions");
+}
+
+TEST_CASE("A shape of more than 2^63 - 1 bytes is refused, whatever its product wraps to") {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"(2305843009213693952,)", "shape too large: (2305843009213693952,) of float32"},
+      {"(4294967296, 4294967296)", "shape too large: (4294967296, 4294967296) of float32"},
+      {"(4611686018427387904, 4)", "shape too large: (4611686018427387904, 4) of float32"},
+      // numpy leaves zeros out of its product.
+      {"(0, 9223372036854775807)", "shape too large: (0, 9223372036854775807) of float32"},
+      {"(4294967296, 4294967296, 0)", "shape too large: (4294967296, 4294967296, 0) of float32"},
+      {"(0, 9223372036854775808)",
+       "malformed header at byte 64: shape too large: dimension 9223372036854775808"},
+      {"(18446744073709551616,)",
+       "malformed header at byte 61: shape too large: dimension 18446744073709551616"},
+      {"(1180591620717411303424,)",
+       "malformed header at byte 61: shape too large: dimension 1180591620717411303424"},
+  };
+  for (const auto& [shape, message] : rows) CHECK(read(with_shape(shape)) == message);
+  // cnpy truncates dimensions to 32 bits.
+  CHECK(read(with_shape("(4294967299,)")) == "<float32 C (4294967299,) 4294967299");
+}
+
+TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"'|O'", "dtype '|O' (Python objects) is not supported"},
+      {"'|b1'", "dtype '|b1' (bool) is not supported"},
+      {"'?'", "dtype '?' (bool) is not supported"},
+      {"'<c8'", "dtype '<c8' (complex numbers) is not supported"},
+      {"'|S3'", "dtype '|S3' (byte strings) is not supported"},
+      {"'<U3'", "dtype '<U3' (strings) is not supported"},
+      {"'<M8[ns]'", "dtype '<M8[ns]' (dates) is not supported"},
+      {"'<m8[ns]'", "dtype '<m8[ns]' (time spans) is not supported"},
+      {"'|V4'", "dtype '|V4' (raw bytes) is not supported"},
+      {"'<f16'", "dtype '<f16' is not supported"},
+      {"'<float32'", "dtype '<float32' is not supported"},
+      {"'f4,f4'", "dtype 'f4,f4' is not supported"},
+      {"'<<f4'", "dtype '<<f4' is not supported"},
+      {"'<f04'", "dtype '<f04' is not supported"},
+      {"''", "dtype '' is not supported"},
+      {"'<'", "dtype '<' is not supported"},
+      {"'\xff\x1b'", R"(dtype '\xff\x1b' is not supported)"},
+      {"'" + std::string(48, '~') + "'", "dtype '" + std::string(48, '~') + "' is not supported"},
+      {"'" + std::string(49, 'x') + "'", "dtype '" + std::string(48, 'x') + "...' is not supported"},
+      {"[('a', '<f4')]",
+       "a structured dtype is not supported: [('a', '<f4')], 'fortran_order': False, 'shape':..."},
+      {"('<f4', (2,))",
+       "a sub-array dtype is not supported: ('<f4', (2,)), 'fortran_order': False, 'shape': ..."},
+  };
+  for (const auto& [descr, message] : rows) CHECK(read(with_descr(descr)) == message);
+}
+
+TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with everything else") {
+  for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
+    CHECK(read(with_descr(descr)) == fmt::format("dtype {} could be bfloat16: give --dtype bfloat16", descr));
+    const npy::Header header = npy::parse(bytes_of(with_descr(descr)), DType::bfloat16);
+    CHECK(header.dtype == DType::bfloat16);
+    CHECK(header.order == kNativeOrder);
+    CHECK(npy::format(header).substr(10, 15) == "{'descr': '|V2'");
+  }
+  CHECK(read(with_descr("'<V2'"), DType::bfloat16) == "<bfloat16 C (3,) 3");
+  CHECK(read(with_descr("'>f8'"), DType::float64) == ">float64 C (3,) 3");
+  CHECK(read(with_descr("'>f8'"), DType::float32) ==
+        "the file's dtype is '>f8' (float64), not float32 as --dtype says");
+  CHECK(read(with_descr("'<f2'"), DType::bfloat16) ==
+        "the file's dtype is '<f2' (float16), not bfloat16 as --dtype says");
+  CHECK(read(with_descr("'|V2'"), DType::float16) ==
+        "the file's dtype is '|V2' (bfloat16), not float16 as --dtype says");
+  CHECK(read(with_descr("'|O'"), DType::bfloat16) == "dtype '|O' (Python objects) is not supported");
+}
+
+TEST_CASE("The place of the data is known from the first bytes") {
+  const std::string bytes = npy::format(header_of(DType::float32, kLittle, false, {3}));
+  CHECK(npy::data_offset(bytes_of(bytes).first(npy::kPreambleSize)) == 128);
+  CHECK(npy::data_offset(bytes_of("\x93NUMPY\2\0\0\0\1\0"s)) == npy::kPreambleSize + npy::kMaxHeaderSize);
+  CHECK(npy::data_offset(bytes_of("\x93NUMPY\1\0\0\0"s)) == 10);
+
+  // The alignment of older numpys, and bytes behind the header.
+  const std::string older = file("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }            \n");
+  CHECK(npy::parse(bytes_of(older + "data")).data_offset == 80);
+
+  std::string longest = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
+  longest.resize(npy::kMaxHeaderSize, ' ');
+  CHECK(read(file(longest, 2)) == "<float32 C (3,) 3");
+}
+
+TEST_CASE("No beginning of a file is taken for a whole header") {
+  for (const std::string& bytes : valid_files()) {
+    REQUIRE_NOTHROW(npy::parse(bytes_of(bytes)));
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      const std::vector<char> exact(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      CHECK_THROWS_AS(npy::parse(std::as_bytes(std::span(exact))), Error);
+    }
+  }
+}
+
+TEST_CASE("A damaged byte gives a header that can be written, or one clear line") {
+  for (const std::string& bytes : valid_files())
+    for (std::size_t at = 0; at < bytes.size(); ++at)
+      for (int value = 0; value < 256; ++value) {
+        std::vector<char> damaged(bytes.begin(), bytes.end());
+        damaged[at] = static_cast<char>(value);
+        std::optional<npy::Header> header;
+        try {
+          header = npy::parse(std::as_bytes(std::span(damaged)));
+        } catch (const Error& error) {
+          const std::string_view message = error.what();
+          if (message.empty() || message.size() > 300) FAIL(message);
+          for (const char c : message)
+            if (c < ' ' || c > '~') FAIL(message);
+        }
+        if (!header) continue;
+        const npy::Header again = npy::parse(bytes_of(npy::format(*header)));
+        if (again.dtype != header->dtype || again.order != header->order || again.shape != header->shape)
+          FAIL(bytes);
+      }
+  SUCCEED();
+}
+
+TEST_CASE("An index respects the memory order") {
+  const npy::Header c_order = header_of(DType::float32, kLittle, false, {2, 3, 4});
+  CHECK(npy::index_text(c_order, 0) == "[0, 0, 0]");
+  CHECK(npy::index_text(c_order, 1) == "[0, 0, 1]");
+  CHECK(npy::index_text(c_order, 17) == "[1, 1, 1]");
+  CHECK(npy::index_text(c_order, 23) == "[1, 2, 3]");
+  // cnpy and marian read Fortran data as C.
+  const npy::Header fortran_order = header_of(DType::float32, kLittle, true, {2, 3, 4});
+  CHECK(npy::index_text(fortran_order, 1) == "[1, 0, 0]");
+  CHECK(npy::index_text(fortran_order, 17) == "[1, 2, 2]");
+  CHECK(npy::index_text(fortran_order, 23) == "[1, 2, 3]");
+  CHECK(npy::index_text(header_of(DType::float32, kLittle, false, {}), 0) == "[]");
+  CHECK(npy::index_text(header_of(DType::int8, kLittle, false, {4, 1LL << 40}), 3LL << 40) == "[3, 0]");
+}

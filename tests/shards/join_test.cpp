@@ -1,0 +1,411 @@
+#include "shards/join.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/checksum.hpp"
+#include "shards/shard_output.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Existing = OutputFile::Existing;
+using Names = std::vector<std::string>;
+
+/// Each shard but the last has 1 MiB.
+std::string large_text() {
+  std::string text(2'500'000, ' ');
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i * i % 23);
+  return text;
+}
+
+/// A run of three shards, in processes that happen to be one. Their parts are stretches of a common file, or
+/// files of their own, as where machines share the file system.
+class ThreeShards {
+ public:
+  ThreeShards() {
+    write_file(input(), "in");
+    if (!in_common) lock_common();
+  }
+
+  void run(std::uint64_t shard) const {
+    ShardOutput output = begin(shard);
+    OutputFile part = output.begin_part();
+    write(part, shard);
+    output.commit(part, sum(shard));
+  }
+
+  [[nodiscard]] ShardOutput begin(std::uint64_t shard) const {
+    return ShardOutput::create(path(), run_, shard, InputFile::open(input()), OutputFile::Durability::none);
+  }
+
+  static void write(OutputFile& part, std::uint64_t shard) {
+    part.write_at(std::as_bytes(std::span(text(shard))), 0);
+  }
+
+  [[nodiscard]] static std::string_view text(std::uint64_t shard) {
+    const Stretch stretch = stretch_of({shard, 3}, kResult.size());
+    return std::string_view(kResult).substr(stretch.offset, stretch.size);
+  }
+
+  [[nodiscard]] static std::uint64_t sum(std::uint64_t shard) {
+    return placed_sum(std::as_bytes(std::span(text(shard))), 0);
+  }
+
+  void run_all() const {
+    for (const std::uint64_t shard : {1U, 0U, 2U}) run(shard);
+  }
+
+  void finalize(Existing existing = Existing::replace) const {
+    Engine engine({.threads = 2});
+    Join(path(), existing).run(engine);
+  }
+
+  [[nodiscard]] std::string why_not(Existing existing = Existing::replace) const {
+    const std::string why = refusal(ErrorKind::refused, [&] { finalize(existing); });
+    return why.substr(path().size());
+  }
+
+  void check_result() const {
+    CHECK((read_file(path()) == kResult));
+    CHECK(status_of(path()).st_nlink == 1);
+    CHECK(directory_->entries() == Names{"in", "out"});
+  }
+
+  /// The file that has the shard's part.
+  [[nodiscard]] std::string part(std::uint64_t shard) const {
+    return in_common ? files().common(run_).path() : files().part(run_, shard).path();
+  }
+  [[nodiscard]] std::string record(std::uint64_t shard) const { return files().record(run_, shard).path(); }
+  [[nodiscard]] ShardFiles files() const { return ShardFiles(path()); }
+  [[nodiscard]] std::string path(const std::string& suffix = "") const {
+    return *directory_ / "out" + suffix;
+  }
+  [[nodiscard]] std::string input() const { return *directory_ / "in"; }
+  [[nodiscard]] ShardRun& description() { return run_; }
+
+  void make_new() {
+    if (!in_common) fs::remove(files().common(run_).path());
+    run_.must_be_new = true;
+    if (!in_common) lock_common();
+  }
+
+  const bool in_common = GENERATE(true, false);
+
+ private:
+  /// As --finalize does.
+  void lock_common() {
+    const Place place = files().common(run_);
+    lock_ = std::make_shared<Descriptor>(::open(place.path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    REQUIRE(::flock(lock_->get(), LOCK_EX | LOCK_NB) == 0);
+  }
+
+  static inline const std::string kResult = large_text();
+  std::shared_ptr<TemporaryDirectory> directory_ = std::make_shared<TemporaryDirectory>();
+  ShardRun run_{.shards = 3, .size = kResult.size(), .must_be_new = false, .description = "elements"};
+  std::shared_ptr<Descriptor> lock_;
+};
+
+void flip(const std::string& path, std::uint64_t offset) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  const int byte = file.get();
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(static_cast<char>(byte ^ 1));
+  REQUIRE(file.flush());
+}
+
+}  // namespace
+
+TEST_CASE("Shards in any order and number become the output, and leave nothing") {
+  const ThreeShards run;
+  for (const std::uint64_t shard : {1U, 2U, 1U, 0U, 2U}) run.run(shard);
+  CHECK_FALSE(fs::exists(run.path()));
+  run.finalize();
+  run.check_result();
+  CHECK(run.why_not() == ": no shards of it wait to be finalized");
+  run.run_all();
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("What is missing is named, and nothing changes") {
+  const ThreeShards run;
+  write_file(run.path(), "old");
+  run.run(1);
+  CHECK(run.why_not() ==
+        ": shards 0, 2 of 3 are missing; run what is missing, and then clipper --finalize again");
+  run.run(0);
+  CHECK(run.why_not().starts_with(": shard 2 of 3 is missing"));
+  run.run(2);
+  SECTION("a record is gone") {
+    fs::remove(run.record(1));
+  }
+  SECTION("a record is another shard's") {
+    fs::copy_file(run.record(0), run.record(1), fs::copy_options::overwrite_existing);
+  }
+  SECTION("a record is empty") {
+    fs::resize_file(run.record(1), 0);
+  }
+  CHECK(run.why_not().starts_with(": shard 1 of 3 is missing"));
+  CHECK(read_file(run.path()) == "old");
+  run.run(1);
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A byte that the shard did not calculate is not put in place") {
+  const ThreeShards run;
+  run.run_all();
+  const std::uint64_t offset = run.in_common ? 1 << 20 : 0;
+  SECTION("changed") {
+    flip(run.part(1), offset + 777);
+  }
+  SECTION("its last byte") {
+    flip(run.part(1), offset + (1 << 20) - 1);
+  }
+  SECTION("zeros, as after a power cut") {
+    fs::resize_file(run.part(1), offset + 4096);
+    fs::resize_file(run.part(1), offset + (1 << 20));
+  }
+  SECTION("gone") {
+    fs::remove(run.part(1));
+  }
+  SECTION("of another shard") {
+    if (run.in_common)
+      flip(run.part(1), offset);
+    else
+      fs::copy_file(run.part(0), run.part(1), fs::copy_options::overwrite_existing);
+  }
+  CHECK(run.why_not().find(" damaged: the file does not have the bytes that were calculated") !=
+        std::string::npos);
+  CHECK_FALSE(fs::exists(run.path()));
+  run.run_all();
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("Bytes after the parts are nobody's") {
+  const ThreeShards run;
+  run.run_all();
+  fs::resize_file(run.part(2), fs::file_size(run.part(2)) + 5000);
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A shard that goes on after --finalize writes to no output") {
+  const ThreeShards run;
+  run.run_all();
+  ShardOutput late = run.begin(1);
+  OutputFile part = late.begin_part();
+  run.finalize();
+  CHECK((read_file(run.path()).size() == 2'500'000));
+  part.write_at(std::as_bytes(std::span("other bytes")), 0);
+  late.commit(part, 7);
+  CHECK((read_file(run.path()).find("other bytes") == std::string::npos));
+  CHECK(run.why_not() == ": no shards of it wait to be finalized");
+  run.run_all();
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A --finalize that was killed is finished by the next one") {
+  const ThreeShards run;
+  run.run_all();
+  const TemporaryDirectory kept;
+  fs::copy(fs::path(run.path()).parent_path(), kept.path(), fs::copy_options::recursive);
+  const auto restore = [&](const std::string& path) {
+    fs::copy_file(kept / fs::path(path).filename().string(), path, fs::copy_options::overwrite_existing);
+  };
+  run.finalize();
+  restore(run.path(".shards"));
+  SECTION("before it had marked that") {
+    for (const std::uint64_t shard : {0U, 1U, 2U}) {
+      restore(run.record(shard));
+      if (!run.in_common) restore(run.part(shard));
+    }
+  }
+  SECTION("while it removed files") {
+    write_file(run.path(".shards"), read_file(run.path(".shards")) + "the output is in place, written at " +
+                                        time_text(status_of(run.path())) + "\n");
+    restore(run.record(2));
+  }
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A --finalize that was killed right after the common file became the output is finished") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::create_hard_link(run.part(0), run.path());
+  if (GENERATE(false, true)) fs::remove(run.part(0));
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A --finalize that was killed right after it put a new output in place is finished") {
+  ThreeShards run;
+  run.make_new();
+  run.run_all();
+  const TemporaryDirectory kept;
+  fs::copy(fs::path(run.path()).parent_path(), kept.path(), fs::copy_options::recursive);
+  run.finalize();
+  for (const std::string& name : kept.entries())
+    if (name != "in") fs::copy_file(kept / name, run.path(name.substr(3)), fs::copy_options::skip_existing);
+  SECTION("it is finished") {
+    run.finalize();
+    run.check_result();
+  }
+  SECTION("another output is left alone") {
+    flip(run.path(), 1'000'000);
+    CHECK(run.why_not() == ": exists already (--no-clobber)");
+  }
+}
+
+TEST_CASE("A shard does not write to a common file that has become the output") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::create_hard_link(run.part(0), run.path());  // by a --finalize that was killed
+  ShardOutput late = run.begin(1);
+  OutputFile part = late.begin_part();
+  part.write_at(std::as_bytes(std::span("other bytes")), 0);
+  CHECK((read_file(run.path()).find("other bytes") == std::string::npos));
+  run.run(1);
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("An output that is not what the shards calculated is not taken for theirs") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::rename(run.part(0), run.path());
+  flip(run.path(), 2'000'000);
+  CHECK(run.why_not().starts_with(": shards 0 to 2 of 3 are damaged"));
+}
+
+TEST_CASE("The mark of an earlier repetition does not stand for this one") {
+  const ThreeShards run;
+  run.run_all();
+  write_file(run.path(), std::string(2'500'000, 'x'));  // of the same size
+  write_file(run.path(".shards"),
+             read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A mark that outlived its output does not stand for one") {
+  const ThreeShards run;
+  run.run_all();
+  write_file(run.path(".shards"),
+             read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
+  SECTION("there is none") {}
+  SECTION("there is another one") {
+    write_file(run.path(), "other");
+  }
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("An existing file hands on its mode, and nobody else can read the parts") {
+  const ThreeShards run;
+  write_file(run.path(), "old");
+  fs::permissions(run.path(), fs::perms{0600});
+  run.run_all();
+  if (run.in_common) CHECK(mode_of(run.part(0)) == 0600);
+  for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
+  fs::permissions(run.path(), fs::perms{0240});  // its group, or its access control list, is not the parts'
+  fs::remove(run.path(".shards"));
+  run.run_all();
+  for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
+  fs::permissions(run.path(), fs::perms{0664});
+  run.finalize();
+  run.check_result();
+  CHECK(mode_of(run.path()) == 0664);
+}
+
+TEST_CASE("Shards and --finalize follow a link to the output") {
+  const ThreeShards run;
+  write_file(run.path(".target"), "old");
+  fs::create_symlink("out.target", run.path());
+  run.run_all();
+  run.finalize();
+  CHECK(fs::is_symlink(run.path()));
+  CHECK((read_file(run.path(".target")).size() == 2'500'000));
+}
+
+TEST_CASE("--no-clobber of the shards is kept to the end") {
+  ThreeShards run;
+  run.make_new();
+  run.run_all();
+  write_file(run.path(), "mine");
+  CHECK(run.why_not() == ": exists already (--no-clobber)");
+  CHECK(read_file(run.path()) == "mine");
+  CHECK(refusal(ErrorKind::refused, [&] { run.run(1); }) == run.path() + ": exists already (--no-clobber)");
+  fs::remove(run.path());
+  run.finalize();
+  run.check_result();
+}
+
+TEST_CASE("A name that is too long is refused before anything is written") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in", "in");
+  const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .description = "elements"};
+  const std::string out = directory / std::string(230, 'a');
+  CHECK(refusal(ErrorKind::io, [&] {
+          static_cast<void>(ShardOutput::create(out, run, 0, InputFile::open(directory / "in"),
+                                                OutputFile::Durability::none));
+        }).find("File name too long") != std::string::npos);
+  CHECK(directory.entries() == Names{"in"});
+}
+
+TEST_CASE("Runs into one output do not touch each other's parts") {
+  const ThreeShards run;
+  ThreeShards other(run);
+  other.description().description = "others";
+  run.run(0);
+  other.run(1);
+  run.run(1);
+  CHECK(run.why_not().starts_with(": shard 2 of 3 is missing"));
+  run.run(2);
+  run.finalize();
+  CHECK((read_file(run.path()).size() == 2'500'000));
+  other.run_all();
+  other.finalize();
+  other.check_result();
+}
+
+TEST_CASE("A common file with a further name does not become the output") {
+  const ThreeShards run;
+  if (!run.in_common) return;
+  run.run_all();
+  fs::create_hard_link(run.part(0), run.path(".mine"));
+  run.finalize();
+  CHECK(status_of(run.path()).st_ino != status_of(run.path(".mine")).st_ino);
+  fs::remove(run.path(".mine"));
+  run.check_result();
+}
+
+TEST_CASE("An input that a shard would write to is refused") {
+  const ThreeShards run;
+  fs::create_hard_link(run.input(), GENERATE(true, false) ? run.path(".shards") : run.record(1));
+  CHECK(refusal(ErrorKind::usage, [&] { run.run(1); }).find(", which a shard writes") != std::string::npos);
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,39 @@
+#include "simd/levels.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "support/catch.hpp"
+
+namespace clipper {
+
+TEST_CASE("the levels of this machine begin with the baseline and rise") {
+  const std::span<const SimdLevel> levels = simd_levels();
+  REQUIRE_FALSE(levels.empty());
+  CHECK(levels.front() == SimdLevel::baseline);
+  CHECK(std::adjacent_find(levels.begin(), levels.end(), std::greater_equal<>{}) == levels.end());
+}
+
+#if defined(__x86_64__)
+TEST_CASE("the levels are those of the CPU") {
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  CHECK(simd_levels().size() == (avx512 ? 3 : avx2 ? 2 : 1));
+}
+#endif
+
+TEST_CASE("a level is found by its name") {
+  CHECK(to_string(SimdLevel::baseline) == "baseline");
+  CHECK(to_string(SimdLevel::v3) == "v3");
+  CHECK(to_string(SimdLevel::v4) == "v4");
+  for (const SimdLevel level : {SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4})
+    CHECK(simd_level_named(to_string(level)) == level);
+  CHECK(simd_level_named("") == std::nullopt);
+  CHECK(simd_level_named("V3") == std::nullopt);
+  CHECK(simd_level_named("v") == std::nullopt);
+  CHECK(simd_level_named("v5") == std::nullopt);
+}
+
+}  // namespace clipper

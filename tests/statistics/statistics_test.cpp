@@ -1,0 +1,300 @@
+#include "statistics/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "clip/clip_cases.hpp"
+#include "clip/reference_clip.hpp"
+#include "element/element.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+using cases::Elements;
+using reference::Int128;
+
+/// What elements come to, found one by one, by their numbers as long double or 128-bit integers.
+struct Expected {
+  std::uint64_t nan = 0;
+  std::uint64_t positive_infinite = 0;
+  std::uint64_t negative_infinite = 0;
+  std::uint64_t below = 0;
+  std::uint64_t above = 0;
+  std::vector<ElementBits> finite;  ///< in the order of their values, -0 before 0
+  long double sum = 0;
+};
+
+/// Holds every number of every dtype.
+long double number(DType dtype, ElementBits bits) {
+  return is_floating(dtype) ? static_cast<long double>(reference::value(dtype, bits))
+                            : static_cast<long double>(reference::integer(dtype, bits));
+}
+
+Expected expected_of(DType dtype, const Bounds& bounds, const Elements& elements) {
+  Expected result;
+  for (const ElementBits bits : elements) {
+    const long double x = number(dtype, bits);
+    if (std::isnan(x)) ++result.nan;
+    if (x < number(dtype, bounds.lo)) ++result.below;
+    if (x > number(dtype, bounds.hi)) ++result.above;
+    if (std::isinf(x)) ++(x > 0 ? result.positive_infinite : result.negative_infinite);
+    if (!std::isfinite(x)) continue;
+    result.finite.push_back(bits);
+    result.sum += x;
+  }
+  std::sort(result.finite.begin(), result.finite.end(), [&](ElementBits a, ElementBits b) {
+    const long double x = number(dtype, a);
+    const long double y = number(dtype, b);
+    return x == y ? std::signbit(x) && !std::signbit(y) : x < y;
+  });
+  return result;
+}
+
+std::vector<std::byte> in_memory(DType dtype, ByteOrder order, const Elements& elements) {
+  const std::size_t size = traits(dtype).size;
+  std::vector<std::byte> bytes;
+  for (const ElementBits bits : elements)
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t place = order == ByteOrder::little ? i : size - 1 - i;
+      bytes.push_back(static_cast<std::byte>(bits >> (8 * place)));
+    }
+  bytes.resize(bytes.size() + 1);  // not null when there are no elements
+  return bytes;
+}
+
+Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, const Elements& elements,
+                         SimdLevel level = simd_levels().back()) {
+  std::vector<std::byte> memory = in_memory(dtype, order, elements);
+  return clipper::statistics_of(dtype, order, bounds, memory.data(), elements.size(), level);
+}
+
+Bounds no_bounds(DType dtype) {
+  return {lowest_element(dtype), highest_element(dtype)};
+}
+
+/// The begin of a row; exact, since the number of the row and what it is multiplied with are.
+long double edge(const Histogram& histogram, std::size_t row) {
+  return std::ldexp(static_cast<long double>(histogram.first + static_cast<Int128>(row)), histogram.exponent);
+}
+
+void check_histogram(DType dtype, const Histogram& histogram, const Expected& expected) {
+  if (expected.finite.empty()) {
+    CHECK(histogram.rows == 0);
+    return;
+  }
+  std::vector<std::uint64_t> counts(histogram.rows);
+  std::size_t row = 0;
+  CHECK(edge(histogram, 0) <= number(dtype, expected.finite.front()));
+  for (const ElementBits bits : expected.finite) {
+    while (row < histogram.rows && number(dtype, bits) >= edge(histogram, row + 1)) ++row;
+    REQUIRE(row < histogram.rows);
+    ++counts[row];
+  }
+  CHECK(std::equal(counts.begin(), counts.end(), histogram.counts.begin()));
+  CHECK(counts.front() != 0);
+  CHECK(counts.back() != 0);
+}
+
+void check(DType dtype, const Statistics& actual, const Expected& expected, std::uint64_t count) {
+  CHECK(actual.count == count);
+  CHECK(actual.nan == expected.nan);
+  CHECK(actual.positive_infinite == expected.positive_infinite);
+  CHECK(actual.negative_infinite == expected.negative_infinite);
+  CHECK(actual.below == expected.below);
+  CHECK(actual.above == expected.above);
+  REQUIRE(actual.finite.has_value() == !expected.finite.empty());
+  REQUIRE(actual.mean().has_value() == !expected.finite.empty());
+  check_histogram(dtype, actual.histogram, expected);
+  if (expected.finite.empty()) return;
+  CHECK(actual.finite->lowest == expected.finite.front());
+  CHECK(actual.finite->highest == expected.finite.back());
+  long double magnitude = 0;
+  for (const ElementBits bits : expected.finite) magnitude += std::fabs(number(dtype, bits));
+  const auto elements = static_cast<long double>(expected.finite.size());
+  const long double error = std::fabs(static_cast<long double>(*actual.mean()) - expected.sum / elements);
+  CHECK(error <= 1e-15L * magnitude / elements);
+}
+
+/// Elements with every kind of edge, some of them finite and of similar size.
+Elements mixture(DType dtype, std::size_t count, bool finite) {
+  Elements result;
+  const Elements edges = cases::elements_of(dtype, 200);
+  for (std::size_t i = 0; result.size() < count; i = (i + 7919) % edges.size())
+    if (!finite || std::isfinite(number(dtype, edges[i]))) result.push_back(edges[i]);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "statistics are those of an oracle, at every level, in both byte orders, of any number of elements") {
+  for (const DTypeTraits& row : kDTypes)
+    for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
+      for (const bool finite : {false, true})
+        for (std::size_t count = 0; count <= 67; ++count) {
+          const Elements elements = mixture(row.dtype, count, finite);
+          const auto bounds_of = cases::few_bounds_of(row.dtype);
+          const auto [lo, hi] = bounds_of[count % bounds_of.size()];
+          const Expected expected = expected_of(row.dtype, {lo, hi}, elements);
+          for (const SimdLevel level : simd_levels()) {
+            INFO(count << " " << row.name << " " << to_string(level) << " " << finite);
+            check(row.dtype, statistics_of(row.dtype, order, {lo, hi}, elements, level), expected, count);
+          }
+        }
+}
+
+TEST_CASE("statistics of all edge elements, with every bound") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Elements elements = cases::elements_of(row.dtype, 200);
+    for (const auto& [lo, hi] : cases::few_bounds_of(row.dtype)) {
+      const Expected expected = expected_of(row.dtype, {lo, hi}, elements);
+      for (const SimdLevel level : simd_levels()) {
+        INFO(row.name << " " << to_string(level));
+        check(row.dtype, statistics_of(row.dtype, kNativeOrder, {lo, hi}, elements, level), expected,
+              elements.size());
+      }
+    }
+  }
+}
+
+TEST_CASE("zeros of either sign are neither below nor above each other") {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    const ElementBits minus_zero = reference::sign_bit(dtype);
+    for (const ElementBits bound : {ElementBits{0}, minus_zero}) {
+      const Statistics statistics =
+          statistics_of(dtype, kNativeOrder, {bound, bound}, {0, minus_zero, 1, minus_zero | 1});
+      CHECK(statistics.below == 1);
+      CHECK(statistics.above == 1);
+    }
+  }
+}
+
+TEST_CASE("counts neither overflow between tiles nor between blocks") {
+  for (const DTypeTraits& row : kDTypes)
+    for (const SimdLevel level : simd_levels()) {
+      const std::size_t lanes = 64 / row.size;
+      for (const std::size_t count : {255 * lanes - 1, 255 * lanes, 256 * lanes + 1, 300'001UL}) {
+        INFO(count << " " << row.name << " " << to_string(level));
+        const ElementBits one = cases::one(row.dtype);
+        Elements elements(count, one);
+        elements.back() = one + 1;
+        const Bounds bounds{one + 1, one};
+        const Statistics statistics = statistics_of(row.dtype, kNativeOrder, bounds, elements, level);
+        CHECK(statistics.below == count - 1);
+        CHECK(statistics.above == 1);
+        CHECK(statistics.histogram.counts[0] == count - 1);
+        CHECK(statistics.histogram.counts[statistics.histogram.rows - 1] == 1);
+      }
+    }
+}
+
+TEST_CASE("every level gives the same bits, also of a mean that was rounded") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Elements elements = mixture(row.dtype, 100'003, true);
+    const Statistics one =
+        statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, SimdLevel::baseline);
+    for (const SimdLevel level : simd_levels())
+      CHECK(statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, level).mean() ==
+            one.mean());
+  }
+}
+
+TEST_CASE("parts of a tensor may be added in any order") {
+  for (const DTypeTraits& row : kDTypes) {
+    INFO(row.name);
+    const Elements elements = mixture(row.dtype, 3'000, false);
+    const auto bounds = cases::few_bounds_of(row.dtype).at(2);
+    std::vector<Statistics> parts;
+    for (std::size_t begin = 0; begin < elements.size(); begin += 1 + begin / 3) {
+      const std::size_t end = std::min(elements.size(), begin + 1 + begin / 3);
+      const Elements part(elements.begin() + static_cast<std::ptrdiff_t>(begin),
+                          elements.begin() + static_cast<std::ptrdiff_t>(end));
+      parts.push_back(statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, part));
+    }
+    Statistics forward{};
+    Statistics backward{};
+    forward.dtype = backward.dtype = row.dtype;
+    for (const Statistics& part : parts) forward += part;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) backward += *part;
+    const Expected expected = expected_of(row.dtype, {bounds.first, bounds.second}, elements);
+    check(row.dtype, forward, expected, elements.size());
+    check(row.dtype, backward, expected, elements.size());
+    CHECK(forward.mean() == backward.mean());
+    const Statistics whole = statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, elements);
+    CHECK(forward.histogram == whole.histogram);
+    CHECK(backward.histogram == whole.histogram);
+  }
+}
+
+TEST_CASE("a mean does not overflow on its way, and is exact") {
+  const auto mean_of = [](DType dtype, const Elements& elements) {
+    return statistics_of(dtype, kNativeOrder, no_bounds(dtype), elements).mean().value();
+  };
+  const ElementBits most = highest_finite(DType::float64);
+  CHECK(mean_of(DType::float64, Elements(1000, most)) == from_bits<double>(most));
+  CHECK(mean_of(DType::float64, Elements(1000, lowest_finite(DType::float64))) == -from_bits<double>(most));
+  CHECK(mean_of(DType::float64, Elements(3, 1)) == from_bits<double>(1));
+  CHECK(mean_of(DType::int64, Elements(1000, ~ElementBits{0})) == -1);
+  CHECK(mean_of(DType::int64, Elements(1000, ElementBits{1} << 63)) == -0x1p63);
+  CHECK(mean_of(DType::uint64, Elements(1000, ~ElementBits{0})) == 0x1p64);
+  CHECK(mean_of(DType::uint64, {~ElementBits{0}, 1}) == 0x1p63);
+  Elements cancelling;
+  for (int i = 0; i < 32; ++i)
+    for (const double x : {1e300, 1.0, -1e300}) cancelling.push_back(to_bits(x));
+  Statistics sum{};
+  sum.dtype = DType::float64;
+  for (const ElementBits element : cancelling)
+    sum += statistics_of(DType::float64, kNativeOrder, no_bounds(DType::float64), {element});
+  CHECK(sum.mean() == 1.0 / 3);
+}
+
+TEST_CASE("a sum may be added to others any number of times") {
+  ExactSum sum;
+  sum.add(-1.5);
+  sum.add(0x1p-1074);
+  for (int i = 0; i < 60; ++i) sum += ExactSum(sum);
+  CHECK(sum.mean(std::uint64_t{1} << 60) == -1.5);
+  sum.add(3, 59);
+  CHECK(sum.mean(1) == 0x1p-1014);
+}
+
+TEST_CASE("infinities are the extremes of a tensor, unless nothing else but NaN is") {
+  const auto statistics = [](const std::vector<float>& values) {
+    Elements elements;
+    for (const float value : values) elements.push_back(to_bits(value));
+    return statistics_of(DType::float32, kNativeOrder, no_bounds(DType::float32), elements);
+  };
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(statistics({1, -inf, nan}).min() == to_bits(-inf));
+  CHECK(statistics({1, -inf, nan}).max() == to_bits(1.0F));
+  CHECK(statistics({inf, nan}).min() == to_bits(inf));
+  CHECK(statistics({-inf, -nan}).max() == to_bits(-inf));
+  CHECK_FALSE(statistics({nan, -nan}).min());
+  CHECK_FALSE(statistics({nan, -nan}).mean());
+  CHECK_FALSE(statistics({}).max());
+}
+
+TEST_CASE("rows are as narrow as the range of the elements allows") {
+  for (const DTypeTraits& row : kDTypes) {
+    const auto rows_of = [&](ElementBits lowest, ElementBits highest) {
+      return histogram_for(row.dtype, lowest, highest);
+    };
+    INFO(row.name);
+    CHECK(rows_of(cases::one(row.dtype), cases::one(row.dtype)).rows == 1);
+    const Histogram all = rows_of(lowest_finite(row.dtype), highest_finite(row.dtype));
+    CHECK(all.rows > Histogram::kMaxRows / 2);
+    CHECK(all.rows <= Histogram::kMaxRows);
+  }
+  const Histogram uneven = histogram_for(DType::float64, to_bits(-0x1p-1074), to_bits(0x1p1023));
+  CHECK(edge(uneven, 0) < 0);
+  const Histogram offset = histogram_for(DType::float64, to_bits(1.7e9), to_bits(1.7e9 + 1));
+  CHECK(offset.exponent == -4);
+  CHECK(offset.rows == 17);
+  CHECK(edge_text(DType::float64, offset, 0) == "1700000000");
+  CHECK(edge_text(DType::float64, offset, 1) == "1700000000.0625");
+}
+
+}  // namespace clipper

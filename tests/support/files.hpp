@@ -1,0 +1,91 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/catch.hpp"
+
+/// Files for tests to work on, and what has become of them.
+namespace clipper::testing {
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  INFO(path);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_file(const std::string& path, std::string_view bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
+  INFO(path);
+  REQUIRE(file);
+}
+
+/// Of the file that `path` leads to, links followed.
+inline struct stat status_of(const std::string& path) {
+  struct stat status {};
+  INFO(path);
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status;
+}
+
+inline unsigned mode_of(const std::string& path) {
+  return status_of(path).st_mode & 07777U;
+}
+
+/// An empty directory that is removed with all that is in it then.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX") {
+    REQUIRE(::mkdtemp(path_.data()) != nullptr);
+  }
+  TemporaryDirectory(TemporaryDirectory&&) = delete;
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+  /// The names in it, sorted.
+  [[nodiscard]] std::vector<std::string> entries() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    return names;
+  }
+
+  /// What every entry is: two snapshots are equal if nothing was created, removed, replaced or written.
+  [[nodiscard]] std::map<std::string, std::string> snapshot() const {
+    std::map<std::string, std::string> entries;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      struct stat status {};
+      REQUIRE(::lstat(entry.path().c_str(), &status) == 0);
+      std::string& text = entries[entry.path().filename()];
+      text = std::to_string(status.st_ino) + " " + std::to_string(status.st_mode) + " ";
+      if (entry.is_symlink())
+        text += std::filesystem::read_symlink(entry.path());
+      else if (entry.is_regular_file())
+        text += read_file(entry.path());
+    }
+    return entries;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace clipper::testing

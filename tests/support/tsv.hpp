@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/catch.hpp"
+
+/// The tables of data/.
+namespace clipper::tsv {
+
+/// The parts of a text; none of an empty one.
+inline std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+    if (text.empty()) parts.emplace_back();
+  }
+  return parts;
+}
+
+/// The rows of data/`name` without the heading, each with as many fields as that.
+inline std::vector<std::vector<std::string>> read(const std::string& name) {
+  std::ifstream file(CLIPPER_DATA_DIR "/" + name);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(file, line);) rows.push_back(split(line, '\t'));
+  INFO(name);
+  REQUIRE_FALSE(rows.empty());
+  for (const auto& row : rows) REQUIRE(row.size() == rows.front().size());
+  rows.erase(rows.begin());
+  return rows;
+}
+
+/// "3,4" -> {3, 4}; "" -> {}, which is 0-d.
+inline std::vector<std::int64_t> shape(std::string_view field) {
+  std::vector<std::int64_t> dimensions;
+  for (const std::string& dimension : split(field, ',')) dimensions.push_back(std::stoll(dimension));
+  return dimensions;
+}
+
+}  // namespace clipper::tsv
