@@ -6,16 +6,15 @@
 #include <system_error>
 #include <vector>
 
-#include "clip/clip_file.hpp"
+#include "clip/clip_job.hpp"
 #include "clip/conflicts.hpp"
 #include "clip/jobs.hpp"
 #include "clip/layout.hpp"
 #include "clip/run_log.hpp"
-#include "clip/slabs.hpp"
 #include "command_line/file_list.hpp"
 #include "engine/engine.hpp"
 #include "files/replacement_batch.hpp"
-#include "shards/shard.hpp"
+#include "shards/clip_shard.hpp"
 
 namespace clipper {
 namespace {
@@ -63,20 +62,20 @@ void keep_share(const Shard& shard, Jobs& jobs) {
 
 /// Keeps the jobs whose files can be clipped, as far as their headers tell: before the first output is
 /// created.
-void keep_good(const Clipping& clipping, Jobs& jobs) {
+void keep_good(const ClipRun& run, Jobs& jobs) {
   std::vector<char> good(jobs.size(), 0);
   std::atomic<std::uint64_t> bytes = 0;
-  clipping.engine.for_each(jobs.size(), [&](std::size_t i) {
+  run.engine.for_each(jobs.size(), [&](std::size_t i) {
     const Job job = jobs[i];
     try {
-      bytes += check_file(clipping.command, job);
+      bytes += check_job(run, job);
       good[i] = 1;
     } catch (...) {
-      clipping.log.failed(clipping.log.report_of(job), std::current_exception());
+      run.log.failed(run.log.report_of(job), std::current_exception());
     }
-    clipping.log.stop_after_failure();
+    run.log.stop_after_failure();
   });
-  clipping.log.expect(jobs.size(), bytes);
+  run.log.expect(jobs.size(), bytes);
   jobs.keep(good);
 }
 
@@ -91,15 +90,16 @@ int clip_files(const Command& command) {
   Engine engine(command.engine);
   ReplacementBatch replacements;
   RunLog log(command, engine);
-  const Clipping clipping{command, engine, replacements, log};
+  const ClipSettings settings = settings_of(command);
+  const ClipRun run{command, settings, engine, replacements, log};
 
   const bool many = jobs.size() > 1;
-  if (many || command.makes_directories()) keep_good(clipping, jobs);
+  if (many || command.makes_directories()) keep_good(run, jobs);
   if (command.makes_directories() && !command.dry_run) make_directories(jobs);
   if (many && !command.direct)  // a direct run has parts of many chunks in memory
-    engine.for_each(jobs.size(), [&](std::size_t i) { clip_file(clipping, jobs[i]); });
+    engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
   else
-    for (std::size_t i = 0; i < jobs.size(); ++i) clip_file(clipping, jobs[i]);
+    for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
   replacements.commit();
   log.stop_after_failure();
   return log.status();

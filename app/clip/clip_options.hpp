@@ -6,10 +6,10 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/file_list.hpp"
-#include "command_line/percentage.hpp"
 #include "console/progress.hpp"
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
+#include "element/percentage.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
 #include "shards/shard.hpp"

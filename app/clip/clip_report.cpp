@@ -58,7 +58,7 @@ std::vector<std::string> notes_on(const Plan& plan) {
   return notes;
 }
 
-std::string as_text(const Report& report) {
+std::string as_text(const ClipReport& report) {
   if (report.resumed) return report.name + ": finished what was interrupted";
   std::string text = report.name;
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
@@ -82,7 +82,7 @@ std::string as_text(const Report& report) {
   return text;
 }
 
-std::string as_json(const Report& report) {
+std::string as_json(const ClipReport& report) {
   Json json{{"version", kSchema}, {"input", report.job.input}};
   json["output"] = report.job.output.value_or(report.job.input);
   json["status"] = report.failed ? static_cast<int>(report.failed->kind) : 0;

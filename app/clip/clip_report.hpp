@@ -5,26 +5,20 @@
 #include <string_view>
 #include <vector>
 
-#include "clip/clip.hpp"
 #include "clip/jobs.hpp"
 #include "console/error_line.hpp"
-#include "contract/plan.hpp"
+#include "engine/clip_file.hpp"
 #include "shards/shard.hpp"
 
 namespace clipper {
 
-/// What came of one file.
-struct Report {
+/// What is said of one file.
+struct ClipReport : ClipResult {
   Job job;
-  std::string name;              ///< the input's, for people
-  std::string_view profile;      ///< its name
-  std::optional<Plan> plan;      ///< none if the file failed before there was one
-  std::optional<Counts> counts;  ///< none if nothing was counted
-  bool written = false;          ///< otherwise nothing changes, or this is a trial, or it failed
-  bool trial = false;            ///< --dry-run
-  bool resumed = false;          ///< finished what was interrupted: `counts` are only the rest's
-  std::optional<Shard> shard;    ///< of one tensor: plan and counts are its part's
-  bool is_part = false;          ///< of an output that waits for --finalize
+  std::string_view profile;    ///< its name
+  bool trial = false;          ///< --dry-run
+  std::optional<Shard> shard;  ///< of one tensor: plan and counts are its part's
+  bool is_part = false;        ///< of an output that waits for --finalize
   double seconds = 0;
   std::optional<Failure> failed;
 };
@@ -36,10 +30,10 @@ struct Report {
 [[nodiscard]] std::vector<std::string> notes_on(const Plan& plan);
 
 /// "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept", for people. Not of a failure.
-[[nodiscard]] std::string as_text(const Report& report);
+[[nodiscard]] std::string as_text(const ClipReport& report);
 
 /// One JSON object in a line, as described in the README: schema version 1. Bytes of a path that are not
 /// UTF-8 become U+FFFD.
-[[nodiscard]] std::string as_json(const Report& report);
+[[nodiscard]] std::string as_json(const ClipReport& report);
 
 }  // namespace clipper

@@ -53,8 +53,8 @@ void RunLog::expect(std::size_t files, std::uint64_t bytes) {
   bytes_ = bytes;
 }
 
-Report RunLog::report_of(const Job& job) const {
-  Report report;
+ClipReport RunLog::report_of(const Job& job) const {
+  ClipReport report;
   report.job = job;
   report.profile = command_.request.profile->name;
   report.trial = command_.dry_run;
@@ -70,7 +70,7 @@ void RunLog::note(const std::string& line) {
   if (notes_.insert(line).second) warn(line);
 }
 
-void RunLog::planned(const Report& report) {
+void RunLog::planned(const ClipReport& report) {
   std::uint64_t unknown = 0;
   bytes_.compare_exchange_strong(unknown, report.plan->header.data_size());
   for (const std::string& line : notes_on(*report.plan)) note(line);
@@ -82,7 +82,7 @@ void RunLog::planned(const Report& report) {
                engine_.chunk_size() / 1024, to_string(command_.engine.level));
 }
 
-RunLog::Lines RunLog::lines(const Report& report) const {
+RunLog::Lines RunLog::lines(const ClipReport& report) const {
   return {is_verbose(command_) ? escape_for_terminal(as_text(report)) : "",
           command_.json ? as_json(report) + "\n" : "", report.written};
 }
@@ -94,7 +94,7 @@ void RunLog::done(const Lines& lines) noexcept {
   print_json(lines.json);
 }
 
-void RunLog::failed(Report report, std::exception_ptr why) noexcept {
+void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
   try {
     ++files_done_;
     const Failure failure = explained(why);

@@ -23,10 +23,10 @@ class RunLog {
   /// What the progress is measured by; if nothing is expected, by the first file that is planned.
   void expect(std::size_t files, std::uint64_t bytes);
 
-  [[nodiscard]] Report report_of(const Job& job) const;  ///< what is known of it before it is begun
+  [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< what is known of it before it is begun
 
   void warn(const std::string& line);
-  void planned(const Report& report);  ///< what should be known of the plan; -v: what was chosen
+  void planned(const ClipReport& report);  ///< what should be known of the plan; -v: what was chosen
 
   /// What will be said of a file that is done; made before it is in place, since what fails later would be
   /// taken for a failure of the file.
@@ -35,11 +35,11 @@ class RunLog {
     std::string json;
     bool written = false;
   };
-  [[nodiscard]] Lines lines(const Report& report) const;
+  [[nodiscard]] Lines lines(const ClipReport& report) const;
   void done(const Lines& lines) noexcept;
 
   /// The file failed. Without --keep-going all work shall end: see stop_after_failure().
-  void failed(Report report, std::exception_ptr why) noexcept;
+  void failed(ClipReport report, std::exception_ptr why) noexcept;
 
   /// Throws the first failure again, unless the command is to go on.
   void stop_after_failure();

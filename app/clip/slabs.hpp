@@ -3,22 +3,11 @@
 #include <cstdint>
 #include <string>
 
-#include "files/input_file.hpp"
-#include "files/output_file.hpp"
 #include "npy/header.hpp"
-#include "shards/shard.hpp"
 
-/// The files of --split-output.
 namespace clipper {
 
-/// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
-[[nodiscard]] std::string slab_path(const std::string& output, const Shard& shard);
-
-/// Throws what write_slab_index() would refuse, and Error{usage} if the index would replace the input.
-void check_slab_index(const std::string& output, const Shard& shard, OutputFile::Existing existing,
-                      const InputFile& input);
-
-/// Writes "dir/out.json" for "dir/out.npy":
+/// What "dir/out.json" says of the files of --split-output:
 ///     version        of this schema: 1
 ///     dtype          "float32"
 ///     shape          [100, 6] of all slabs together
@@ -26,8 +15,7 @@ void check_slab_index(const std::string& output, const Shard& shard, OutputFile:
 ///     axis           0
 ///     slabs          [{file, begin, end}]: the file's name, in the same directory, and its indexes of the
 ///                    axis, `end` excluded
-/// It is not committed. Throws what OutputFile throws.
-[[nodiscard]] OutputFile write_slab_index(const std::string& output, const npy::Header& whole,
-                                          std::uint64_t count, OutputFile::Existing existing);
+[[nodiscard]] std::string slab_index_text(const npy::Header& whole, const std::string& output,
+                                          std::uint64_t count);
 
 }  // namespace clipper

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "command_line/command_line.hpp"
-#include "command_line/percentage.hpp"
+#include "element/percentage.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/comparison.hpp"
 #include "element/dtype.hpp"

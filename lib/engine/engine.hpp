@@ -86,6 +86,7 @@ class Engine {
   /// interruption is not counted.
   Counts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
 
+  [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
 

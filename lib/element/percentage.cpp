@@ -1,4 +1,4 @@
-#include "command_line/percentage.hpp"
+#include "element/percentage.hpp"
 
 namespace clipper {
 namespace {

@@ -1,0 +1,209 @@
+#include "engine/clip_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "files/directory.hpp"
+#include "files/journaled_file.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+Counting counting_of(const ClipSettings& settings) {
+  return settings.counting || settings.max_clipped ? Counting::on : Counting::off;
+}
+
+InputFile open_to_change(const std::string& path, ClipObserver& observer) {
+  InputFile input = InputFile::open_to_change(path);
+  if (!input.is_locked()) observer.warn(fmt::format("{}: cannot be locked on this file system", path));
+  return input;
+}
+
+std::optional<std::byte> version_of(const InputFile& input, Rewriting rewriting) {
+  return rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt;
+}
+
+/// A shell's `clipper IN - >>IN` would write into the file that is read.
+void expect_other_file(const InputFile& input, const OutputFile& output) {
+  struct stat status {};
+  if (::fstat(output.descriptor().get(), &status) != 0)
+    throw_system_error(output.path(), "cannot be examined");
+  if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
+    refuse(input.path(), fmt::format("is {}, too", output.path()));
+}
+
+/// What is written to a stream cannot be taken back: the limit is checked in a pass of its own.
+void check_limit_of_stream(const Clipping& clipping, InputFile& input, ClipResult& result) {
+  if (!input.is_regular())
+    throw Error(ErrorKind::usage, "--fail-if-clipped: IN or OUT must be a file, not a stream");
+  result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
+  check_clip_limit(clipping.settings, result);
+}
+
+void run(const Clipping& clipping, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+         ClipResult& result) {
+  const Counting counting = counting_of(clipping.settings);
+  const Counts counts = clipping.engine.run(*result.plan, input, output, header, counting);
+  result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
+  check_clip_limit(clipping.settings, result);
+}
+
+void complete(const Clipping& clipping, ClipResult& result, bool written) {
+  result.written = written;
+  clipping.observer.complete(result);
+}
+
+void count_for_trial(const Clipping& clipping, InputFile& input, ClipResult& result) {
+  const bool counting = counting_of(clipping.settings) == Counting::on;
+  if (input.is_regular() && (result.plan->refuse_nan || counting))
+    result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
+  check_clip_limit(clipping.settings, result);
+  complete(clipping, result, false);
+}
+
+/// What OutputFile::create() would refuse, as far as that can be known before the directories are made.
+void check_output(const std::string& out, OutputFile::Existing existing, bool makes_directory) {
+  const bool may_lack_directory = makes_directory && ::access(directory_of(out).c_str(), F_OK) != 0;
+  if (!may_lack_directory) OutputFile::check(out, existing);
+}
+
+}  // namespace
+
+Plan read_plan(const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
+               std::optional<std::byte> version) {
+  if (settings.ignore_trailing) input.ignore_trailing();
+  const npy::Header parsed = read_header(input, settings.dtype, header, version);
+  return with_path(input.path(), [&] { return make_plan(settings.request, parsed); });
+}
+
+void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result, std::vector<std::byte>* header,
+               std::optional<std::byte> version) {
+  result.name = input.path();
+  result.plan = read_plan(clipping.settings, input, header, version);
+  if (clipping.narrow) clipping.narrow(*result.plan, input);
+  clipping.engine.prepare(result.plan->header.data_size());
+  clipping.observer.planned(result);
+}
+
+void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
+  if (!settings.max_clipped || !result.counts) return;
+  const std::uint64_t clipped = result.counts->raised + result.counts->lowered;
+  const std::uint64_t all = result.plan->header.count;
+  if (settings.max_clipped->is_exceeded_by(clipped, all))
+    throw Error(ErrorKind::different,
+                fmt::format("{}: {:.3g} % would be clipped, more than {} %", result.name,
+                            100 * static_cast<double>(clipped) / static_cast<double>(all),
+                            settings.max_clipped->text()));
+}
+
+bool is_in_place(const std::string& in, const std::string& out, OutputFile::Existing existing) {
+  if (existing != OutputFile::Existing::replace || !is_same_file(in, out)) return false;
+  const Place place = Place::resolved(in);
+  const auto status = place.status();
+  if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
+    refuse(in, fmt::format("is {}, too, by a mount, and would be replaced under one of the names only", out));
+  return true;
+}
+
+void write_output(const Clipping& clipping, InputFile& input, OutputFile& output, ClipResult& result) {
+  expect_other_file(input, output);
+  if (clipping.settings.max_clipped && !output.is_regular()) check_limit_of_stream(clipping, input, result);
+  const std::string header = npy::format(result.plan->header);
+  run(clipping, input, output, std::as_bytes(std::span(header)), result);
+  if (input.is_regular()) input.expect_unwritten();
+  complete(clipping, result, true);
+}
+
+void clip_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
+                  OutputFile::Existing existing, ClipResult& result) {
+  InputFile input = InputFile::open(in);
+  plan_file(clipping, input, result);
+  OutputFile output = OutputFile::create(out, existing, clipping.settings.durability);
+  write_output(clipping, input, output, result);
+  output.commit();
+}
+
+void replace_file(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
+                  std::function<void(std::exception_ptr)> done, ClipResult& result) {
+  InputFile input = open_to_change(path, clipping.observer);
+  std::vector<std::byte> header;
+  plan_file(clipping, input, result, &header);
+
+  if (OutputFile::space_beside(input) < input.size()) batch.commit();  // those take space twice until then
+  OutputFile output = OutputFile::create_in_place(input);
+  result.counts = clipping.engine.scan(*result.plan, input);
+  if (!result.counts->changed) {
+    input.expect_unchanged();
+    complete(clipping, result, false);
+    return done(nullptr);
+  }
+  run(clipping, input, output, header, result);
+  complete(clipping, result, true);
+  batch.add({std::move(input), std::move(output), std::move(done)});
+}
+
+void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult& result) {
+  InputFile input = open_to_change(path, clipping.observer);
+  JournaledFile file(input);
+  const bool is_fresh = !file.version();
+  plan_file(clipping, input, result, nullptr, file.version());
+
+  if (is_fresh && (result.plan->refuse_nan || clipping.settings.max_clipped)) {
+    result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
+    check_clip_limit(clipping.settings, result);
+  }
+  bool has_name = true;
+  try {
+    result.counts = clipping.engine.rewrite(*result.plan, input, file);
+    result.resumed = file.has_resumed();
+    complete(clipping, result, result.resumed || result.counts->changed);
+    has_name = input.place().is(id_of(input.status()));
+    file.commit();
+  } catch (const Error& error) {
+    if (!file.is_unfinished() || error.kind() == ErrorKind::refused) throw;
+    throw Error(error.kind(), fmt::format("{}; unreadable until the same command finishes it", error.what()));
+  }
+  if (!has_name)
+    clipping.observer.warn(fmt::format(
+        "{}: renamed or replaced meanwhile; the file that had the name is complete", input.path()));
+}
+
+void try_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
+                 OutputFile::Existing existing, bool makes_directory, ClipResult& result) {
+  InputFile input = InputFile::open(in);
+  plan_file(clipping, input, result);
+  check_output(out, existing, makes_directory);
+  count_for_trial(clipping, input, result);
+}
+
+void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting,
+                  ClipResult& result) {
+  InputFile input = open_to_change(path, clipping.observer);
+  plan_file(clipping, input, result, nullptr, version_of(input, rewriting));
+  OutputFile::check_in_place(input, rewriting == Rewriting::direct);
+  count_for_trial(clipping, input, result);
+}
+
+std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in, const std::string& out,
+                            OutputFile::Existing existing, bool makes_directory) {
+  struct stat status {};
+  if (in == "-" || (::stat(in.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+    return 0;  // opening it might take what it has
+  InputFile input = InputFile::open(in);
+  if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
+  return read_plan(settings, input).header.data_size();
+}
+
+std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {
+  InputFile input = InputFile::open_to_change(path);
+  return read_plan(settings, input, nullptr, version_of(input, rewriting)).header.data_size();
+}
+
+}  // namespace clipper

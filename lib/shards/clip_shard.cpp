@@ -1,0 +1,126 @@
+#include "shards/clip_shard.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <span>
+
+#include "error.hpp"
+#include "files/place.hpp"
+#include "shards/shard_output.hpp"
+
+namespace clipper {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Counting counting_of(const ClipSettings& settings) {
+  return settings.counting ? Counting::on : Counting::off;
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+Part part_of(const ShardJob& job, const npy::Header& header) {
+  return part_of(job.shard, header, npy::format(header).size());
+}
+
+std::string slab_index_path(const std::string& out) {
+  return fs::path(out).replace_extension(".json");
+}
+
+void check_slab_index(const ShardJob& job, const InputFile& input) {
+  const std::string index = slab_index_path(job.out);
+  if (find_file(index) == id_of(input.status()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: IN is {}, which --split-output writes", input.path(), index));
+  if (job.shard.index == 0) OutputFile::check(index, job.existing);
+}
+
+OutputFile write_slab_index(const ShardJob& job, const std::string& text) {
+  OutputFile file = OutputFile::create(slab_index_path(job.out), job.existing, OutputFile::Durability::none);
+  file.write(bytes_of(text));
+  return file;
+}
+
+}  // namespace
+
+std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job) {
+  return [job](Plan& plan, const InputFile&) { plan = plan_for(plan, part_of(job, plan.header)); };
+}
+
+void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result) {
+  InputFile input = InputFile::open_regular(job.in);
+  Plan whole;
+  Clipping narrowed = clipping;
+  narrowed.narrow = [&](Plan& plan, const InputFile& file) {
+    whole = plan;
+    narrow_to_part(job)(plan, file);
+  };
+  plan_file(narrowed, input, result);
+  const bool must_be_new = job.existing == OutputFile::Existing::refuse;
+  ShardOutput output = ShardOutput::create(job.out, make_run(job.shard.count, must_be_new, whole, input),
+                                           job.shard.index, input, clipping.settings.durability);
+  OutputFile part = output.begin_part();
+  const std::string header = npy::format(whole.header);
+  const std::span start = bytes_of(header).first(part_of(job, whole.header).offset == 0 ? header.size() : 0);
+  std::uint64_t sum = 0;
+  const Counting counting = counting_of(clipping.settings);
+  const Counts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);
+  if (counting == Counting::on) result.counts = counts;
+  input.expect_unwritten();
+  result.written = true;
+  clipping.observer.complete(result);
+  output.commit(part, sum);
+}
+
+Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
+                    std::uint64_t shards) {
+  InputFile input = InputFile::open_regular(in);
+  const Plan plan = read_plan(settings, input);
+  const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);
+  return [run](const std::optional<ShardRun>& there) -> std::optional<ShardRun> {
+    if (run.shards == 0 && !there) return std::nullopt;
+    ShardRun wanted = run;
+    if (run.shards == 0) wanted.shards = there->shards;
+    return wanted;
+  };
+}
+
+std::string slab_path(const std::string& out, const Shard& shard) {
+  const fs::path path(out);
+  const std::string name = fmt::format("{}.{:05}-of-{:05}{}", path.stem().string(), shard.index, shard.count,
+                                       path.extension().string());
+  return path.parent_path() / name;
+}
+
+std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job) {
+  return [job](Plan& plan, const InputFile& input) {
+    const Rows rows = with_path(input.path(), [&] { return rows_of(job.shard, plan.header); });
+    plan = plan_for(plan, rows);
+    check_slab_index(job, input);
+  };
+}
+
+void clip_slab(const Clipping& clipping, const ShardJob& job,
+               const std::function<std::string(const npy::Header&)>& index_text, ClipResult& result) {
+  InputFile input = InputFile::open(job.in);
+  npy::Header whole;
+  Clipping narrowed = clipping;
+  narrowed.narrow = [&](Plan& plan, const InputFile& file) {
+    whole = plan.header;
+    narrow_to_slab(job)(plan, file);
+  };
+  plan_file(narrowed, input, result);
+  OutputFile output =
+      OutputFile::create(slab_path(job.out, job.shard), job.existing, clipping.settings.durability);
+  write_output(narrowed, input, output, result);
+  std::optional<OutputFile> index;
+  if (job.shard.index == 0) index.emplace(write_slab_index(job, index_text(whole)));
+  output.commit();
+  if (index) index->commit();
+}
+
+}  // namespace clipper
