@@ -8,93 +8,34 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "compare/compare_files.hpp"
 #include "compare/compare_options.hpp"
 #include "compare/compare_report.hpp"
-#include "compare/difference_file.hpp"
 #include "compare/file_pairs.hpp"
-#include "compare/tensor_pair.hpp"
 #include "console/error_line.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
-#include "files/output_file.hpp"
 
 namespace clipper {
 namespace {
 
-/// All bytes of a file, as a tensor.
-npy::Header header_of_bytes(const InputFile& file) {
-  if (!file.is_regular())
-    throw Error(ErrorKind::input, fmt::format("{}: --bytes compares only files", file.path()));
-  npy::Header header;
-  header.dtype = DType::uint8;
-  header.shape = {static_cast<std::int64_t>(file.size())};
-  header.count = file.size();
-  return header;
-}
-
-std::string header_difference(const std::vector<std::byte>& actual, const std::vector<std::byte>& expected) {
-  const auto at = std::mismatch(actual.begin(), actual.end(), expected.begin(), expected.end()).first;
-  return at == actual.end() && actual.size() == expected.size()
-             ? ""
-             : fmt::format("the headers differ at byte {}", at - actual.begin());
-}
-
-/// The two headers, the expected one in the report, and there what is different of the files as a whole.
-npy::Header compare_headers(const CompareCommand& command, InputFile& actual, InputFile& expected,
-                            PairReport& report) {
-  if (command.compared == Compared::bytes) {
-    npy::Header header = header_of_bytes(actual);
-    report.header = header_of_bytes(expected);
-    if (header.count != report.header.count)
-      report.reason = fmt::format("{} bytes, expected {}", header.count, report.header.count);
-    return header;
-  }
-  if (command.ignore_trailing) {
-    actual.ignore_trailing();
-    expected.ignore_trailing();
-  }
-  std::vector<std::byte> actual_bytes;
-  std::vector<std::byte> expected_bytes;
-  npy::Header header = read_header(actual, command.dtype, &actual_bytes);
-  report.header = read_header(expected, command.dtype, &expected_bytes);
-  report.reason = difference_as_whole(header, report.header);
-  if (report.reason.empty() && command.strict_header)
-    report.reason = header_difference(actual_bytes, expected_bytes);
-  return header;
-}
-
-DifferenceFile create_difference_file(const std::string& path, const PairReport& report, bool nan_equal) {
-  if (is_same_file(path, report.actual) || is_same_file(path, report.expected))
-    throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is one of the two files", path));
-  OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
-  if (!output.is_regular()) throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is not a file", path));
-  return {std::move(output), report.header, nan_equal};
-}
-
-Comparison compare_elements(const CompareCommand& command, Engine& engine, const TensorInput& actual,
-                            const TensorInput& expected, const PairReport& report) {
-  if (!command.difference_file) return compare(engine, actual, expected, command.rule);
-  DifferenceFile file = create_difference_file(*command.difference_file, report, command.rule.nan_equal);
-  const auto write = [&](const ElementPairs& pairs) { file.write(pairs); };
-  Comparison comparison = compare(engine, actual, expected, command.rule, write);
-  file.commit();
-  return comparison;
+CompareSettings settings_of(const CompareCommand& command) {
+  return {.rule = command.rule,
+          .whole_files = command.compared == Compared::bytes,
+          .strict_header = command.strict_header,
+          .dtype = command.dtype,
+          .ignore_trailing = command.ignore_trailing,
+          .difference_file = command.difference_file};
 }
 
 void compare_open(const CompareCommand& command, Engine& engine, const FilePair& pair, PairReport& report) {
   const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
   InputFile actual = open(pair.actual);
   InputFile expected = open(pair.expected);
-  const npy::Header header = compare_headers(command, actual, expected, report);
-  if (!report.reason.empty()) {
-    report.status = 1;
-    return;
-  }
-  report.comparison = compare_elements(command, engine, {actual, header}, {expected, report.header}, report);
-  report.status = command.allowance.covers(report.comparison) ? 0 : 1;
+  compare_files(engine, settings_of(command), actual, expected, report);
+  const bool passes = report.reason.empty() && command.allowance.covers(report.comparison);
+  report.status = passes ? 0 : static_cast<int>(ErrorKind::different);
 }
 
 void compare_pair(const CompareCommand& command, Engine& engine, const FilePair& pair, PairReport& report) {

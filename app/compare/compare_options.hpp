@@ -5,10 +5,10 @@
 #include <string>
 
 #include "command_line/command_line.hpp"
-#include "element/percentage.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/comparison.hpp"
 #include "element/dtype.hpp"
+#include "element/percentage.hpp"
 #include "engine/engine.hpp"
 
 namespace clipper {

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compare/comparison.hpp"
+#include "compare/compare_files.hpp"
 #include "console/error_line.hpp"
-#include "npy/header.hpp"
 
 namespace clipper {
 
@@ -15,13 +14,10 @@ namespace clipper {
 enum class Compared : std::uint8_t { values, bits, bytes };
 
 /// What came of comparing two files.
-struct PairReport {
+struct PairReport : FileComparison {
   std::string actual;    ///< as given, or found below the directory that was given
-  std::string expected;  ///< likewise
+  std::string expected;  ///< as given, or found below the directory that was given
   int status = 0;        ///< 0 or 1, which is ErrorKind::different
-  std::string reason;    ///< why no elements were compared; otherwise empty, and what follows is known
-  npy::Header header;    ///< of the expected one
-  Comparison comparison;
   Compared compared = Compared::values;
   std::vector<std::string> notes;  ///< of --verify: what notes_on() says of the plan
 };

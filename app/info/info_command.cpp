@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -18,10 +16,10 @@
 #include "console/error_line.hpp"
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
-#include "element/element.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
 #include "info/info_report.hpp"
+#include "statistics/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {
@@ -95,10 +93,6 @@ InfoCommand understood(const CLI::App& app, const Typed& typed) {
   return command;
 }
 
-ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise) {
-  return limit ? limit->element.value_or(otherwise) : otherwise;
-}
-
 TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path) {
   InputFile input = InputFile::open(path);
   if (command.ignore_trailing) input.ignore_trailing();
@@ -115,21 +109,7 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
     tensor.min = min_limit(command.bounds, header.dtype);
     tensor.max = max_limit(command.bounds, header.dtype);
   });
-  const Bounds bounds{element_or(tensor.min, lowest_element(header.dtype)),
-                      element_or(tensor.max, highest_element(header.dtype))};
-  Statistics& total = tensor.statistics.emplace();
-  total.dtype = header.dtype;
-  std::mutex mutex;
-  engine.prepare(header.data_size());
-  engine.read(header, input, [&](std::span<std::byte> elements) {
-    const Statistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
-                                          elements.size() / traits(header.dtype).size, command.engine.level);
-    const std::lock_guard lock(mutex);
-    total += part;
-  });
-  // Only integers can all be beyond: none of them is NaN.
-  if (tensor.min && !tensor.min->element) total.below = total.count;
-  if (tensor.max && !tensor.max->element) total.above = total.count;
+  tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
   return tensor;
 }
 

@@ -1,0 +1,90 @@
+#include "compare/compare_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "compare/difference_file.hpp"
+#include "error.hpp"
+#include "files/output_file.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+/// All bytes of a file, as a tensor.
+npy::Header header_of_bytes(const InputFile& file) {
+  if (!file.is_regular())
+    throw Error(ErrorKind::input, fmt::format("{}: --bytes compares only files", file.path()));
+  npy::Header header;
+  header.dtype = DType::uint8;
+  header.shape = {static_cast<std::int64_t>(file.size())};
+  header.count = file.size();
+  return header;
+}
+
+std::string header_difference(const std::vector<std::byte>& actual, const std::vector<std::byte>& expected) {
+  const auto at = std::mismatch(actual.begin(), actual.end(), expected.begin(), expected.end()).first;
+  return at == actual.end() && actual.size() == expected.size()
+             ? ""
+             : fmt::format("the headers differ at byte {}", at - actual.begin());
+}
+
+/// Returns the actual header; the expected one, and what is different of the files as a whole, are the
+/// result's.
+npy::Header compare_headers(const CompareSettings& settings, InputFile& actual, InputFile& expected,
+                            FileComparison& result) {
+  if (settings.whole_files) {
+    npy::Header header = header_of_bytes(actual);
+    result.header = header_of_bytes(expected);
+    if (header.count != result.header.count)
+      result.reason = fmt::format("{} bytes, expected {}", header.count, result.header.count);
+    return header;
+  }
+  if (settings.ignore_trailing) {
+    actual.ignore_trailing();
+    expected.ignore_trailing();
+  }
+  std::vector<std::byte> actual_bytes;
+  std::vector<std::byte> expected_bytes;
+  npy::Header header = read_header(actual, settings.dtype, &actual_bytes);
+  result.header = read_header(expected, settings.dtype, &expected_bytes);
+  result.reason = difference_as_whole(header, result.header);
+  if (result.reason.empty() && settings.strict_header)
+    result.reason = header_difference(actual_bytes, expected_bytes);
+  return header;
+}
+
+DifferenceFile create_difference_file(const std::string& path, const TensorInput& actual,
+                                      const TensorInput& expected, bool nan_equal) {
+  for (const TensorInput& tensor : {actual, expected})
+    if (tensor.file.is_regular() && find_file(path) == id_of(tensor.file.status()))
+      throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is one of the two files", path));
+  OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
+  if (!output.is_regular()) throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is not a file", path));
+  return {std::move(output), expected.header, nan_equal};
+}
+
+Comparison compare_elements(Engine& engine, const CompareSettings& settings, const TensorInput& actual,
+                            const TensorInput& expected) {
+  if (!settings.difference_file) return compare(engine, actual, expected, settings.rule);
+  DifferenceFile file =
+      create_difference_file(*settings.difference_file, actual, expected, settings.rule.nan_equal);
+  const auto write = [&](const ElementPairs& pairs) { file.write(pairs); };
+  Comparison comparison = compare(engine, actual, expected, settings.rule, write);
+  file.commit();
+  return comparison;
+}
+
+}  // namespace
+
+void compare_files(Engine& engine, const CompareSettings& settings, InputFile& actual, InputFile& expected,
+                   FileComparison& result) {
+  const npy::Header header = compare_headers(settings, actual, expected, result);
+  if (!result.reason.empty()) return;
+  result.comparison = compare_elements(engine, settings, {actual, header}, {expected, result.header});
+}
+
+}  // namespace clipper

@@ -1,0 +1,37 @@
+#include "statistics/tensor_statistics.hpp"
+
+#include <mutex>
+#include <span>
+
+#include "element/element.hpp"
+
+namespace clipper {
+namespace {
+
+ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise) {
+  return limit ? limit->element.value_or(otherwise) : otherwise;
+}
+
+}  // namespace
+
+Statistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
+                           const std::optional<Limit>& min, const std::optional<Limit>& max) {
+  const Bounds bounds{element_or(min, lowest_element(header.dtype)),
+                      element_or(max, highest_element(header.dtype))};
+  Statistics total;
+  total.dtype = header.dtype;
+  std::mutex mutex;
+  engine.prepare(header.data_size());
+  engine.read(header, input, [&](std::span<std::byte> elements) {
+    const Statistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
+                                          elements.size() / traits(header.dtype).size, engine.level());
+    const std::lock_guard lock(mutex);
+    total += part;
+  });
+  // Only integers can all be beyond: none of them is NaN.
+  if (min && !min->element) total.below = total.count;
+  if (max && !max->element) total.above = total.count;
+  return total;
+}
+
+}  // namespace clipper

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+
+#include "contract/plan.hpp"
+#include "engine/engine.hpp"
+#include "files/input_file.hpp"
+#include "npy/header.hpp"
+#include "statistics/statistics.hpp"
+
+namespace clipper {
+
+/// The statistics of all elements of a tensor whose header has been read, in one pass. `below` and `above`
+/// count the elements beyond the limits, exactly as these were given. Error{input} if a stream is shorter or
+/// longer than its header says, Error{io} if a file changes meanwhile.
+[[nodiscard]] Statistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
+                                         const std::optional<Limit>& min, const std::optional<Limit>& max);
+
+}  // namespace clipper
