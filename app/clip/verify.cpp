@@ -6,11 +6,11 @@
 #include <exception>
 
 #include "clip/clip_command.hpp"
+#include "clip/clip_job.hpp"
 #include "clip/clip_report.hpp"
 #include "compare/compare_report.hpp"
-#include "compare/tensor_pair.hpp"
+#include "compare/verify_result.hpp"
 #include "console/escape_for_terminal.hpp"
-#include "engine/first_nan.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
 
@@ -25,25 +25,6 @@ InputFile open(const Command& command, const std::string& path) {
   return file;
 }
 
-/// In one pass over both.
-Comparison compare_result(const Command& command, const Plan& plan, InputFile& input,
-                          const TensorInput& golden) {
-  FirstNan first_nan;
-  const auto clip_actual = [&](const ElementPairs& pairs) {
-    clip(plan.operation, pairs.actual, pairs.actual, pairs.count, command.engine.level);
-    if (plan.refuse_nan)
-      first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
-  };
-  Engine engine(command.engine);
-  ComparisonRule rule;
-  rule.bits = true;
-  Comparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
-  if (const std::optional<std::uint64_t> nan = first_nan.position())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: NaN at {}", input.path(), npy::index_text(golden.header, *nan)));
-  return comparison;
-}
-
 bool is_missing(const std::string& path) {
   return path != "-" && !Place::of(path).status();
 }
@@ -51,8 +32,7 @@ bool is_missing(const std::string& path) {
 /// Says in the report what is different, if anything is.
 void compare_with_golden(const Command& command, PairReport& report) {
   InputFile input = open(command, report.actual);
-  const npy::Header header = read_header(input, command.dtype);
-  const Plan plan = with_path(input.path(), [&] { return make_plan(command.request, header); });
+  const Plan plan = read_plan(settings_of(command), input);
   report.notes = notes_on(plan);
   if (command.update_golden && is_missing(report.expected)) {
     report.reason = fmt::format("{} is missing", report.expected);
@@ -60,8 +40,10 @@ void compare_with_golden(const Command& command, PairReport& report) {
     InputFile golden = open(command, report.expected);
     report.header = read_header(golden, command.dtype);
     report.reason = difference_as_whole(plan.header, report.header);
-    if (report.reason.empty())
-      report.comparison = compare_result(command, plan, input, {golden, report.header});
+    if (report.reason.empty()) {
+      Engine engine(command.engine);
+      report.comparison = verify_result(engine, plan, input, {golden, report.header});
+    }
   }
   report.status = report.reason.empty() && report.comparison.mismatches == 0 ? 0 : 1;
 }
