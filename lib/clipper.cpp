@@ -1,0 +1,232 @@
+#include "clipper.hpp"
+
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <span>
+
+#include "clip/clip.hpp"
+#include "compare/compare_files.hpp"
+#include "contract/plan.hpp"
+#include "engine/clip_file.hpp"
+#include "engine/engine.hpp"
+#include "engine/first_nan.hpp"
+#include "statistics/tensor_statistics.hpp"
+
+namespace clipper {
+namespace {
+
+/// Memory that is clipped by one thread sooner than others have started.
+constexpr std::size_t kSmall = 4UL << 20;
+
+Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
+  return {elements, counts.raised, counts.lowered, counts.nan, counts.changed};
+}
+
+Counts counts_of(const ClipResult& result) {
+  return counts_of(result.counts.value_or(ElementCounts{}), result.plan->header.count);
+}
+
+ClipSettings settings_of(const Request& request, const FileOptions& options) {
+  using Durability = OutputFile::Durability;
+  return {.request = request,
+          .dtype = options.dtype,
+          .ignore_trailing = options.ignore_trailing,
+          .durability = options.sync ? Durability::on_disk : Durability::none,
+          .counting = true,
+          .max_clipped = std::nullopt};
+}
+
+Engine::Options engine_options(unsigned threads) {
+  Engine::Options options;
+  options.threads = threads;
+  return options;
+}
+
+InputFile open(const std::string& path, const FileOptions& options) {
+  InputFile file = InputFile::open(path);
+  if (options.ignore_trailing) file.ignore_trailing();
+  return file;
+}
+
+/// Elements in memory, a chunk at a time: by way of the chunk's own memory if they are not aligned.
+class MemoryClip {
+ public:
+  MemoryClip(const Plan& plan, const void* in, void* out, unsigned threads)
+      : plan_(plan),
+        in_(static_cast<const std::byte*>(in)),
+        out_(static_cast<std::byte*>(out)),
+        size_(traits(plan.header.dtype).size),
+        engine_(engine_options(plan.data_size() <= kSmall ? 1 : threads)) {
+    engine_.prepare(plan.data_size());
+  }
+
+  /// Error{input} for the first NaN that the plan refuses.
+  void check_nan() {
+    if (!plan_.refuse_nan) return;
+    FirstNan first_nan;
+    for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
+      const std::size_t count = in.size() / size_;
+      std::memcpy(memory, in.data(), in.size());
+      clipper::clip(plan_.operation, memory, memory, count, engine_.level());
+      first_nan.look_at(plan_.operation.dtype, kNativeOrder, memory, count,
+                        static_cast<std::uint64_t>(in.data() - in_) / size_);
+    });
+    if (const auto nan = first_nan.position())
+      throw Error(ErrorKind::input, "NaN at element " + std::to_string(*nan));
+  }
+
+  ElementCounts clip() {
+    ElementCounts total;
+    std::mutex mutex;
+    for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* memory) {
+      const std::byte* const from = is_aligned(in.data()) ? in.data() : memory;
+      std::byte* const to = is_aligned(out) ? out : memory;
+      if (from == memory) std::memcpy(memory, in.data(), in.size());
+      const ElementCounts counts =
+          clip_and_count(plan_.operation, from, to, in.size() / size_, engine_.level());
+      if (to == memory) std::memcpy(out, memory, in.size());
+      const std::lock_guard lock(mutex);
+      total += counts;
+    });
+    return total;
+  }
+
+ private:
+  using Look = std::function<void(std::span<const std::byte> in, std::byte* out, std::byte* memory)>;
+
+  void for_each_chunk(const Look& look) {
+    const Chunks chunks(plan_.header.count, size_, engine_.chunk_size(), 0);
+    engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
+      const auto [begin, count] = chunks[i];
+      look({in_ + begin * size_, count * size_}, out_ + begin * size_, memory);
+    });
+  }
+
+  [[nodiscard]] bool is_aligned(const std::byte* memory) const {
+    return reinterpret_cast<std::uintptr_t>(memory) % size_ == 0;
+  }
+
+  const Plan& plan_;
+  const std::byte* in_;
+  std::byte* out_;
+  std::size_t size_;
+  Engine engine_;
+};
+
+bool overlap(const void* in, const void* out, std::size_t size) {
+  const std::less<const void*> before;
+  const void* const in_end = static_cast<const std::byte*>(in) + size;
+  const void* const out_end = static_cast<const std::byte*>(out) + size;
+  return in != out && before(in, out_end) && before(out, in_end);
+}
+
+/// [3, 0] of position 12 in shape (5, 4), C order.
+std::vector<std::int64_t> index_of(const npy::Header& header, std::uint64_t position) {
+  std::vector<std::int64_t> index(header.shape.size());
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const std::size_t axis = header.fortran_order ? i : index.size() - 1 - i;
+    const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
+    index[axis] = static_cast<std::int64_t>(position % extent);
+    position /= extent;
+  }
+  return index;
+}
+
+}  // namespace
+
+Counts clip_file(const std::string& in, const std::string& out, const Request& request,
+                 const FileOptions& options) {
+  using Existing = OutputFile::Existing;
+  const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
+  if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
+  const ClipSettings settings = settings_of(request, options);
+  Engine engine(engine_options(options.threads));
+  ClipObserver observer;
+  ClipResult result;
+  clip_to_file({settings, engine, observer}, in, out, existing, result);
+  return counts_of(result);
+}
+
+Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options) {
+  const ClipSettings settings = settings_of(request, options);
+  Engine engine(engine_options(options.threads));
+  ClipObserver observer;
+  ClipResult result;
+  if (options.direct) {
+    rewrite_file({settings, engine, observer}, path, result);
+    return counts_of(result);
+  }
+  std::exception_ptr failure;
+  ReplacementBatch batch;
+  replace_file(
+      {settings, engine, observer}, path, batch, [&](std::exception_ptr why) { failure = std::move(why); },
+      result);
+  batch.commit();
+  if (failure) std::rethrow_exception(failure);
+  return counts_of(result);
+}
+
+Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
+            unsigned threads) {
+  npy::Header header;
+  header.dtype = dtype;
+  header.shape = {static_cast<std::int64_t>(count)};
+  header.count = count;
+  const Plan plan = make_plan(request, header);
+  if (overlap(in, out, plan.data_size())) throw Error(ErrorKind::usage, "in and out overlap");
+  MemoryClip memory(plan, in, out, threads);
+  memory.check_nan();
+  return counts_of(memory.clip(), count);
+}
+
+Comparison compare_files(const std::string& actual, const std::string& expected,
+                         const CompareOptions& compare, const FileOptions& options) {
+  CompareSettings settings;
+  settings.dtype = options.dtype;
+  settings.rule = {.bits = compare.bits,
+                   .nan_equal = compare.nan_equal,
+                   .tolerance = {compare.atol, compare.rtol},
+                   .ulps = compare.ulps,
+                   .listed = std::max<std::size_t>(compare.max_listed, 1)};
+  Engine engine(engine_options(options.threads));
+  InputFile actual_file = open(actual, options);
+  InputFile expected_file = open(expected, options);
+  FileComparison result;
+  compare_files(engine, settings, actual_file, expected_file, result);
+
+  Comparison comparison{.reason = result.reason,
+                        .dtype = result.header.dtype,
+                        .shape = result.header.shape,
+                        .compared = result.comparison.compared,
+                        .mismatches = result.comparison.mismatches,
+                        .first = {},
+                        .largest = is_floating(result.header.dtype)
+                                       ? std::bit_cast<double>(result.comparison.largest)
+                                       : static_cast<double>(result.comparison.largest)};
+  for (const Mismatch& mismatch : result.comparison.first)
+    comparison.first.push_back(
+        {index_of(result.header, mismatch.position), mismatch.actual, mismatch.expected});
+  if (compare.max_listed == 0) comparison.first.clear();
+  return comparison;
+}
+
+Statistics statistics(const std::string& path, const FileOptions& options) {
+  InputFile input = open(path, options);
+  const npy::Header header = read_header(input, options.dtype);
+  Engine engine(engine_options(options.threads));
+  const ElementStatistics read = read_statistics(engine, input, header, std::nullopt, std::nullopt);
+  return {.dtype = header.dtype,
+          .shape = header.shape,
+          .count = read.count,
+          .nan = read.nan,
+          .positive_infinite = read.positive_infinite,
+          .negative_infinite = read.negative_infinite,
+          .min = read.min(),
+          .max = read.max(),
+          .mean = read.mean()};
+}
+
+}  // namespace clipper

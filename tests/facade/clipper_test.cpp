@@ -1,0 +1,221 @@
+#include "clipper.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/tensors.hpp"
+
+/// What a program that includes clipper.hpp relies on.
+namespace clipper::testing {
+namespace {
+
+constexpr std::size_t kCount = 300'000;  // more than a chunk of every dtype
+
+/// Bits in no order, as a file's elements.
+std::string scattered_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  std::uint32_t state = 7;
+  for (char& byte : bytes) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<char>(state >> 24);
+  }
+  return bytes;
+}
+
+std::string npy_of(DType dtype, const std::string& elements) {
+  const DTypeTraits& row = traits(dtype);
+  const std::string shape = "(" + std::to_string(elements.size() / row.size) + ",)";
+  return npy_file((row.size == 1 ? "|" : "<") + std::string(row.descr), "False", shape, elements);
+}
+
+std::string elements_of(const std::string& file, std::size_t size) {
+  return file.substr(file.size() - size);
+}
+
+template <class Work>
+Error error_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL("no error");
+  return {ErrorKind::io, ""};
+}
+
+}  // namespace
+
+TEST_CASE("elements in memory become what the same elements in a file become, for every dtype") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  const Request request{.min = 3, .max = 90, .scale = 0.5, .bias = 1};
+  for (const DTypeTraits& row : kDTypes) {
+    INFO(row.name);
+    const std::string elements = scattered_bytes(kCount * row.size);
+    write_file(in, npy_of(row.dtype, elements));
+    const Counts of_file = clip_file(in, out, request);
+    const std::string expected = elements_of(read_file(out), elements.size());
+    REQUIRE(expected != elements);
+
+    for (const std::size_t offset :
+         {std::size_t{0}, std::size_t{1}}) {  // 1 is no alignment of wider elements
+      CAPTURE(offset);
+      std::vector<char> memory(offset + elements.size());
+      std::vector<char> target(offset + elements.size());
+      std::memcpy(memory.data() + offset, elements.data(), elements.size());
+      const Counts copied = clip(row.dtype, memory.data() + offset, target.data() + offset, kCount, request);
+      CHECK(std::memcmp(target.data() + offset, expected.data(), expected.size()) == 0);
+      CHECK(std::memcmp(memory.data() + offset, elements.data(), elements.size()) == 0);
+      const Counts in_place =
+          clip(row.dtype, memory.data() + offset, memory.data() + offset, kCount, request);
+      CHECK(std::memcmp(memory.data() + offset, expected.data(), expected.size()) == 0);
+      for (const Counts& counts : {copied, in_place}) {
+        CHECK(counts.elements == kCount);
+        CHECK(counts.raised == of_file.raised);
+        CHECK(counts.lowered == of_file.lowered);
+        CHECK(counts.nan == of_file.nan);
+        CHECK(counts.changed);
+      }
+    }
+  }
+}
+
+TEST_CASE("every C++ element type has its dtype") {
+  CHECK(dtype_of<std::int8_t>() == DType::int8);
+  CHECK(dtype_of<std::int16_t>() == DType::int16);
+  CHECK(dtype_of<std::int32_t>() == DType::int32);
+  CHECK(dtype_of<long long>() == DType::int64);
+  CHECK(dtype_of<unsigned char>() == DType::uint8);
+  CHECK(dtype_of<std::uint16_t>() == DType::uint16);
+  CHECK(dtype_of<std::uint32_t>() == DType::uint32);
+  CHECK(dtype_of<unsigned long>() == (sizeof(long) == 8 ? DType::uint64 : DType::uint32));
+  CHECK(dtype_of<Float16>() == DType::float16);
+  CHECK(dtype_of<float>() == DType::float32);
+  CHECK(dtype_of<double>() == DType::float64);
+  CHECK(dtype_of<BFloat16>() == DType::bfloat16);
+}
+
+TEST_CASE("vectors, arrays and spans are clipped in place and into another one") {
+  std::vector<float> values{-1.5F, 0.25F, 7.0F};
+  CHECK(clip(values, {.min = 0, .max = 6}).lowered == 1);
+  CHECK(values == std::vector{0.0F, 0.25F, 6.0F});
+
+  const std::array<std::int64_t, 2> in{std::numeric_limits<std::int64_t>::max(), -3};
+  std::array<std::int64_t, 2> out{};
+  clip(in, out, {.max = std::numeric_limits<std::int64_t>::max() - 1});
+  CHECK(out == std::array<std::int64_t, 2>{std::numeric_limits<std::int64_t>::max() - 1, -3});
+  clip(std::span(values).first(2), {.max = 0.125});
+  CHECK(values == std::vector{0.0F, 0.125F, 6.0F});
+  std::vector<double> none;
+  CHECK(clip(none, {.max = 1}).elements == 0);
+}
+
+TEST_CASE("a request that cannot be done says which parameter, names no command line, and writes nothing") {
+  std::vector<std::uint8_t> values{1, 2, 3};
+  const Error range = error_of([&] { clip(values, {.min = 300}); });
+  CHECK(range.kind() == ErrorKind::usage);
+  CHECK(range.field() == "min");
+  const Error order = error_of([&] { clip(values, {.min = 6, .max = 0}); });
+  CHECK(order.kind() == ErrorKind::usage);
+  for (const Error& error : {range, order}) CHECK(std::string(error.what()).find("--") == std::string::npos);
+  CHECK(error_of([&] { clip(values, std::vector<std::uint8_t>(2), {.max = 1}); }).kind() == ErrorKind::usage);
+  const auto shifted = [&] { clip(DType::uint8, values.data(), values.data() + 1, 2, {.max = 1}); };
+  CHECK(error_of(shifted).kind() == ErrorKind::usage);
+  CHECK(values == std::vector<std::uint8_t>{1, 2, 3});
+}
+
+TEST_CASE("a NaN that is refused leaves memory as it was") {
+  std::vector<float> values(kCount, 9.0F);
+  values[kCount - 2] = std::numeric_limits<float>::quiet_NaN();
+  const Error error = error_of([&] { clip(values, {.max = 6, .nan = OnNan::error}); });
+  CHECK(error.kind() == ErrorKind::input);
+  CHECK(std::string(error.what()).find(std::to_string(kCount - 2)) != std::string::npos);
+  CHECK(values.front() == 9.0F);
+  clip(values, {.max = 6, .nan = 1.5});
+  CHECK(values[kCount - 2] == 1.5F);
+}
+
+TEST_CASE("several threads may clip at once") {
+  std::vector<std::vector<float>> all(4, scattered_floats(2'000'000));
+  const std::vector<float> expected = clipped(all.front(), -1, 1);
+  std::vector<std::thread> threads;
+  threads.reserve(all.size());
+  for (std::vector<float>& values : all)
+    threads.emplace_back([&values] { clip(values, {.min = -1, .max = 1}); });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<float>& values : all) CHECK(values == expected);
+}
+
+TEST_CASE("files are replaced as the options say") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  write_file(in, float32_file({-1, 3, 9}));
+  write_file(out, "kept");
+  CHECK(error_of([&] { clip_file(in, out, {.max = 6}, {.overwrite = false}); }).kind() == ErrorKind::refused);
+  CHECK(read_file(out) == "kept");
+  clip_file(in, out, {.max = 6}, {.sync = true, .threads = 1});
+  CHECK(read_file(out) == float32_file({-1, 3, 6}));
+  clip_file(out, out, {.min = 0});
+  CHECK(read_file(out) == float32_file({0, 3, 6}));
+  clip_in_place(out, {.min = 1});
+  CHECK(read_file(out) == float32_file({1, 3, 6}));
+  clip_in_place(out, {.min = 2}, {.direct = true});
+  CHECK(read_file(out) == float32_file({2, 3, 6}));
+  CHECK(read_file(in) == float32_file({-1, 3, 9}));
+}
+
+TEST_CASE("a change in place that is refused leaves the file as it was") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  const std::string file = float32_file({1, std::numeric_limits<float>::quiet_NaN()});
+  write_file(path, file);
+  for (const bool direct : {false, true}) {
+    const auto refused = [&] { clip_in_place(path, {.max = 0, .nan = OnNan::error}, {.direct = direct}); };
+    CHECK(error_of(refused).kind() == ErrorKind::input);
+    CHECK(read_file(path) == file);
+  }
+}
+
+TEST_CASE("a comparison has the index of every mismatch in the tensor, whatever the memory order") {
+  const TemporaryDirectory directory;
+  const std::string actual = directory / "a.npy";
+  const std::string expected = directory / "e.npy";
+  write_file(actual, npy_file("<f4", "False", "(2, 3)", bytes_of(std::vector<float>{0, 1, 2, 3, 4, 7})));
+  write_file(expected, npy_file("<f4", "True", "(2, 3)", bytes_of(std::vector<float>{0, 3, 1, 4, 2, 5})));
+  const Comparison different = compare_files(actual, expected);
+  CHECK_FALSE(different.equal());
+  REQUIRE(different.first.size() == 1);
+  CHECK(different.first.front().index == std::vector<std::int64_t>{1, 2});
+  CHECK(from_bits<float>(different.first.front().actual) == 7);
+  CHECK(different.largest == 2);
+  CHECK(compare_files(actual, expected, {.atol = 2}).equal());
+  write_file(expected, float32_file({1}));
+  CHECK(compare_files(actual, expected).reason == "shape (2, 3), expected (1,)");
+}
+
+TEST_CASE("statistics leave NaN out and count infinities") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  write_file(path, float32_file({1, 2, std::nanf(""), kInf, -kInf}));
+  const Statistics result = statistics(path);
+  CHECK(result.count == 5);
+  CHECK(result.nan == 1);
+  CHECK(result.positive_infinite == 1);
+  CHECK(result.negative_infinite == 1);
+  CHECK(result.mean == 1.5);
+  CHECK(from_bits<float>(result.max.value()) == kInf);
+  CHECK(result.shape == std::vector<std::int64_t>{5});
+}
+
+}  // namespace clipper::testing
