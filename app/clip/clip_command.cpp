@@ -12,6 +12,7 @@
 #include "clip/layout.hpp"
 #include "clip/run_log.hpp"
 #include "command_line/file_list.hpp"
+#include "command_line/given_number.hpp"
 #include "engine/engine.hpp"
 #include "files/replacement_batch.hpp"
 #include "shards/clip_shard.hpp"
@@ -39,10 +40,7 @@ void name_outputs(const Command& command, Jobs& jobs) {
 
 /// The files that are read besides the inputs: while others are clipped, they must stay what they are.
 std::vector<std::string> also_read(const Command& command) {
-  std::vector<std::string> paths;
-  const Request& request = command.request;
-  for (const auto* number : {&request.min, &request.max, &request.scale, &request.bias})
-    if (*number && (*number)->starts_with('@')) paths.push_back((*number)->substr(1));
+  std::vector<std::string> paths = number_files(command.request);
   if (command.list && command.list->path != "-") paths.push_back(command.list->path);
   return paths;
 }

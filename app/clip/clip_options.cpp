@@ -9,6 +9,7 @@
 
 #include "clip/clip_option_table.hpp"
 #include "command_line/choices.hpp"
+#include "command_line/given_number.hpp"
 #include "command_line/shard_option.hpp"
 #include "error.hpp"
 
@@ -38,17 +39,16 @@ SimdLevel parse_simd_level(std::string_view text) {
 
 Request understood_request(const CLI::App& app, const Typed& typed) {
   Request request;
-  const auto take = [&](const char* name, const std::string& text, std::optional<std::string>& into) {
-    if (app.count(name) > 0) into = text;
+  const auto take = [&](const char* name, const std::string& text, std::optional<Given>& into) {
+    if (app.count(name) > 0) into = parse_given(name, text);
   };
   take("--min", typed.min, request.min);
   take("--max", typed.max, request.max);
   take("--scale", typed.scale, request.scale);
   take("--bias", typed.bias, request.bias);
   if (app.count("--profile") > 0) request.profile = parse_profile(typed.profile);
-  if (app.count("--nan") > 0) request.nan = typed.nan;
+  if (app.count("--nan") > 0) request.nan = parse_on_nan(typed.nan);
   if (app.count("--min-above-max") > 0) request.min_above_max = parse_min_above_max(typed.min_above_max);
-  check_numbers(request);
   return request;
 }
 
@@ -82,7 +82,7 @@ bool is_without_effect(const Request& request) {
   const Profile& profile = *request.profile;
   const bool clips = request.min || request.max || profile.bounds == Profile::Bounds::required ||
                      profile.absent_bound != Profile::AbsentBound::none;
-  return !clips && !request.scale && !request.bias && request.nan == "keep";
+  return !clips && !request.scale && !request.bias && request.nan.action == OnNan::keep;
 }
 
 /// --verify: one input, and nothing is written but perhaps the golden file.

@@ -29,8 +29,8 @@ void add_plan(const Plan& plan, Json& json) {
   json["shape"] = plan.header.shape;
   json["fortran_order"] = plan.header.fortran_order;
   json["byte_order"] = plan.header.order == ByteOrder::little ? "little" : "big";
-  json["elements"] = plan.header.count;
-  json["bytes"] = plan.header.data_size();
+  json["elements"] = plan.slice.count;
+  json["bytes"] = plan.data_size();
   json["min"] = element_text(dtype, plan.operation.lo);
   json["max"] = element_text(dtype, plan.operation.hi);
   if (!plan.cut.empty()) json["notes"] = notes_on(plan);
@@ -46,15 +46,15 @@ void add_counts(const Counts& counts, Json& json) {
 }  // namespace
 
 double clipped_percent(const Plan& plan, const Counts& counts) {
-  return percent(counts.raised + counts.lowered, plan.header.count);
+  return percent(counts.raised + counts.lowered, plan.slice.count);
 }
 
 std::vector<std::string> notes_on(const Plan& plan) {
   std::vector<std::string> notes;
   const DType dtype = plan.header.dtype;
   for (const CutBound& bound : plan.cut)
-    notes.push_back(fmt::format("{} becomes {} for {}", bound.label, element_text(dtype, bound.element),
-                                traits(dtype).name));
+    notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
+                                element_text(dtype, bound.element), traits(dtype).name));
   return notes;
 }
 
@@ -65,7 +65,7 @@ std::string as_text(const ClipReport& report) {
   text += ":";
   if (report.plan && report.counts) {
     const Counts& counts = *report.counts;
-    const std::uint64_t all = report.plan->header.count;
+    const std::uint64_t all = report.plan->slice.count;
     text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered), {};",
                         clipped_percent(*report.plan, counts), percent(counts.raised, all),
                         percent(counts.lowered, all), nan_text(*report.plan, counts));

@@ -72,7 +72,7 @@ void RunLog::note(const std::string& line) {
 
 void RunLog::planned(const ClipReport& report) {
   std::uint64_t unknown = 0;
-  bytes_.compare_exchange_strong(unknown, report.plan->header.data_size());
+  bytes_.compare_exchange_strong(unknown, report.plan->data_size());
   for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
   const unsigned threads = engine_.threads();

@@ -2,17 +2,69 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "console/escape_for_terminal.hpp"
 
 namespace clipper {
 
+namespace {
+
+/// What the program says for the library's words: flags, and what to do with them.
+struct Wording {
+  std::string_view field;
+  std::string_view library;
+  std::string_view program;
+};
+
+constexpr Wording kWordings[] = {
+    {"min", "min", "--min"},
+    {"max", "max", "--max"},
+    {"scale", "scale", "--scale"},
+    {"bias", "bias", "--bias"},
+    {"nan", "nan", "--nan"},
+    {"min_above_max", "", "; --min-above-max says what that should mean"},
+    {"dtype", "say so if it is", "give --dtype bfloat16"},
+    {"dtype", "the request says", "--dtype says"},
+    {"trailing", "byte after the array",
+     "byte after the array (--trailing ignore reads the file without it)"},
+    {"trailing", "bytes after the array",
+     "bytes after the array (--trailing ignore reads the file without them)"},
+    {"trailing", "more bytes after the array",
+     "bytes after the array (--trailing ignore reads it without them)"},
+    {"input", "the input", "IN"},
+    {"output", "the output", "OUT"},
+    {"max_clipped", "a limit", "--fail-if-clipped"},
+    {"split_output", "a slab", "--split-output"},
+    {"in_place", "a change in place", "--in-place"},
+    {"direct", "a direct change", "--in-place --direct"},
+    {"direct", "another direct change", "another --in-place --direct"},
+    {"direct", "change", "command"},
+    {"direct", "changing a file directly", "--direct"},
+    {"direct", "replace the file", "leave --direct out"},
+    {"existing", "", " (--no-clobber)"},
+    {"existing", "the promise to replace nothing", "--no-clobber"},
+    {"existing", " that replace nothing", " with -n"},
+    {"finalize", "another process", "another clipper --finalize"},
+    {"finalize", "join them", "clipper --finalize"},
+    {"finalize", "join them again", "clipper --finalize again"},
+};
+
+std::string_view program_words(const Term& term) {
+  const auto* const row = std::ranges::find_if(
+      kWordings, [&](const Wording& w) { return w.field == term.field && w.library == term.words; });
+  return row == std::end(kWordings) ? term.words : row->program;
+}
+
+}  // namespace
+
 Failure explained(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
-    return {error.kind(), error.what()};
+    return {error.kind(), error.message().text_with(program_words)};
   } catch (const std::bad_alloc&) {
     return {ErrorKind::io, "out of memory"};
   } catch (const std::exception& error) {

@@ -13,6 +13,7 @@
 
 #include "command_line/choices.hpp"
 #include "command_line/command_line.hpp"
+#include "command_line/given_number.hpp"
 #include "console/error_line.hpp"
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
@@ -83,9 +84,8 @@ InfoCommand understood(const CLI::App& app, const Typed& typed) {
     if (file.empty()) throw Error(ErrorKind::usage, "a FILE is named '' (an empty variable?)");
   command.inputs = typed.files;
   command.json = typed.json;
-  if (app.count("--min") > 0) command.bounds.min = typed.min;
-  if (app.count("--max") > 0) command.bounds.max = typed.max;
-  check_numbers(command.bounds);
+  if (app.count("--min") > 0) command.bounds.min = parse_given("--min", typed.min);
+  if (app.count("--max") > 0) command.bounds.max = parse_given("--max", typed.max);
   command.statistics = typed.stats || command.bounds.min || command.bounds.max;
   if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
   if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);

@@ -6,6 +6,7 @@
 
 #include "element/element.hpp"
 #include "element/element_key.hpp"
+#include "element/number.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -18,8 +19,18 @@ constexpr Rounding inward(Side side) {
   return side == Side::min ? Rounding::up : Rounding::down;
 }
 
-[[noreturn]] void refuse(const GivenNumber& bound, const std::string& why) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {}", bound.label, why));
+constexpr std::string_view field_of(Side side) {
+  return side == Side::min ? "min" : "max";
+}
+
+/// A default has no text.
+Message label(Side side, const Given& bound) {
+  if (bound.text.empty()) return fmt::format("the default {}", field_of(side));
+  return label(field_of(side), bound);
+}
+
+[[noreturn]] void refuse(Side side, const Given& bound, const Message& why) {
+  throw Error(ErrorKind::usage, label(side, bound) + ": " + why);
 }
 
 /// The element type's value, by way of what the system carries bounds in.
@@ -44,26 +55,26 @@ T carried(Profile::Carrier carrier, const Number& number) {
 Number carried_number(Profile::Carrier carrier, const Number& number) {
   switch (carrier) {
     case Profile::Carrier::element: return number;
-    case Profile::Carrier::float32: return number_of(static_cast<double>(round_to<float>(number)));
-    case Profile::Carrier::float64: return number_of(round_to<double>(number));
+    case Profile::Carrier::float32: return round_to<float>(number);
+    case Profile::Carrier::float64: return round_to<double>(number);
   }
   __builtin_unreachable();
 }
 
 /// An infinity on its own side is no bound; one that the user did not write, on the wrong side, is a mistake.
 template <class T>
-ElementBits convert_float(const Profile& profile, DType dtype, const GivenNumber& bound, Side side) {
+ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = to_bits(carried<T>(profile.carrier, bound.number));
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
   if (element == unsatisfiable && bound.number.kind == Number::Kind::finite)
-    refuse(bound,
+    refuse(side, bound,
            fmt::format("beyond {}: every element would become {}; write {} if that is meant",
                        traits(dtype).name, element_text(dtype, element), element_text(dtype, element)));
   return element;
 }
 
 template <class T>
-ElementBits convert_integer(const Profile& profile, DType dtype, const GivenNumber& bound, Side side) {
+ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bound, Side side) {
   constexpr Int128 kLowest = std::numeric_limits<T>::lowest();
   constexpr Int128 kHighest = std::numeric_limits<T>::max();
   const Rounding rounding =
@@ -73,21 +84,22 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const GivenNumb
   const ElementBits element = to_bits(static_cast<T>(saturated));
 
   if (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number)))
-    refuse(bound,
+    refuse(side, bound,
            fmt::format("{} takes bounds as {}, which cannot hold it", profile.system, traits(dtype).name));
   if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
     if (side == Side::min ? written > kHighest : written < kLowest)
-      refuse(bound, fmt::format("every {} element would become {}, which is not {} that", traits(dtype).name,
-                                element_text(dtype, element), side == Side::min ? ">=" : "<="));
+      refuse(side, bound,
+             fmt::format("every {} element would become {}, which is not {} that", traits(dtype).name,
+                         element_text(dtype, element), side == Side::min ? ">=" : "<="));
   }
   return element;
 }
 
-ElementBits convert(const Profile& profile, DType dtype, const GivenNumber& bound, Side side) {
+ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Side side) {
   if (bound.number.kind == Number::Kind::nan) {
     if (profile.nan_bound == Profile::NanBound::error || !is_floating(dtype))
-      refuse(bound, "not a number is no bound");
+      refuse(side, bound, "not a number is no bound");
     return side == Side::min ? lowest_element(dtype) : highest_element(dtype);
   }
   return with_type(dtype, [&]<class T>() {
@@ -99,15 +111,15 @@ ElementBits convert(const Profile& profile, DType dtype, const GivenNumber& boun
 }
 
 /// The bound, or the one that the profile has in its place.
-std::optional<GivenNumber> or_default(const Profile& profile, DType dtype,
-                                      const std::optional<GivenNumber>& bound, Side side) {
+std::optional<Given> or_default(const Profile& profile, DType dtype, const std::optional<Given>& bound,
+                                Side side) {
   if (bound || profile.absent_bound == Profile::AbsentBound::none) return bound;
   const DType limits = profile.absent_bound == Profile::AbsentBound::float32_limits ? DType::float32 : dtype;
-  if (side == Side::min) return GivenNumber{number_of(limits, lowest_finite(limits)), "the default min"};
-  return GivenNumber{number_of(limits, highest_finite(limits)), "the default max"};
+  if (side == Side::min) return Given(number_of(limits, lowest_finite(limits)), "", dtype);
+  return Given(number_of(limits, highest_finite(limits)), "", dtype);
 }
 
-bool is_cut(const Profile& profile, DType dtype, const std::optional<GivenNumber>& bound, Side side) {
+bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bound, Side side) {
   if (!bound || is_floating(dtype) || profile.inexact != Profile::Inexact::truncate) return false;
   const Number number = carried_number(profile.carrier, bound->number);
   return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
@@ -138,42 +150,49 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
 
 }  // namespace
 
-ElementBits convert_min(const Profile& profile, DType dtype, const GivenNumber& min) {
+Message label(std::string_view field, const Given& given) {
+  return Term{field, field} + Message(" " + given.text);
+}
+
+ElementBits convert_min(const Profile& profile, DType dtype, const Given& min) {
   return convert(profile, dtype, min, Side::min);
 }
 
-ElementBits convert_max(const Profile& profile, DType dtype, const GivenNumber& max) {
+ElementBits convert_max(const Profile& profile, DType dtype, const Given& max) {
   return convert(profile, dtype, max, Side::max);
 }
 
-Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<GivenNumber>& given_min,
-                      const std::optional<GivenNumber>& given_max, MinAboveMax min_above_max) {
-  const std::optional<GivenNumber> min = or_default(profile, dtype, given_min, Side::min);
-  const std::optional<GivenNumber> max = or_default(profile, dtype, given_max, Side::max);
+Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& given_min,
+                      const std::optional<Given>& given_max, MinAboveMax min_above_max) {
+  const std::optional<Given> min = or_default(profile, dtype, given_min, Side::min);
+  const std::optional<Given> max = or_default(profile, dtype, given_max, Side::max);
   const Bounds bounds{min ? convert_min(profile, dtype, *min) : lowest_element(dtype),
                       max ? convert_max(profile, dtype, *max) : highest_element(dtype)};
   if (!min || !max) return bounds;
 
-  const bool typed = min->typed && max->typed;
+  const bool typed = !min->dtype && !max->dtype;
   const bool as_typed = typed && min->number > max->number;
   const bool as_converted = number_of(dtype, bounds.lo) > number_of(dtype, bounds.hi);
   if (!as_typed && !as_converted) return bounds;
   if (!as_typed && typed)
-    refuse(*min, fmt::format("no {} value lies between this and {}", traits(dtype).name, max->label));
+    refuse(Side::min, *min,
+           fmt::format("no {} value lies between this and ", traits(dtype).name) + label(Side::max, *max));
   switch (min_above_max) {
     case MinAboveMax::error:
-      refuse(*min, fmt::format("above {}; --min-above-max says what that should mean", max->label));
+      refuse(Side::min, *min, "above " + label(Side::max, *max) + Term{"min_above_max", ""});
     case MinAboveMax::min: return {highest_element(dtype), bounds.lo};
     case MinAboveMax::max: return bounds;
   }
   __builtin_unreachable();
 }
 
-std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<GivenNumber>& min,
-                                 const std::optional<GivenNumber>& max) {
+std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
+                                 const std::optional<Given>& max) {
   std::vector<CutBound> cut;
-  if (is_cut(profile, dtype, min, Side::min)) cut.push_back({min->label, convert_min(profile, dtype, *min)});
-  if (is_cut(profile, dtype, max, Side::max)) cut.push_back({max->label, convert_max(profile, dtype, *max)});
+  if (is_cut(profile, dtype, min, Side::min))
+    cut.push_back({"min", min->text, convert_min(profile, dtype, *min)});
+  if (is_cut(profile, dtype, max, Side::max))
+    cut.push_back({"max", max->text, convert_max(profile, dtype, *max)});
   return cut;
 }
 

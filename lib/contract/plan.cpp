@@ -4,61 +4,41 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "element/element.hpp"
+#include "element/number.hpp"
 #include "error.hpp"
-#include "files/input_file.hpp"
 
 namespace clipper {
 namespace {
 
-/// The one element of an @file.npy, which has the tensor's dtype.
-Number read_scalar(std::string_view flag, const std::string& path, DType dtype) {
-  if (path == "-") throw Error(ErrorKind::usage, fmt::format("{} @-: a file is needed", flag));
-  InputFile file = InputFile::open(path);
-  const npy::Header header =
-      read_header(file, dtype == DType::bfloat16 ? std::optional(dtype) : std::nullopt);
-  if (header.dtype != dtype)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} @{}: {}, but the tensor is {}; a number in a file has the tensor's dtype",
-                            flag, path, traits(header.dtype).name, traits(dtype).name));
-  if (header.count != 1)
-    throw Error(ErrorKind::usage, fmt::format("{} @{}: shape {}, but one element is needed", flag, path,
-                                              npy::shape_text(header.shape)));
-  std::array<std::byte, sizeof(ElementBits)> bytes{};
-  const std::span element = std::span(bytes).first(traits(dtype).size);
-  file.read_exactly(element);
-  file.expect_end();
-  ElementBits bits = 0;
-  for (std::size_t i = 0; i < element.size(); ++i) {
-    const std::size_t place = header.order == ByteOrder::little ? i : element.size() - 1 - i;
-    bits |= std::to_integer<ElementBits>(element[i]) << (8 * place);
-  }
-  return number_of(dtype, bits);
+/// A number that was read from a file is an element of the tensor's dtype.
+void check_dtype(std::string_view field, const Given& given, DType dtype) {
+  if (!given.dtype || given.dtype == dtype) return;
+  if (given.opaque) throw Error(ErrorKind::input, given.text.substr(1) + ": " + npy::opaque_dtype("|V2"));
+  throw Error(ErrorKind::usage,
+              label(field, given) +
+                  fmt::format(": {}, but the tensor is {}; a number in a file has the tensor's dtype",
+                              traits(*given.dtype).name, traits(dtype).name));
 }
 
-Number parse_given(std::string_view flag, const std::string& text) {
-  if (std::optional<Number> number = parse_number(text)) return *std::move(number);
-  throw Error(ErrorKind::usage, fmt::format("{}: '{}' is not a number", flag, text));
+void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
+  if (given) check_dtype(field, *given, dtype);
 }
 
-std::optional<GivenNumber> given(std::string_view flag, const std::optional<std::string>& text, DType dtype) {
-  if (!text) return std::nullopt;
-  const bool typed = !text->starts_with('@');
-  Number number = typed ? parse_given(flag, *text) : read_scalar(flag, text->substr(1), dtype);
-  return GivenNumber{std::move(number), fmt::format("{} {}", flag, *text), typed};
-}
-
-std::optional<Limit> limit(std::string_view flag, const std::optional<std::string>& text, DType dtype,
+std::optional<Limit> limit(std::string_view field, const std::optional<Given>& bound, DType dtype,
                            decltype(least_from)* within) {
-  const std::optional<GivenNumber> bound = given(flag, text, dtype);
   if (!bound) return std::nullopt;
+  check_dtype(field, bound, dtype);
   if (bound->number.kind == Number::Kind::nan)
-    throw Error(ErrorKind::usage, fmt::format("{}: not a number is no bound", bound->label));
+    throw Error(ErrorKind::usage, label(field, *bound) + ": not a number is no bound");
   const std::optional<ElementBits> element = within(dtype, bound->number);
-  return Limit{bound->number, bound->typed ? *text : element_text(dtype, *element), element};
+  return Limit{bound->number, bound->dtype ? element_text(dtype, *element) : bound->text, element};
+}
+
+Message parameter(std::string_view field) {
+  return Term{field, field};
 }
 
 bool takes_rank(const Profile& profile, std::size_t rank) {
@@ -98,21 +78,31 @@ void check_tensor(const Profile& profile, const npy::Header& header) {
 void check_request(const Request& request) {
   const Profile& profile = *request.profile;
   if (profile.bounds == Profile::Bounds::required && (!request.min || !request.max))
-    throw Error(ErrorKind::usage, fmt::format("{} requires both bounds; --{} is missing", profile.system,
-                                              request.min ? "max" : "min"));
+    throw Error(ErrorKind::usage, fmt::format("{} requires both bounds; ", profile.system) +
+                                      parameter(request.min ? "max" : "min") + " is missing");
   if (profile.scale_bias == Profile::ScaleBias::none && (request.scale || request.bias))
-    throw Error(ErrorKind::usage, fmt::format("--{}: {} has no scale and bias",
-                                              request.scale ? "scale" : "bias", profile.system));
+    throw Error(ErrorKind::usage, parameter(request.scale ? "scale" : "bias") +
+                                      fmt::format(": {} has no scale and bias", profile.system));
 }
 
-template <class T>
-double rounded_finite(const GivenNumber& given) {
-  const auto value = static_cast<double>(round_to<T>(given.number));
-  if (!std::isfinite(value))
-    throw Error(ErrorKind::usage, fmt::format("{}: not finite as a {}", given.label,
-                                              traits(sizeof(T) == 4 ? DType::float32 : DType::float64).name));
-  return value;
+[[noreturn]] void refuse_infinite(std::string_view field, const Given& given, DType dtype) {
+  throw Error(ErrorKind::usage,
+              label(field, given) + fmt::format(": not finite as a {}", traits(dtype).name));
 }
+
+/// A scale or a bias.
+struct Factor {
+  std::string_view field;
+  Given given;
+
+  template <class T>
+  [[nodiscard]] double rounded() const {
+    const auto value = static_cast<double>(round_to<T>(given.number));
+    if (!std::isfinite(value))
+      refuse_infinite(field, given, sizeof(T) == sizeof(float) ? DType::float32 : DType::float64);
+    return value;
+  }
+};
 
 /// An integer that int64 or uint64 has.
 std::optional<Operation::Integer> as_integer(const Number& number) {
@@ -125,110 +115,128 @@ std::optional<Operation::Integer> as_integer(const Number& number) {
 }
 
 void plan_scale_and_bias(const Profile& profile, const Request& request, Operation& operation) {
-  std::optional<GivenNumber> scale = given("--scale", request.scale, operation.dtype);
-  std::optional<GivenNumber> bias = given("--bias", request.bias, operation.dtype);
-  if (!scale && !bias) return;
-  if (!scale) scale = {number_of(1.0), "--scale 1"};
-  if (!bias) bias = {number_of(0.0), "--bias 0"};
+  check_dtype("scale", request.scale, operation.dtype);
+  check_dtype("bias", request.bias, operation.dtype);
+  if (!request.scale && !request.bias) return;
+  Factor scale{"scale", request.scale.value_or(1)};
+  Factor bias{"bias", request.bias.value_or(0)};
   if (profile.scale_bias == Profile::ScaleBias::float32) {
-    scale->number = number_of(rounded_finite<float>(*scale));
-    bias->number = number_of(rounded_finite<float>(*bias));
+    scale.given.number = scale.rounded<float>();
+    bias.given.number = bias.rounded<float>();
   }
 
   const bool narrow = operation.dtype == DType::float32 || traits(operation.dtype).size == 2;
   const bool in_float32 = is_floating(operation.dtype) && narrow;
   operation.arithmetic = in_float32 ? Arithmetic::float32 : Arithmetic::float64;
-  operation.scale = in_float32 ? rounded_finite<float>(*scale) : rounded_finite<double>(*scale);
-  operation.bias = in_float32 ? rounded_finite<float>(*bias) : rounded_finite<double>(*bias);
+  operation.scale = in_float32 ? scale.rounded<float>() : scale.rounded<double>();
+  operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
-  const auto integer_scale = as_integer(scale->number);
-  const auto integer_bias = as_integer(bias->number);
+  const auto integer_scale = as_integer(scale.given.number);
+  const auto integer_bias = as_integer(bias.given.number);
   if (!integer_scale || !integer_bias) return;
   operation.arithmetic = Arithmetic::integer;
   operation.integer_scale = *integer_scale;
   operation.integer_bias = *integer_bias;
 }
 
-Number parse_nan_replacement(const std::string& text) {
-  std::optional<Number> number = parse_number(text);
-  if (number && number->kind != Number::Kind::nan) return *std::move(number);
-  throw Error(ErrorKind::usage, fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));
-}
-
-/// The number as an element, which is infinite only if it was written so.
+/// The number that replaces NaN as an element, which is infinite only if it was given so.
 template <class T>
-ElementBits finite_as_written(const Number& number, DType dtype, const std::string& label) {
-  const ElementBits element = to_bits(round_to<T>(number));
+ElementBits replacement(const Given& given, DType dtype) {
+  const ElementBits element = to_bits(round_to<T>(given.number));
   const bool infinite = element == lowest_element(dtype) || element == highest_element(dtype);
-  if (infinite && number.kind == Number::Kind::finite)
-    throw Error(ErrorKind::usage, fmt::format("{}: not finite as a {}", label, traits(dtype).name));
+  if (infinite && given.number.kind == Number::Kind::finite) refuse_infinite("nan", given, dtype);
   return element;
 }
 
-std::optional<ElementBits> nan_replacement(const Request& request, DType dtype,
-                                           const std::optional<GivenNumber>& min,
-                                           const std::optional<GivenNumber>& max) {
-  const std::string& what = request.nan;
-  if (what == "keep" || what == "error") return std::nullopt;
-  if (what == "min" || what == "max") {
-    const std::optional<GivenNumber>& bound = what == "min" ? min : max;
-    if (!bound) throw Error(ErrorKind::usage, fmt::format("--nan {}: there is no --{}", what, what));
-    return what == "min" ? convert_min(*request.profile, dtype, *bound)
-                         : convert_max(*request.profile, dtype, *bound);
+/// The bound that replaces NaN.
+ElementBits bound_for_nan(const Request& request, DType dtype) {
+  const bool is_min = request.nan.action == OnNan::min;
+  const std::optional<Given>& bound = is_min ? request.min : request.max;
+  const std::string_view field = is_min ? "min" : "max";
+  if (!bound)
+    throw Error(ErrorKind::usage,
+                parameter("nan") + fmt::format(" {}: there is no ", field) + parameter(field));
+  return (is_min ? convert_min : convert_max)(*request.profile, dtype, *bound);
+}
+
+std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) {
+  switch (request.nan.action) {
+    case OnNan::keep:
+    case OnNan::error: return std::nullopt;
+    case OnNan::min:
+    case OnNan::max: return bound_for_nan(request, dtype);
+    case OnNan::replace: break;
   }
-  const Number number = parse_nan_replacement(what);
+  const Given& given = request.nan.number.value();
+  if (given.number.kind == Number::Kind::nan)
+    throw Error(ErrorKind::usage, label("nan", given) + ": not a number is no replacement");
   return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
     if constexpr (std::is_integral_v<T>)
       return std::nullopt;
     else
-      return finite_as_written<T>(number, dtype, fmt::format("--nan {}", what));
+      return replacement<T>(given, dtype);
   });
+}
+
+std::string text_of(const Operation::Integer& integer) {
+  return fmt::format("{}{}", integer.negative ? "-" : "", integer.magnitude);
 }
 
 }  // namespace
 
-void check_numbers(const Request& request) {
-  const auto check = [](std::string_view flag, const std::optional<std::string>& text) {
-    if (text == "@") throw Error(ErrorKind::usage, fmt::format("{} @: no file (an empty variable?)", flag));
-    if (text && !text->starts_with('@')) parse_given(flag, *text);
-  };
-  check("--min", request.min);
-  check("--max", request.max);
-  check("--scale", request.scale);
-  check("--bias", request.bias);
-  if (std::find(kNanWords.begin(), kNanWords.end(), request.nan) == kNanWords.end())
-    parse_nan_replacement(request.nan);
-}
-
 std::optional<Limit> min_limit(const Request& request, DType dtype) {
-  return limit("--min", request.min, dtype, least_from);
+  return limit("min", request.min, dtype, least_from);
 }
 
 std::optional<Limit> max_limit(const Request& request, DType dtype) {
-  return limit("--max", request.max, dtype, greatest_to);
+  return limit("max", request.max, dtype, greatest_to);
 }
 
 Plan make_plan(const Request& request, const npy::Header& header) {
   const Profile& profile = *request.profile;
   check_tensor(profile, header);
   check_request(request);
-  const std::optional<GivenNumber> min = given("--min", request.min, header.dtype);
-  const std::optional<GivenNumber> max = given("--max", request.max, header.dtype);
+  const std::optional<Given>& min = request.min;
+  const std::optional<Given>& max = request.max;
+  check_dtype("min", min, header.dtype);
+  check_dtype("max", max, header.dtype);
   const Bounds bounds =
       convert_bounds(profile, header.dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
 
   Plan plan;
   plan.header = header;
+  plan.slice = {0, header.count};
   plan.cut = cut_bounds(profile, header.dtype, min, max);
-  plan.refuse_nan = request.nan == "error";
+  plan.refuse_nan = request.nan.action == OnNan::error;
   plan.operation.dtype = header.dtype;
   plan.operation.order = header.order;
   plan.operation.lo = bounds.lo;
   plan.operation.hi = bounds.hi;
-  plan.operation.nan = nan_replacement(request, header.dtype, min, max);
+  plan.operation.nan = nan_replacement(request, header.dtype);
   plan_scale_and_bias(profile, request, plan.operation);
   return plan;
+}
+
+std::string Plan::fingerprint() const {
+  const auto arithmetic = [&]() -> std::string {
+    switch (operation.arithmetic) {
+      case Arithmetic::none: return "none";
+      case Arithmetic::float32:
+      case Arithmetic::float64:
+        return fmt::format("{}*{:016x}+{:016x}", operation.arithmetic == Arithmetic::float32 ? "f4" : "f8",
+                           to_bits(operation.scale), to_bits(operation.bias));
+      case Arithmetic::integer:
+        return fmt::format("int*{}+{}", text_of(operation.integer_scale), text_of(operation.integer_bias));
+    }
+    __builtin_unreachable();
+  };
+  const char order = traits(header.dtype).size == 1 ? '|' : header.order == ByteOrder::little ? '<' : '>';
+  const std::string nan = operation.nan ? fmt::format("{:x}", *operation.nan) : refuse_nan ? "error" : "keep";
+  return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
+                     traits(header.dtype).descr, header.opaque ? " opaque" : "",
+                     header.fortran_order ? 'F' : 'C', fmt::join(header.shape, ","), slice.first, slice.count,
+                     arithmetic(), operation.lo, operation.hi, nan);
 }
 
 std::string describe(const Plan& plan) {
@@ -247,9 +255,8 @@ std::string describe(const Plan& plan) {
       text += fmt::format(", x * {} + {} in float64", operation.scale, operation.bias);
       break;
     case Arithmetic::integer:
-      text += fmt::format(", x * {}{} + {}{} exactly", operation.integer_scale.negative ? "-" : "",
-                          operation.integer_scale.magnitude, operation.integer_bias.negative ? "-" : "",
-                          operation.integer_bias.magnitude);
+      text += fmt::format(", x * {} + {} exactly", text_of(operation.integer_scale),
+                          text_of(operation.integer_bias));
       break;
   }
   text +=

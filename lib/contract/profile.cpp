@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "element/number.hpp"
+
 namespace clipper {
 namespace {
 
@@ -91,5 +93,7 @@ const Profile* profile_named(std::string_view name) noexcept {
                                   [=](const Profile& row) { return row.name == name || row.family == name; });
   return found == kProfiles.rend() ? nullptr : &*found;
 }
+
+Given::Given(Number value) : number(std::move(value)), text(decimal_text(number)) {}
 
 }  // namespace clipper

@@ -1,14 +1,22 @@
 #pragma once
 
+#include <array>
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "element/dtype.hpp"
 
-/// The contracts of the systems that clipper stands in for, one row each: SEMANTICS section 5 as data.
+/// What can be asked for. The contracts of the systems that clipper stands in for, one row each: SEMANTICS
+/// section 5 as data.
 namespace clipper {
 
 class DTypeSet {
@@ -82,5 +90,61 @@ struct Profile {
 
 /// The profile called `name`, or null. A family's name means its newest.
 [[nodiscard]] const Profile* profile_named(std::string_view name) noexcept;
+
+/// A number of a request, and how messages quote it. A plain number is one, too: its text is its decimal
+/// digits, of a float the fewest that convert back to it.
+struct Given {
+  Number number;
+  std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy"
+  std::optional<DType> dtype;  ///< of the file that the number was read from; nothing if it was typed
+  bool opaque = false;         ///< the file says `|V2`, which is bfloat16 only where the tensor is
+
+  template <class T>
+  requires(std::is_arithmetic_v<T>&& std::constructible_from<Number, T>) Given(T value)
+      : number(value), text(shortest_text(value)) {}
+  Given(Number value);
+  Given(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt, bool is_opaque = false)
+      : number(std::move(value)), text(std::move(quoted)), dtype(of_file), opaque(is_opaque) {}
+
+ private:
+  template <class T>
+  [[nodiscard]] static std::string shortest_text(T value) {
+    std::array<char, 32> text;
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+  }
+};
+
+/// What becomes of NaN among the results.
+struct OnNan {
+  enum Action : std::uint8_t {
+    keep,
+    error,    ///< an Error that names the first one
+    min,      ///< becomes min, which is given
+    max,      ///< becomes max, which is given
+    replace,  ///< becomes `number`
+  };
+
+  Action action = keep;
+  std::optional<Given> number;  ///< not NaN
+
+  OnNan() = default;
+  OnNan(Action what) : action(what) {}
+  template <std::convertible_to<Given> T>
+  OnNan(T&& value) : action(replace), number(std::forward<T>(value)) {}
+};
+
+/// The names of OnNan's actions that need no number, in their order.
+inline constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min", "max"};
+
+/// The four numbers of the operation, and by which rules they become elements.
+struct Request {
+  std::optional<Given> min{};
+  std::optional<Given> max{};
+  std::optional<Given> scale{};
+  std::optional<Given> bias{};
+  OnNan nan{};
+  const Profile* profile = profile_named("native");  ///< never null
+  std::optional<MinAboveMax> min_above_max{};        ///< instead of the profile's rule
+};
 
 }  // namespace clipper

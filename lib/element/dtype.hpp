@@ -2,12 +2,14 @@
 
 #include <array>
 #include <bit>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -90,6 +92,43 @@ inline constexpr std::array<DTypeTraits, 12> kDTypes{{
 
 /// The dtype called `name` ("float32"), or nothing.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
+
+/// A number of any size and precision: (-1)^negative * 0.DIGITS * 10^exponent, infinite, or not a number.
+struct Number {
+  enum class Kind : std::uint8_t { finite, infinite, nan };
+
+  Kind kind = Kind::finite;
+  bool negative = false;      ///< also of zero: "-0"
+  std::string digits{};       ///< decimal, neither leading nor trailing zeros; empty for zero
+  std::int64_t exponent = 0;  ///< 0 for zero
+
+  Number() = default;
+
+  /// The value, exactly.
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Number(T value) : Number(value < 0, magnitude_of(value)) {}
+  template <std::floating_point T>
+  requires(sizeof(T) <= sizeof(double)) Number(T value) : Number(of_double(value)) {}
+
+ private:
+  Number(bool is_negative, std::uint64_t magnitude);
+  [[nodiscard]] static Number of_double(double value);
+
+  template <class T>
+  [[nodiscard]] static constexpr std::uint64_t magnitude_of(T value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return value < 0 ? 0 - bits : bits;
+  }
+};
+
+/// The number that the whole of `text` spells, or nothing: decimal ("-12", ".5", "1e-3", "5."), hexadecimal
+/// floating point ("0x1.8p3"), "inf", "infinity" or "nan" in any case, each with an optional sign. No white
+/// space, no locale, no limit of length.
+[[nodiscard]] std::optional<Number> parse_number(std::string_view text);
+
+/// Which of two numbers is the larger one; -0 equals 0. Unordered if one is NaN.
+[[nodiscard]] std::partial_ordering operator<=>(const Number& a, const Number& b);
+[[nodiscard]] bool operator==(const Number& a, const Number& b);
 
 /// Calls `f.template operator()<T>()` with the C++ type of the dtype's elements.
 template <class F>

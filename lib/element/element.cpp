@@ -37,11 +37,9 @@ Number number_of(DType dtype, ElementBits element) {
   return with_type(dtype, [=]<class T>() -> Number {
     const T x = from_bits<T>(element);
     if constexpr (HalfType<T>)
-      return number_of(static_cast<double>(widen(x)));
-    else if constexpr (std::is_floating_point_v<T>)
-      return number_of(static_cast<double>(x));
+      return widen(x);
     else
-      return *parse_number(fmt::format("{}", x));
+      return x;
   });
 }
 

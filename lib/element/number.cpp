@@ -81,8 +81,19 @@ std::int64_t trim_zeros(std::string& digits) {
 /// (-1)^negative * 0.DIGITS * 10^exponent
 Number finite_number(bool negative, std::string digits, std::int64_t exponent) {
   exponent -= trim_zeros(digits);
-  if (digits.empty()) exponent = 0;
-  return {Number::Kind::finite, negative, std::move(digits), exponent};
+  Number number;
+  number.negative = negative;
+  number.exponent = digits.empty() ? 0 : exponent;
+  number.digits = std::move(digits);
+  return number;
+}
+
+/// Infinite, or not a number.
+Number special_number(Number::Kind kind, bool negative) {
+  Number number;
+  number.kind = kind;
+  number.negative = negative;
+  return number;
 }
 
 /// digits * factor + summand, of decimal digits with the lowest first. The factor is at most 2^60.
@@ -163,8 +174,8 @@ float round_to_odd(float nearest, std::partial_ordering side) {
 std::optional<Number> parse_number(std::string_view text) {
   const bool negative = take_sign(text);
   if (is_word(text, "inf") || is_word(text, "infinity"))
-    return Number{Number::Kind::infinite, negative, {}, 0};
-  if (is_word(text, "nan")) return Number{Number::Kind::nan, negative, {}, 0};
+    return special_number(Number::Kind::infinite, negative);
+  if (is_word(text, "nan")) return special_number(Number::Kind::nan, negative);
 
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (hexadecimal) text.remove_prefix(2);
@@ -187,7 +198,11 @@ std::optional<Number> parse_number(std::string_view text) {
                      : finite_number(negative, std::move(digits), point + exponent);
 }
 
-Number number_of(double value) {
+Number::Number(bool is_negative, std::uint64_t magnitude) {
+  *this = finite_number(is_negative, std::to_string(magnitude), std::ssize(std::to_string(magnitude)));
+}
+
+Number Number::of_double(double value) {
   constexpr int kMaxDigits = 767;  // of the longest double
   std::array<char, kMaxDigits + 16> text;
   const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
@@ -205,6 +220,24 @@ bool operator==(const Number& a, const Number& b) {
   return std::is_eq(a <=> b);
 }
 
+std::string decimal_text(const Number& number) {
+  constexpr std::int64_t kMaxZeros = 20;  // beyond the digits; more make an exponent
+  const std::string sign = number.negative ? "-" : "";
+  if (number.kind == Number::Kind::nan) return "nan";
+  if (number.kind == Number::Kind::infinite) return sign + "inf";
+  const std::string& digits = number.digits;
+  if (digits.empty()) return sign + "0";
+  const std::int64_t zeros = number.exponent - std::ssize(digits);
+  if (number.exponent <= -kMaxZeros || zeros > kMaxZeros)
+    return sign + digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : "") +
+           (number.exponent > 0 ? "e+" : "e") + std::to_string(number.exponent - 1);
+  if (number.exponent <= 0)
+    return sign + "0." + std::string(static_cast<std::size_t>(-number.exponent), '0') + digits;
+  if (zeros >= 0) return sign + digits + std::string(static_cast<std::size_t>(zeros), '0');
+  const auto point = static_cast<std::size_t>(number.exponent);
+  return sign + digits.substr(0, point) + "." + digits.substr(point);
+}
+
 bool is_integer(const Number& number) {
   return number.kind == Number::Kind::finite && std::ssize(number.digits) <= number.exponent;
 }
@@ -213,7 +246,7 @@ template <class T>
 T round_to(const Number& number) {
   if constexpr (HalfType<T>) {
     const float nearest = round_to<float>(number);
-    return narrow_half<T>(round_to_odd(nearest, number <=> number_of(nearest)));
+    return narrow_half<T>(round_to_odd(nearest, number <=> Number(nearest)));
   } else {
     const T magnitude = nearest_magnitude<T>(number);
     return number.negative && number.kind != Number::Kind::nan ? -magnitude : magnitude;

@@ -10,7 +10,7 @@ constexpr std::int64_t kHundredExponent = 3;  // 100 is 0.1 * 10^3
 std::optional<Percentage> Percentage::parse(std::string_view text) {
   std::optional<Number> number = parse_number(text);
   const bool finite = number && number->kind == Number::Kind::finite;
-  if (!finite || *number < Number{} || *number > number_of(100.0)) return std::nullopt;
+  if (!finite || *number < Number{} || *number > 100) return std::nullopt;
   return Percentage(text, *std::move(number));
 }
 

@@ -42,7 +42,9 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
 /// What is written to a stream cannot be taken back: the limit is checked in a pass of its own.
 void check_limit_of_stream(const Clipping& clipping, InputFile& input, ClipResult& result) {
   if (!input.is_regular())
-    throw Error(ErrorKind::usage, "--fail-if-clipped: IN or OUT must be a file, not a stream");
+    throw Error(ErrorKind::usage, Term{"max_clipped", "a limit"} + ": " + Term{"input", "the input"} +
+                                      " or " + Term{"output", "the output"} +
+                                      " must be a file, not a stream");
   result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
   check_clip_limit(clipping.settings, result);
 }
@@ -88,14 +90,14 @@ void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result, s
   result.name = input.path();
   result.plan = read_plan(clipping.settings, input, header, version);
   if (clipping.narrow) clipping.narrow(*result.plan, input);
-  clipping.engine.prepare(result.plan->header.data_size());
+  clipping.engine.prepare(result.plan->data_size());
   clipping.observer.planned(result);
 }
 
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
   if (!settings.max_clipped || !result.counts) return;
   const std::uint64_t clipped = result.counts->raised + result.counts->lowered;
-  const std::uint64_t all = result.plan->header.count;
+  const std::uint64_t all = result.plan->slice.count;
   if (settings.max_clipped->is_exceeded_by(clipped, all))
     throw Error(ErrorKind::different,
                 fmt::format("{}: {:.3g} % would be clipped, more than {} %", result.name,
@@ -168,7 +170,8 @@ void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult&
     file.commit();
   } catch (const Error& error) {
     if (!file.is_unfinished() || error.kind() == ErrorKind::refused) throw;
-    throw Error(error.kind(), fmt::format("{}; unreadable until the same command finishes it", error.what()));
+    throw Error(error.kind(),
+                error.message() + "; unreadable until the same " + Term{"direct", "change"} + " finishes it");
   }
   if (!has_name)
     clipping.observer.warn(fmt::format(
@@ -198,12 +201,12 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
     return 0;  // opening it might take what it has
   InputFile input = InputFile::open(in);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  return read_plan(settings, input).header.data_size();
+  return read_plan(settings, input).data_size();
 }
 
 std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {
   InputFile input = InputFile::open_to_change(path);
-  return read_plan(settings, input, nullptr, version_of(input, rewriting)).header.data_size();
+  return read_plan(settings, input, nullptr, version_of(input, rewriting)).data_size();
 }
 
 }  // namespace clipper

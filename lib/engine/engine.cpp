@@ -126,7 +126,8 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
 
 Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
                    Counting counting, std::uint64_t* sum) {
-  const Chunks chunks(plan.header.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
+  prepare(plan.data_size());
+  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
   Transfer transfer(plan, input, chunks);
   std::atomic<std::uint64_t> written = 0;  // its sum
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
@@ -143,7 +144,7 @@ Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::
     done_ += transfer.size(chunk);
   };
 
-  output.reserve(header.size() + plan.header.data_size());
+  output.reserve(header.size() + plan.data_size());
   if (chunks.size() == 0) {
     output.write(header);
     written = placed_sum(header, 0);
@@ -188,7 +189,8 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
 }
 
 Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
-  const Chunks chunks(plan.header.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
+  prepare(plan.data_size());
+  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks);
   std::atomic<bool> changed = false;
   std::atomic<std::uint64_t> scanned = 0;
@@ -207,6 +209,7 @@ Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
 
 void Engine::read(const npy::Header& header, InputFile& input,
                   const std::function<void(std::span<std::byte>)>& look) {
+  prepare(header.data_size());
   const std::size_t size = traits(header.dtype).size;
   const Chunks chunks(header.count, size, options_.chunk_size, 0);
   const auto elements = [&](std::uint64_t chunk, std::byte* memory) {

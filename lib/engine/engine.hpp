@@ -45,11 +45,12 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
-  /// Gets the memory and the threads for a tensor of that many bytes, so that they are there before its
-  /// output is. One that fits a chunk gets no threads. Error{io} without memory.
+  /// Gets the memory and the threads for a tensor of that many bytes. Whatever works on a tensor does it,
+  /// too; called before, it gets them before the output is created. A tensor that fits a chunk gets no
+  /// threads. Error{io} without memory.
   void prepare(std::uint64_t data_size);
 
-  /// Calls `work(0)` to `work(count - 1)`, several at once; each may prepare() and run(). After an exception
+  /// Calls `work(0)` to `work(count - 1)`, several at once; each may run() and read(). After an exception
   /// no further ones begin, and the first is thrown again.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
@@ -88,7 +89,7 @@ class Engine {
 
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
-  [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< those of prepare()
+  [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< 1 before prepare()
 
   /// The bytes of elements that are done with, of all tensors so far; for a look at it from another thread.
   [[nodiscard]] const std::atomic<std::uint64_t>& done() const noexcept { return done_; }

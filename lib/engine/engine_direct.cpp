@@ -25,9 +25,10 @@ std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint
 }
 
 Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
+  prepare(plan.data_size());
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =
-      file.begin({describe(plan), std::min(wanted, plan.header.data_size()), plan.header.data_offset,
+      file.begin({plan.fingerprint(), describe(plan), std::min(wanted, plan.data_size()), plan.data_offset(),
                   [this, &input](std::uint64_t begin, std::uint64_t end) { return sum(input, begin, end); }});
   const std::size_t capacity = file.capacity();
   const auto memory = allocate(2 * capacity);
@@ -37,8 +38,8 @@ Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) 
   };
 
   Counts total;
-  std::uint64_t at = plan.header.data_offset;
-  const std::uint64_t end = at + plan.header.data_size();
+  std::uint64_t at = plan.data_offset();
+  const std::uint64_t end = at + plan.data_size();
   if (interrupted) {
     file.read_interrupted(before(interrupted->length));
     JournaledFile::Part part = part_at(interrupted->offset, interrupted->length);

@@ -31,7 +31,7 @@ void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   const std::uint64_t begin = chunks_[chunk].begin;
   const std::span bytes(memory, size(chunk));
   if (input_.is_regular())
-    input_.read_at(bytes, plan_.header.data_offset + begin * element_size_);
+    input_.read_at(bytes, plan_.data_offset() + begin * element_size_);
   else
     input_.read_exactly(bytes);
 }
@@ -87,7 +87,7 @@ bool Transfer::comes_after_nan(std::uint64_t chunk) const {
 void Transfer::refuse_nan() const {
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (!nan) return;
-  const std::uint64_t position = plan_.first + *nan;
+  const std::uint64_t position = plan_.slice.first + *nan;
   throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
                                             npy::index_text(plan_.header, position), position));
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "error.hpp"
+#include "files/terms.hpp"
 
 namespace clipper {
 namespace {
@@ -24,7 +25,7 @@ bool is_none(int error) {
 }
 
 [[noreturn]] void refuse(const InputFile& input, const std::string& what) {
-  clipper::refuse(input.path(), fmt::format("cannot keep its {}; --in-place --direct would", what));
+  clipper::refuse(input.path(), fmt::format("cannot keep its {}; ", what) + kDirect + " would");
 }
 
 bool is_kept(std::string_view name) {

@@ -9,6 +9,7 @@
 
 #include "error.hpp"
 #include "files/mount.hpp"
+#include "files/terms.hpp"
 
 namespace clipper {
 
@@ -53,8 +54,8 @@ namespace {
 void expect_replaceable(const Descriptor& fd, const std::string& path) {
   if (is_on_fuse(fd.get(), "fuse.sshfs"))
     refuse(path,
-           "--in-place is not safe on sshfs, which does not replace an open file at once; write to another "
-           "file");
+           kInPlace +
+               " is not safe on sshfs, which does not replace an open file at once; write to another file");
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 /// The file is opened by its last name without links: what is locked, read and replaced is one file, whatever
 /// happens to the links of `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
-  if (path == "-") refuse(path, "--in-place needs a regular file");
+  if (path == "-") refuse(path, kInPlace + " needs a regular file");
   struct stat followed {};  // by the system, which may not allow links of others (fs.protected_symlinks)
   if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   Place place = Place::resolved(path);
@@ -70,7 +71,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
   if (!status) throw_system_error(path, "cannot be opened", ENOENT);
   if (S_ISDIR(status->st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   if (S_ISLNK(status->st_mode)) refuse(path, "has just been replaced");
-  if (!S_ISREG(status->st_mode)) refuse(path, "--in-place needs a regular file");
+  if (!S_ISREG(status->st_mode)) refuse(path, kInPlace + " needs a regular file");
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
   if (fd.get() < 0 && errno == ELOOP) refuse(path, "has just been replaced");
@@ -149,8 +150,7 @@ void InputFile::expect_end() {
   std::array<std::byte, 16384> bytes{};
   while (read(std::span(bytes).first(trailing_ignored_ ? bytes.size() : 1)) != 0)
     if (!trailing_ignored_)
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: bytes after the array (--trailing ignore reads it without them)", path_));
+      throw Error(ErrorKind::input, path_ + ": " + Term{"trailing", "more bytes after the array"});
 }
 
 void InputFile::expect_size(std::uint64_t end) const {
@@ -159,8 +159,8 @@ void InputFile::expect_size(std::uint64_t end) const {
   const char* const bytes = count == 1 ? "byte" : "bytes";
   if (!trailing_ignored_)
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} {} after the array (--trailing ignore reads the file without {})", path_,
-                            count, bytes, count == 1 ? "it" : "them"));
+                fmt::format("{}: {} ", path_, count) +
+                    Term{"trailing", count == 1 ? "byte after the array" : "bytes after the array"});
   if (place_)
     refuse(path_, fmt::format("in place, the {} {} after the array would be lost; name another file for the "
                               "result",
@@ -175,7 +175,7 @@ void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const 
 }
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
-                        std::optional<std::byte> version) {
+                        std::optional<std::byte> version, npy::Opaque opaque) {
   std::vector<std::byte> bytes(npy::kPreambleSize);
   bytes.resize(file.read(bytes));
   if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
@@ -184,7 +184,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
     const std::size_t start = bytes.size();
     bytes.resize(std::max(start, std::size_t{offset}));
     bytes.resize(start + file.read(std::span(bytes).subspan(start)));
-    return npy::parse(bytes, dtype);
+    return npy::parse(bytes, dtype, opaque);
   });
   if (file.is_regular() && file.size() < header.data_offset + header.data_size())
     throw Error(ErrorKind::input,

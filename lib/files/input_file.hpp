@@ -91,9 +91,11 @@ class InputFile {
 /// The header at the start of the file, which stands before the first element afterwards. Errors have the
 /// path in front. A regular file must have the size that its header says: see expect_size(). `header_bytes`,
 /// if asked for, are the bytes before the first element. `version` stands for the file's own version byte.
+/// `opaque` is for npy::parse().
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
-                                      std::optional<std::byte> version = std::nullopt);
+                                      std::optional<std::byte> version = std::nullopt,
+                                      npy::Opaque opaque = npy::Opaque::refused);
 
 /// Whether somebody has written to the file between the two, as far as its times say: before Linux 6.13 two
 /// writes in the same tick of its clock, a few milliseconds, have the same time. A program that has mapped

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".clipper-journal";
 constexpr std::uint64_t kMagic = 0x6c616e72756f6a2e;  // ".journal"
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 constexpr std::uint64_t kSlots = 2;
 
 /// A record as it is in the file.
@@ -35,8 +35,9 @@ struct Block {
   std::uint64_t part_sum;
   std::uint64_t rest_sum;
   std::uint64_t parameters_size;
-  std::array<char, 4000> parameters;
-  std::uint64_t checksum;  ///< of everything before
+  std::uint64_t description_size;
+  std::array<char, 3992> text;  ///< the parameters, then the description
+  std::uint64_t checksum;       ///< of everything before
 };
 static_assert(sizeof(Block) == 4096);
 
@@ -117,7 +118,8 @@ std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
   const bool is_whole = read_at(fd_, bytes, block_offset(slot), path()) == bytes.size() &&
                         block.magic == kMagic && block.format == kFormat &&
                         block.checksum == checksum(checked_part(block)) && block.sequence % kSlots == slot &&
-                        block.length <= block.capacity && block.parameters_size <= block.parameters.size();
+                        block.length <= block.capacity && block.parameters_size <= block.text.size() &&
+                        block.description_size <= block.text.size() - block.parameters_size;
   if (!is_whole) return std::nullopt;
   std::vector<std::byte> step(64UL * 1024);
   std::uint64_t sum = 0;
@@ -136,7 +138,8 @@ std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
                        .start = block.start,
                        .part_sum = block.part_sum,
                        .rest_sum = block.rest_sum,
-                       .parameters = {block.parameters.data(), block.parameters_size}};
+                       .parameters = {block.text.data(), block.parameters_size},
+                       .description = {block.text.data() + block.parameters_size, block.description_size}};
 }
 
 Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) {
@@ -201,11 +204,15 @@ void Journal::write(const JournalRecord& record, std::span<const std::byte> byte
               .part_sum = record.part_sum,
               .rest_sum = record.rest_sum,
               .parameters_size = record.parameters.size(),
-              .parameters = {},
+              .description_size = 0,
+              .text = {},
               .checksum = 0};
-  if (record.parameters.size() > block.parameters.size())
+  if (record.parameters.size() > block.text.size())
     refuse(path(), fmt::format("has no room for {} bytes of text on what is done", record.parameters.size()));
-  std::ranges::copy(record.parameters, block.parameters.begin());
+  const auto rest = std::ranges::copy(record.parameters, block.text.begin()).out;
+  block.description_size =
+      std::min(record.description.size(), static_cast<std::size_t>(block.text.end() - rest));
+  std::copy_n(record.description.begin(), block.description_size, rest);
   block.checksum = checksum(checked_part(block));
   write_at(fd_, bytes, bytes_offset(slot, record.capacity), path());
   write_at(fd_, std::as_bytes(std::span(&block, 1)), block_offset(slot), path());

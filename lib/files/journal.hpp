@@ -27,7 +27,8 @@ struct JournalRecord {
   std::array<std::byte, 8> start{};  ///< the file's first bytes as they were before the change
   std::uint64_t part_sum = 0;        ///< placed_sum() of the part before it is overwritten
   std::uint64_t rest_sum = 0;  ///< placed_sum() of everything else meanwhile, with the file's own version
-  std::string parameters;      ///< what is done to the file
+  std::string parameters;      ///< all that decides what is done to the file
+  std::string description;     ///< the same for people; cut off where the record has no more room
 
   [[nodiscard]] bool is_last() const noexcept { return length == 0; }
 };

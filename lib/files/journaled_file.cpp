@@ -12,6 +12,7 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/mount.hpp"
+#include "files/terms.hpp"
 
 namespace clipper {
 
@@ -26,9 +27,9 @@ JournaledFile::JournaledFile(const InputFile& input)
   unfinished_ = next_.start[npy::kVersionAt] == npy::kUnfinishedVersion;
   // A client shows for a second what it knew, whatever the lock: a change that another one made is lost.
   if (!unfinished_ && is_on_fuse(input.descriptor().get(), "fuse.glusterfs"))
-    refuse(input.path(),
-           "--direct is not safe on GlusterFS, where another client's change may be seen late; leave "
-           "--direct out, or write to another file");
+    refuse(input.path(), Term{"direct", "changing a file directly"} +
+                             " is not safe on GlusterFS, where another client's change may be seen late; " +
+                             Term{"direct", "replace the file"} + ", or write to another file");
   if (unfinished_) {
     refuse_unless_it_can_go_on();
     next_.start = journal_->last()->start;
@@ -37,7 +38,7 @@ JournaledFile::JournaledFile(const InputFile& input)
 
 void JournaledFile::refuse_unless_it_can_go_on() const {
   const auto refuse = [&](const std::string& why) {
-    clipper::refuse(input_.path(), "left unfinished by --in-place --direct, " + why);
+    clipper::refuse(input_.path(), "left unfinished by " + kDirect + ", " + why);
   };
   if (!journal_)
     refuse(fmt::format("and its journal is not beside it as {}", Journal::place_for(input_.place()).name()));
@@ -76,13 +77,14 @@ bool JournaledFile::is_as_recorded(const JournalRecord& record) {
 }
 
 void JournaledFile::refuse_changed() const {
-  const char* const why =
-      unfinished_ ? "left unfinished by --in-place --direct, but differs from what {} recorded: the journal "
-                    "is another file's, or another program has changed this one; restore the tensor from a "
-                    "copy, or bring back its own journal"
-                  : "differs from what {} recorded when --in-place --direct was interrupted; if the tensor "
-                    "is as it should be, remove the journal";
-  refuse(input_.path(), fmt::format(fmt::runtime(why), journal_->path()));
+  const std::string differs = fmt::format("differs from what {} recorded", journal_->path());
+  if (unfinished_)
+    refuse(input_.path(),
+           "left unfinished by " + kDirect + ", but " + differs +
+               ": the journal is another file's, or another program has changed this one; restore "
+               "the tensor from a copy, or bring back its own journal");
+  refuse(input_.path(), differs + " when " + kDirect +
+                            " was interrupted; if the tensor is as it should be, remove the journal");
 }
 
 void JournaledFile::discard_journal() {
@@ -96,13 +98,14 @@ void JournaledFile::discard_journal() {
 std::optional<JournalRecord> JournaledFile::begin(Change change) {
   change_ = std::move(change);
   next_.parameters = change_.what;
+  next_.description = change_.description;
   next_.capacity = change_.capacity;
   const std::uint64_t header = sum_before_ = header_sum();
   if (!journal_) return std::nullopt;
   const std::optional<JournalRecord> last = journal_->last();
   if (unfinished_ && last->parameters != change_.what)
-    refuse(input_.path(),
-           "another --in-place --direct was interrupted, which must end first: " + last->parameters);
+    refuse(input_.path(), Term{"direct", "another direct change"} +
+                              " was interrupted, which must end first: " + last->description);
   if (last && !unfinished_ && last->sequence > 0 && !last->is_last()) refuse_changed();
   if (last && !is_as_recorded(*last)) refuse_changed();
   if (unfinished_ || (last && last->is_last() && last->parameters == change_.what)) {

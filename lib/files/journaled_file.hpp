@@ -34,7 +34,8 @@ class JournaledFile {
 
   /// What is going to be done.
   struct Change {
-    std::string what;           ///< as text
+    std::string what;           ///< all that decides the bytes: by this the same change is known again
+    std::string description;    ///< the same for people
     std::uint64_t capacity;     ///< max bytes of a part: a multiple of a page, or the whole data
     std::uint64_t data_offset;  ///< where the first part begins
     std::function<std::uint64_t(std::uint64_t begin, std::uint64_t end)> sum;  ///< placed_sum() in the file

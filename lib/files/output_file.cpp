@@ -19,6 +19,7 @@
 #include "files/cleanup_registry.hpp"
 #include "files/directory.hpp"
 #include "files/output_target.hpp"
+#include "files/terms.hpp"
 
 namespace clipper {
 namespace {
@@ -122,15 +123,12 @@ void OutputFile::check_in_place(const InputFile& input, bool direct) {
 /// For a second file with all that the first one is.
 void OutputFile::check_room(const InputFile& input) {
   if (const auto links = input.status().st_nlink; links > 1)
-    refuse(
-        input.path(),
-        fmt::format("has {} hard links, which --in-place would break apart (--in-place --direct would not)",
-                    links));
+    refuse(input.path(), fmt::format("has {} hard links, which ", links) + kInPlace + " would break apart (" +
+                             kDirect + " would not)");
   if (const std::uint64_t space = space_beside(input); space < input.size())
-    refuse(
-        input.path(),
-        fmt::format("--in-place needs {} bytes for the result, {} are free (--in-place --direct needs few)",
-                    input.size(), space));
+    refuse(input.path(),
+           kInPlace + fmt::format(" needs {} bytes for the result, {} are free (", input.size(), space) +
+               kDirect + " needs few)");
 }
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {

@@ -69,8 +69,8 @@ bool OutputFile::rename_to_new() {
     }
     if (has_no_links(errno)) {
       if (existing_ == Existing::refuse)
-        refuse(path_,
-               "--no-clobber cannot be kept on a file system without hard links and exclusive renames");
+        refuse(path_, Term{"existing", "the promise to replace nothing"} +
+                          " cannot be kept on a file system without hard links and exclusive renames");
       static std::mutex one_at_a_time;  // two outputs of a batch may have one name, in two cases
       const std::scoped_lock lock(one_at_a_time);
       if (!place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;

@@ -30,7 +30,7 @@ OutputTarget follow(const std::string& path) {
 }  // namespace
 
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
-  if (existing == OutputFile::Existing::refuse) refuse(path, "exists already (--no-clobber)");
+  if (existing == OutputFile::Existing::refuse) refuse(path, "exists already" + Term{"existing", ""});
   refuse(path, "was not there when the work began; another output may have been written to this file");
 }
 

@@ -25,7 +25,7 @@ std::size_t text_offset(std::span<const std::byte> start) {
   return kLengthAt + (start[kVersionAt] == std::byte{1} ? 2 : 4);
 }
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse(const Message& message) {
   throw Error(ErrorKind::input, message);
 }
 
@@ -45,7 +45,7 @@ std::size_t text_offset(std::span<const std::byte> start) {
 }
 
 /// Sets dtype, order and opaque from a descriptor.
-void read_descr(std::string_view descr, std::optional<DType> expected, Header& header) {
+void read_descr(std::string_view descr, std::optional<DType> expected, Opaque opaque, Header& header) {
   const bool has_order = descr.find_first_of("<>=|") == 0;
   const std::string_view type = descr.substr(has_order ? 1 : 0);
   const auto* const row = std::ranges::find_if(
@@ -56,11 +56,11 @@ void read_descr(std::string_view descr, std::optional<DType> expected, Header& h
   header.dtype = row->dtype;
   header.order = !ordered ? kNativeOrder : descr[0] == '<' ? ByteOrder::little : ByteOrder::big;
   header.opaque = type == traits(DType::bfloat16).descr && !ordered;
-  if (header.opaque && !expected)
-    refuse(fmt::format("dtype '{}' could be bfloat16: give --dtype bfloat16", descr));
+  if (header.opaque && !expected && opaque == Opaque::refused) refuse(opaque_dtype(descr));
   if (expected && *expected != row->dtype)
-    refuse(fmt::format("the file's dtype is '{}' ({}), not {} as --dtype says", descr, row->name,
-                       traits(*expected).name));
+    refuse(
+        fmt::format("the file's dtype is '{}' ({}), not {} as ", descr, row->name, traits(*expected).name) +
+        Term{"dtype", "the request says"});
 }
 
 /// The product of the shape. Like numpy's, the limit ignores dimensions of 0: (0, 2**62, 4) is too large.
@@ -93,7 +93,8 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
   if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
 
   if (start[kVersionAt] == kUnfinishedVersion)
-    throw Error(ErrorKind::refused, "left unfinished by --in-place --direct; the same command finishes it");
+    throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
+                                        "; the same " + Term{"direct", "change"} + " finishes it");
   const auto major = std::to_integer<int>(start[kVersionAt]);
   const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
   if (major < 1 || major > 3 || minor != 0)
@@ -109,7 +110,7 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
   return text_at + length;
 }
 
-Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype) {
+Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaque opaque) {
   Header header;
   header.data_offset = data_offset(bytes);
   if (bytes.size() < header.data_offset) refuse_truncated(header.data_offset, bytes.size());
@@ -120,7 +121,7 @@ Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype) {
   Fields fields = read_dict(text, text_at, python2);
   header.fortran_order = *fields.fortran_order;
   header.shape = *std::move(fields.shape);
-  read_descr(*fields.descr, dtype, header);
+  read_descr(*fields.descr, dtype, opaque, header);
   header.count = count_elements(header);
   return header;
 }
@@ -152,6 +153,10 @@ std::string format(const Header& header) {
   return bytes + text + std::string(length - text.size() - 1, ' ') + '\n';
 }
 
+Message opaque_dtype(std::string_view descr) {
+  return fmt::format("dtype '{}' could be bfloat16: ", descr) + Term{"dtype", "say so if it is"};
+}
+
 std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
@@ -162,7 +167,7 @@ std::string index_text(const Header& header, std::uint64_t position) {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t axis = header.fortran_order ? i : rank - 1 - i;
     const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
-    const bool slowest = i + 1 == rank;  // of a slab that begins elsewhere it has indexes beyond the extent
+    const bool slowest = i + 1 == rank;  // a slab counts from the whole tensor's begin: beyond its own extent
     index[axis] = slowest ? position : position % extent;
     position /= extent;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
+#include "error.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Every function that takes bytes from a
 /// file throws Error{input} on what it refuses (Error{refused} for kUnfinishedVersion), with a message that
@@ -48,10 +49,13 @@ struct Header {
   bool fortran_order = false;       ///< as written, also where both orders are the same (1-D, empty)
   std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
   std::uint64_t data_offset = 0;    ///< where the elements begin in the file
-  std::uint64_t count = 1;          ///< elements: the product of the shape; count * size fits int64
+  std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
 
   [[nodiscard]] std::uint64_t data_size() const { return count * traits(dtype).size; }
 };
+
+/// Bfloat16 that was written `|V2`, if nobody said what it is.
+enum class Opaque : std::uint8_t { refused, taken };
 
 /// Where the elements begin, from the first bytes of a file: at least kPreambleSize of them, or the whole
 /// file when it is shorter. At most kPreambleSize + kMaxHeaderSize.
@@ -59,11 +63,16 @@ struct Header {
 
 /// The header of a file, from its first data_offset() bytes; bytes behind them are not looked at. `dtype` is
 /// the user's word for what a 2-byte void (`|V2`) is; for every other descriptor it must agree with the file.
-[[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt);
+/// Without that word `opaque` says whether the void is refused, or taken for bfloat16.
+[[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
+                           Opaque opaque = Opaque::refused);
 
 /// The header bytes that np.save writes for such an array: magic to final newline. `data_offset` and `count`
 /// are not used. Where both memory orders are the same it says C, as numpy does.
 [[nodiscard]] std::string format(const Header& header);
+
+/// What is said of 2-byte void that nobody called bfloat16.
+[[nodiscard]] Message opaque_dtype(std::string_view descr);
 
 /// "(3, 4)", "(7,)", "()": a shape as Python prints it.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);

@@ -23,10 +23,6 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-Part part_of(const ShardJob& job, const npy::Header& header) {
-  return part_of(job.shard, header, npy::format(header).size());
-}
-
 std::string slab_index_path(const std::string& out) {
   return fs::path(out).replace_extension(".json");
 }
@@ -34,8 +30,9 @@ std::string slab_index_path(const std::string& out) {
 void check_slab_index(const ShardJob& job, const InputFile& input) {
   const std::string index = slab_index_path(job.out);
   if (find_file(index) == id_of(input.status()))
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: IN is {}, which --split-output writes", input.path(), index));
+    throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
+                                      fmt::format(" is {}, which ", index) + Term{"split_output", "a slab"} +
+                                      " writes");
   if (job.shard.index == 0) OutputFile::check(index, job.existing);
 }
 
@@ -48,7 +45,9 @@ OutputFile write_slab_index(const ShardJob& job, const std::string& text) {
 }  // namespace
 
 std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job) {
-  return [job](Plan& plan, const InputFile&) { plan = plan_for(plan, part_of(job, plan.header)); };
+  return [job](Plan& plan, const InputFile&) {
+    plan.slice = slice_of(job.shard, plan.header, npy::format(plan.header).size());
+  };
 }
 
 void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result) {
@@ -65,7 +64,7 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
                                            job.shard.index, input, clipping.settings.durability);
   OutputFile part = output.begin_part();
   const std::string header = npy::format(whole.header);
-  const std::span start = bytes_of(header).first(part_of(job, whole.header).offset == 0 ? header.size() : 0);
+  const std::span start = bytes_of(header).first(job.shard.index == 0 ? header.size() : 0);
   std::uint64_t sum = 0;
   const Counting counting = counting_of(clipping.settings);
   const Counts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);
@@ -99,7 +98,7 @@ std::string slab_path(const std::string& out, const Shard& shard) {
 std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job) {
   return [job](Plan& plan, const InputFile& input) {
     const Rows rows = with_path(input.path(), [&] { return rows_of(job.shard, plan.header); });
-    plan = plan_for(plan, rows);
+    plan = slab_plan(plan, rows);
     check_slab_index(job, input);
   };
 }

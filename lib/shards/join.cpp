@@ -26,7 +26,8 @@ namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr auto kPatience = std::chrono::seconds(5);
-constexpr std::string_view kMeanwhile = "another clipper --finalize has put it in place meanwhile";
+constexpr Term kAnotherJoin{"finalize", "another process"};
+constexpr std::string_view kMeanwhile = " has put it in place meanwhile";
 constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
 
 /// "shard 3 of 8 is", "shards 1, 4 to 7 of 8 are"
@@ -114,11 +115,13 @@ std::vector<ShardRecord> Join::read_records() {
 void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
-  refuse(out_, fmt::format("{} missing{}", subject(missing, run_.shards, "is", "are"),
-                           is_other ? fmt::format("; {} is of another run: {} shards{}, {}",
-                                                  files_.run().path(), there->shards,
-                                                  there->must_be_new ? " with -n" : "", there->description)
-                                    : "; run what is missing, and then clipper --finalize again"));
+  const std::string are_missing = subject(missing, run_.shards, "is", "are") + " missing; ";
+  if (!is_other)
+    refuse(out_, are_missing + "run what is missing, and then " + Term{"finalize", "join them again"});
+  refuse(out_, are_missing +
+                   fmt::format("{} is of another run: {} shards", files_.run().path(), there->shards) +
+                   (there->must_be_new ? Term{"existing", " that replace nothing"} : Term{}) + ", " +
+                   there->description);
 }
 
 /// Whether a --finalize that was interrupted, or another one, has put the output in place. It is looked for
@@ -168,8 +171,9 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
       different_parts(engine, records, common, output ? &*output : nullptr);
   if (!different.empty())
     refuse(out_, fmt::format("{} damaged: the file does not have the bytes that were calculated; run what is "
-                             "damaged again, and then clipper --finalize",
-                             subject(different, run_.shards, "is", "are")));
+                             "damaged again, and then ",
+                             subject(different, run_.shards, "is", "are")) +
+                     Term{"finalize", "join them"});
   if (adopts) {
     if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
       throw_system_error(place.path(), "cannot be written");
@@ -181,7 +185,8 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
     if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
-    if (adopts && has_no_name) refuse(out_, kMeanwhile);  // a file that another process has removed
+    if (adopts && has_no_name)
+      refuse(out_, kAnotherJoin + kMeanwhile);  // a file that another process has removed
     throw;
   }
 }
@@ -223,10 +228,10 @@ void Join::expect_waiting() {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_over =
       there && there->fingerprint() == run_.fingerprint() && there->in_place != run_.in_place;
-  if (is_over) refuse(out_, kMeanwhile);
+  if (is_over) refuse(out_, kAnotherJoin + kMeanwhile);
   Clock::time_point since = Clock::now();
   while (!files_.read_record(run_, 0))
-    if (!look_again(since)) refuse(out_, kMeanwhile);
+    if (!look_again(since)) refuse(out_, kAnotherJoin + kMeanwhile);
 }
 
 /// The output is in place: whatever fails now must not be taken for a failure of it. If this process slept
@@ -242,6 +247,8 @@ void Join::clean_up() {
     } catch (const std::exception&) {  // a full disk, which has more space in a moment
     }
     remove_all();
+  } catch (const Error& error) {
+    throw Error(ErrorKind::not_durable, out_ + ": complete, but " + error.message());
   } catch (const std::exception& error) {
     throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {}", out_, error.what()));
   }

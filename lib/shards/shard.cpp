@@ -30,21 +30,13 @@ Stretch stretch_of(const Shard& shard, std::uint64_t file_size) {
   return {begin, offset(shard.index + 1) - begin};
 }
 
-Part part_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size) {
+Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size) {
   const auto elements_before = [&](std::uint64_t at) {
     return at < header_size ? 0 : (at - header_size) / traits(header.dtype).size;
   };
   const auto [offset, size] = stretch_of(shard, header_size + header.data_size());
-  const std::uint64_t begin = elements_before(offset);
-  return {begin, elements_before(offset + size) - begin, offset};
-}
-
-Plan plan_for(const Plan& whole, const Part& part) {
-  Plan plan = whole;
-  plan.first = part.begin;
-  plan.header.count = part.count;
-  plan.header.data_offset += part.begin * traits(whole.header.dtype).size;
-  return plan;
+  const std::uint64_t first = elements_before(offset);
+  return {first, elements_before(offset + size) - first};
 }
 
 Rows rows_of(const Shard& shard, const npy::Header& header) {
@@ -56,10 +48,12 @@ Rows rows_of(const Shard& shard, const npy::Header& header) {
   return {begin, before(shard.index + 1, shard.count, rows) - begin};
 }
 
-Plan plan_for(const Plan& whole, const Rows& rows) {
+Plan slab_plan(const Plan& whole, const Rows& rows) {
   const auto all = static_cast<std::uint64_t>(whole.header.shape.front());
   const std::uint64_t row = all == 0 ? 0 : whole.header.count / all;
-  Plan plan = plan_for(whole, Part{rows.begin * row, rows.count * row, 0});
+  Plan plan = whole;
+  plan.slice = {rows.begin * row, rows.count * row};
+  plan.header.count = plan.slice.count;
   plan.header.shape.front() = static_cast<std::int64_t>(rows.count);
   return plan;
 }

@@ -24,19 +24,9 @@ inline constexpr std::uint64_t kMaxShards = 1'000'000;
 /// 1 MiB, so that joining them can share blocks instead of copying them.
 [[nodiscard]] Stretch stretch_of(const Shard& shard, std::uint64_t file_size);
 
-/// A part of a tensor, and where it is in the output.
-struct Part {
-  std::uint64_t begin = 0;   ///< elements before it
-  std::uint64_t count = 0;   ///< its elements
-  std::uint64_t offset = 0;  ///< of the part's first byte in the output file, which may be the header's
-};
-
 /// The elements in stretch_of() of an output file with a header of `header_size` bytes, below 1 MiB. The
-/// first shard has the header.
-[[nodiscard]] Part part_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size);
-
-/// The plan for a part only. The header keeps the whole tensor's shape.
-[[nodiscard]] Plan plan_for(const Plan& whole, const Part& part);
+/// first shard has the header, too.
+[[nodiscard]] Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size);
 
 /// Indexes of axis 0.
 struct Rows {
@@ -49,7 +39,7 @@ struct Rows {
 [[nodiscard]] Rows rows_of(const Shard& shard, const npy::Header& header);
 
 /// The plan for a slab, which has a header of its own.
-[[nodiscard]] Plan plan_for(const Plan& whole, const Rows& rows);
+[[nodiscard]] Plan slab_plan(const Plan& whole, const Rows& rows);
 
 /// The shard's files of those with `sizes` bytes, in their order: the sums of sizes are as even as giving the
 /// largest file left to the shard with the least makes them.

@@ -19,7 +19,8 @@
 namespace clipper {
 namespace {
 
-constexpr std::string_view kTitle = "clipper shards, format 1\n";
+constexpr std::string_view kAnyTitle = "clipper shards, format ";
+constexpr std::string_view kTitle = "clipper shards, format 2\n";
 constexpr std::string_view kInPlace = "the output is in place, written at ";
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // of an output
 constexpr std::size_t kMaxText = 1 << 16;                    // bytes of a run or a record
@@ -52,10 +53,17 @@ std::optional<std::uint64_t> take_number(std::string_view& text, int base = 10) 
   return number;
 }
 
+/// The text to its first end of a line, which is taken off it, too.
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+
 /// What decides the output's bytes, and whether it may replace a file.
 std::string identity_text(const ShardRun& run) {
   return fmt::format("{}{} shards of {} bytes, {}\n{}\n", kTitle, run.shards, run.size,
-                     run.must_be_new ? "must be new" : "may replace", run.description);
+                     run.must_be_new ? "must be new" : "may replace", run.work);
 }
 
 /// A record but for its sum.
@@ -123,18 +131,21 @@ std::string time_text(const struct stat& status) {
 }
 
 ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, const InputFile& input) {
+  const std::string of_input = fmt::format("of {} bytes that were written at {}, samples {:016x}",
+                                           input.size(), time_text(input.status()), sum_of_samples(input));
   return {
       .shards = shards,
       .size = npy::format(plan.header).size() + plan.header.data_size(),
       .must_be_new = must_be_new,
-      .description = fmt::format("{}{}, of {} bytes that were written at {}, samples {:016x}", describe(plan),
-                                 plan.refuse_nan ? ", NaN refused" : "", input.size(),
-                                 time_text(input.status()), sum_of_samples(input)),
+      .work = fmt::format("{}, {}", plan.fingerprint(), of_input),
+      .description =
+          fmt::format("{}{}, {}", describe(plan), plan.refuse_nan ? ", NaN refused" : "", of_input),
   };
 }
 
 std::string text_of(const ShardRun& run) {
-  return fmt::format("{}run {:016x}\n{}", identity_text(run), run.fingerprint(),
+  return fmt::format("{}{}\nrun {:016x}, description {:016x}\n{}", identity_text(run), run.description,
+                     run.fingerprint(), hash_of(run.description),
                      run.in_place.empty() ? "" : fmt::format("{}{}\n", kInPlace, run.in_place));
 }
 
@@ -147,7 +158,8 @@ std::optional<ShardRun> parsed_run(std::string_view text) {
   run.size = take_number(text).value_or(0);
   run.must_be_new = take(text, " bytes, must be new\n");
   if (!run.must_be_new && !take(text, " bytes, may replace\n")) return std::nullopt;
-  run.description = text.substr(0, text.find('\n'));
+  run.work = take_line(text);
+  run.description = take_line(text);
   if (const std::size_t at = text.find(kInPlace); at != text.npos)
     run.in_place = text.substr(at + kInPlace.size(), text.size() - at - kInPlace.size() - 1);
   const bool is_time = run.in_place.find_first_not_of("0123456789.") == run.in_place.npos;
@@ -199,8 +211,13 @@ std::optional<ShardRun> ShardFiles::read_run() const {
   if (!text) return std::nullopt;
   const bool is_cut_off = text->size() < kMaxText && text->find_first_not_of('\0') == text->npos;
   if (is_cut_off) return std::nullopt;
-  std::optional<ShardRun> run = parsed_run(*text);
   const bool is_own = text->starts_with(kTitle) || kTitle.starts_with(*text);
+  const bool is_of_other_format = text->size() > kAnyTitle.size() && text->starts_with(kAnyTitle) && !is_own;
+  if (is_of_other_format)
+    refuse(place.path(),
+           "left by another version of clipper, which can finish the run; or remove it and what "
+           "the shards wrote, and begin again");
+  std::optional<ShardRun> run = parsed_run(*text);
   if (!run && !is_own) refuse(place.path(), "exists, and does not say what shards do; remove it");
   return run;
 }

@@ -18,13 +18,14 @@ namespace clipper {
 /// What all shards of one output agree on.
 struct ShardRun {
   std::uint64_t shards = 1;
-  std::uint64_t size = 0;    ///< of the output, in bytes
-  bool must_be_new = false;  ///< no existing output may be replaced
-  std::string description;   ///< of the operation and the input, in one line
+  std::uint64_t size = 0;     ///< of the output, in bytes
+  bool must_be_new = false;   ///< no existing output may be replaced
+  std::string work{};         ///< all that decides the bytes of the output, of the input too: one line
+  std::string description{};  ///< the same for people, in one line
   /// When the complete output was written, see time_text(), as soon as it is in place; empty before.
   std::string in_place{};
 
-  /// What tells runs apart: 64 bits of everything but in_place.
+  /// What tells runs apart: 64 bits of everything but the description and in_place.
   [[nodiscard]] std::uint64_t fingerprint() const;
 };
 

@@ -21,8 +21,8 @@ using Existing = OutputFile::Existing;
 /// Error{io}, too, if there can be no such name.
 void expect_other(const InputFile& input, const Place& place) {
   if (place.is(id_of(input.status())))
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: IN is {}, which a shard writes", input.path(), place.path()));
+    throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
+                                      fmt::format(" is {}, which a shard writes", place.path()));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void ShardOutput::write_run() const {
   const std::string text = text_of(run_);
   for (int tries = 1;; ++tries) {
     const std::optional<ShardRun> there = files_.read_run();
-    if (there && text_of(*there) == text) return;
+    if (there && there->fingerprint() == run_.fingerprint() && there->in_place.empty()) return;
     ::unlinkat(place.directory(), place.name(), 0);  // another run's, or a cut text
     try {
       return write(place, text, Existing::must_be_new);

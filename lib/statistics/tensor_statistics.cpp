@@ -21,7 +21,6 @@ Statistics read_statistics(Engine& engine, InputFile& input, const npy::Header& 
   Statistics total;
   total.dtype = header.dtype;
   std::mutex mutex;
-  engine.prepare(header.data_size());
   engine.read(header, input, [&](std::span<std::byte> elements) {
     const Statistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
                                           elements.size() / traits(header.dtype).size, engine.level());

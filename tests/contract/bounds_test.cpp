@@ -25,20 +25,21 @@ const Profile& profile(std::string_view name) {
   return *found;
 }
 
-GivenNumber given(std::string_view flag, const std::string& text) {
-  return {parse_number(text).value(), std::string(flag) + " " + text, true};
+Given given(const std::string& text) {
+  return {parse_number(text).value(), text};
 }
 
 /// As from a file.
-GivenNumber element(DType dtype, std::string_view flag, ElementBits bits) {
-  return {number_of(dtype, bits), std::string(flag) + " @file.npy", false};
+Given element(DType dtype, ElementBits bits) {
+  return {number_of(dtype, bits), "@file.npy", dtype};
 }
 
-/// "--min 1.5 becomes 1" for each bound whose fraction is cut off to a wider one.
+/// "min 1.5 becomes 1" for each bound whose fraction is cut off to a wider one.
 std::string cut(std::string_view name, DType dtype, const std::string& min, const std::string& max) {
   std::string text;
-  for (const CutBound& bound : cut_bounds(profile(name), dtype, given("--min", min), given("--max", max)))
-    text += bound.label + " becomes " + element_text(dtype, bound.element) + ";";
+  for (const CutBound& bound : cut_bounds(profile(name), dtype, given(min), given(max)))
+    text +=
+        std::string(bound.field) + " " + bound.text + " becomes " + element_text(dtype, bound.element) + ";";
   return text;
 }
 
@@ -62,7 +63,7 @@ template <class Rows>
 void check(std::string_view name, decltype(convert_min)* convert, const Rows& rows) {
   for (const Row& row : rows) {
     INFO(name << ": " << row.text << " as " << traits(row.dtype).name);
-    const ElementBits element = convert(profile(name), row.dtype, given("", row.text));
+    const ElementBits element = convert(profile(name), row.dtype, given(row.text));
     CHECK(reference::text(row.dtype, element) == reference::text(row.dtype, row.element));
   }
 }
@@ -81,20 +82,20 @@ void check_max(std::string_view name, std::initializer_list<Row> rows) {
 }
 
 std::string refused_min(std::string_view name, DType dtype, const std::string& text) {
-  return refusal(ErrorKind::usage, [&] { return convert_min(profile(name), dtype, given("--min", text)); });
+  return refusal(ErrorKind::usage, [&] { return convert_min(profile(name), dtype, given(text)); });
 }
 
 std::string refused_max(std::string_view name, DType dtype, const std::string& text) {
-  return refusal(ErrorKind::usage, [&] { return convert_max(profile(name), dtype, given("--max", text)); });
+  return refusal(ErrorKind::usage, [&] { return convert_max(profile(name), dtype, given(text)); });
 }
 
 /// An empty text is a bound that is not given; without a policy it is the profile's.
 Bounds both(std::string_view name, DType dtype, const std::string& min, const std::string& max,
             std::optional<MinAboveMax> policy = std::nullopt) {
-  const auto bound = [](std::string_view flag, const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(given(flag, text));
+  const auto bound = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(given(text));
   };
-  return convert_bounds(profile(name), dtype, bound("--min", min), bound("--max", max),
+  return convert_bounds(profile(name), dtype, bound(min), bound(max),
                         policy.value_or(profile(name).min_above_max));
 }
 
@@ -154,15 +155,15 @@ TEST_CASE("a bound beyond the range of an integer dtype saturates where it still
 
 TEST_CASE("a bound beyond the range of an integer dtype is refused where no element could hold it") {
   const std::string min = "every int8 element would become 127, which is not >= that";
-  CHECK(refused_min("native", int8, "300") == "--min 300: " + min);
-  CHECK(refused_min("native", int8, "128") == "--min 128: " + min);
-  CHECK(refused_min("directml-5.0", int8, "inf") == "--min inf: " + min);
+  CHECK(refused_min("native", int8, "300") == "min 300: " + min);
+  CHECK(refused_min("native", int8, "128") == "min 128: " + min);
+  CHECK(refused_min("directml-5.0", int8, "inf") == "min inf: " + min);
   CHECK(refused_max("native", uint8, "-1") ==
-        "--max -1: every uint8 element would become 0, which is not <= that");
+        "max -1: every uint8 element would become 0, which is not <= that");
   CHECK(refused_max("native", int64, "-9223372036854775809") ==
-        "--max -9223372036854775809: every int64 element would become -9223372036854775808, which is not <= "
+        "max -9223372036854775809: every int64 element would become -9223372036854775808, which is not <= "
         "that");
-  CHECK(refused_min("native", uint64, "18446744073709551616").starts_with("--min 18446744073709551616: "));
+  CHECK(refused_min("native", uint64, "18446744073709551616").starts_with("min 18446744073709551616: "));
   check_min("native", {{int8, "127.9", 0x7f}});  // truncated first
 }
 
@@ -176,11 +177,11 @@ TEST_CASE("a floating bound that overflows on its own side is no bound") {
 
 TEST_CASE("a floating bound that overflows on the other side is refused unless infinity was written") {
   CHECK(refused_min("native", float16, "65520") ==
-        "--min 65520: beyond float16: every element would become inf; write inf if that is meant");
+        "min 65520: beyond float16: every element would become inf; write inf if that is meant");
   CHECK(refused_max("native", float16, "-65520") ==
-        "--max -65520: beyond float16: every element would become -inf; write -inf if that is meant");
-  CHECK(refused_min("native", float64, "1e400").starts_with("--min 1e400: beyond float64: "));
-  CHECK(refused_min("directml-5.0", float32, "1e39").starts_with("--min 1e39: beyond float32: "));
+        "max -65520: beyond float16: every element would become -inf; write -inf if that is meant");
+  CHECK(refused_min("native", float64, "1e400").starts_with("min 1e400: beyond float64: "));
+  CHECK(refused_min("directml-5.0", float32, "1e39").starts_with("min 1e39: beyond float32: "));
   check_min("native", {{float16, "inf", 0x7c00}});
   check_max("native", {{bfloat16, "-infinity", 0xff80}});
 }
@@ -210,9 +211,9 @@ TEST_CASE("ONNX 11 and later: an integer bound must be a value of the dtype") {
   for (const std::string text : {"0.5", "128", "-129", "inf", "1e400"}) {
     INFO(text);
     CHECK(refused_min("onnx-12", int8, text) ==
-          "--min " + text + ": ONNX Clip-12 takes bounds as int8, which cannot hold it");
+          "min " + text + ": ONNX Clip-12 takes bounds as int8, which cannot hold it");
     CHECK(refused_max("onnx-13", int8, text) ==
-          "--max " + text + ": ONNX Clip-13 takes bounds as int8, which cannot hold it");
+          "max " + text + ": ONNX Clip-13 takes bounds as int8, which cannot hold it");
   }
 }
 
@@ -225,8 +226,8 @@ TEST_CASE("NaN is no bound, except that ONNX 11 and later ignore it in floats") 
         check_min(row.name, {{dtype, "nan", lowest_element(dtype)}});
         check_max(row.name, {{dtype, "nan", highest_element(dtype)}});
       } else {
-        CHECK(refused_min(row.name, dtype, "nan") == "--min nan: not a number is no bound");
-        CHECK(refused_max(row.name, dtype, "-NaN") == "--max -NaN: not a number is no bound");
+        CHECK(refused_min(row.name, dtype, "nan") == "min nan: not a number is no bound");
+        CHECK(refused_max(row.name, dtype, "-NaN") == "max -NaN: not a number is no bound");
       }
     }
   }
@@ -246,9 +247,8 @@ TEST_CASE("an absent bound is what the system puts in its place") {
 }
 
 TEST_CASE("min above max is an error, or every element becomes one of them") {
-  CHECK(refused("native", float32, "6", "0") ==
-        "--min 6: above --max 0; --min-above-max says what that should mean");
-  CHECK(refused("directml", int8, "6", "0", MinAboveMax::error).starts_with("--min 6: above --max 0; "));
+  CHECK(refused("native", float32, "6", "0") == "min 6: above max 0");
+  CHECK(refused("directml", int8, "6", "0", MinAboveMax::error).starts_with("min 6: above max 0; "));
   check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::min), 0x7f, 6);
   check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::max), 6, 0);
   check_bounds(float16, both("native", float16, "1", "0", MinAboveMax::min), 0x7c00, 0x3c00);
@@ -257,46 +257,41 @@ TEST_CASE("min above max is an error, or every element becomes one of them") {
 }
 
 TEST_CASE("min above max is found as written, also where both convert to one value") {
-  CHECK(
-      refused("native", float32, "1.000000000001", "1").starts_with("--min 1.000000000001: above --max 1;"));
-  CHECK(refused("native", int8, "0.9", "0.1").starts_with("--min 0.9: above --max 0.1;"));
-  CHECK(refused("native", float64, "1e400", "1e399").starts_with("--min 1e400: "));
+  CHECK(refused("native", float32, "1.000000000001", "1").starts_with("min 1.000000000001: above max 1;"));
+  CHECK(refused("native", int8, "0.9", "0.1").starts_with("min 0.9: above max 0.1;"));
+  CHECK(refused("native", float64, "1e400", "1e399").starts_with("min 1e400: "));
 }
 
 TEST_CASE("a bound from a file is compared as an element, also with one that was typed") {
-  const auto float32_tenth = element(float32, "--min", to_bits(0.1F));  // 0.100000001490116...
-  const auto same = [&](const GivenNumber& min, const GivenNumber& max, MinAboveMax policy) {
+  const auto float32_tenth = element(float32, to_bits(0.1F));  // 0.100000001490116...
+  const auto same = [&](const Given& min, const Given& max, MinAboveMax policy) {
     return convert_bounds(profile("native"), float32, min, max, policy);
   };
-  check_bounds(float32, same(float32_tenth, given("--max", "0.1"), MinAboveMax::error), to_bits(0.1F),
-               to_bits(0.1F));
-  const auto max_tenth = element(float32, "--max", to_bits(0.1F));
-  check_bounds(float32, same(given("--min", "0.10000000149012"), max_tenth, MinAboveMax::min), to_bits(0.1F),
+  check_bounds(float32, same(float32_tenth, given("0.1"), MinAboveMax::error), to_bits(0.1F), to_bits(0.1F));
+  const auto max_tenth = element(float32, to_bits(0.1F));
+  check_bounds(float32, same(given("0.10000000149012"), max_tenth, MinAboveMax::min), to_bits(0.1F),
                to_bits(0.1F));
   check_bounds(float32, same(float32_tenth, max_tenth, MinAboveMax::error), to_bits(0.1F), to_bits(0.1F));
-  CHECK(refusal(ErrorKind::usage, [&] {
-          return same(float32_tenth, given("--max", "0.09"), MinAboveMax::error);
-        }) == "--min @file.npy: above --max 0.09; --min-above-max says what that should mean");
-  check_bounds(float32, same(float32_tenth, given("--max", "0.09"), MinAboveMax::max), to_bits(0.1F),
-               to_bits(0.09F));
-  const auto of_integers = [&](std::string_view name, const GivenNumber& min, const GivenNumber& max) {
+  CHECK(refusal(ErrorKind::usage, [&] { return same(float32_tenth, given("0.09"), MinAboveMax::error); }) ==
+        "min @file.npy: above max 0.09");
+  check_bounds(float32, same(float32_tenth, given("0.09"), MinAboveMax::max), to_bits(0.1F), to_bits(0.09F));
+  const auto of_integers = [&](std::string_view name, const Given& min, const Given& max) {
     return convert_bounds(profile(name), int8, min, max, MinAboveMax::error);
   };
-  check_bounds(int8, of_integers("native", element(int8, "--min", 1), given("--max", "1.9")), 1, 1);
-  check_bounds(int8, of_integers("openvino", element(int8, "--min", 1), given("--max", "1.9")), 1, 1);
-  CHECK(refusal(ErrorKind::usage, [&] {
-          return of_integers("openvino", element(int8, "--min", 1), given("--max", "0.9"));
-        }) == "--min @file.npy: above --max 0.9; --min-above-max says what that should mean");
+  check_bounds(int8, of_integers("native", element(int8, 1), given("1.9")), 1, 1);
+  check_bounds(int8, of_integers("openvino", element(int8, 1), given("1.9")), 1, 1);
+  CHECK(refusal(ErrorKind::usage, [&] { return of_integers("openvino", element(int8, 1), given("0.9")); }) ==
+        "min @file.npy: above max 0.9");
 }
 
 TEST_CASE("a fraction that is cut off to let elements beyond the bound pass is told") {
-  CHECK(cut("native", int32, "1.5", "6") == "--min 1.5 becomes 1;");
-  CHECK(cut("native", int32, "-9", "-1.5") == "--max -1.5 becomes -1;");
-  CHECK(cut("native", uint8, "0.1", "255.9") == "--min 0.1 becomes 0;");
+  CHECK(cut("native", int32, "1.5", "6") == "min 1.5 becomes 1;");
+  CHECK(cut("native", int32, "-9", "-1.5") == "max -1.5 becomes -1;");
+  CHECK(cut("native", uint8, "0.1", "255.9") == "min 0.1 becomes 0;");
   CHECK(cut("native", int64, "-1e30", "-0.000000000000000000000000000000001") ==
-        "--max -0.000000000000000000000000000000001 becomes 0;");
-  CHECK(cut("directml", int32, "1.5", "6") == "--min 1.5 becomes 1;");
-  CHECK(cut("native", int8, "127.5", "1e99") == "--min 127.5 becomes 127;");
+        "max -0.000000000000000000000000000000001 becomes 0;");
+  CHECK(cut("directml", int32, "1.5", "6") == "min 1.5 becomes 1;");
+  CHECK(cut("native", int8, "127.5", "1e99") == "min 127.5 becomes 127;");
 }
 
 TEST_CASE("nothing is told of a bound that lets no other elements pass") {
@@ -339,8 +334,8 @@ TEST_CASE("equal bounds are not above each other, nor are zeros of either sign")
 }
 
 TEST_CASE("a min above the max that is absent is above what stands in for it") {
-  CHECK(refused("onnx-6", float32, "inf", "").starts_with("--min inf: above "));
-  CHECK(refused("onnx-1", float64, "", "-inf").find("--max -inf") != std::string::npos);
+  CHECK(refused("onnx-6", float32, "inf", "").starts_with("min inf: above "));
+  CHECK(refused("onnx-1", float64, "", "-inf").find("max -inf") != std::string::npos);
   check_bounds(float32, both("onnx-11", float32, "inf", ""), 0x7f800000, 0x7f7fffff);
   check_bounds(float32, both("onnx-11", float32, "inf", "", MinAboveMax::min), 0x7f800000, 0x7f800000);
   check_bounds(float32, both("native", float32, "inf", ""), 0x7f800000, 0x7f800000);
@@ -349,7 +344,7 @@ TEST_CASE("a min above the max that is absent is above what stands in for it") {
 TEST_CASE("no integer between the bounds is an error, whatever min above max means") {
   for (const MinAboveMax policy : {MinAboveMax::error, MinAboveMax::min, MinAboveMax::max})
     CHECK(refused("openvino", int8, "0.2", "0.8", policy) ==
-          "--min 0.2: no int8 value lies between this and --max 0.8");
+          "min 0.2: no int8 value lies between this and max 0.8");
 }
 
 TEST_CASE("a bound of NaN that is ignored is not above anything") {

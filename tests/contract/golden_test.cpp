@@ -131,8 +131,8 @@ std::string departure(const Case& golden_case, const Tensor& edge, const Tensor&
       for (const SimdLevel level : simd_levels()) {
         const std::string found = difference(input, expected.elements, clipped(plan, input, level));
         if (!found.empty())
-          return fmt::format("{}-endian, {}: {}", order == ByteOrder::little ? "little" : "big", to_string(level),
-                             found);
+          return fmt::format("{}-endian, {}: {}", order == ByteOrder::little ? "little" : "big",
+                             to_string(level), found);
       }
     }
   } catch (const Error& error) {

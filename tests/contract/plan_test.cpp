@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,13 @@ npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
   result.dtype = dtype;
   result.order = ByteOrder::little;
   result.shape = std::move(shape);
+  for (const std::int64_t extent : result.shape) result.count *= static_cast<std::uint64_t>(extent);
   return result;
+}
+
+std::optional<Given> given(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return Given(parse_number(text).value(), text);
 }
 
 /// Empty texts are not given.
@@ -29,20 +36,20 @@ Request bounded(const std::string& min, const std::string& max, std::string_view
   Request result;
   result.profile = profile_named(profile);
   REQUIRE(result.profile != nullptr);
-  if (!min.empty()) result.min = min;
-  if (!max.empty()) result.max = max;
+  result.min = given(min);
+  result.max = given(max);
   return result;
 }
 
 Request scaled(const std::string& scale, const std::string& bias, std::string_view profile = "native") {
   const bool required = profile_named(profile)->bounds == Profile::Bounds::required;
   Request result = bounded(required ? "0" : "", required ? "9" : "", profile);
-  if (!scale.empty()) result.scale = scale;
-  if (!bias.empty()) result.bias = bias;
+  result.scale = given(scale);
+  result.bias = given(bias);
   return result;
 }
 
-Request with_nan(const std::string& nan, const std::string& min = "1", const std::string& max = "6") {
+Request with_nan(const OnNan& nan, const std::string& min = "1", const std::string& max = "6") {
   Request result = bounded(min, max);
   result.nan = nan;
   return result;
@@ -130,23 +137,23 @@ TEST_CASE("DirectML rounds scale and bias to float32 first") {
 }
 
 TEST_CASE("scale and bias are finite") {
-  CHECK(refused(scaled("inf", "")) == "--scale inf: not finite as a float32");
-  CHECK(refused(scaled("", "nan"), int8) == "--bias nan: not finite as a float64");
-  CHECK(refused(scaled("1e39", ""), float16) == "--scale 1e39: not finite as a float32");
-  CHECK(refused(scaled("", "-1e400"), int64) == "--bias -1e400: not finite as a float64");
-  CHECK(refused(scaled("1e39", "", "directml"), int64) == "--scale 1e39: not finite as a float32");
+  CHECK(refused(scaled("inf", "")) == "scale inf: not finite as a float32");
+  CHECK(refused(scaled("", "nan"), int8) == "bias nan: not finite as a float64");
+  CHECK(refused(scaled("1e39", ""), float16) == "scale 1e39: not finite as a float32");
+  CHECK(refused(scaled("", "-1e400"), int64) == "bias -1e400: not finite as a float64");
+  CHECK(refused(scaled("1e39", "", "directml"), int64) == "scale 1e39: not finite as a float32");
   CHECK(make_plan(scaled("1e39", ""), header(float64)).operation.scale == 1e39);
 }
 
 TEST_CASE("scale and bias are refused where the operator has none, before any bound is looked at") {
   for (const std::string_view name : {"onnx-1", "onnx-6", "onnx-11", "onnx-13", "openvino"}) {
     const std::string system(profile_named(name)->system);
-    CHECK(refused(scaled("2", "", name)) == "--scale: " + system + " has no scale and bias");
-    CHECK(refused(scaled("", "0", name)) == "--bias: " + system + " has no scale and bias");
+    CHECK(refused(scaled("2", "", name)) == "scale: " + system + " has no scale and bias");
+    CHECK(refused(scaled("", "0", name)) == "bias: " + system + " has no scale and bias");
   }
   Request wrong_twice = bounded("-1", "9", "onnx-13");
-  wrong_twice.scale = std::string("2");
-  CHECK(refused(wrong_twice, uint8) == "--scale: ONNX Clip-13 has no scale and bias");
+  wrong_twice.scale = 2;
+  CHECK(refused(wrong_twice, uint8) == "scale: ONNX Clip-13 has no scale and bias");
 }
 
 TEST_CASE("without bounds an integer tensor is clipped to its range") {
@@ -193,52 +200,35 @@ TEST_CASE("a number of dimensions that the system does not take is refused likew
 }
 
 TEST_CASE("both bounds are required where the system requires them") {
-  CHECK(refused(bounded("", "", "openvino")) == "OpenVINO Clamp-1 requires both bounds; --min is missing");
-  CHECK(refused(bounded("", "1", "openvino")) == "OpenVINO Clamp-1 requires both bounds; --min is missing");
+  CHECK(refused(bounded("", "", "openvino")) == "OpenVINO Clamp-1 requires both bounds; min is missing");
+  CHECK(refused(bounded("", "1", "openvino")) == "OpenVINO Clamp-1 requires both bounds; min is missing");
   CHECK(refused(bounded("0", "", "directml")) ==
-        "DirectML feature level 5.0 requires both bounds; --max is missing");
+        "DirectML feature level 5.0 requires both bounds; max is missing");
 }
 
 TEST_CASE("what becomes of NaN") {
-  const auto replacement = [](DType dtype, const std::string& nan) {
+  const auto replacement = [](DType dtype, const OnNan& nan) {
     return make_plan(with_nan(nan), header(dtype)).operation.nan;
   };
-  CHECK(replacement(float32, "keep") == std::nullopt);
-  CHECK(replacement(float32, "error") == std::nullopt);
-  CHECK(make_plan(with_nan("error"), header(float32)).refuse_nan);
-  CHECK_FALSE(make_plan(with_nan("min"), header(float32)).refuse_nan);
-  CHECK(replacement(float32, "min") == to_bits(1.0F));
-  CHECK(replacement(float16, "max") == 0x4600);
-  CHECK(replacement(bfloat16, "-7.5") == 0xc0f0);
-  CHECK(replacement(float64, "-0") == to_bits(-0.0));
-  CHECK(replacement(float32, "inf") == 0x7f800000);
-  CHECK(replacement(int8, "5") == std::nullopt);
+  CHECK(replacement(float32, OnNan::keep) == std::nullopt);
+  CHECK(replacement(float32, OnNan::error) == std::nullopt);
+  CHECK(make_plan(with_nan(OnNan::error), header(float32)).refuse_nan);
+  CHECK_FALSE(make_plan(with_nan(OnNan::min), header(float32)).refuse_nan);
+  CHECK(replacement(float32, OnNan::min) == to_bits(1.0F));
+  CHECK(replacement(float16, OnNan::max) == 0x4600);
+  CHECK(replacement(bfloat16, -7.5) == 0xc0f0);
+  CHECK(replacement(float64, -0.0) == to_bits(-0.0));
+  CHECK(replacement(float32, std::numeric_limits<float>::infinity()) == 0x7f800000);
+  CHECK(replacement(int8, 5) == std::nullopt);
 }
 
-TEST_CASE("--nan min and max need that bound") {
-  CHECK(refused(with_nan("max", "1", "")) == "--nan max: there is no --max");
-  CHECK(refused(with_nan("min", "", "6")) == "--nan min: there is no --min");
-}
-
-TEST_CASE("text that is not a number is refused without a tensor") {
-  const auto refused_text = [](auto member, const std::string& text) {
-    Request wrong;
-    wrong.*member = text;
-    return refusal(ErrorKind::usage, [&] { check_numbers(wrong); });
-  };
-  CHECK(refused_text(&Request::min, "").starts_with("--min: ''"));
-  CHECK(refused_text(&Request::min, "--max") == "--min: '--max' is not a number");
-  CHECK(refused_text(&Request::max, "1,5") == "--max: '1,5' is not a number");
-  CHECK(refused_text(&Request::scale, "0.5x") == "--scale: '0.5x' is not a number");
-  CHECK(refused_text(&Request::bias, " 1") == "--bias: ' 1' is not a number");
-  for (const std::string text : {"nan", "Keep", "", "@lo.npy"})
-    CHECK(refused_text(&Request::nan, text) ==
-          "--nan: '" + text + "' is not keep, error, min, max or a number");
-  CHECK_NOTHROW(check_numbers(bounded("@no-such-file.npy", "")));
+TEST_CASE("NaN can become min or max only if that is given") {
+  CHECK(refused(with_nan(OnNan::max, "1", "")) == "nan max: there is no max");
+  CHECK(refused(with_nan(OnNan::min, "", "6")) == "nan min: there is no min");
 }
 
 TEST_CASE("describe says what was chosen, with the numbers as converted") {
-  CHECK(describe(make_plan(with_nan("9", "1", "100"), header(float16))) ==
+  CHECK(describe(make_plan(with_nan(9, "1", "100"), header(float16))) ==
         "float16 (2, 3), little-endian, C order, min 1, max 100, NaN becomes 9");
   npy::Header fortran = header(float32);
   fortran.order = ByteOrder::big;

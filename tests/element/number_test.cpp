@@ -161,18 +161,35 @@ TEST_CASE("is_integer looks at the value, not at how it is written") {
     CHECK_FALSE(is_integer(number(text)));
 }
 
-TEST_CASE("number_of is exact") {
-  CHECK(number_of(0.1).digits == "1000000000000000055511151231257827021181583404541015625");
-  CHECK(number_of(std::numeric_limits<double>::denorm_min()) == number("0x1p-1074"));
-  CHECK(number_of(std::numeric_limits<double>::max()) == number("0x1.fffffffffffffp1023"));
-  CHECK(number_of(-2.5) == number("-2.5"));
-  CHECK(number_of(-0.0).negative);
-  CHECK(number_of(-kInfinity) == number("-inf"));
-  CHECK(number_of(std::nan("")).kind == Number::Kind::nan);
+TEST_CASE("an integer becomes the number that it is, exactly") {
+  CHECK(Number(0) == number("0"));
+  CHECK_FALSE(Number(0).negative);
+  CHECK(Number(-1200) == number("-1200"));
+  CHECK(Number(std::int8_t{-128}) == number("-128"));
+  CHECK(Number(std::numeric_limits<std::int64_t>::lowest()) == number("-9223372036854775808"));
+  CHECK(Number(std::numeric_limits<std::uint64_t>::max()) == number("18446744073709551615"));
+  CHECK(Number(-1200).digits == "12");
+}
+
+TEST_CASE("decimal_text is short where it can be, and is the number again") {
+  for (const std::string text :
+       {"0", "-0", "7", "-1200", "0.5", "-0.00012", "1234.5", "9007199254740993.5", "1e+400", "-1.25e-99",
+        "inf", "-inf", "nan", "18446744073709551615", "100000000000000000000", "1e+22"})
+    CHECK(decimal_text(number(text)) == text);
+}
+
+TEST_CASE("a float becomes the number that it is, exactly") {
+  CHECK(Number(0.1).digits == "1000000000000000055511151231257827021181583404541015625");
+  CHECK(Number(std::numeric_limits<double>::denorm_min()) == number("0x1p-1074"));
+  CHECK(Number(std::numeric_limits<double>::max()) == number("0x1.fffffffffffffp1023"));
+  CHECK(Number(-2.5) == number("-2.5"));
+  CHECK(Number(-0.0).negative);
+  CHECK(Number(-kInfinity) == number("-inf"));
+  CHECK(Number(std::nan("")).kind == Number::Kind::nan);
 
   const double longest = std::nextafter(2 * std::numeric_limits<double>::min(), 0.0);
-  CHECK(number_of(longest) == number("0x1.fffffffffffffp-1022"));
-  CHECK(number_of(longest).digits.size() == 767);
+  CHECK(Number(longest) == number("0x1.fffffffffffffp-1022"));
+  CHECK(Number(longest).digits.size() == 767);
 }
 
 TEMPLATE_TEST_CASE("text between two floats goes to the nearer one, ties to even", "", float, double) {
@@ -191,7 +208,7 @@ TEMPLATE_TEST_CASE("text between two floats goes to the nearer one, ties to even
     CHECK(round_to<TestType>(middle) == (even ? low : high));
     CHECK(round_to<TestType>(a_hair_above(middle)) == high);
     CHECK(round_to<TestType>(a_hair_below(middle)) == low);
-    CHECK(round_to<TestType>(number_of(static_cast<double>(low))) == low);
+    CHECK(round_to<TestType>(Number(static_cast<double>(low))) == low);
   };
   for (const TestType edge : {Limits::max(), Limits::min(), Limits::min() / 2, Limits::denorm_min()})
     check_above(edge);
@@ -225,11 +242,11 @@ TEMPLATE_TEST_CASE("every 16-bit value, and every middle of two", "", Float16, B
     const unsigned even = bits + (bits & 1);
     for (const double sign : {1.0, -1.0}) {
       const unsigned sign_bit = sign < 0 ? 0x8000 : 0;
-      Number exact = number_of(sign * value);
+      Number exact = Number(sign * value);
       check(round_to<TestType>(exact), sign_bit | bits);
       check(narrow<TestType>(sign * value), sign_bit | bits);
 
-      exact = number_of(sign * middle);
+      exact = Number(sign * middle);
       check(round_to<TestType>(exact), sign_bit | even);
       check(round_to<TestType>(a_hair_above(exact)), sign_bit | (bits + 1));
       check(round_to<TestType>(a_hair_below(exact)), sign_bit | bits);

@@ -56,7 +56,7 @@ TEST_CASE("an end that comes too early or too late") {
 
   InputFile again = InputFile::open(directory / "file");
   CHECK(refusal(ErrorKind::input, [&] { again.expect_end(); }) ==
-        directory / "file: bytes after the array (--trailing ignore reads it without them)");
+        directory / "file: more bytes after the array");
 }
 
 TEST_CASE("a file that has shrunk is an I/O error") {
@@ -127,10 +127,8 @@ TEST_CASE("a file must have the size that its header says") {
   const std::string file = float32_file({1, 2});
   CHECK(message(file.substr(0, file.size() - 3)) ==
         directory / "file: 8 data bytes expected for float32 (2,), the file has 5");
-  CHECK(message(file + "xyz") ==
-        directory / "file: 3 bytes after the array (--trailing ignore reads the file without them)");
-  CHECK(message(file + "x") ==
-        directory / "file: 1 byte after the array (--trailing ignore reads the file without it)");
+  CHECK(message(file + "xyz") == directory / "file: 3 bytes after the array");
+  CHECK(message(file + "x") == directory / "file: 1 byte after the array");
   CHECK(message(file.substr(0, 20)).starts_with(directory / "file: truncated header"));
   CHECK(message("hello world!").starts_with(directory / "file: not an .npy file"));
 }
@@ -174,10 +172,10 @@ TEST_CASE("only a regular file that may be written can be changed") {
     return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
   };
   REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
-  CHECK(message(ErrorKind::refused, "-") == "-: --in-place needs a regular file");
+  CHECK(message(ErrorKind::refused, "-") == "-: a change in place needs a regular file");
   CHECK(message(ErrorKind::refused, directory / "pipe") ==
-        directory / "pipe: --in-place needs a regular file");
-  CHECK(message(ErrorKind::refused, "/dev/null") == "/dev/null: --in-place needs a regular file");
+        directory / "pipe: a change in place needs a regular file");
+  CHECK(message(ErrorKind::refused, "/dev/null") == "/dev/null: a change in place needs a regular file");
   CHECK(message(ErrorKind::io, directory / "missing") ==
         directory / "missing: cannot be opened: No such file or directory");
   CHECK(message(ErrorKind::io, directory.path()) == directory.path() + ": cannot be read: Is a directory");

@@ -48,7 +48,7 @@ TEST_CASE("An interrupted change is finished by the same change") {
     scratch.interrupt_after(parts);
     CHECK(scratch.file() == unfinished(file_with(parts)));
     CHECK(scratch.refused("times two") ==
-          scratch.path + ": another --in-place --direct was interrupted, which must end first: plus one");
+          scratch.path + ": another direct change was interrupted, which must end first: plus one in words");
     CHECK(scratch.file() == unfinished(file_with(parts)));
     CHECK(scratch.finish() == parts - 1);
     scratch.check_finished();
@@ -75,7 +75,7 @@ TEST_CASE("A torn slot of the journal leaves the other one") {
 TEST_CASE("An unfinished file without a whole journal is refused") {
   const auto left_as_it_is = [](const Scratch& scratch, const std::string& why) {
     const auto snapshot = scratch.directory.snapshot();
-    CHECK(scratch.refused() == scratch.path + ": left unfinished by --in-place --direct, " + why);
+    CHECK(scratch.refused() == scratch.path + ": left unfinished by a direct change, " + why);
     CHECK(scratch.directory.snapshot() == snapshot);
   };
   const Scratch without;
@@ -136,7 +136,8 @@ void make_first_record(const Scratch& scratch, bool has_record, std::string_view
                     .part_sum = placed_sum(bytes(all).subspan(offset_of(0), kPartSize), offset_of(0)),
                     .rest_sum = placed_sum(bytes(all).first(header().size()), 0) +
                                 placed_sum(bytes(all).subspan(offset_of(1)), offset_of(1)),
-                    .parameters = "times two"},
+                    .parameters = "times two",
+                    .description = ""},
                    bytes(before(0)));
   journal.keep();
 }
@@ -184,7 +185,7 @@ TEST_CASE("A change that ended after its last part is complete") {
 TEST_CASE("A complete change that is not known to be one is finished by the same change only") {
   const Scratch scratch;
   scratch.interrupt_at_end();
-  CHECK(scratch.refused("times two").find("must end first: plus one") != std::string::npos);
+  CHECK(scratch.refused("times two").find("must end first: plus one in words") != std::string::npos);
   write_file(scratch.path, file_with(kParts));  // valid: it is known, and the journal needless
   const InputFile input = InputFile::open_to_change(scratch.path);
   CHECK_FALSE(JournaledFile(input).begin(to_do(input, "times two")));
@@ -203,7 +204,7 @@ TEST_CASE("A valid file that is not as the journal has it is left alone") {
       write_file(scratch.path, content);
       const auto snapshot = scratch.directory.snapshot();
       const std::string why = scratch.path + kNotIt + scratch.journal +
-                              " recorded when --in-place --direct was interrupted; if the tensor is as it "
+                              " recorded when a direct change was interrupted; if the tensor is as it "
                               "should be, remove the journal";
       CHECK(scratch.refused() == why);
       CHECK(scratch.refused("times two") == why);
@@ -214,6 +215,53 @@ TEST_CASE("A valid file that is not as the journal has it is left alone") {
   scratch.interrupt_after(kParts);
   write_file(scratch.path, file_with(kParts));
   CHECK(scratch.refused().find(kNotIt) != std::string::npos);
+}
+
+TEST_CASE("An interrupted change is known by its parameters, however it is described") {
+  const Scratch scratch;
+  scratch.interrupt_after(2);
+  const InputFile input = InputFile::open_to_change(scratch.path);
+  JournaledFile file(input);
+  JournaledFile::Change same = to_do(input);
+  same.description = "reworded";
+  CHECK(file.begin(same));
+}
+
+TEST_CASE("A description that a record has no room for is cut off, parameters are refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", file_with(0));
+  const Place place = Place::of(directory / "x.npy");
+  const auto append = [&](std::size_t parameters, std::size_t description) {
+    Journal journal = Journal::create(place, 0600, kPartSize);
+    journal.append({.capacity = kPartSize,
+                    .parameters = std::string(parameters, 'p'),
+                    .description = std::string(description, 'd')},
+                   {});
+    return std::pair(journal.last()->parameters.size(),
+                     Journal::find(place, 0600)->last()->description.size());
+  };
+  CHECK(append(3992, 5000) == std::pair(std::size_t{3992}, std::size_t{0}));
+  CHECK(append(3000, 5000) == std::pair(std::size_t{3000}, std::size_t{992}));
+  CHECK(append(10, 20) == std::pair(std::size_t{10}, std::size_t{20}));
+  CHECK(refusal(ErrorKind::refused, [&] { append(3993, 0); })
+            .ends_with("has no room for 3993 bytes of text on what "
+                       "is done"));
+}
+
+TEST_CASE("A journal of the former version is refused, and left as it is") {
+  const std::string words("\x2ejournal\2\0\0\0\0\0\0\0", 16);  // as a little-endian machine wrote them
+  for (const bool in_both_slots : {false, true}) {
+    const Scratch scratch;
+    std::string bytes = words + std::string(4096 - words.size(), '\x01');
+    bytes += in_both_slots ? bytes : std::string(4096, '\0');
+    write_file(scratch.journal, bytes + std::string(2 * kPartSize, 'x'));
+    std::filesystem::permissions(scratch.journal, std::filesystem::perms(0600));
+    const auto snapshot = scratch.directory.snapshot();
+    CHECK(scratch.refused() ==
+          scratch.journal +
+              ": was left by another version of clipper, which can finish what was interrupted");
+    CHECK(scratch.directory.snapshot() == snapshot);
+  }
 }
 
 }  // namespace clipper::testing

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -76,7 +78,7 @@ inline JournaledFile::Change to_do(const InputFile& input, std::string_view what
     input.read_at(bytes, begin);
     return placed_sum(bytes, begin);
   };
-  return {std::string(what), capacity, header().size(), sum};
+  return {std::string(what), fmt::format("{} in words", what), capacity, header().size(), sum};
 }
 
 inline void change(JournaledFile& file, std::size_t part) {

@@ -143,6 +143,7 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   InputFile input = InputFile::open(by_number(stream ? pipe_out : memory));
   Plan plan;
   plan.header = read_header(input, std::nullopt);
+  plan.slice = {0, plan.header.count};
   plan.operation = op;
   Engine engine(options);
   engine.prepare(plan.header.data_size());

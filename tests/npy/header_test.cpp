@@ -293,7 +293,7 @@ TEST_CASE("What stands before the header text decides what the file is") {
 TEST_CASE("A file that is being changed is refused for the sake of its elements") {
   const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
   CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(bytes_of(file)); }) ==
-        "left unfinished by --in-place --direct; the same command finishes it");
+        "left unfinished by a direct change; the same change finishes it");
 }
 
 TEST_CASE("A malformed header is refused, naming what and where") {
@@ -408,7 +408,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
 
 TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with everything else") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
-    CHECK(read(with_descr(descr)) == fmt::format("dtype {} could be bfloat16: give --dtype bfloat16", descr));
+    CHECK(read(with_descr(descr)) == fmt::format("dtype {} could be bfloat16: say so if it is", descr));
     const npy::Header header = npy::parse(bytes_of(with_descr(descr)), DType::bfloat16);
     CHECK(header.dtype == DType::bfloat16);
     CHECK(header.order == kNativeOrder);
@@ -417,11 +417,11 @@ TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with 
   CHECK(read(with_descr("'<V2'"), DType::bfloat16) == "<bfloat16 C (3,) 3");
   CHECK(read(with_descr("'>f8'"), DType::float64) == ">float64 C (3,) 3");
   CHECK(read(with_descr("'>f8'"), DType::float32) ==
-        "the file's dtype is '>f8' (float64), not float32 as --dtype says");
+        "the file's dtype is '>f8' (float64), not float32 as the request says");
   CHECK(read(with_descr("'<f2'"), DType::bfloat16) ==
-        "the file's dtype is '<f2' (float16), not bfloat16 as --dtype says");
+        "the file's dtype is '<f2' (float16), not bfloat16 as the request says");
   CHECK(read(with_descr("'|V2'"), DType::float16) ==
-        "the file's dtype is '|V2' (bfloat16), not float16 as --dtype says");
+        "the file's dtype is '|V2' (bfloat16), not float16 as the request says");
   CHECK(read(with_descr("'|O'"), DType::bfloat16) == "dtype '|O' (Python objects) is not supported");
 }
 

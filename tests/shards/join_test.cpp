@@ -116,7 +116,7 @@ class ThreeShards {
 
   static inline const std::string kResult = large_text();
   std::shared_ptr<TemporaryDirectory> directory_ = std::make_shared<TemporaryDirectory>();
-  ShardRun run_{.shards = 3, .size = kResult.size(), .must_be_new = false, .description = "elements"};
+  ShardRun run_{.shards = 3, .size = kResult.size(), .must_be_new = false, .work = "elements"};
   std::shared_ptr<Descriptor> lock_;
 };
 
@@ -147,8 +147,7 @@ TEST_CASE("What is missing is named, and nothing changes") {
   const ThreeShards run;
   write_file(run.path(), "old");
   run.run(1);
-  CHECK(run.why_not() ==
-        ": shards 0, 2 of 3 are missing; run what is missing, and then clipper --finalize again");
+  CHECK(run.why_not() == ": shards 0, 2 of 3 are missing; run what is missing, and then join them again");
   run.run(0);
   CHECK(run.why_not().starts_with(": shard 2 of 3 is missing"));
   run.run(2);
@@ -273,7 +272,7 @@ TEST_CASE("A --finalize that was killed right after it put a new output in place
   }
   SECTION("another output is left alone") {
     flip(run.path(), 1'000'000);
-    CHECK(run.why_not() == ": exists already (--no-clobber)");
+    CHECK(run.why_not() == ": exists already");
   }
 }
 
@@ -355,9 +354,9 @@ TEST_CASE("--no-clobber of the shards is kept to the end") {
   run.make_new();
   run.run_all();
   write_file(run.path(), "mine");
-  CHECK(run.why_not() == ": exists already (--no-clobber)");
+  CHECK(run.why_not() == ": exists already");
   CHECK(read_file(run.path()) == "mine");
-  CHECK(refusal(ErrorKind::refused, [&] { run.run(1); }) == run.path() + ": exists already (--no-clobber)");
+  CHECK(refusal(ErrorKind::refused, [&] { run.run(1); }) == run.path() + ": exists already");
   fs::remove(run.path());
   run.finalize();
   run.check_result();
@@ -366,7 +365,7 @@ TEST_CASE("--no-clobber of the shards is kept to the end") {
 TEST_CASE("A name that is too long is refused before anything is written") {
   const TemporaryDirectory directory;
   write_file(directory / "in", "in");
-  const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .description = "elements"};
+  const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .work = "elements"};
   const std::string out = directory / std::string(230, 'a');
   CHECK(refusal(ErrorKind::io, [&] {
           static_cast<void>(ShardOutput::create(out, run, 0, InputFile::open(directory / "in"),
@@ -378,7 +377,7 @@ TEST_CASE("A name that is too long is refused before anything is written") {
 TEST_CASE("Runs into one output do not touch each other's parts") {
   const ThreeShards run;
   ThreeShards other(run);
-  other.description().description = "others";
+  other.description().work = "others";
   run.run(0);
   other.run(1);
   run.run(1);

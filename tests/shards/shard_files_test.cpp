@@ -15,7 +15,11 @@
 namespace clipper::testing {
 namespace {
 
-const ShardRun kRun{.shards = 3, .size = 19, .must_be_new = false, .description = "float32 (1,), min 0"};
+const ShardRun kRun{.shards = 3,
+                    .size = 19,
+                    .must_be_new = false,
+                    .work = "plan 1: <f4",
+                    .description = "float32 (1,), min 0"};
 
 ShardRun changed(void (*change)(ShardRun&)) {
   ShardRun run = kRun;
@@ -53,8 +57,9 @@ TEST_CASE("Whatever decides an output's bytes makes another run") {
       kRun.fingerprint(), changed([](ShardRun& run) { run.shards = 4; }).fingerprint(),
       changed([](ShardRun& run) { run.size = 20; }).fingerprint(),
       changed([](ShardRun& run) { run.must_be_new = true; }).fingerprint(),
-      changed([](ShardRun& run) { run.description += "0"; }).fingerprint()};
+      changed([](ShardRun& run) { run.work += "0"; }).fingerprint()};
   CHECK(fingerprints.size() == 5);
+  CHECK(changed([](ShardRun& run) { run.description = "reworded"; }).fingerprint() == kRun.fingerprint());
 }
 
 TEST_CASE("A record is one shard's of one run") {
@@ -79,7 +84,9 @@ TEST_CASE("An input is known by its size, its time and samples of its bytes") {
     InputFile input = InputFile::open_regular(path);
     Plan plan;
     plan.header = read_header(input, std::nullopt);
-    return make_run(2, false, plan, input).description;
+    const ShardRun run = make_run(2, false, plan, input);
+    CHECK(run.work.starts_with(plan.fingerprint() + ", of "));
+    return run.work;
   };
   const std::size_t count = GENERATE(0U, 1U, 1000U, 1'000'000U);
   const std::string file = float32_file(scattered_floats(count));
@@ -117,6 +124,18 @@ TEST_CASE("What stands where a run belongs") {
     write_file(path + ".shards", "mine");
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
           path + ".shards: exists, and does not say what shards do; remove it");
+  }
+  SECTION("a former version's text") {
+    write_file(
+        path + ".shards",
+        "clipper shards, format 1\n3 shards of 19 bytes, may replace\nfloat32 (1,), little-endian, C order, "
+        "min 0, max inf, of 132 bytes that were written at 1.000000500, samples 0123456789abcdef\n"
+        "run 0123456789abcdef\n");
+    CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
+          path +
+              ".shards: left by another version of clipper, which can finish the run; or remove it and what "
+              "the "
+              "shards wrote, and begin again");
   }
   SECTION("a former version's directory") {
     REQUIRE(::mkdir((path + ".shards").c_str(), 0777) == 0);

@@ -43,10 +43,11 @@ TEST_CASE("The parts of a tensor are all of it, each from a multiple of 1 MiB on
   std::uint64_t least = UINT64_MAX;
   std::uint64_t most = 0;
   for (Shard shard{0, shards}; shard.index < shards; ++shard.index) {
-    const Part part = part_of(shard, header, kHeader);
-    const bool right = part.begin == elements && (part.offset == 0) == (shard.index == 0);
-    const std::uint64_t at = kHeader + part.begin * traits(size.dtype).size;
-    const bool aligned = part.offset % kMebi == 0 && (part.offset == at || shard.index == 0);
+    const Slice part = slice_of(shard, header, kHeader);
+    const std::uint64_t offset = stretch_of(shard, kHeader + header.data_size()).offset;
+    const bool right = part.first == elements && (offset == 0) == (shard.index == 0);
+    const std::uint64_t at = kHeader + part.first * traits(size.dtype).size;
+    const bool aligned = offset % kMebi == 0 && (offset == at || shard.index == 0);
     if (!right || (part.count > 0 && !aligned)) FAIL("shard " << shard.index);
     elements += part.count;
     least = std::min(least, part.count);
@@ -59,11 +60,12 @@ TEST_CASE("The parts of a tensor are all of it, each from a multiple of 1 MiB on
 TEST_CASE("A part's plan begins at its place") {
   Plan whole;
   whole.header = header_of(DType::float32, {1000, 1000});
-  const Plan plan = plan_for(whole, part_of({1, 2}, whole.header, 128));
-  CHECK(plan.first == (2 * kMebi - 128) / 4);
-  CHECK(plan.header.data_offset == 80 + 2 * kMebi - 128);
-  CHECK(plan.header.count == 1'000'000 - plan.first);
-  CHECK(plan.header.shape == whole.header.shape);
+  Plan plan = whole;
+  plan.slice = slice_of({1, 2}, whole.header, 128);
+  CHECK(plan.slice.first == (2 * kMebi - 128) / 4);
+  CHECK(plan.slice.count == 1'000'000 - plan.slice.first);
+  CHECK(plan.data_offset() == 80 + 2 * kMebi - 128);
+  CHECK(plan.data_size() == 4 * plan.slice.count);
 }
 
 TEST_CASE("Slabs are all rows, in order") {
@@ -74,11 +76,12 @@ TEST_CASE("Slabs are all rows, in order") {
   std::uint64_t next = 0;
   for (Shard shard{0, shards}; shard.index < shards; ++shard.index) {
     const Rows slab = rows_of(shard, whole.header);
-    const Plan plan = plan_for(whole, slab);
+    const Plan plan = slab_plan(whole, slab);
     CHECK(slab.begin == next);
-    CHECK(plan.first == next * 15);
-    CHECK(plan.header.data_offset == 80 + next * 30);
+    CHECK(plan.slice.first == next * 15);
+    CHECK(plan.data_offset() == 80 + next * 30);
     CHECK(plan.header.count == slab.count * 15);
+    CHECK(plan.slice.count == plan.header.count);
     CHECK(plan.header.shape == std::vector<std::int64_t>{static_cast<std::int64_t>(slab.count), 3, 5});
     next += slab.count;
   }

@@ -12,9 +12,7 @@
 /// consumer IN OUT: what `clipper --min 0 --max 6 IN OUT` does, by the library.
 int main(int argc, char** argv) try {
   if (argc != 3) return 2;
-  clipper::Request request;
-  request.min = "0";
-  request.max = "6";
+  const clipper::Request request{.min = 0, .max = 6};
 
   clipper::InputFile input = clipper::InputFile::open(argv[1]);
   const clipper::Plan plan = clipper::make_plan(request, clipper::read_header(input, std::nullopt));

@@ -1,3 +1,5 @@
+#include "files/element_file.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,7 +28,7 @@ npy::Header tensor(DType dtype) {
 /// A plan for a tensor of the dtype with --min @`min_path`.
 Operation operation(DType dtype, const std::string& min_path) {
   Request request;
-  request.min = "@" + min_path;
+  request.min = read_number(min_path);
   return make_plan(request, tensor(dtype)).operation;
 }
 
@@ -76,7 +78,7 @@ TEST_CASE("max, scale and bias may be files too") {
   const std::string path = directory / "two.npy";
   testing::write_file(path, testing::npy_file("<f4", "False", "()", "\0\0\0\x40"s));
   Request request;
-  request.max = request.scale = request.bias = "@" + path;
+  request.max = request.scale = request.bias = read_number(path);
   const Operation operation = make_plan(request, tensor(float32)).operation;
   CHECK(operation.hi == to_bits(2.0F));
   CHECK(operation.arithmetic == Arithmetic::float32);
@@ -89,8 +91,8 @@ TEST_CASE("a bound from a file may be the element that a typed one rounds to") {
   const std::string path = directory / "lo.npy";
   testing::write_file(path, testing::npy_file("<f4", "False", "()", testing::bytes_of(std::vector{0.1F})));
   Request request;
-  request.min = "@" + path;
-  request.max = "0.1";
+  request.min = read_number(path);
+  request.max = Given(*parse_number("0.1"), "0.1");
   const Operation operation = make_plan(request, tensor(float32)).operation;
   CHECK(operation.lo == to_bits(0.1F));
   CHECK(operation.hi == to_bits(0.1F));
@@ -99,16 +101,15 @@ TEST_CASE("a bound from a file may be the element that a typed one rounds to") {
 TEST_CASE("an infinity in a file is one that was meant, a NaN is no bound") {
   CHECK(min_of(float16, "<f2", "()", "\0\x7c"s) == 0x7c00);
   const std::string nan = data_file("float32-nan.npy");
-  CHECK(refused(ErrorKind::usage, float32, nan) == "--min @" + nan + ": not a number is no bound");
+  CHECK(refused(ErrorKind::usage, float32, nan) == "min @" + nan + ": not a number is no bound");
 }
 
 TEST_CASE("a file of another dtype, or of more or less than one element, is no bound") {
   const std::string wide = data_file("float64-lo.npy");
   CHECK(refused(ErrorKind::usage, float32, wide) ==
-        "--min @" + wide + ": float64, but the tensor is float32; a number in a file has the tensor's dtype");
+        "min @" + wide + ": float64, but the tensor is float32; a number in a file has the tensor's dtype");
   const std::string two = data_file("float32-two.npy");
-  CHECK(refused(ErrorKind::usage, float32, two) ==
-        "--min @" + two + ": shape (2,), but one element is needed");
+  CHECK(refused(ErrorKind::usage, float32, two) == two + ": shape (2,), but one element is needed");
   CHECK(refusal(ErrorKind::usage, [] {
           return min_of(float32, "<f4", "(0,)", "");
         }).ends_with(": shape (0,), but one element is needed"));

@@ -1,0 +1,49 @@
+#include "command_line/given_number.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "error.hpp"
+#include "files/element_file.hpp"
+
+namespace clipper {
+namespace {
+
+/// An error about the number, and not about the file, names the flag.
+Given read_given(std::string_view flag, const std::string& path) {
+  if (path.empty()) throw Error(ErrorKind::usage, fmt::format("{} @: no file (an empty variable?)", flag));
+  if (path == "-") throw Error(ErrorKind::usage, fmt::format("{} @-: a file is needed", flag));
+  try {
+    return read_number(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    throw Error(error.kind(), fmt::format("{} @", flag) + error.message());
+  }
+}
+
+}  // namespace
+
+Given parse_given(std::string_view flag, const std::string& text) {
+  if (text.starts_with('@')) return read_given(flag, text.substr(1));
+  if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
+  throw Error(ErrorKind::usage, fmt::format("{}: '{}' is not a number", flag, text));
+}
+
+OnNan parse_on_nan(const std::string& text) {
+  const auto* const word = std::ranges::find(kNanWords, text);
+  if (word != kNanWords.end()) return static_cast<OnNan::Action>(word - kNanWords.begin());
+  std::optional<Number> number = parse_number(text);
+  if (number && number->kind != Number::Kind::nan) return Given(*std::move(number), text);
+  throw Error(ErrorKind::usage, fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));
+}
+
+std::vector<std::string> number_files(const Request& request) {
+  std::vector<std::string> paths;
+  for (const auto* number : {&request.min, &request.max, &request.scale, &request.bias})
+    if (*number && (*number)->dtype) paths.push_back((*number)->text.substr(1));
+  return paths;
+}
+
+}  // namespace clipper

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "contract/profile.hpp"
+
+/// The numbers of a request as they are typed.
+namespace clipper {
+
+/// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Error{usage} for
+/// everything else, and what read_number() throws.
+[[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
+
+/// One of kNanWords, or a number; Error{usage} for everything else.
+[[nodiscard]] OnNan parse_on_nan(const std::string& text);
+
+/// The files that the request's numbers were read from.
+[[nodiscard]] std::vector<std::string> number_files(const Request& request);
+
+}  // namespace clipper

@@ -1,0 +1,55 @@
+#include "command_line/given_number.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper {
+
+TEST_CASE("text that is not a number is refused, with its flag") {
+  const auto refused = [](const char* flag, const std::string& text) {
+    return refusal(ErrorKind::usage, [&] { return parse_given(flag, text); });
+  };
+  CHECK(refused("--min", "") == "--min: '' is not a number");
+  CHECK(refused("--min", "--max") == "--min: '--max' is not a number");
+  CHECK(refused("--max", "1,5") == "--max: '1,5' is not a number");
+  CHECK(refused("--scale", "0.5x") == "--scale: '0.5x' is not a number");
+  CHECK(refused("--bias", " 1") == "--bias: ' 1' is not a number");
+  CHECK(refused("--min", "@") == "--min @: no file (an empty variable?)");
+  CHECK(refused("--min", "@-") == "--min @-: a file is needed");
+  for (const std::string text : {"nan", "Keep", "", "@lo.npy"})
+    CHECK(refusal(ErrorKind::usage, [&] { return parse_on_nan(text); }) ==
+          "--nan: '" + text + "' is not keep, error, min, max or a number");
+}
+
+TEST_CASE("--nan takes its words and numbers") {
+  CHECK(parse_on_nan("keep").action == OnNan::keep);
+  CHECK(parse_on_nan("error").action == OnNan::error);
+  CHECK(parse_on_nan("min").action == OnNan::min);
+  CHECK(parse_on_nan("max").action == OnNan::max);
+  CHECK(parse_on_nan("-7e1").action == OnNan::replace);
+  CHECK(parse_on_nan("-7e1").number->number == Number(-70));
+  CHECK(parse_on_nan("-7e1").number->text == "-7e1");
+}
+
+TEST_CASE("a number in a file is read when it is parsed, and its file is remembered") {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory / "lo.npy";
+  testing::write_file(path, testing::float32_file({1.5F}));
+  const Request request{.min = parse_given("--min", "@" + path), .max = parse_given("--max", "7")};
+  testing::write_file(path, testing::float32_file({1, 2}));
+  CHECK(request.min->number == Number(1.5));
+  CHECK(request.min->dtype == DType::float32);
+  CHECK(number_files(request) == std::vector<std::string>{path});
+  CHECK(refusal(ErrorKind::usage, [&] { return parse_given("--min", "@" + path); }) ==
+        "--min @" + path + ": shape (2,), but one element is needed");
+  CHECK(refusal(ErrorKind::io, [&] {
+          return parse_given("--min", "@" + path + "x");
+        }).starts_with(path + "x: "));
+}
+
+}  // namespace clipper

@@ -1,0 +1,42 @@
+#include "console/error_line.hpp"
+
+#include <string>
+
+#include "error.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper {
+namespace {
+
+std::string printed(const Message& message) {
+  return explained(std::make_exception_ptr(Error(ErrorKind::usage, message))).message;
+}
+
+}  // namespace
+
+TEST_CASE("The program says flags where the library says parameters") {
+  const Message message =
+      Term{"min", "min"} + Message(" 5: above ") + Term{"max", "max"} + " 3" + Term{"min_above_max", ""};
+  CHECK(message.text() == "min 5: above max 3");
+  CHECK(message.field() == "min");
+  CHECK(printed(message) == "--min 5: above --max 3; --min-above-max says what that should mean");
+}
+
+TEST_CASE("A path in front of an error, or words that are no term, stay as they are") {
+  const std::string path = "min/a direct change.npy";
+  std::string line;
+  try {
+    with_path(path, [] {
+      throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"});
+    });
+  } catch (const Error& error) {
+    CHECK(error.what() == path + ": left unfinished by a direct change");
+    CHECK(error.field() == "direct");
+    line = printed(error.message());
+  }
+  CHECK(line == path + ": left unfinished by --in-place --direct");
+  CHECK(printed(Term{"nobody", "knows"} + " this") == "knows this");
+}
+
+}  // namespace clipper

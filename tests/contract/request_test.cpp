@@ -1,0 +1,94 @@
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contract/plan.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+/// Requests as a C++ program writes them, and what their plans are known by.
+namespace clipper {
+namespace {
+
+using enum DType;
+
+npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
+  npy::Header result;
+  result.dtype = dtype;
+  result.order = ByteOrder::little;
+  result.shape = std::move(shape);
+  for (const std::int64_t extent : result.shape) result.count *= static_cast<std::uint64_t>(extent);
+  return result;
+}
+
+std::string refused(const Request& request) {
+  return refusal(ErrorKind::usage, [&] { return make_plan(request, header(float32)); });
+}
+
+}  // namespace
+
+TEST_CASE("a request is written with plain numbers") {
+  const Request request{
+      .min = -1, .max = 6.5, .scale = 2.0F, .bias = 0x8000000000000000U, .nan = OnNan::error};
+  const Plan plan = make_plan({.min = request.min, .max = request.max}, header(float64));
+  CHECK(from_bits<double>(plan.operation.lo) == -1);
+  CHECK(from_bits<double>(plan.operation.hi) == 6.5);
+  CHECK(request.bias->number == parse_number("9223372036854775808"));
+  CHECK(make_plan({.nan = 7}, header(float64)).operation.nan == to_bits(7.0));
+  CHECK(make_plan(request, header(float64)).refuse_nan);
+}
+
+TEST_CASE("a number that was not typed is quoted by its decimal digits") {
+  const auto quoted = [](const Given& given) { return given.text; };
+  CHECK(quoted(-7) == "-7");
+  CHECK(quoted(0xffffffffffffffffU) == "18446744073709551615");
+  CHECK(quoted(0.1) == "0.1");
+  CHECK(quoted(0.1F) == "0.1");
+  CHECK(quoted(*parse_number("9007199254740993.50")) == "9007199254740993.5");
+  CHECK(refused({.min = 5, .max = 3.5}) == "min 5: above max 3.5");
+  CHECK(refused({.nan = 1e39}) == "nan 1e+39: not finite as a float32");
+  CHECK(refused({.nan = std::numeric_limits<double>::quiet_NaN()}) ==
+        "nan nan: not a number is no replacement");
+}
+
+TEST_CASE("an error says which parameter it is about") {
+  const auto field = [](const Request& request) -> std::string {
+    try {
+      static_cast<void>(make_plan(request, header(int8)));
+    } catch (const Error& error) {
+      return std::string(error.field());
+    }
+    return "none";
+  };
+  CHECK(field({.min = 300}) == "min");
+  CHECK(field({.max = -300}) == "max");
+  CHECK(field({.scale = std::numeric_limits<double>::infinity()}) == "scale");
+  CHECK(field({.bias = std::numeric_limits<double>::infinity()}) == "bias");
+  CHECK(field({.nan = OnNan::max}) == "nan");
+  CHECK(field({.min = 0, .profile = profile_named("openvino")}) == "max");
+  CHECK(field({.min = 0, .profile = profile_named("onnx-6")}).empty());
+}
+
+TEST_CASE("a plan is known by a text that never changes") {
+  // What is on users' disks has these: another text needs another number of the format.
+  CHECK(make_plan({.min = 0, .max = 6}, header(float32)).fingerprint() ==
+        "plan 1: <f4 C(2,3) 0+6 none lo=0 hi=40c00000 nan=keep");
+  CHECK(make_plan({.min = -1, .scale = 0.5, .nan = OnNan::min}, header(float64, {})).fingerprint() ==
+        "plan 1: <f8 C() 0+1 f8*3fe0000000000000+0000000000000000 lo=bff0000000000000 hi=7ff0000000000000 "
+        "nan=bff0000000000000");
+  CHECK(make_plan({.scale = -3, .bias = ~0ULL}, header(uint64, {7})).fingerprint() ==
+        "plan 1: <u8 C(7) 0+7 int*-3+18446744073709551615 lo=0 hi=ffffffffffffffff nan=keep");
+  CHECK(make_plan({.max = -1}, header(int8, {0, 2})).fingerprint() ==
+        "plan 1: |i1 C(0,2) 0+0 none lo=80 hi=ff nan=keep");
+  npy::Header other = header(bfloat16, {4, 5});
+  other.order = ByteOrder::big;
+  other.fortran_order = other.opaque = true;
+  Plan part = make_plan({.bias = 0.1, .nan = OnNan::error}, other);
+  part.slice = {3, 9};
+  CHECK(part.fingerprint() ==
+        "plan 1: >V2 opaque F(4,5) 3+9 f4*3ff0000000000000+3fb99999a0000000 lo=ff80 hi=7f80 nan=error");
+}
+
+}  // namespace clipper
