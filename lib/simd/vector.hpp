@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
@@ -61,9 +62,9 @@ template <std::size_t kElementSize, class V, std::size_t... kIndex>
 
 /// Elements of one byte order as elements of the other, or as they are.
 /// kBytes: of the instruction set's vectors, of which V may be a half.
-template <std::size_t kBytes, bool kSwap, std::size_t kElementSize, class V>
+template <std::size_t kBytes, Byteswap kSwap, std::size_t kElementSize, class V>
 [[gnu::always_inline]] inline V vector_byteswap_if(const V& x) noexcept {
-  if constexpr (!kSwap || kElementSize == 1)
+  if constexpr (kSwap == Byteswap::no || kElementSize == 1)
     return x;
   else if constexpr (kBytes == vector_bytes(SimdLevel::baseline))
     return with_pairs_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V) / 2>{});

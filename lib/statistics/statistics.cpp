@@ -62,9 +62,9 @@ template <class T>
   if constexpr (std::is_integral_v<T>)
     add_integers(elements, result.count, result.sum);
   else if (range.all)
-    add_floats<false>(elements, result.count, result.sum);
+    add_floats<Addends::all>(elements, result.count, result.sum);
   else
-    add_floats<true>(elements, result.count, result.sum);
+    add_floats<Addends::finite>(elements, result.count, result.sum);
   if (range.any) {
     result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
     result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
