@@ -11,8 +11,8 @@ namespace clipper {
 
 enum class NanElements : std::uint8_t { keep, replace };
 
-/// y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan`, if it is replaced. NaN is neither below
-/// nor above anything, and lo > hi gives hi (but counts wrongly). T: integers, float, double.
+/// The bounds: y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan`, if it is replaced. NaN is
+/// neither below nor above anything, and lo > hi gives hi (but counts wrongly). T: integers, float, double.
 template <std::size_t kVectorBytes, class T, NanElements kNan>
 class BoundsRule {
  public:
@@ -52,9 +52,9 @@ class BoundsRule {
   Elements nan_;
 };
 
-/// The same for the bits of float16 and bfloat16, as integers. Sign and magnitude become a key in the order
-/// of the values, -0 directly before +0, with the NaNs at both ends. Two additions that wrap bring all NaNs
-/// above, where none is less than a bound, or below, where none is greater than one.
+/// The bounds for float16 and bfloat16, by their bits as integers. Sign and magnitude become a key in the
+/// order of the values, -0 directly before +0, with the NaNs at both ends. Two additions that wrap bring all
+/// NaNs above, where none is less than a bound, or below, where none is greater than one.
 template <std::size_t kVectorBytes, HalfType T, NanElements kNan>
 class BoundsRule<kVectorBytes, T, kNan> {
  public:

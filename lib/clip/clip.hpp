@@ -70,7 +70,7 @@ enum class Counting : std::uint8_t { off, on };
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept;
 
-/// The same, and says what it did.
+/// Applies the operation as clip() does, and says what it did.
 [[nodiscard]] Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                                     std::size_t count, SimdLevel level) noexcept;
 

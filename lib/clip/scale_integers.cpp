@@ -24,7 +24,7 @@
 namespace clipper {
 namespace {
 
-/// To the range of T, an integer of at most 32 bits.
+/// g saturated to the range of T, an integer of at most 32 bits.
 template <class T>
 [[gnu::always_inline]] inline double clamped(double g) noexcept {
   constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
@@ -33,7 +33,7 @@ template <class T>
   return g > kHighest ? kHighest : g;
 }
 
-/// To a 64-bit integer, of which the highest are no doubles.
+/// g truncated and saturated to T, a 64-bit integer, whose highest values are no doubles.
 template <class T>
 [[gnu::always_inline]] inline T truncated(double g) noexcept {
   constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
@@ -71,7 +71,7 @@ template <class T>
   for (std::size_t i = 0; i < count; ++i) out[i] = results[static_cast<std::uint8_t>(in[i])];
 }
 
-/// In two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
+/// By two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
 template <Byteswap kSwap, class T>
 [[gnu::always_inline]] inline void scale_in_blocks(double scale, double bias, const T* in, T* out,
                                                    std::size_t count) noexcept {

@@ -7,7 +7,7 @@
 
 namespace clipper {
 
-/// x * scale + bias, then the rule. T: float, double.
+/// x * scale + bias, then the bounds. T: float, double.
 template <std::size_t kVectorBytes, class T, NanElements kNan>
 class ScaledRule {
  public:
@@ -34,7 +34,7 @@ class ScaledRule {
   Elements bias_;
 };
 
-/// The same in float, then one rounding. T: float16, bfloat16.
+/// x * scale + bias and the bounds in float, then one rounding. T: float16, bfloat16.
 template <std::size_t kVectorBytes, HalfType T, NanElements kNan>
 class ScaledRule<kVectorBytes, T, kNan> {
  public:
@@ -64,7 +64,7 @@ class ScaledRule<kVectorBytes, T, kNan> {
 };
 
 #if defined(__x86_64__)
-/// The same with the instructions for it, which take half a vector of halves, best from memory.
+/// float16 by the CPU's instructions for it, which take half a vector of halves, best from memory.
 template <std::size_t kVectorBytes, NanElements kNan>
 requires(kVectorBytes > vector_bytes(SimdLevel::baseline)) class ScaledRule<kVectorBytes, Float16, kNan> {
  public:

@@ -58,17 +58,17 @@ template <class T>
   };
   Key<T> lowest = Limits::max();
   Key<T> highest = Limits::lowest();
-  Key<T> most = Limits::lowest();
+  Key<T> max_above = Limits::lowest();
   for (std::size_t i = 0; i < count; ++i) {
     const Key<T> key = key_of(elements[i]);
     const Key<T> above = moved(key, kUp);
     lowest = std::min(lowest, above);
-    most = std::max(most, above);
+    max_above = std::max(max_above, above);
     highest = std::max(highest, moved(key, kDown));
   }
   const Key<T> end = moved(highest_finite_key<T>(), kUp);
   return {moved(lowest, static_cast<Unsigned>(-kUp)), moved(highest, static_cast<Unsigned>(-kDown)),
-          lowest <= end, most <= end};
+          lowest <= end, max_above <= end};
 }
 
 /// Below these are: NaN; and -inf; and the finite elements; and inf. Beyond the last are NaNs again.
