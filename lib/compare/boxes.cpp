@@ -87,10 +87,10 @@ std::uint64_t Boxes::size() const {
 Box Boxes::operator[](std::uint64_t index) const {
   Box box{Extents(shape_.size()), extent_};
   for (std::size_t axis = shape_.size(); axis-- > 0;) {
-    const std::uint64_t parts = (shape_[axis] + extent_[axis] - 1) / extent_[axis];
-    box.begin[axis] = index % parts * extent_[axis];
+    const std::uint64_t boxes = (shape_[axis] + extent_[axis] - 1) / extent_[axis];
+    box.begin[axis] = index % boxes * extent_[axis];
     box.extent[axis] = std::min(extent_[axis], shape_[axis] - box.begin[axis]);
-    index /= parts;
+    index /= boxes;
   }
   return box;
 }

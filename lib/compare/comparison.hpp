@@ -34,8 +34,8 @@ struct Mismatch {
   friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
 
-/// What is known of a number of pairs of elements of one dtype. Parts of a tensor can be added in any order,
-/// with the same result.
+/// What is known of a number of pairs of elements of one dtype. Those of a tensor's chunks can be added in
+/// any order, with the same result.
 struct Comparison {
   static constexpr std::uint64_t kNoUlps = std::numeric_limits<std::uint64_t>::max();
 

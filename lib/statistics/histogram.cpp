@@ -81,9 +81,9 @@ Histogram& Histogram::operator+=(Histogram other) noexcept {
   sum.exponent = exponent;
   sum.first = begin();
   sum.rows = static_cast<std::size_t>(end() - begin());
-  for (const Histogram* part : {static_cast<const Histogram*>(this), static_cast<const Histogram*>(&other)})
-    for (std::size_t i = 0; i < part->rows; ++i)
-      sum.counts[static_cast<std::size_t>(part->first - sum.first) + i] += part->counts[i];
+  for (const Histogram* each : {static_cast<const Histogram*>(this), static_cast<const Histogram*>(&other)})
+    for (std::size_t i = 0; i < each->rows; ++i)
+      sum.counts[static_cast<std::size_t>(each->first - sum.first) + i] += each->counts[i];
   return *this = sum;
 }
 
