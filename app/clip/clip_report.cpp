@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "console/json.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 
@@ -25,22 +22,22 @@ std::string nan_text(const Plan& plan, const Counts& counts) {
 
 void add_plan(const Plan& plan, Json& json) {
   const DType dtype = plan.header.dtype;
-  json["dtype"] = traits(dtype).name;
-  json["shape"] = plan.header.shape;
-  json["fortran_order"] = plan.header.fortran_order;
-  json["byte_order"] = plan.header.order == ByteOrder::little ? "little" : "big";
-  json["elements"] = plan.slice.count;
-  json["bytes"] = plan.data_size();
-  json["min"] = element_text(dtype, plan.operation.lo);
-  json["max"] = element_text(dtype, plan.operation.hi);
-  if (!plan.cut.empty()) json["notes"] = notes_on(plan);
+  json.add("dtype", traits(dtype).name);
+  json.add("shape", plan.header.shape);
+  json.add("fortran_order", plan.header.fortran_order);
+  json.add("byte_order", plan.header.order == ByteOrder::little ? "little" : "big");
+  json.add("elements", plan.slice.count);
+  json.add("bytes", plan.data_size());
+  json.add("min", element_text(dtype, plan.operation.lo));
+  json.add("max", element_text(dtype, plan.operation.hi));
+  if (!plan.cut.empty()) json.add("notes", notes_on(plan));
 }
 
 void add_counts(const Counts& counts, Json& json) {
-  json["raised"] = counts.raised;
-  json["lowered"] = counts.lowered;
-  json["nan"] = counts.nan;
-  json["changed"] = counts.changed;
+  json.add("raised", counts.raised);
+  json.add("lowered", counts.lowered);
+  json.add("nan", counts.nan);
+  json.add("changed", counts.changed);
 }
 
 }  // namespace
@@ -84,19 +81,19 @@ std::string as_text(const ClipReport& report) {
 
 std::string as_json(const ClipReport& report) {
   Json json{{"version", kSchema}, {"input", report.job.input}};
-  json["output"] = report.job.output.value_or(report.job.input);
-  json["status"] = report.failed ? static_cast<int>(report.failed->kind) : 0;
-  if (report.failed) json["error"] = report.failed->message;
-  json["written"] = report.written;
-  json["dry_run"] = report.trial;
-  json["resumed"] = report.resumed;
-  json["profile"] = report.profile;
+  json.add("output", report.job.output.value_or(report.job.input));
+  json.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
+  if (report.failed) json.add("error", report.failed->message);
+  json.add("written", report.written);
+  json.add("dry_run", report.trial);
+  json.add("resumed", report.resumed);
+  json.add("profile", report.profile);
   if (report.plan) add_plan(*report.plan, json);
-  if (report.shard) json["shard"] = Json{{"index", report.shard->index}, {"count", report.shard->count}};
+  if (report.shard) json.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
   if (report.counts && complete) add_counts(*report.counts, json);
-  json["seconds"] = report.seconds;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  json.add("seconds", report.seconds);
+  return json.dump();
 }
 
 }  // namespace clipper

@@ -1,8 +1,8 @@
 #include "clip/run_log.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -43,10 +43,11 @@ RunLog::RunLog(const Command& command, const Engine& engine)
         return Extent{engine_.done(), bytes_, files_done_, files_};
       }) {
   if (!is_verbose(command)) return;
-  auto logger = std::make_shared<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
-  logger->set_pattern("clipper: %v");
-  spdlog::set_default_logger(std::move(logger));
+  logger_ = std::make_unique<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
+  logger_->set_pattern("clipper: %v");
 }
+
+RunLog::~RunLog() = default;
 
 void RunLog::expect(std::size_t files, std::uint64_t bytes) {
   files_ = files;
@@ -76,10 +77,10 @@ void RunLog::planned(const ClipReport& report) {
   for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
   const unsigned threads = engine_.threads();
-  spdlog::info("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
-               report.profile);
-  spdlog::info("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
-               engine_.chunk_size() / 1024, to_string(command_.engine.level));
+  logger_->info("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
+                report.profile);
+  logger_->info("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
+                engine_.chunk_size() / 1024, to_string(command_.engine.level));
 }
 
 RunLog::Lines RunLog::lines(const ClipReport& report) const {
@@ -90,7 +91,7 @@ RunLog::Lines RunLog::lines(const ClipReport& report) const {
 void RunLog::done(const Lines& lines) noexcept {
   ++files_done_;
   if (lines.written) written_ = true;
-  if (!lines.text.empty()) spdlog::info(lines.text);
+  if (!lines.text.empty()) logger_->info(lines.text);
   print_json(lines.json);
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -12,6 +13,10 @@
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 
+namespace spdlog {
+class logger;
+}
+
 namespace clipper {
 
 /// What is said while files are clipped, and how it ends: warnings and -v, --json, the progress, failures.
@@ -19,6 +24,9 @@ namespace clipper {
 class RunLog {
  public:
   RunLog(const Command& command, const Engine& engine);
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+  ~RunLog();
 
   /// What the progress is measured by; if nothing is expected, by the first file that is planned.
   void expect(std::size_t files, std::uint64_t bytes);
@@ -64,6 +72,7 @@ class RunLog {
   int status_ = 0;
   std::exception_ptr failure_;  ///< the first, if the command is not to go on
   Progress progress_;
+  std::unique_ptr<spdlog::logger> logger_;  ///< none unless the command is verbose
 };
 
 }  // namespace clipper

@@ -7,17 +7,16 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "console/escape_for_terminal.hpp"
+#include "console/json.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
 
@@ -107,50 +106,45 @@ std::string count_text(const PairReport& report) {
                      report.compared == Compared::bytes ? " bytes" : "", percent);
 }
 
-Json index_json(const PairReport& report, std::uint64_t position) {
-  return Json::parse(npy::index_text(report.header, position));
-}
-
 Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
   const DType dtype = report.comparison.dtype;
   const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
   const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
-  return {{"index", index_json(report, mismatch.position)},
+  return {{"index", npy::index_of(report.header, mismatch.position)},
           {"actual", element_text(dtype, mismatch.actual)},
           {"expected", element_text(dtype, mismatch.expected)},
           {"difference", difference ? Json(all_digits(dtype, *difference)) : Json()},
-          {"ulp", ulps ? Json(*ulps) : Json()}};
+          {"ulp", ulps}};
 }
 
 void add_comparison(const PairReport& report, Json& json) {
   const Comparison& comparison = report.comparison;
   const auto absolute = passing_absolute(report);
   const auto ulps = passing_ulps(report);
-  json["dtype"] = traits(comparison.dtype).name;
-  json["shape"] = report.header.shape;
-  json["compared"] = comparison.compared;
-  json["mismatches"] = comparison.mismatches;
-  json["largest"] = nullptr;
+  json.add("dtype", traits(comparison.dtype).name);
+  json.add("shape", report.header.shape);
+  json.add("compared", comparison.compared);
+  json.add("mismatches", comparison.mismatches);
+  Json largest;
   if (comparison.largest != 0)
-    json["largest"] = {{"difference", all_digits(comparison.dtype, comparison.largest)},
-                       {"index", index_json(report, comparison.largest_at)}};
-  json["passes_with"] = nullptr;
+    largest = {{"difference", all_digits(comparison.dtype, comparison.largest)},
+               {"index", npy::index_of(report.header, comparison.largest_at)}};
+  json.add("largest", std::move(largest));
+  Json passes_with;
   if (comparison.mismatches != 0)
-    json["passes_with"] = {{"atol", absolute ? Json(all_digits(comparison.dtype, *absolute)) : Json()},
-                           {"ulp", ulps ? Json(*ulps) : Json()}};
-  json["first"] = Json::array();
-  for (const Mismatch& mismatch : comparison.first) json["first"].push_back(mismatch_json(report, mismatch));
+    passes_with = {{"atol", absolute ? Json(all_digits(comparison.dtype, *absolute)) : Json()},
+                   {"ulp", ulps}};
+  json.add("passes_with", std::move(passes_with));
+  Json first = Json::list();
+  for (const Mismatch& mismatch : comparison.first) first.add(mismatch_json(report, mismatch));
+  json.add("first", std::move(first));
 }
 
 Json start_of(const PairReport& report, int status) {
   Json json{
       {"version", kSchema}, {"actual", report.actual}, {"expected", report.expected}, {"status", status}};
-  if (!report.notes.empty()) json["notes"] = report.notes;
+  if (!report.notes.empty()) json.add("notes", report.notes);
   return json;
-}
-
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -175,14 +169,14 @@ std::string as_json(const PairReport& report) {
   if (report.reason.empty())
     add_comparison(report, json);
   else
-    json["reason"] = report.reason;
-  return line(json);
+    json.add("reason", report.reason);
+  return json.dump() + "\n";
 }
 
 std::string as_json(const PairReport& report, const Failure& failure) {
   Json json = start_of(report, static_cast<int>(failure.kind));
-  json["error"] = failure.message;
-  return line(json);
+  json.add("error", failure.message);
+  return json.dump() + "\n";
 }
 
 }  // namespace clipper

@@ -23,7 +23,7 @@ struct PairReport : FileComparison {
 };
 
 /// For people: a line that begins with "ok" or "FAIL" and the actual file, and below it the first mismatches,
-/// `shown` of them at the most. Differences are rounded up to two digits, so that what is said to be a
+/// at most `shown` of them. Differences are rounded up to two digits, so that what is said to be a
 /// tolerance with which the files pass is one.
 [[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown);
 

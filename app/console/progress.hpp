@@ -32,7 +32,7 @@ class Progress {
     never,
   };
 
-  /// `look` is called from another thread, ten times a second at the most.
+  /// `look` is called from another thread, at most ten times a second.
   Progress(When when, std::function<Extent()> look);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

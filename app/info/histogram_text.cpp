@@ -26,8 +26,8 @@ Number edge_number(DType dtype, const Histogram& histogram, std::size_t row) {
 /// Enough significant digits to tell a hundredth of a row's width.
 int digits_of_edges(const Histogram& histogram) {
   const auto first = static_cast<double>(histogram.first);
-  const double most = std::max(std::fabs(first), std::fabs(first + static_cast<double>(histogram.rows)));
-  return std::min(static_cast<int>(std::log10(std::max(most, 1.0))) + 3, 17);
+  const double largest = std::max(std::fabs(first), std::fabs(first + static_cast<double>(histogram.rows)));
+  return std::min(static_cast<int>(std::log10(std::max(largest, 1.0))) + 3, 17);
 }
 
 Label label_of(const Statistics& statistics, std::size_t row) {
@@ -58,7 +58,7 @@ std::size_t row_of_min(const Statistics& statistics, const Limit& min) {
   return row;
 }
 
-/// The row before which the line for an upper bound stands: the one behind that which holds it. A float that
+/// The row before which the line for an upper bound stands: the one after the row that holds it. A float that
 /// is a row's begin stands before it, although the row may have elements that are just as large.
 std::size_t row_of_max(const Statistics& statistics, const Limit& max) {
   const Number bound = next_within(statistics.dtype, max);
@@ -95,8 +95,8 @@ std::string histogram_text(const Statistics& statistics, const std::optional<Lim
     begin_width = std::max(begin_width, labels.back().begin.size());
     end_width = std::max(end_width, labels.back().end.size());
   }
-  const std::uint64_t most = *std::max_element(histogram.counts.begin(), histogram.counts.end());
-  const std::size_t count_width = fmt::formatted_size("{}", most);
+  const std::uint64_t max_count = *std::max_element(histogram.counts.begin(), histogram.counts.end());
+  const std::size_t count_width = fmt::formatted_size("{}", max_count);
 
   std::string text;
   for (std::size_t row = 0; row <= histogram.rows; ++row) {
@@ -109,9 +109,9 @@ std::string histogram_text(const Statistics& statistics, const std::optional<Lim
                         100 * count / static_cast<double>(statistics.finite_count()));
     const std::size_t room = std::max(width, line.size() + kShortestBar) - line.size();
     // Rounded up: no element is invisible.
-    line.append(
-        static_cast<std::size_t>(std::ceil(static_cast<double>(room) * count / static_cast<double>(most))),
-        '#');
+    line.append(static_cast<std::size_t>(
+                    std::ceil(static_cast<double>(room) * count / static_cast<double>(max_count))),
+                '#');
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;

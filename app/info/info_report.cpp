@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "console/escape_for_terminal.hpp"
+#include "console/json.hpp"
 #include "element/element.hpp"
 #include "info/histogram_text.hpp"
 
 namespace clipper {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 constexpr int kSchema = 1;
@@ -76,11 +75,11 @@ Json statistics_json(const TensorInfo& tensor) {
   const DType dtype = statistics.dtype;
   const std::optional<double> mean = statistics.mean();
   const Histogram& histogram = statistics.histogram;
-  Json edges = Json::array();
+  Json edges = Json::list();
   for (std::size_t row = 0; row <= histogram.rows && histogram.rows != 0; ++row)
-    edges.push_back(edge_text(dtype, histogram, row));
-  Json counts = Json::array();
-  for (std::size_t row = 0; row < histogram.rows; ++row) counts.push_back(histogram.counts[row]);
+    edges.add(edge_text(dtype, histogram, row));
+  Json counts = Json::list();
+  for (std::size_t row = 0; row < histogram.rows; ++row) counts.add(histogram.counts[row]);
   return {{"min", text_or_null(dtype, statistics.min())},
           {"max", text_or_null(dtype, statistics.max())},
           {"mean", mean ? Json(fmt::format("{}", *mean)) : Json()},
@@ -93,10 +92,6 @@ Json statistics_json(const TensorInfo& tensor) {
             {"max", tensor.max ? Json(tensor.max->text) : Json()},
             {"below", statistics.below},
             {"above", statistics.above}}}};
-}
-
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -132,15 +127,16 @@ std::string as_json(const TensorInfo& tensor) {
             {"elements", header.count},
             {"header_bytes", header.data_offset},
             {"bytes", header.data_size()}};
-  if (tensor.statistics) json["statistics"] = statistics_json(tensor);
-  return line(json);
+  if (tensor.statistics) json.add("statistics", statistics_json(tensor));
+  return json.dump() + "\n";
 }
 
 std::string as_json(const std::string& input, const Failure& failure) {
-  return line({{"version", kSchema},
-               {"input", input},
-               {"status", static_cast<int>(failure.kind)},
-               {"error", failure.message}});
+  const Json json{{"version", kSchema},
+                  {"input", input},
+                  {"status", static_cast<int>(failure.kind)},
+                  {"error", failure.message}};
+  return json.dump() + "\n";
 }
 
 }  // namespace clipper

@@ -6,11 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "console/json.hpp"
 #include "contract/profile.hpp"
 #include "npy/header.hpp"
 
@@ -78,21 +79,21 @@ std::string_view word(Profile::ScaleBias scale_bias) {
   __builtin_unreachable();
 }
 
-/// The rules of a row in words; the same for both forms of output.
-struct Rule {
+/// What a profile decides, as a member in JSON and as a column in the table.
+struct Column {
   std::string_view name;     ///< in JSON
   std::string_view heading;  ///< in the table
   std::string_view (*word_of)(const Profile&);
 };
 
-constexpr std::array kRules{
-    Rule{"bounds", "BOUNDS", [](const Profile& row) { return word(row.bounds); }},
-    Rule{"absent_bound", "ABSENT", [](const Profile& row) { return word(row.absent_bound); }},
-    Rule{"bound_text_to", "TEXT TO", [](const Profile& row) { return word(row.carrier); }},
-    Rule{"inexact_integer_bound", "INEXACT", [](const Profile& row) { return word(row.inexact); }},
-    Rule{"min_above_max", "MIN>MAX", [](const Profile& row) { return word(row.min_above_max); }},
-    Rule{"nan_bound", "NAN BOUND", [](const Profile& row) { return word(row.nan_bound); }},
-    Rule{"scale_bias", "SCALE", [](const Profile& row) { return word(row.scale_bias); }},
+constexpr std::array kColumns{
+    Column{"bounds", "BOUNDS", [](const Profile& row) { return word(row.bounds); }},
+    Column{"absent_bound", "ABSENT", [](const Profile& row) { return word(row.absent_bound); }},
+    Column{"bound_text_to", "TEXT TO", [](const Profile& row) { return word(row.carrier); }},
+    Column{"inexact_integer_bound", "INEXACT", [](const Profile& row) { return word(row.inexact); }},
+    Column{"min_above_max", "MIN>MAX", [](const Profile& row) { return word(row.min_above_max); }},
+    Column{"nan_bound", "NAN BOUND", [](const Profile& row) { return word(row.nan_bound); }},
+    Column{"scale_bias", "SCALE", [](const Profile& row) { return word(row.scale_bias); }},
 };
 
 constexpr std::string_view kLegend = R"(
@@ -133,23 +134,23 @@ std::string dimensions(const Profile& profile) {
 }
 
 std::string as_json() {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::list();
   for (const Profile& profile : profiles()) {
-    nlohmann::ordered_json row{{"name", profile.name},         {"family", profile.family},
-                               {"system", profile.system},     {"dtypes", dtype_names(profile)},
-                               {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
-    for (const Rule& rule : kRules) row[std::string(rule.name)] = rule.word_of(profile);
-    rows.push_back(std::move(row));
+    Json row{{"name", profile.name},         {"family", profile.family},
+             {"system", profile.system},     {"dtypes", dtype_names(profile)},
+             {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
+    for (const Column& column : kColumns) row.add(column.name, column.word_of(profile));
+    rows.add(std::move(row));
   }
   return rows.dump(2) + "\n";
 }
 
 std::string as_table() {
   std::vector<std::vector<std::string>> rows{{"PROFILE", "DTYPES", "DIMS"}};
-  for (const Rule& rule : kRules) rows.front().emplace_back(rule.heading);
+  for (const Column& column : kColumns) rows.front().emplace_back(column.heading);
   for (const Profile& profile : profiles()) {
     rows.push_back({std::string(profile.name), short_dtypes(profile), dimensions(profile)});
-    for (const Rule& rule : kRules) rows.back().emplace_back(rule.word_of(profile));
+    for (const Column& column : kColumns) rows.back().emplace_back(column.word_of(profile));
   }
   std::string text;
   for (const std::vector<std::string>& row : rows) {

@@ -1,7 +1,7 @@
 // One loop over vectors (clip_loop.hpp), inlined into one wrapper per instruction set, with the rule
-// (rule.hpp) inlined into it. The last elements go through the same loop, in a vector that is filled up: what
-// becomes of an element is written once and cannot differ between instruction sets, nor between the elements
-// of a stretch.
+// (bounds_rule.hpp, scaled_rule.hpp) inlined into the loop. The last elements go through the same loop, in a
+// vector that is filled up: what becomes of an element is written once and cannot differ between instruction
+// sets, nor between the first elements and the last.
 
 #include "clip/clip.hpp"
 
@@ -24,63 +24,63 @@ namespace {
 
 using Kernel = Counts (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
 
-template <class T, bool kCount>
+template <class T, Counting kCounting>
 Counts clip_baseline(const Operation& operation, const std::byte* in, std::byte* out,
                      std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::baseline, T, kCount>(operation, in, out, count);
+  return clip_bytes<SimdLevel::baseline, T, kCounting>(operation, in, out, count);
 }
 
 #if defined(__x86_64__)
-template <class T, bool kCount>
+template <class T, Counting kCounting>
 [[gnu::target("arch=x86-64-v3"), gnu::flatten]] Counts clip_v3(const Operation& operation,
                                                                const std::byte* in, std::byte* out,
                                                                std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::v3, T, kCount>(operation, in, out, count);
+  return clip_bytes<SimdLevel::v3, T, kCounting>(operation, in, out, count);
 }
 
-template <class T, bool kCount>
+template <class T, Counting kCounting>
 [[gnu::target("arch=x86-64-v4"), gnu::flatten]] Counts clip_v4(const Operation& operation,
                                                                const std::byte* in, std::byte* out,
                                                                std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::v4, T, kCount>(operation, in, out, count);
+  return clip_bytes<SimdLevel::v4, T, kCounting>(operation, in, out, count);
 }
 #endif
 
-template <class T, bool kCount>
+template <class T, Counting kCounting>
 Kernel kernel_of(SimdLevel level) noexcept {
   switch (level) {
     case SimdLevel::baseline: break;
 #if defined(__x86_64__)
-    case SimdLevel::v3: return clip_v3<T, kCount>;
-    case SimdLevel::v4: return clip_v4<T, kCount>;
+    case SimdLevel::v3: return clip_v3<T, kCounting>;
+    case SimdLevel::v4: return clip_v4<T, kCounting>;
 #else
     case SimdLevel::v3: break;
     case SimdLevel::v4: break;
 #endif
   }
-  return clip_baseline<T, kCount>;
+  return clip_baseline<T, kCounting>;
 }
 
-template <bool kCount>
+template <Counting kCounting>
 Kernel kernel_for(DType dtype, SimdLevel level) noexcept {
-  return with_type(dtype, [=]<class T>() { return kernel_of<T, kCount>(level); });
+  return with_type(dtype, [=]<class T>() { return kernel_of<T, kCounting>(level); });
 }
 
-/// A stretch short enough for the first cache.
-constexpr std::size_t kTileSize = 16384;
+/// Of a block in bytes: short enough for the first cache.
+constexpr std::size_t kBlockSize = 16384;
 
 template <class F>
-Counts for_each_tile(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                     F clip_tile) noexcept {
+Counts for_each_block(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                      F clip_block) noexcept {
   const std::size_t size = traits(operation.dtype).size;
-  alignas(64) std::array<std::byte, kTileSize> tile;
+  alignas(64) std::array<std::byte, kBlockSize> block;
   Counts counts;
   while (count != 0) {
-    const std::size_t length = std::min(count, kTileSize / size);
-    Counts of_tile = clip_tile(in, tile.data(), length);
-    of_tile.changed = std::memcmp(tile.data(), in, length * size) != 0;
-    counts += of_tile;
-    std::memcpy(out, tile.data(), length * size);
+    const std::size_t length = std::min(count, kBlockSize / size);
+    Counts of_block = clip_block(in, block.data(), length);
+    of_block.changed = std::memcmp(block.data(), in, length * size) != 0;
+    counts += of_block;
+    std::memcpy(out, block.data(), length * size);
     in += length * size;
     out += length * size;
     count -= length;
@@ -88,17 +88,17 @@ Counts for_each_tile(const Operation& operation, const std::byte* in, std::byte*
   return counts;
 }
 
-template <bool kCount>
+template <Counting kCounting>
 Counts clip_with(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                  SimdLevel level) noexcept {
-  const Kernel kernel = kernel_for<kCount>(operation.dtype, level);
+  const Kernel kernel = kernel_for<kCounting>(operation.dtype, level);
   if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
     return kernel(operation, in, out, count);
-  return for_each_tile(operation, in, out, count,
-                       [&](const std::byte* from, std::byte* tile, std::size_t length) {
-                         scale_integers(operation, from, tile, length, level);
-                         return kernel(operation, tile, tile, length);
-                       });
+  return for_each_block(operation, in, out, count,
+                        [&](const std::byte* from, std::byte* block, std::size_t length) {
+                          scale_integers(operation, from, block, length, level);
+                          return kernel(operation, block, block, length);
+                        });
 }
 
 template <class T>
@@ -109,9 +109,9 @@ template <class T>
     return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
 }
 
-template <bool kSwap, class T>
+template <Byteswap kSwap, class T>
 std::optional<std::size_t> find_nan_in(const T* elements, std::size_t count) noexcept {
-  constexpr std::size_t kBlock = 4096;
+  constexpr std::size_t kBlock = 4096;  // elements
   for (std::size_t begin = 0; begin < count; begin += kBlock) {
     const T* const block = elements + begin;
     const std::size_t length = std::min(kBlock, count - begin);
@@ -152,24 +152,25 @@ bool replaces_nan_by_nan(const Operation& operation) noexcept {
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept {
-  clip_with<false>(operation, in, out, count, level);
+  clip_with<Counting::off>(operation, in, out, count, level);
 }
 
 Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                       SimdLevel level) noexcept {
   const bool exchanged = are_exchanged(operation);
-  if (!exchanged && !replaces_nan_by_nan(operation)) return clip_with<true>(operation, in, out, count, level);
+  if (!exchanged && !replaces_nan_by_nan(operation))
+    return clip_with<Counting::on>(operation, in, out, count, level);
   // Neither is worth a kernel. Exchanged bounds move elements to hi, as if both were hi, except that a zero
   // also gets the sign of hi, which is a change and no move.
   Operation counted = operation;
   if (exchanged) counted.lo = operation.hi;
   counted.nan.reset();
-  return for_each_tile(operation, in, out, count,
-                       [&](const std::byte* from, std::byte* tile, std::size_t length) {
-                         const Counts counts = clip_with<true>(counted, from, tile, length, level);
-                         clip_with<false>(operation, from, tile, length, level);
-                         return counts;
-                       });
+  return for_each_block(operation, in, out, count,
+                        [&](const std::byte* from, std::byte* block, std::size_t length) {
+                          const Counts counts = clip_with<Counting::on>(counted, from, block, length, level);
+                          clip_with<Counting::off>(operation, from, block, length, level);
+                          return counts;
+                        });
 }
 
 std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
@@ -177,7 +178,8 @@ std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byt
   return with_type(dtype, [=]<class T>() -> std::optional<std::size_t> {
     if constexpr (std::is_integral_v<T>) return std::nullopt;
     const T* const typed = reinterpret_cast<const T*>(elements);
-    return order == kNativeOrder ? find_nan_in<false>(typed, count) : find_nan_in<true>(typed, count);
+    return order == kNativeOrder ? find_nan_in<Byteswap::no>(typed, count)
+                                 : find_nan_in<Byteswap::yes>(typed, count);
   });
 }
 

@@ -7,7 +7,7 @@
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
-/// The kernels: what is done to each element of a stretch of memory.
+/// The kernels: what is done to each of many elements in memory.
 namespace clipper {
 
 /// How x * scale + bias is calculated: two rounded operations, product then sum, never fused.
@@ -62,12 +62,15 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
+/// Whether it is counted what an operation does.
+enum class Counting : std::uint8_t { off, on };
+
 /// Applies the operation to `count` elements. `in` and `out` are aligned to the element's size and are the
 /// same place or do not overlap. Every level gives the same bytes. The level must be one of simd_levels().
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept;
 
-/// The same, and says what it did.
+/// Applies the operation as clip() does, and says what it did.
 [[nodiscard]] Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                                     std::size_t count, SimdLevel level) noexcept;
 

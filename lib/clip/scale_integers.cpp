@@ -24,7 +24,7 @@
 namespace clipper {
 namespace {
 
-/// To the range of T, an integer of at most 32 bits.
+/// g saturated to the range of T, an integer of at most 32 bits.
 template <class T>
 [[gnu::always_inline]] inline double clamped(double g) noexcept {
   constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
@@ -33,7 +33,7 @@ template <class T>
   return g > kHighest ? kHighest : g;
 }
 
-/// To a 64-bit integer, of which the highest are no doubles.
+/// g truncated and saturated to T, a 64-bit integer, whose highest values are no doubles.
 template <class T>
 [[gnu::always_inline]] inline T truncated(double g) noexcept {
   constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
@@ -55,13 +55,13 @@ template <class T>
       std::clamp(g, Int128{std::numeric_limits<T>::lowest()}, Int128{std::numeric_limits<T>::max()}));
 }
 
-template <bool kSwap, class T, class F>
+template <Byteswap kSwap, class T, class F>
 [[gnu::always_inline]] inline void for_each_element(const T* in, T* out, std::size_t count, F f) noexcept {
   CLIPPER_INDEPENDENT_ITERATIONS
   for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<kSwap>(f(byteswap_if<kSwap>(in[i])));
 }
 
-/// Of 8 bits there are fewer elements than in any stretch worth the name.
+/// There are 256 elements of 8 bits, fewer than any tensor for which speed matters has.
 template <class T>
 [[gnu::always_inline]] inline void scale_by_table(double scale, double bias, const T* in, T* out,
                                                   std::size_t count) noexcept {
@@ -71,21 +71,21 @@ template <class T>
   for (std::size_t i = 0; i < count; ++i) out[i] = results[static_cast<std::uint8_t>(in[i])];
 }
 
-/// In two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
-template <bool kSwap, class T>
-[[gnu::always_inline]] inline void scale_in_tiles(double scale, double bias, const T* in, T* out,
-                                                  std::size_t count) noexcept {
-  constexpr std::size_t kTile = 256;
-  alignas(64) std::array<double, kTile> wide;
-  for (std::size_t done = 0; done < count; done += kTile) {
-    const std::size_t length = std::min(kTile, count - done);
+/// By two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
+template <Byteswap kSwap, class T>
+[[gnu::always_inline]] inline void scale_in_blocks(double scale, double bias, const T* in, T* out,
+                                                   std::size_t count) noexcept {
+  constexpr std::size_t kBlock = 256;
+  alignas(64) std::array<double, kBlock> wide;
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t length = std::min(kBlock, count - done);
     for (std::size_t i = 0; i < length; ++i)
       wide[i] = clamped<T>(static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale + bias);
     for (std::size_t i = 0; i < length; ++i) out[done + i] = byteswap_if<kSwap>(static_cast<T>(wide[i]));
   }
 }
 
-template <bool kSwap, class T>
+template <Byteswap kSwap, class T>
 [[gnu::always_inline]] inline void scale_all(const Operation& operation, const T* in, T* out,
                                              std::size_t count) noexcept {
   const double scale = operation.scale;
@@ -93,7 +93,7 @@ template <bool kSwap, class T>
   if constexpr (sizeof(T) == 1) {
     scale_by_table(scale, bias, in, out, count);
   } else if constexpr (sizeof(T) < sizeof(double)) {
-    scale_in_tiles<kSwap>(scale, bias, in, out, count);
+    scale_in_blocks<kSwap>(scale, bias, in, out, count);
   } else if (operation.arithmetic == Arithmetic::integer) {
     for_each_element<kSwap>(
         in, out, count, [&](T x) __attribute__((always_inline)) {
@@ -113,9 +113,9 @@ template <class T>
   const T* from = reinterpret_cast<const T*>(in);
   T* to = reinterpret_cast<T*>(out);
   if (sizeof(T) == 1 || operation.order == kNativeOrder)
-    scale_all<false>(operation, from, to, count);
+    scale_all<Byteswap::no>(operation, from, to, count);
   else
-    scale_all<sizeof(T) != 1>(operation, from, to, count);
+    scale_all<sizeof(T) == 1 ? Byteswap::no : Byteswap::yes>(operation, from, to, count);
 }
 
 using Scaler = void (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;

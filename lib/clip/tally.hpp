@@ -25,13 +25,13 @@ struct NoTally {
   [[gnu::always_inline]] void compare(const Any&... /*vectors*/) noexcept {}
 };
 
-template <class AnyRule>
+template <class R>
 class Tally {
  public:
   static constexpr bool kCounts = true;
 
   /// More could overflow a lane, of which a rule may count two in one.
-  static constexpr std::size_t kMaxVectors = sizeof(typename AnyRule::Lane) == 1 ? 255 : 65'535;
+  static constexpr std::size_t kMaxVectors = sizeof(typename R::Lane) == 1 ? 255 : 65'535;
 
   /// Masks of the elements with y > g, y < g and g NaN.
   template <class Mask>
@@ -57,19 +57,19 @@ class Tally {
 
   /// To be called once, after this many vectors of elements.
   [[gnu::always_inline]] void add_to(Counts& counts, std::size_t vectors) noexcept {
-    raised_ += static_cast<Lane>(vectors * AnyRule::kKept);
-    lowered_ += static_cast<Lane>(vectors * AnyRule::kKept);
-    counts.raised += sum_of_lanes<AnyRule::kBytes, Lane>(raised_);
-    counts.lowered += sum_of_lanes<AnyRule::kBytes, Lane>(lowered_);
-    counts.nan += sum_of_lanes<AnyRule::kBytes, Lane>(nan_);
+    raised_ += static_cast<Lane>(vectors * R::kKept);
+    lowered_ += static_cast<Lane>(vectors * R::kKept);
+    counts.raised += sum_of_lanes<R::kBytes, Lane>(raised_);
+    counts.lowered += sum_of_lanes<R::kBytes, Lane>(lowered_);
+    counts.nan += sum_of_lanes<R::kBytes, Lane>(nan_);
     for (std::size_t i = 0; i < sizeof(Bits) / sizeof(std::uint64_t); ++i)
       counts.changed = counts.changed || difference_[i] != 0;
   }
 
  private:
-  using Lane = typename AnyRule::Lane;
-  using Lanes = Vector<Lane, AnyRule::kBytes>;
-  using Bits = Vector<std::uint64_t, sizeof(typename AnyRule::Elements)>;
+  using Lane = typename R::Lane;
+  using Lanes = Vector<Lane, R::kBytes>;
+  using Bits = Vector<std::uint64_t, sizeof(typename R::Elements)>;
 
   Lanes raised_{};
   Lanes lowered_{};

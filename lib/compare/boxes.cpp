@@ -41,9 +41,9 @@ Extents index_of(std::uint64_t number, const Extents& shape, bool fortran_order)
   return index;
 }
 
-/// The axes that a run of a box goes along, whole ones and then perhaps a part of one.
+/// The axes that a range of a box goes along: whole ones, and then perhaps a part of one.
 struct Along {
-  std::uint64_t count = 1;  ///< elements of the run
+  std::uint64_t count = 1;  ///< elements of the range
   std::size_t next = 0;     ///< the axis that it could grow in; the rank if the box is the tensor
 };
 
@@ -64,7 +64,7 @@ std::uint64_t Box::count() const {
   return product(extent);
 }
 
-Boxes::Boxes(std::span<const std::int64_t> shape, std::uint64_t most)
+Boxes::Boxes(std::span<const std::int64_t> shape, std::uint64_t max_count)
     : shape_(shape.begin(), shape.end()), extent_(shape.size(), 1) {
   for (;;) {
     const Along c = along(shape_, extent_, false);
@@ -72,7 +72,7 @@ Boxes::Boxes(std::span<const std::int64_t> shape, std::uint64_t most)
     const std::size_t axis = c.count < fortran.count ? c.next : fortran.next;
     if (axis == shape_.size()) return;
     const std::uint64_t grown = std::min(2 * extent_[axis], shape_[axis]);
-    if (product(extent_) / extent_[axis] * grown > most) return;
+    if (product(extent_) / extent_[axis] * grown > max_count) return;
     extent_[axis] = grown;
   }
 }
@@ -87,22 +87,22 @@ std::uint64_t Boxes::size() const {
 Box Boxes::operator[](std::uint64_t index) const {
   Box box{Extents(shape_.size()), extent_};
   for (std::size_t axis = shape_.size(); axis-- > 0;) {
-    const std::uint64_t parts = (shape_[axis] + extent_[axis] - 1) / extent_[axis];
-    box.begin[axis] = index % parts * extent_[axis];
+    const std::uint64_t boxes = (shape_[axis] + extent_[axis] - 1) / extent_[axis];
+    box.begin[axis] = index % boxes * extent_[axis];
     box.extent[axis] = std::min(extent_[axis], shape_[axis] - box.begin[axis]);
-    index /= parts;
+    index /= boxes;
   }
   return box;
 }
 
-std::vector<Run> Boxes::runs(const Box& box, bool fortran_order) const {
+std::vector<FileRange> Boxes::ranges(const Box& box, bool fortran_order) const {
   const std::uint64_t each = along(shape_, box.extent, fortran_order).count;
   const Extents strides = strides_of(shape_, fortran_order);
   const std::uint64_t begin = position_of(box.begin, strides);
-  std::vector<Run> runs;
+  std::vector<FileRange> ranges;
   for (std::uint64_t at = 0; at < box.count(); at += each)
-    runs.push_back({begin + position_of(index_of(at, box.extent, fortran_order), strides), at, each});
-  return runs;
+    ranges.push_back({begin + position_of(index_of(at, box.extent, fortran_order), strides), at, each});
+  return ranges;
 }
 
 void reorder(const Box& box, bool from_fortran_order, std::size_t size, std::span<const std::byte> from,

@@ -7,7 +7,7 @@
 
 namespace clipper {
 
-/// A part of a tensor: in each axis the indexes from `begin`, `extent` of them.
+/// A part of a tensor with as many axes: in each axis `extent` indexes, the first of which is `begin`.
 struct Box {
   std::vector<std::uint64_t> begin;
   std::vector<std::uint64_t> extent;
@@ -15,25 +15,25 @@ struct Box {
   [[nodiscard]] std::uint64_t count() const;
 };
 
-/// A stretch of a box's elements that is one in the tensor's file too.
-struct Run {
+/// Elements of a box that follow each other in the tensor's file.
+struct FileRange {
   std::uint64_t position;  ///< in the file, in elements
-  std::uint64_t at;        ///< in the box, all of whose elements are in the same memory order
+  std::uint64_t at;        ///< in the box, whose elements are in the file's memory order
   std::uint64_t count;
 };
 
-/// The cut of a tensor into boxes that are long both in C order and in Fortran order, so that a file of
-/// either order is read in pieces that are not too small.
+/// The cut of a tensor into boxes whose ranges are long both in C order and in Fortran order: no file is read
+/// in pieces that are too small.
 class Boxes {
  public:
-  /// None has more than `most` elements. The shape has elements.
-  Boxes(std::span<const std::int64_t> shape, std::uint64_t most);
+  /// No box has more than `max_count` elements. The shape has elements.
+  Boxes(std::span<const std::int64_t> shape, std::uint64_t max_count);
 
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] Box operator[](std::uint64_t index) const;
 
-  /// The runs of a box, in the order of the file.
-  [[nodiscard]] std::vector<Run> runs(const Box& box, bool fortran_order) const;
+  /// All elements of a box, in the order of the file.
+  [[nodiscard]] std::vector<FileRange> ranges(const Box& box, bool fortran_order) const;
 
  private:
   std::vector<std::uint64_t> shape_;

@@ -18,7 +18,7 @@ constexpr std::size_t kBlock = 1024;
 
 template <class T>
 void reverse_bytes(T* elements, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<true>(elements[i]);
+  for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
 }
 
 /// What a pass over a block finds without looking at single elements.

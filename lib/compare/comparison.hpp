@@ -12,15 +12,15 @@
 
 namespace clipper {
 
-/// When an element matches the expected one. Otherwise than with `bits`: equal elements do, -0 and 0 among
-/// them; of finite ones also those within the tolerance, and floats that are at most `ulps` apart. NaN never
+/// When an element matches the expected one. Unless `bits` is set, equal elements match, -0 and 0 among them;
+/// of finite ones also those within the tolerance, and floats that are at most `ulps` apart. NaN never
 /// matches a number, nor an infinity anything else.
 struct ComparisonRule {
   bool bits = false;      ///< only elements with the same bits match; the rest but `listed` says nothing then
   bool nan_equal = true;  ///< whether any NaN matches any NaN
   Tolerance tolerance;
   std::optional<std::uint64_t> ulps;
-  std::size_t listed = 1;  ///< the most mismatches that are kept; at least 1
+  std::size_t listed = 1;  ///< how many mismatches are kept; at least 1
 };
 
 /// |a - e|, of integers itself, of floats the bits of its float64: the order is the same.
@@ -34,8 +34,8 @@ struct Mismatch {
   friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
 
-/// What is known of a number of pairs of elements of one dtype. Parts of a tensor can be added in any order,
-/// with the same result.
+/// What is known of a number of pairs of elements of one dtype. Those of a tensor's chunks can be added in
+/// any order, with the same result.
 struct Comparison {
   static constexpr std::uint64_t kNoUlps = std::numeric_limits<std::uint64_t>::max();
 

@@ -15,7 +15,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kTile = 8192;  // elements that are written at a time, from a thread's stack
+constexpr std::size_t kBlock = 8192;  // elements that are written at a time, from a thread's stack
 
 template <class T>
 using DifferenceOf = std::conditional_t<std::is_integral_v<T>, UnsignedOfSize<sizeof(T)>,
@@ -52,14 +52,14 @@ DifferenceOf<T> difference(T a, T e, bool nan_equal) noexcept {
 }
 
 template <class T>
-void fill(std::span<DifferenceOf<T>> tile, const ElementPairs& pairs, std::size_t begin, bool nan_equal) {
+void fill(std::span<DifferenceOf<T>> block, const ElementPairs& pairs, std::size_t begin, bool nan_equal) {
   const T* const a = reinterpret_cast<const T*>(pairs.actual) + begin;
   const T* const e = reinterpret_cast<const T*>(pairs.expected) + begin;
   const bool swap_actual = pairs.actual_order != kNativeOrder;
   const bool swap_expected = pairs.expected_order != kNativeOrder;
-  for (std::size_t i = 0; i < tile.size(); ++i)
-    tile[i] = difference<T>(swap_actual ? byteswap_if<true>(a[i]) : a[i],
-                            swap_expected ? byteswap_if<true>(e[i]) : e[i], nan_equal);
+  for (std::size_t i = 0; i < block.size(); ++i)
+    block[i] = difference<T>(swap_actual ? byteswap_if<Byteswap::yes>(a[i]) : a[i],
+                             swap_expected ? byteswap_if<Byteswap::yes>(e[i]) : e[i], nan_equal);
 }
 
 }  // namespace
@@ -79,11 +79,11 @@ DifferenceFile::DifferenceFile(OutputFile output, const npy::Header& expected, b
 
 void DifferenceFile::write(const ElementPairs& pairs) const {
   with_type(pairs.dtype, [&]<class T>() {
-    std::array<DifferenceOf<T>, kTile> memory;
-    for (std::size_t begin = 0; begin < pairs.count; begin += kTile) {
-      const std::span tile = std::span(memory).first(std::min(kTile, pairs.count - begin));
-      fill<T>(tile, pairs, begin, nan_equal_);
-      output_.write_at(std::as_bytes(tile),
+    std::array<DifferenceOf<T>, kBlock> memory;
+    for (std::size_t begin = 0; begin < pairs.count; begin += kBlock) {
+      const std::span block = std::span(memory).first(std::min(kBlock, pairs.count - begin));
+      fill<T>(block, pairs, begin, nan_equal_);
+      output_.write_at(std::as_bytes(block),
                        data_offset_ + (pairs.position + begin) * sizeof(DifferenceOf<T>));
     }
   });

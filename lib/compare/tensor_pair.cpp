@@ -12,19 +12,19 @@
 namespace clipper {
 namespace {
 
-/// A chunk's memory is cut into parts that begin at cache lines.
+/// Tensors that share a chunk's memory begin at cache lines.
 constexpr std::size_t kLine = 64;
 
-/// The size of each of `parts` that hold the whole tensor or share a chunk's memory.
-std::size_t prepare_parts(Engine& engine, std::uint64_t data_size, std::size_t parts) {
+/// The room of each of `tensors` that share a chunk's memory: for all their elements, if there is so much.
+std::size_t prepare_rooms(Engine& engine, std::uint64_t data_size, std::size_t tensors) {
   if (data_size > engine.chunk_size()) {
     engine.prepare(data_size);
   } else {
     const std::size_t whole = (data_size + kLine - 1) / kLine * kLine;
-    engine.prepare(parts * whole);
-    if (parts * whole <= engine.chunk_size()) return whole;
+    engine.prepare(tensors * whole);
+    if (tensors * whole <= engine.chunk_size()) return whole;
   }
-  return engine.chunk_size() / parts / kLine * kLine;
+  return engine.chunk_size() / tensors / kLine * kLine;
 }
 
 bool has_one_order(const npy::Header& header) {
@@ -32,7 +32,7 @@ bool has_one_order(const npy::Header& header) {
          std::ranges::count_if(header.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
 }
 
-/// The comparison of all parts, which are added from many threads.
+/// The comparison of all pairs, which many threads add.
 class Total {
  public:
   Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,
@@ -49,9 +49,9 @@ class Total {
   void add(std::byte* actual, std::byte* expected, std::size_t count, std::uint64_t position) {
     const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
     if (before_) before_(pairs);
-    const Comparison part = clipper::compare(pairs, rule_);
+    const Comparison result = clipper::compare(pairs, rule_);
     const std::lock_guard lock(mutex_);
-    sum_ += part;
+    sum_ += result;
   }
 
   [[nodiscard]] const Comparison& sum() const { return sum_; }
@@ -67,28 +67,26 @@ class Total {
 };
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
-  if (tensor.file.is_regular())
-    tensor.file.read_at(bytes, tensor.header.data_offset + position * traits(tensor.header.dtype).size);
-  else
-    tensor.file.read_exactly(bytes);
+  tensor.file.read_next_at(bytes, tensor.header.data_offset + position * traits(tensor.header.dtype).size);
 }
 
 void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
-  const std::size_t part = prepare_parts(engine, expected.header.data_size(), 2);
+  const std::size_t room = prepare_rooms(engine, expected.header.data_size(), 2);
   const std::size_t size = traits(expected.header.dtype).size;
-  const Chunks chunks(expected.header.count, size, std::max(part, kLine), 0);
+  const Chunks chunks(expected.header.count, size, std::max(room, kLine), 0);
   const bool parallel = actual.file.is_regular() && expected.file.is_regular();
   engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
     const auto [begin, count] = chunks[i];
     read(actual, {memory, count * size}, begin);
-    read(expected, {memory + part, count * size}, begin);
-    total.add(memory, memory + part, count, begin);
+    read(expected, {memory + room, count * size}, begin);
+    total.add(memory, memory + room, count, begin);
   });
 }
 
-void read_box(const TensorInput& tensor, const std::vector<Run>& runs, std::byte* memory) {
+void read_box(const TensorInput& tensor, const std::vector<FileRange>& ranges, std::byte* memory) {
   const std::size_t size = traits(tensor.header.dtype).size;
-  for (const Run& run : runs) read(tensor, {memory + run.at * size, run.count * size}, run.position);
+  for (const FileRange& range : ranges)
+    read(tensor, {memory + range.at * size, range.count * size}, range.position);
 }
 
 void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
@@ -96,19 +94,19 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
     throw Error(ErrorKind::input,
                 fmt::format("{}: is in {} order and {} is not: both must be files", actual.file.path(),
                             actual.header.fortran_order ? "Fortran" : "C", expected.file.path()));
-  const std::size_t part = prepare_parts(engine, expected.header.data_size(), 3);
+  const std::size_t room = prepare_rooms(engine, expected.header.data_size(), 3);
   const std::size_t size = traits(expected.header.dtype).size;
-  const Boxes boxes(expected.header.shape, part / size);
+  const Boxes boxes(expected.header.shape, room / size);
   engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
     const Box box = boxes[i];
     const std::size_t length = box.count() * size;
-    const std::vector<Run> runs = boxes.runs(box, expected.header.fortran_order);
-    read_box(actual, boxes.runs(box, actual.header.fortran_order), memory);
-    read_box(expected, runs, memory + part);
-    std::byte* const reordered = memory + 2 * part;
+    const std::vector<FileRange> ranges = boxes.ranges(box, expected.header.fortran_order);
+    read_box(actual, boxes.ranges(box, actual.header.fortran_order), memory);
+    read_box(expected, ranges, memory + room);
+    std::byte* const reordered = memory + 2 * room;
     reorder(box, actual.header.fortran_order, size, {memory, length}, {reordered, length});
-    for (const Run& run : runs)
-      total.add(reordered + run.at * size, memory + part + run.at * size, run.count, run.position);
+    for (const FileRange& range : ranges)
+      total.add(reordered + range.at * size, memory + room + range.at * size, range.count, range.position);
   });
 }
 

@@ -20,7 +20,7 @@ struct TensorInput {
 /// can be compared.
 [[nodiscard]] std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected);
 
-/// Called with all pairs in stretches, each before it is compared: from many threads, in any order. May
+/// Called with many pairs at a time, each time before they are compared: from many threads, in any order. May
 /// change the actual elements.
 using BeforeComparison = std::function<void(const ElementPairs&)>;
 

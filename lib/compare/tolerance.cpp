@@ -8,10 +8,10 @@
 namespace clipper {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t saturated(UInt128 value) {
-  return static_cast<std::uint64_t>(std::min<UInt128>(value, kMost));
+  return static_cast<std::uint64_t>(std::min<UInt128>(value, kMax));
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Tolerance::Tolerance(const Number& absolute, const Number& relative)
   std::from_chars(text.data(), text.data() + text.size(), digits);
   digits_ = digits;
   std::int64_t power = relative.exponent - static_cast<std::int64_t>(text.size());
-  for (; power > 0 && digits_ != 0 && digits_ < kMost; --power) digits_ = saturated(digits_ * 10);
+  for (; power > 0 && digits_ != 0 && digits_ < kMax; --power) digits_ = saturated(digits_ * 10);
   constexpr std::int64_t kLowest = -38;  // of what is smaller, no share reaches 1
   if (power < kLowest) digits_ = 0;
   for (; power < 0 && digits_ != 0; ++power) divisor_ *= 10;

@@ -21,10 +21,10 @@ class Tolerance {
   [[nodiscard]] double absolute() const noexcept { return absolute_; }
   [[nodiscard]] double relative() const noexcept { return relative_; }
 
-  /// A without its fraction, at the most 2^64 - 1.
+  /// A without its fraction, at most 2^64 - 1.
   [[nodiscard]] std::uint64_t whole() const noexcept { return whole_; }
 
-  /// R * magnitude without its fraction, at the most 2^64 - 1.
+  /// R * magnitude without its fraction, at most 2^64 - 1.
   [[nodiscard]] std::uint64_t whole_share(std::uint64_t magnitude) const noexcept;
 
  private:

@@ -7,14 +7,16 @@
 
 namespace clipper {
 
-/// An element of the other byte order, or none of the two, as one of this machine's; and the other way
-/// around.
-template <bool kSwap, class T>
+/// Whether elements in memory have the other byte order than this machine's.
+enum class Byteswap : std::uint8_t { no, yes };
+
+/// An element of the other byte order, if it has that, as one of this machine's; and the other way around.
+template <Byteswap kSwap, class T>
 [[gnu::always_inline]] inline T byteswap_if(T x) noexcept {
-  if constexpr (!kSwap || sizeof(T) == 1)
+  if constexpr (kSwap == Byteswap::no || sizeof(T) == 1)
     return x;
   else if constexpr (HalfType<T>)
-    return {byteswap_if<true>(x.bits)};
+    return {byteswap_if<Byteswap::yes>(x.bits)};
   else if constexpr (sizeof(T) == 2)
     return static_cast<T>(__builtin_bswap16(static_cast<std::uint16_t>(x)));
   else if constexpr (sizeof(T) == 4)

@@ -216,10 +216,7 @@ void Engine::read(const npy::Header& header, InputFile& input,
     return std::span(memory, chunks[chunk].count * size);
   };
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
-    if (input.is_regular())
-      input.read_at(elements(chunk, memory), header.data_offset + chunks[chunk].begin * size);
-    else
-      input.read_exactly(elements(chunk, memory));
+    input.read_next_at(elements(chunk, memory), header.data_offset + chunks[chunk].begin * size);
     return true;
   };
   const auto look_at = [&](std::uint64_t chunk, std::byte* memory) { look(elements(chunk, memory)); };

@@ -15,7 +15,7 @@ namespace clipper {
 class Pool {
  public:
   static constexpr std::size_t kStack =
-      512UL * 1024;  ///< of a thread; the deepest frames hold a kernel's tiles
+      512UL * 1024;  ///< of a thread; the deepest frames hold a kernel's blocks
 
   /// So many threads, the calling one included. Null if oneTBB cannot start, in this call or in one before.
   [[nodiscard]] static std::unique_ptr<Pool> start(unsigned threads);

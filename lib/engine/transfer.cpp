@@ -30,10 +30,7 @@ Chunks::Chunk Chunks::operator[](std::uint64_t index) const {
 void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   const std::uint64_t begin = chunks_[chunk].begin;
   const std::span bytes(memory, size(chunk));
-  if (input_.is_regular())
-    input_.read_at(bytes, plan_.data_offset() + begin * element_size_);
-  else
-    input_.read_exactly(bytes);
+  input_.read_next_at(bytes, plan_.data_offset() + begin * element_size_);
 }
 
 Counts Transfer::clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting) {

@@ -14,8 +14,6 @@
 /// What is done with a chunk of a tensor.
 namespace clipper {
 
-enum class Counting : std::uint8_t { off, on };
-
 /// The cut of a tensor's elements into chunks. All but the first begin at a multiple of the chunk size in the
 /// output file, so that no two threads write to one page.
 class Chunks {

@@ -19,6 +19,10 @@ void throw_system_error(const std::string& path, std::string_view what, int erro
   throw Error(ErrorKind::io, fmt::format("{}: {}: {}", path, what, std::generic_category().message(error)));
 }
 
+void throw_changed(const std::string& path, std::string_view how) {
+  throw Error(ErrorKind::io, fmt::format("{}: changed while it was read{}", path, how));
+}
+
 bool is_unsupported(int error) noexcept {
   return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
 }

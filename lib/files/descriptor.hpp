@@ -34,6 +34,9 @@ class Descriptor {
 /// Throws Error{io}: "out.npy: cannot be written: No space left on device".
 [[noreturn]] void throw_system_error(const std::string& path, std::string_view what, int error = errno);
 
+/// Throws Error{io} for a file that somebody has written to or cut off: "x.npy: changed while it was read".
+[[noreturn]] void throw_changed(const std::string& path, std::string_view how = "");
+
 /// Whether a system call failed because the file system has none of its kind.
 [[nodiscard]] bool is_unsupported(int error) noexcept;
 

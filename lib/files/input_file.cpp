@@ -117,7 +117,7 @@ bool InputFile::has_changed() const noexcept {
 void InputFile::expect_unwritten() const {
   if (!has_changed()) return;
   if (errno != 0) throw_system_error(path_, "cannot be examined");
-  throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path_));
+  throw_changed(path_);
 }
 
 void InputFile::expect_unchanged() const {
@@ -167,11 +167,16 @@ void InputFile::expect_size(std::uint64_t end) const {
                               count, bytes));
 }
 
+void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
+  if (is_regular())
+    read_at(bytes, offset);
+  else
+    read_exactly(bytes);
+}
+
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
   const std::size_t done = clipper::read_at(fd_, bytes, offset, path_);
-  if (done < bytes.size())
-    throw Error(ErrorKind::io,
-                fmt::format("{}: changed while it was read: it ends at byte {} now", path_, offset + done));
+  if (done < bytes.size()) throw_changed(path_, fmt::format(": it ends at byte {} now", offset + done));
 }
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,

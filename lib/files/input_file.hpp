@@ -61,6 +61,10 @@ class InputFile {
   /// The next bytes, all of them; Error{input} if the stream ends before.
   void read_exactly(std::span<std::byte> bytes);
 
+  /// Bytes that are read in order: those at `offset` of a regular file; of a stream, which stands there, the
+  /// next.
+  void read_next_at(std::span<std::byte> bytes, std::uint64_t offset);
+
   /// Bytes after the array are no part of the tensor, instead of an error.
   void ignore_trailing() noexcept { trailing_ignored_ = true; }
 

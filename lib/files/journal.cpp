@@ -177,7 +177,7 @@ Journal::~Journal() {
 
 void Journal::read_last(std::span<std::byte> bytes) const {
   if (read_at(fd_, bytes, bytes_offset(last_->sequence % kSlots, last_->capacity), path()) < bytes.size())
-    throw Error(ErrorKind::io, fmt::format("{}: changed while it was read", path()));
+    throw_changed(path());
 }
 
 void Journal::append(JournalRecord record, std::span<const std::byte> bytes) {

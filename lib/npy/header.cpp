@@ -161,7 +161,7 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-std::string index_text(const Header& header, std::uint64_t position) {
+std::vector<std::uint64_t> index_of(const Header& header, std::uint64_t position) {
   const std::size_t rank = header.shape.size();
   std::vector<std::uint64_t> index(rank);
   for (std::size_t i = 0; i < rank; ++i) {
@@ -171,7 +171,11 @@ std::string index_text(const Header& header, std::uint64_t position) {
     index[axis] = slowest ? position : position % extent;
     position /= extent;
   }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  return index;
+}
+
+std::string index_text(const Header& header, std::uint64_t position) {
+  return fmt::format("[{}]", fmt::join(index_of(header, position), ", "));
 }
 
 }  // namespace clipper::npy

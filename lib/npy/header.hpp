@@ -77,8 +77,10 @@ enum class Opaque : std::uint8_t { refused, taken };
 /// "(3, 4)", "(7,)", "()": a shape as Python prints it.
 [[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
 
-/// "[0, 17, 3]", "[]": where element `position` (below count) of the file's data is in the tensor; its memory
-/// order respected.
+/// Where element `position` (below count) of the file's data is in the tensor; its memory order respected.
+[[nodiscard]] std::vector<std::uint64_t> index_of(const Header& header, std::uint64_t position);
+
+/// The same as text: "[0, 17, 3]", "[]".
 [[nodiscard]] std::string index_text(const Header& header, std::uint64_t position);
 
 }  // namespace clipper::npy

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
@@ -47,7 +48,8 @@ template <std::size_t kElementSize, class V, std::size_t... kIndex>
   return __builtin_bit_cast(V, __builtin_shufflevector(bytes, bytes, (kIndex ^ (kElementSize - 1))...));
 }
 
-/// The same without a shuffle of bytes, which the baseline of x86-64 does not have: of pairs of bytes only.
+/// Reverses each element's bytes by a shuffle of pairs of bytes: the baseline of x86-64 shuffles no single
+/// bytes.
 template <std::size_t kElementSize, class V, std::size_t... kIndex>
 [[gnu::always_inline]] inline V with_pairs_reversed(
     const V& x, std::index_sequence<kIndex...> /*of the pairs*/) noexcept {
@@ -59,11 +61,11 @@ template <std::size_t kElementSize, class V, std::size_t... kIndex>
   return __builtin_bit_cast(V, pairs);
 }
 
-/// Elements of one byte order as elements of the other, or as they are.
+/// byteswap_if() of every element of a vector.
 /// kBytes: of the instruction set's vectors, of which V may be a half.
-template <std::size_t kBytes, bool kSwap, std::size_t kElementSize, class V>
+template <std::size_t kBytes, Byteswap kSwap, std::size_t kElementSize, class V>
 [[gnu::always_inline]] inline V vector_byteswap_if(const V& x) noexcept {
-  if constexpr (!kSwap || kElementSize == 1)
+  if constexpr (kSwap == Byteswap::no || kElementSize == 1)
     return x;
   else if constexpr (kBytes == vector_bytes(SimdLevel::baseline))
     return with_pairs_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V) / 2>{});

@@ -22,7 +22,7 @@ double as_double(T x) noexcept {
     return static_cast<double>(x);
 }
 
-/// The multiple of 2^exponent that x, an integer or a float64, is at or behind.
+/// The multiple of 2^exponent that x, an integer or a float64, is at or above.
 Int128 row_of(Int128 x, int exponent) noexcept {
   return x >> exponent;
 }
@@ -43,8 +43,8 @@ Int128 integer_edge(const Histogram& histogram, std::size_t row) noexcept {
 
 template <class Value>
 Histogram histogram_from(Value lowest, Value highest, int exponent) noexcept {
-  constexpr auto kMost = static_cast<Int128>(Histogram::kMaxRows);
-  while (row_of(highest, exponent) - row_of(lowest, exponent) >= kMost) ++exponent;
+  constexpr Int128 kRows{Histogram::kMaxRows};
+  while (row_of(highest, exponent) - row_of(lowest, exponent) >= kRows) ++exponent;
   Histogram result;
   result.exponent = exponent;
   result.first = row_of(lowest, exponent);
@@ -81,9 +81,9 @@ Histogram& Histogram::operator+=(Histogram other) noexcept {
   sum.exponent = exponent;
   sum.first = begin();
   sum.rows = static_cast<std::size_t>(end() - begin());
-  for (const Histogram* part : {static_cast<const Histogram*>(this), static_cast<const Histogram*>(&other)})
-    for (std::size_t i = 0; i < part->rows; ++i)
-      sum.counts[static_cast<std::size_t>(part->first - sum.first) + i] += part->counts[i];
+  for (const Histogram* each : {static_cast<const Histogram*>(this), static_cast<const Histogram*>(&other)})
+    for (std::size_t i = 0; i < each->rows; ++i)
+      sum.counts[static_cast<std::size_t>(each->first - sum.first) + i] += each->counts[i];
   return *this = sum;
 }
 
@@ -94,8 +94,8 @@ Histogram histogram_for(DType dtype, ElementBits lowest, ElementBits highest) no
     if constexpr (std::is_integral_v<T>) {
       return histogram_from<Int128>(low, high, 0);
     } else {
-      const double most = std::max(std::fabs(as_double(low)), std::fabs(as_double(high)));
-      const int exponent = most == 0 ? kLowestExponent : std::ilogb(most) - (kPrecision - 1);
+      const double largest = std::max(std::fabs(as_double(low)), std::fabs(as_double(high)));
+      const int exponent = largest == 0 ? kLowestExponent : std::ilogb(largest) - (kPrecision - 1);
       return histogram_from(as_double(low), as_double(high), std::max(exponent, kLowestExponent));
     }
   });

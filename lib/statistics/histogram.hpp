@@ -14,7 +14,7 @@ namespace clipper {
 /// 2^exponent. Range i goes from (first + i) * 2^exponent, which belongs to it, to the next one's begin,
 /// which does not.
 ///
-/// The width is the least with which so few ranges hold all elements (but not beyond the precision of
+/// The width is the least with which kMaxRows ranges hold all elements (but not beyond the precision of
 /// float64, and at least 1 for integers): it follows from the lowest and the highest one alone. Widths divide
 /// each other and ranges begin at multiples of them, so that histograms can be added without any loss.
 struct Histogram {

@@ -15,7 +15,7 @@
 namespace clipper {
 namespace {
 
-/// A number of elements of T. Few enough for add_integers() and for the second cache.
+/// Elements of T, few enough for add_integers() and for the second cache.
 struct Block {
   DType dtype;
   ByteOrder order;
@@ -24,11 +24,11 @@ struct Block {
   std::size_t count;
 };
 
-constexpr std::size_t kMaxBytes = 256UL * 1024;
+constexpr std::size_t kBlockSize = 256UL * 1024;
 
 /// What the second pass counts: for each limit, the elements whose keys are less.
 struct Limits {
-  static constexpr std::size_t kMost = 4 + 2 + Histogram::kMaxRows - 1;
+  static constexpr std::size_t kMax = 4 + 2 + Histogram::kMaxRows - 1;
 
   /// The place of its count.
   std::size_t add(std::int64_t key) noexcept {
@@ -37,8 +37,8 @@ struct Limits {
   }
 
   std::size_t size = 0;
-  std::array<std::int64_t, kMost> keys{};
-  std::array<std::uint64_t, kMost> below{};
+  std::array<std::int64_t, kMax> keys{};
+  std::array<std::uint64_t, kMax> below{};
 };
 
 // -0 and 0 are neither below nor above each other.
@@ -62,9 +62,9 @@ template <class T>
   if constexpr (std::is_integral_v<T>)
     add_integers(elements, result.count, result.sum);
   else if (range.all)
-    add_floats<false>(elements, result.count, result.sum);
+    add_floats<Addends::all>(elements, result.count, result.sum);
   else
-    add_floats<true>(elements, result.count, result.sum);
+    add_floats<Addends::finite>(elements, result.count, result.sum);
   if (range.any) {
     result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
     result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
@@ -91,7 +91,7 @@ template <std::size_t kBytes, class T>
 
   count_below<kBytes>(elements, result.count, std::span(limits.keys).first(limits.size), limits.below);
 
-  // Elements before -inf, before the finite ones, before inf and before the NaNs behind it.
+  // Elements before -inf, before the finite ones, before inf, and before the NaNs above inf.
   std::array<std::uint64_t, 4> ends{0, 0, result.count, result.count};
   if (!range.all) std::copy_n(limits.below.begin(), ends.size(), ends.begin());
   result.nan = ends[0] + result.count - ends[3];
@@ -203,7 +203,7 @@ Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std
   Statistics total;
   total.dtype = dtype;
   while (count != 0) {
-    const std::size_t length = std::min(count, kMaxBytes / size);
+    const std::size_t length = std::min(count, kBlockSize / size);
     total += kernel({dtype, order, bounds, elements, length});
     elements += length * size;
     count -= length;

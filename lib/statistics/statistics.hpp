@@ -12,7 +12,7 @@
 
 namespace clipper {
 
-/// What is known of a number of elements of one dtype. Parts of a tensor can be added in any order.
+/// What is known of a number of elements of one dtype. Those of a tensor's chunks can be added in any order.
 struct Statistics {
   /// Elements in the order of keys (element_key.hpp): -0 before 0. Of the finite ones only, if there are any.
   struct Range {

@@ -30,10 +30,10 @@ template <std::size_t kBytes, class T>
   for (; i + kLanes <= count; i += kLanes) {
     Elements x;
     std::memcpy(&x, elements + i, sizeof(x));
-    x = vector_byteswap_if<kBytes, true, sizeof(T)>(x);
+    x = vector_byteswap_if<kBytes, Byteswap::yes, sizeof(T)>(x);
     std::memcpy(elements + i, &x, sizeof(x));
   }
-  for (; i < count; ++i) elements[i] = byteswap_if<true>(elements[i]);
+  for (; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
 }
 
 /// Of the finite elements.
@@ -58,17 +58,17 @@ template <class T>
   };
   Key<T> lowest = Limits::max();
   Key<T> highest = Limits::lowest();
-  Key<T> most = Limits::lowest();
+  Key<T> max_above = Limits::lowest();
   for (std::size_t i = 0; i < count; ++i) {
     const Key<T> key = key_of(elements[i]);
     const Key<T> above = moved(key, kUp);
     lowest = std::min(lowest, above);
-    most = std::max(most, above);
+    max_above = std::max(max_above, above);
     highest = std::max(highest, moved(key, kDown));
   }
   const Key<T> end = moved(highest_finite_key<T>(), kUp);
   return {moved(lowest, static_cast<Unsigned>(-kUp)), moved(highest, static_cast<Unsigned>(-kDown)),
-          lowest <= end, most <= end};
+          lowest <= end, max_above <= end};
 }
 
 /// Below these are: NaN; and -inf; and the finite elements; and inf. Beyond the last are NaNs again.
@@ -84,13 +84,16 @@ inline constexpr std::array<Key<T>, 4> kInfinityLimits = [] {
   return limits;
 }();
 
-/// The elements that sums are made of at a time.
-inline constexpr std::size_t kSumTile = 1024;
+/// A block of a sum, in elements.
+inline constexpr std::size_t kSumBlock = 1024;
 
-/// Elements as numbers for a sum: float64 as such, smaller floats as float32, and what is not finite as 0.
-template <bool kFinite, class T>
+/// Which elements of a block a sum is of.
+enum class Addends : std::uint8_t { all, finite };
+
+/// Elements as numbers for a sum: float64 as such, smaller floats as float32, and what is no addend as 0.
+template <Addends kAddends, class T>
 [[gnu::always_inline]] inline auto addend(T x) noexcept {
-  if constexpr (kFinite) {
+  if constexpr (kAddends == Addends::finite) {
     const auto bits = static_cast<Key<T>>(to_bits(x));
     const auto magnitude = static_cast<Key<T>>(bits & std::numeric_limits<Key<T>>::max());
     const Key<T> finite = magnitude <= highest_finite_key<T>() ? bits : Key<T>{};
@@ -108,37 +111,37 @@ template <bool kFinite, class T>
 }
 
 /// The order of additions is the same for every instruction set.
-template <bool kFinite, class T>
+template <Addends kAddends, class T>
 [[gnu::always_inline]] inline void add_floats(const T* elements, std::size_t count, ExactSum& sum) noexcept {
   constexpr std::size_t kLanes = 16;
   std::array<double, kLanes> lanes{};
-  std::array<decltype(addend<kFinite>(T{})), kSumTile> tile;
-  for (std::size_t begin = 0; begin < count; begin += kSumTile) {
-    const std::size_t length = std::min(kSumTile, count - begin);
-    for (std::size_t i = 0; i < length; ++i) tile[i] = addend<kFinite>(elements[begin + i]);
+  std::array<decltype(addend<kAddends>(T{})), kSumBlock> block;
+  for (std::size_t begin = 0; begin < count; begin += kSumBlock) {
+    const std::size_t length = std::min(kSumBlock, count - begin);
+    for (std::size_t i = 0; i < length; ++i) block[i] = addend<kAddends>(elements[begin + i]);
     std::size_t i = 0;
     for (; i + kLanes <= length; i += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(tile[i + lane]);
-    for (; i < length; ++i) lanes[i % kLanes] += static_cast<double>(tile[i]);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(block[i + lane]);
+    for (; i < length; ++i) lanes[i % kLanes] += static_cast<double>(block[i]);
   }
   if (std::all_of(lanes.begin(), lanes.end(), [](double lane) { return std::isfinite(lane); }))
     for (const double lane : lanes) sum.add(lane);
   else
     for (std::size_t i = 0; i < count; ++i)
       sum.add(
-          static_cast<double>(addend<kFinite>(elements[i])));  // one after the other: no float64 overflows
+          static_cast<double>(addend<kAddends>(elements[i])));  // one after the other: no float64 overflows
 }
 
 template <class T>
 [[gnu::always_inline]] inline void add_integers(const T* elements, std::size_t count,
                                                 ExactSum& sum) noexcept {
   constexpr int kHalf = 32;
-  // Of small integers a tile's sum fits, and more of them are added at once.
+  // Of small integers a block's sum fits, and more of them are added at once.
   using Partial = std::conditional_t<sizeof(T) < sizeof(std::int32_t), std::int32_t, std::int64_t>;
   std::int64_t low = 0;
   std::int64_t high = 0;
-  for (std::size_t begin = 0; begin < count; begin += kSumTile) {
-    const std::size_t end = std::min(begin + kSumTile, count);
+  for (std::size_t begin = 0; begin < count; begin += kSumBlock) {
+    const std::size_t end = std::min(begin + kSumBlock, count);
     Partial partial = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if constexpr (sizeof(T) == sizeof(std::int64_t)) {
@@ -161,7 +164,7 @@ template <std::size_t kBytes, class T>
                                                std::span<std::uint64_t> counts) noexcept {
   using Lanes = Vector<UnsignedOfSize<sizeof(T)>, kBytes>;
   using Keys = Vector<Key<T>, kBytes>;
-  constexpr std::size_t kGroup = 5;
+  constexpr std::size_t kTogether = 5;  // limits in registers
   constexpr std::size_t kLanes = kBytes / sizeof(T);
   constexpr std::size_t kMaxVectors = 255;  // more could overflow a lane
   alignas(kBytes) std::array<Key<T>, kLanes * kMaxVectors> keys;
@@ -173,16 +176,16 @@ template <std::size_t kBytes, class T>
     std::fill(keys.begin() + static_cast<std::ptrdiff_t>(length),
               keys.begin() + static_cast<std::ptrdiff_t>(vectors * kLanes),
               std::numeric_limits<Key<T>>::max());  // never less
-    for (std::size_t at = 0; at < limits.size(); at += kGroup) {
-      const std::size_t size = std::min(kGroup, limits.size() - at);
-      std::array<Keys, kGroup> group;
-      std::array<Lanes, kGroup> below{};
-      for (std::size_t j = 0; j < kGroup; ++j)
-        group[j] = broadcast<kBytes>(j < size ? static_cast<Key<T>>(limits[at + j]) : Key<T>{});
+    for (std::size_t at = 0; at < limits.size(); at += kTogether) {
+      const std::size_t size = std::min(kTogether, limits.size() - at);
+      std::array<Keys, kTogether> limit;
+      std::array<Lanes, kTogether> below{};
+      for (std::size_t j = 0; j < kTogether; ++j)
+        limit[j] = broadcast<kBytes>(j < size ? static_cast<Key<T>>(limits[at + j]) : Key<T>{});
       for (std::size_t i = 0; i < vectors; ++i) {
         Keys x;
         std::memcpy(&x, keys.data() + i * kLanes, sizeof(x));
-        for (std::size_t j = 0; j < kGroup; ++j) below[j] -= __builtin_bit_cast(Lanes, x < group[j]);
+        for (std::size_t j = 0; j < kTogether; ++j) below[j] -= __builtin_bit_cast(Lanes, x < limit[j]);
       }
       for (std::size_t j = 0; j < size; ++j)
         counts[at + j] += sum_of_lanes<kBytes, UnsignedOfSize<sizeof(T)>>(below[j]);

@@ -1,0 +1,60 @@
+#include "console/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+// nlohmann-json writes the scalars. Its own lists and objects end the process when they get no memory.
+
+namespace clipper {
+
+Json::Json(double number) : text_(nlohmann::json(number).dump()) {}
+
+Json::Json(std::initializer_list<Member> members) : kind_(Kind::object) {
+  for (const auto& [key, value] : members) add(key, value);
+}
+
+Json Json::list() {
+  Json json;
+  json.kind_ = Kind::list;
+  return json;
+}
+
+Json& Json::add(Json value) {
+  return add("", std::move(value));
+}
+
+Json& Json::add(std::string_view key, Json value) {
+  members_.emplace_back(key, std::move(value));
+  return *this;
+}
+
+std::string Json::dump(std::size_t indent) const {
+  std::string text;
+  append_to(text, indent, 0);
+  return text;
+}
+
+std::string Json::quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void Json::append_to(std::string& text, std::size_t indent, std::size_t level) const {
+  if (kind_ == Kind::scalar) {
+    text += text_;
+    return;
+  }
+  const auto break_line = [&](std::size_t at) {
+    if (indent != 0 && !members_.empty()) text.append("\n").append(at * indent, ' ');
+  };
+  text += kind_ == Kind::list ? '[' : '{';
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const auto& [key, value] = members_[i];
+    if (i != 0) text += ',';
+    break_line(level + 1);
+    if (kind_ == Kind::object) text += quoted(key) + (indent != 0 ? ": " : ":");
+    value.append_to(text, indent, level + 1);
+  }
+  break_line(level);
+  text += kind_ == Kind::list ? ']' : '}';
+}
+
+}  // namespace clipper
