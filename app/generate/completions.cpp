@@ -103,25 +103,22 @@ _clipper_files() {{
   mapfile -t COMPREPLY < <(compgen -d -- "$current"; [[ -z $1 ]] || compgen -f -X "!$1" -- "$current")
 }}
 
-# What may be @ and a .npy file.
+# What may be @ and a .npy file. As a file's name, bash would quote the @.
 _clipper_number() {{
-  if [[ $separator == *@ ]]; then
-    _clipper_files '*.npy'
-  elif [[ $current == @* ]]; then
-    compopt -o filenames -o nospace
-    mapfile -t COMPREPLY < <(compgen -P @ -S / -d -- "${{current#@}}"; compgen -P @ -f -X '!*.npy' -- "${{current#@}}")
-  fi
+  [[ $current == @* ]] || return
+  mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
+  [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
+  ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
 }}
 
 _clipper() {{
-  local IFS=$' \t\n' current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} separator='' command='' ended='' word
+  local IFS=$' \t\n' current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' ended='' word
   COMPREPLY=()
-  # COMP_WORDBREAKS lets bash take = and @ for words.
-  if [[ $current == = || $current == @ || $current == =@ ]]; then
-    separator=$current
-    current=''
-  elif [[ $previous == = || $previous == @ || $previous == =@ ]]; then
-    separator=$previous
+  # COMP_WORDBREAKS makes words of = and @. What is completed begins after =, but at @.
+  if [[ $current == [=@] || $current == =@ ]]; then
+    current=${{current#=}}
+  elif [[ $previous == [=@] || $previous == =@ ]]; then
+    current=${{previous#=}}$current
     previous=${{COMP_WORDS[COMP_CWORD - 2]}}
   fi
   case ${{COMP_WORDS[1]}} in
