@@ -11,7 +11,6 @@
 #include "clip/finalize.hpp"
 #include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/command_spec.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"
 #include "generate/generate_command.hpp"
@@ -35,23 +34,23 @@ int clip(const RawOptions& raw) {
   return 0;
 }
 
-int generate(const RawOptions& raw);
+int generate(const RawOptions& raw) {
+  return generate_file(raw, command_specs());
+}
 
-/// Every command. The first is what clipper does if its first word names no other.
 constexpr std::array kCommands{
     CommandRow{&kClipSpec, &clip},         CommandRow{&kCompareSpec, &compare_files},
     CommandRow{&kInfoSpec, &show_info},    CommandRow{&kProfilesSpec, &list_profiles},
     CommandRow{&kGenerateSpec, &generate},
 };
 
-int generate(const RawOptions& raw) {
-  CommandSpecs specs;
-  for (const CommandRow& row : kCommands)
-    if (row.spec->is_public) specs.push_back(row.spec);
-  return generate_file(raw, specs);
-}
-
 }  // namespace
+
+CommandSpecs command_specs() {
+  CommandSpecs specs;
+  for (const CommandRow& row : kCommands) specs.push_back(row.spec);
+  return specs;
+}
 
 int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));

@@ -44,7 +44,8 @@ constexpr CommandSpec kGenerateSpec{
     .is_public = false,
 };
 
-int generate_file(const RawOptions& raw, const CommandSpecs& commands) {
+int generate_file(const RawOptions& raw, CommandSpecs commands) {
+  std::erase_if(commands, [](const CommandSpec* command) { return !command->is_public; });
   print(writers().at(raw.text(kKind))(commands));
   return 0;
 }

@@ -23,7 +23,6 @@
 namespace clipper {
 namespace {
 
-
 TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path) {
   InputFile input = InputFile::open(path);
   if (command.ignore_trailing) input.ignore_trailing();

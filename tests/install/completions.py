@@ -27,7 +27,7 @@ VALUES = {
     **dict.fromkeys(["FILES", "ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
-    "X": [("tens\t", "tens"), ("@dir\tin\t", "@directory/inner.npy"), *((f"@{typed}", f"@{word}") for typed, word in TENSOR)],
+    "X": [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]] + [("tens\t", "tens")],
     **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "R"], [("tens\t", "tens")]),
 }
 
