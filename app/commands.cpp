@@ -1,47 +1,66 @@
 #include "commands.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include "clip/clip_command.hpp"
+#include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "clip/finalize.hpp"
 #include "clip/verify.hpp"
+#include "command_line/command_line.hpp"
 #include "compare/compare_command.hpp"
+#include "compare/compare_options.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
+#include "info/info_options.hpp"
 #include "profiles/profiles_command.hpp"
 
 namespace clipper {
 namespace {
 
-int clip(const Parse& parse) {
-  const std::optional<Command> command = parse_command_line(parse);
-  if (!command) return 0;
-  if (command->golden) return verify(*command);
-  if (!command->finalize) return clip_files(*command);
-  finalize(*command);
+struct CommandRow {
+  const CommandSpec* spec;
+  int (*run)(const RawOptions&);  ///< returns the exit status
+};
+
+int clip(const RawOptions& raw) {
+  const Command command = validate_clip(raw);
+  if (command.golden) return verify(command);
+  if (!command.finalize) return clip_files(command);
+  finalize(command);
   return 0;
 }
 
+int generate(const RawOptions& raw) {
+  return generate_file(raw, command_specs());
+}
+
 constexpr std::array kCommands{
-    CommandRow{"", &clip},
-    CommandRow{"compare", &compare_files},
-    CommandRow{"info", &show_info},
-    CommandRow{"profiles", &list_profiles},
-    CommandRow{"--generate", &generate_file},
+    CommandRow{&kClipSpec, &clip},         CommandRow{&kCompareSpec, &compare_files},
+    CommandRow{&kInfoSpec, &show_info},    CommandRow{&kProfilesSpec, &list_profiles},
+    CommandRow{&kGenerateSpec, &generate},
 };
 
 }  // namespace
 
-std::span<const CommandRow> commands() noexcept {
-  return kCommands;
+CommandSpecs command_specs() {
+  CommandSpecs specs;
+  for (const CommandRow& row : kCommands) specs.push_back(row.spec);
+  return specs;
 }
 
 int run_command(int argc, const char* const* argv) {
-  for (const CommandRow& row : kCommands)
-    if (argc > 1 && !row.name.empty() && row.name == argv[1]) return row.run(parse_words(argc - 1, argv + 1));
-  return kCommands.front().run(parse_words(argc, argv));
+  std::span words(argv, static_cast<std::size_t>(argc));
+  const auto named = std::find_if(kCommands.begin() + 1, kCommands.end(), [&](const CommandRow& row) {
+    return words.size() > 1 && words[1] == row.spec->name;
+  });
+  const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;
+  if (named != kCommands.end()) words = words.subspan(1);
+  const std::optional<RawOptions> raw = parse(*row.spec, words);
+  return raw ? row.run(*raw) : 0;
 }
 
 }  // namespace clipper

@@ -1,19 +1,11 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-
-#include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 
 namespace clipper {
 
-struct CommandRow {
-  std::string_view name;     ///< the first word behind "clipper"
-  int (*run)(const Parse&);  ///< returns the exit status
-};
-
-/// Every command. The first has no name: it is what clipper does if the first word names no other.
-[[nodiscard]] std::span<const CommandRow> commands() noexcept;
+/// Of every command. The first has no name: it is what clipper does if its first word names no other.
+[[nodiscard]] CommandSpecs command_specs();
 
 /// Runs the command that main's words name. Returns the exit status.
 [[nodiscard]] int run_command(int argc, const char* const* argv);

@@ -3,22 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <vector>
 
 #include "clip/clip_option_table.hpp"
-#include "command_line/choices.hpp"
+#include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
-#include "command_line/shard_option.hpp"
-#include "error.hpp"
+#include "command_line/values.hpp"
 
 namespace clipper {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorKind::usage, message);
-}
+using namespace clip_options;
 
 const Profile* parse_profile(std::string_view text) {
   if (const Profile* const profile = profile_named(text)) return profile;
@@ -37,18 +33,15 @@ SimdLevel parse_simd_level(std::string_view text) {
   return *level;
 }
 
-Request understood_request(const CLI::App& app, const Typed& typed) {
+Request validate_request(const RawOptions& raw) {
   Request request;
-  const auto take = [&](const char* name, const std::string& text, std::optional<Given>& into) {
-    if (app.count(name) > 0) into = parse_given(name, text);
-  };
-  take("--min", typed.min, request.min);
-  take("--max", typed.max, request.max);
-  take("--scale", typed.scale, request.scale);
-  take("--bias", typed.bias, request.bias);
-  if (app.count("--profile") > 0) request.profile = parse_profile(typed.profile);
-  if (app.count("--nan") > 0) request.nan = parse_on_nan(typed.nan);
-  if (app.count("--min-above-max") > 0) request.min_above_max = parse_min_above_max(typed.min_above_max);
+  request.min = given(raw, kMin);
+  request.max = given(raw, kMax);
+  request.scale = given(raw, kScale);
+  request.bias = given(raw, kBias);
+  if (raw.has(kProfile)) request.profile = parse_profile(raw.text(kProfile));
+  if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
+  if (raw.has(kMinAboveMax)) request.min_above_max = parse_min_above_max(raw.text(kMinAboveMax));
   return request;
 }
 
@@ -58,23 +51,24 @@ Percentage parse_percentage(std::string_view text) {
 }
 
 /// What all the files are if one option says so: the words for an error, and nothing if IN and OUT are typed.
-std::vector<std::string_view> destinations(const CLI::App& app) {
+std::vector<std::string_view> destinations(const RawOptions& raw) {
   std::vector<std::string_view> given;
-  for (const char* name : {"--in-place", "--output-dir", "--output"})
-    if (app.count(name) > 0) given.emplace_back(name);
+  for (const Option* const option : {&kInPlace, &kOutputDir, &kOutput})
+    if (raw.has(*option)) given.push_back(long_name(*option));
   return given;
 }
 
-bool has_standard_input(const Typed& typed) {
-  return std::find(typed.files.begin(), typed.files.end(), "-") != typed.files.end();
+bool has_standard_input(const RawOptions& raw) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  return std::find(files.begin(), files.end(), "-") != files.end();
 }
 
-void understand_list(const CLI::App& app, const Typed& typed, Command& command) {
-  if (app.count("--files-from") > 0) command.list = FileList{typed.files_from, '\n'};
-  if (app.count("--files0-from") > 0) command.list = FileList{typed.files0_from, '\0'};
+void validate_list(const RawOptions& raw, Command& command) {
+  if (raw.has(kFilesFrom)) command.list = FileList{raw.text(kFilesFrom), '\n'};
+  if (raw.has(kFiles0From)) command.list = FileList{raw.text(kFiles0From), '\0'};
   if (!command.list) return;
   if (command.list->path.empty()) refuse("--files-from: no file (an empty variable?)");
-  if (command.list->path == "-" && has_standard_input(typed))
+  if (command.list->path == "-" && has_standard_input(raw))
     refuse("standard input cannot be both LIST and FILE");
 }
 
@@ -86,134 +80,127 @@ bool is_without_effect(const Request& request) {
 }
 
 /// --verify: one input, and nothing is written but perhaps the golden file.
-void understand_golden(const CLI::App& app, const Typed& typed, Command& command) {
-  for (const char* name : {"--in-place", "--direct", "--output", "--output-dir", "--relative-to",
-                           "--files-from", "--files0-from", "--sync", "--no-clobber", "--keep-going",
-                           "--dry-run", "--fail-if-clipped", "--shard", "--split-output"})
-    if (app.count(name) > 0) refuse(fmt::format("--verify and {} contradict each other", name));
-  if (typed.verify.empty()) refuse("--verify: no file (an empty variable?)");
-  if (typed.files.empty()) refuse("IN is missing (clipper --help says more)");
-  if (typed.files.size() > 1)
-    refuse(fmt::format("{}: a second file; --verify takes only IN", typed.files[1]));
-  if (typed.files[0] == "-" && typed.verify == "-") refuse("standard input cannot be both files");
-  command.inputs = typed.files;
-  command.golden = typed.verify;
-  command.update_golden = typed.update_golden;
+void validate_golden(const RawOptions& raw, Command& command) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  for (const Option* const option :
+       {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kFilesFrom, &kFiles0From, &kSync,
+        &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kShard, &kSplitOutput})
+    if (raw.has(*option)) refuse(fmt::format("--verify and {} contradict each other", long_name(*option)));
+  if (raw.text(kVerify).empty()) refuse("--verify: no file (an empty variable?)");
+  if (files.empty()) refuse("IN is missing (clipper --help says more)");
+  if (files.size() > 1) refuse(fmt::format("{}: a second file; --verify takes only IN", files[1]));
+  if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both files");
+  command.inputs = files;
+  command.golden = raw.text(kVerify);
+  command.update_golden = raw.has(kUpdateGolden);
 }
 
-void understand_files(const CLI::App& app, const Typed& typed, Command& command) {
-  const std::vector<std::string_view> to = destinations(app);
-  command.inputs = typed.files;
-  understand_list(app, typed, command);
+void validate_files(const RawOptions& raw, Command& command) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  const std::vector<std::string_view> to = destinations(raw);
+  command.inputs = files;
+  validate_list(raw, command);
   if (command.inputs.empty() && !command.list) refuse("IN is missing (clipper --help says more)");
   if (to.size() > 1) refuse(fmt::format("{} and {} contradict each other", to[0], to[1]));
-  if (typed.in_place && app.count("--shard") > 0)
+  if (raw.has(kInPlace) && raw.has(kShard))
     refuse(
         "--in-place with --shard: a shard that runs again would scale twice; give IN OUT, or FILES and "
         "--output-dir, and rename the results");
-  if (typed.in_place && typed.no_clobber) refuse("--in-place and --no-clobber contradict each other");
-  if (typed.direct && !typed.in_place) refuse("--direct needs --in-place");
-  if (typed.update_golden) refuse("--update-golden needs --verify");
-  if (app.count("--output-dir") > 0) command.output_directory = typed.output_dir;
-  if (app.count("--output") > 0) command.output_template = typed.output;
-  if (app.count("--relative-to") > 0) command.relative_to = typed.relative_to;
+  if (raw.has(kInPlace) && raw.has(kNoClobber)) refuse("--in-place and --no-clobber contradict each other");
+  if (raw.has(kDirect) && !raw.has(kInPlace)) refuse("--direct needs --in-place");
+  if (raw.has(kUpdateGolden)) refuse("--update-golden needs --verify");
+  command.output_directory = raw.value(kOutputDir);
+  command.output_template = raw.value(kOutput);
+  command.relative_to = raw.value(kRelativeTo);
   if (command.relative_to && !command.output_directory) refuse("--relative-to needs --output-dir");
   if (command.relative_to == "") refuse("--relative-to: no directory (an empty variable?)");
   if (command.output_directory == "" || command.output_template == "")
     refuse(fmt::format("{}: no name (an empty variable?)", to[0]));
   if (!to.empty()) {
-    if (has_standard_input(typed) && command.output_directory)
+    if (has_standard_input(raw) && command.output_directory)
       refuse("--output-dir: standard input has no name there");
     return;
   }
   if (command.list) refuse("--files-from needs --in-place, --output or --output-dir");
-  if (typed.files.size() == 1) refuse("OUT is missing (- is standard output; --in-place replaces IN)");
-  if (typed.files.size() > 2)
-    refuse(fmt::format("{}: a third file; many inputs need --output-dir, --output or --in-place",
-                       typed.files[2]));
+  if (files.size() == 1) refuse("OUT is missing (- is standard output; --in-place replaces IN)");
+  if (files.size() > 2)
+    refuse(fmt::format("{}: a third file; many inputs need --output-dir, --output or --in-place", files[2]));
   command.inputs.pop_back();
-  command.output = typed.files.back();
+  command.output = files.back();
 }
 
 /// One tensor for all shards, unless they divide many files.
-void understand_shard(const CLI::App& app, const Typed& typed, Command& command) {
-  if (app.count("--shard") > 0) command.shard = parse_shard(typed.shard);
-  command.split_output = typed.split_output;
-  if (typed.split_output && !command.shard) refuse("--split-output needs --shard K/N");
-  if (typed.split_output && !command.output) refuse("--split-output needs IN and OUT, one tensor");
+void validate_shard(const RawOptions& raw, Command& command) {
+  if (raw.has(kShard)) command.shard = parse_shard(raw.text(kShard));
+  command.split_output = raw.has(kSplitOutput);
+  if (raw.has(kSplitOutput) && !command.shard) refuse("--split-output needs --shard K/N");
+  if (raw.has(kSplitOutput) && !command.output) refuse("--split-output needs IN and OUT, one tensor");
   if (!command.shard || !command.output) return;
   if (command.inputs.front() == "-" || command.output == "-")
     refuse("--shard: IN and OUT must be files, which all processes reach; not standard input or output");
-  if (app.count("--fail-if-clipped") > 0)
+  if (raw.has(kFailIfClipped))
     refuse("--fail-if-clipped: a shard of a tensor does not see what the others clip");
 }
 
 /// OUT, or what the shards were given.
-void understand_finalize(const CLI::App& app, const Typed& typed, Command& command) {
-  for (const char* name :
-       {"--split-output", "--verify", "--update-golden", "--in-place", "--direct", "--output", "--output-dir",
-        "--relative-to", "--files-from", "--files0-from", "--fail-if-clipped", "--keep-going", "--dry-run"})
-    if (app.count(name) > 0) refuse(fmt::format("--finalize and {} contradict each other", name));
-  if (typed.files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
-  const bool has_operation = !is_without_effect(command.request) || app.count("--shard") > 0 ||
-                             app.count("--dtype") > 0 || app.count("--trailing") > 0;
-  if (typed.files.size() != (has_operation ? 2 : 1) || has_standard_input(typed))
+void validate_finalize(const RawOptions& raw, Command& command) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  for (const Option* const option :
+       {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo,
+        &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun})
+    if (raw.has(*option)) refuse(fmt::format("--finalize and {} contradict each other", long_name(*option)));
+  if (files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
+  const bool has_operation =
+      !is_without_effect(command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
+  if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
-  if (app.count("--shard") > 0) command.shard = parse_shard(typed.shard);
+  if (raw.has(kShard)) command.shard = parse_shard(raw.text(kShard));
   command.finalize = true;
-  command.output = typed.files.back();
-  command.inputs.assign(typed.files.begin(), typed.files.end() - 1);
+  command.output = files.back();
+  command.inputs.assign(files.begin(), files.end() - 1);
 }
 
-void understand_running(const CLI::App& app, const Typed& typed, Command& command) {
-  command.keep_going = typed.keep_going;
-  command.dry_run = typed.dry_run;
-  command.json = typed.json;
-  command.verbose = typed.verbose;
-  command.quiet = typed.quiet;
-  if (typed.progress) command.progress = Progress::When::always;
-  if (typed.no_progress || typed.quiet) command.progress = Progress::When::never;
-  if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
-  if (app.count("--chunk-size") > 0)
-    command.engine.chunk_size = parse_count("--chunk-size", typed.chunk_size, 4096, std::size_t{1} << 30);
-  if (app.count("--simd") > 0) command.engine.level = parse_simd_level(typed.simd);
+void validate_running(const RawOptions& raw, Command& command) {
+  command.keep_going = raw.has(kKeepGoing);
+  command.dry_run = raw.has(kDryRun);
+  command.json = raw.has(kJson);
+  command.verbose = raw.has(kVerbose);
+  command.quiet = raw.has(kQuiet);
+  if (raw.has(kProgress)) command.progress = Progress::When::always;
+  if (raw.has(kNoProgress) || raw.has(kQuiet)) command.progress = Progress::When::never;
+  if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
+  if (raw.has(kChunkSize))
+    command.engine.chunk_size = parse_count("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);
+  if (raw.has(kSimd)) command.engine.level = parse_simd_level(raw.text(kSimd));
 }
 
-Command understood(const CLI::App& app, const Typed& typed) {
+}  // namespace
+
+Command validate_clip(const RawOptions& raw) {
   Command command;
-  command.request = understood_request(app, typed);
-  for (const std::string& file : typed.files)
+  command.request = validate_request(raw);
+  for (const std::string& file : raw.texts(kFiles))
     if (file.empty()) refuse("a FILE is named '' (an empty variable?)");
-  if (typed.finalize) {
-    understand_finalize(app, typed, command);
-  } else if (app.count("--verify") > 0) {
-    understand_golden(app, typed, command);
+  if (raw.has(kFinalize)) {
+    validate_finalize(raw, command);
+  } else if (raw.has(kVerify)) {
+    validate_golden(raw, command);
   } else {
-    understand_files(app, typed, command);
-    understand_shard(app, typed, command);
+    validate_files(raw, command);
+    validate_shard(raw, command);
   }
-  understand_running(app, typed, command);
-  if (typed.no_clobber) command.existing = OutputFile::Existing::refuse;
-  if (typed.sync) command.durability = OutputFile::Durability::on_disk;
-  command.direct = typed.direct;
-  if (app.count("--fail-if-clipped") > 0) command.max_clipped = parse_percentage(typed.fail_if_clipped);
-  if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
-  if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);
+  validate_running(raw, command);
+  if (raw.has(kNoClobber)) command.existing = OutputFile::Existing::refuse;
+  if (raw.has(kSync)) command.durability = OutputFile::Durability::on_disk;
+  command.direct = raw.has(kDirect);
+  if (raw.has(kFailIfClipped)) command.max_clipped = parse_percentage(raw.text(kFailIfClipped));
+  if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
+  if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
   if (!command.finalize && is_without_effect(command.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias or --nan (clipper compare compares two files, "
         "clipper info says what is in one)");
   return command;
-}
-
-}  // namespace
-
-std::optional<Command> parse_command_line(const Parse& parse) {
-  CLI::App app("", "clipper");
-  Typed typed;
-  add_options(app, typed);
-  if (!parse(app)) return std::nullopt;
-  return understood(app, typed);
 }
 
 }  // namespace clipper

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "command_line/command_line.hpp"
 #include "command_line/file_list.hpp"
 #include "console/progress.hpp"
 #include "contract/plan.hpp"
@@ -15,6 +14,8 @@
 #include "shards/shard.hpp"
 
 namespace clipper {
+
+class RawOptions;
 
 /// What was typed, understood but not yet compared with any file.
 struct Command {
@@ -47,8 +48,7 @@ struct Command {
   [[nodiscard]] bool makes_directories() const { return output_directory || output_template; }
 };
 
-/// The command, or nothing when it only asked for help or the version, which are printed then.
-/// Throws Error{usage}.
-[[nodiscard]] std::optional<Command> parse_command_line(const Parse& parse);
+/// The command that was typed. Throws Error{usage}.
+[[nodiscard]] Command validate_clip(const RawOptions& raw);
 
 }  // namespace clipper

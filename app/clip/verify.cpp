@@ -8,6 +8,7 @@
 #include "clip/clip_command.hpp"
 #include "clip/clip_job.hpp"
 #include "clip/clip_report.hpp"
+#include "command_line/command_line.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/verify_result.hpp"
 #include "console/escape_for_terminal.hpp"

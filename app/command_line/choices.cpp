@@ -53,7 +53,7 @@ std::vector<std::string_view> simd_level_names() {
 }
 
 std::vector<std::string_view> trailing_words() {
-  return {kTrailingWords.begin(), kTrailingWords.end()};
+  return {"error", "ignore"};
 }
 
 std::optional<MinAboveMax> min_above_max_named(std::string_view word) {

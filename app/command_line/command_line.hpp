@@ -1,50 +1,51 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "element/dtype.hpp"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-/// What every command does with the words behind it, and with what it prints.
+/// What every command does with the words after it, and with what it prints.
 namespace clipper {
 
-/// What a command hands its options to, complete; it goes on if that returns true.
-using Parse = std::function<bool(CLI::App&)>;
+struct CommandSpec;
+struct Option;
 
-/// Lets CLI11 parse these words, argv[0] being the command's own; false when that only printed help or the
-/// version. Every mistake becomes Error{usage}. The words must outlive it.
-[[nodiscard]] Parse parse_words(int argc, const char* const* argv);
+/// What was typed of one option.
+struct RawOption {
+  bool is_given = false;
+  std::string text;                ///< its value
+  std::vector<std::string> texts;  ///< instead, those of a positional that takes many words
+};
 
-/// The words that the option's value may be, for completions; nothing is checked. In the form of
-/// CLI::IsMember's description.
-void suggest(CLI::Option& option, const std::vector<std::string_view>& words);
+/// What was typed, not yet understood. All values are text: a parser would read 010 as octal and nothing as
+/// 0. std::out_of_range for an option that is not the command's, whether it was typed or not: the first test
+/// of a command sees such a mistake.
+class RawOptions {
+ public:
+  explicit RawOptions(std::map<const Option*, RawOption> options) : options_(std::move(options)) {}
 
-/// What every command has besides its own options.
-void add_help(CLI::App& app);
+  [[nodiscard]] bool has(const Option& option) const { return options_.at(&option).is_given; }
 
-/// --trailing, for a command whose options are no table.
-CLI::Option& add_trailing(CLI::App& app, std::string& text);
+  /// Empty unless it was given.
+  [[nodiscard]] const std::string& text(const Option& option) const { return options_.at(&option).text; }
+  [[nodiscard]] const std::vector<std::string>& texts(const Option& option) const {
+    return options_.at(&option).texts;
+  }
 
-/// What options give as text. Each throws Error{usage}, which names the option, unless all of it is
-/// understood.
-[[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
-                                      std::size_t highest);
-[[nodiscard]] DType parse_dtype(std::string_view text);       ///< of --dtype
-[[nodiscard]] unsigned parse_threads(std::string_view text);  ///< of --threads
-[[nodiscard]] bool parse_trailing(std::string_view text);     ///< of --trailing: whether to ignore
+  /// The text, or nothing if the option was not given.
+  [[nodiscard]] std::optional<std::string> value(const Option& option) const {
+    return has(option) ? std::optional(text(option)) : std::nullopt;
+  }
 
-/// Whether it is the second word, of two.
-[[nodiscard]] bool parse_choice(std::string_view flag, std::string_view text, std::string_view first,
-                                std::string_view second);
+ private:
+  std::map<const Option*, RawOption> options_;
+};
+
+/// The words as the command's options, words[0] being its own name; nothing if they only asked for help or
+/// the version, which are printed then. Every mistake becomes Error{usage}.
+[[nodiscard]] std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words);
 
 /// Error{io} if standard output does not take the text.
 void print(const std::string& text);

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
+#include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 #include "error.hpp"
 #include "files/element_file.hpp"
 
@@ -23,12 +24,17 @@ Given read_given(std::string_view flag, const std::string& path) {
   }
 }
 
-}  // namespace
-
 Given parse_given(std::string_view flag, const std::string& text) {
   if (text.starts_with('@')) return read_given(flag, text.substr(1));
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   throw Error(ErrorKind::usage, fmt::format("{}: '{}' is not a number", flag, text));
+}
+
+}  // namespace
+
+std::optional<Given> given(const RawOptions& raw, const Option& option) {
+  if (!raw.has(option)) return std::nullopt;
+  return parse_given(long_name(option), raw.text(option));
 }
 
 OnNan parse_on_nan(const std::string& text) {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "contract/profile.hpp"
@@ -9,9 +9,12 @@
 /// The numbers of a request as they are typed.
 namespace clipper {
 
-/// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Error{usage} for
-/// everything else, and what read_number() throws.
-[[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
+class RawOptions;
+struct Option;
+
+/// A number, or @FILE.npy, which is read now and only once; nothing if the option was not given. Error{usage}
+/// for everything else, and what read_number() throws.
+[[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
 
 /// One of kNanWords, or a number; Error{usage} for everything else.
 [[nodiscard]] OnNan parse_on_nan(const std::string& text);

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "command_line/command_line.hpp"
+#include "command_line/values.hpp"
 #include "error.hpp"
 
 namespace clipper {

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <string>
 
+#include "command_line/command_line.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/compare_options.hpp"
 #include "compare/compare_report.hpp"
@@ -76,9 +76,8 @@ int compare_all(const CompareCommand& command) {
 
 }  // namespace
 
-int compare_files(const Parse& parse) {
-  const std::optional<CompareCommand> command = parse_compare_line(parse);
-  return command ? compare_all(*command) : 0;
+int compare_files(const RawOptions& raw) {
+  return compare_all(validate_compare(raw));
 }
 
 }  // namespace clipper

@@ -2,23 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 
-#include "command_line/choices.hpp"
-#include "error.hpp"
+#include "command_line/command_line.hpp"
+#include "command_line/shared_options.hpp"
+#include "command_line/values.hpp"
 
 namespace clipper {
 namespace {
 
-constexpr const char* kDescription =
+constexpr std::string_view kDescription =
     "Compares two .npy tensors, or those of two directories: every element a of ACTUAL must match its e in\n"
     "EXPECTED. Without a tolerance that is a = e, with one |a - e| <= A + R*|e|. dtype and shape must be\n"
     "the same; byte order, memory order and how the header is written need not be.";
 
-constexpr const char* kFooter = R"(
+constexpr std::string_view kFooter = R"(
 Examples:
   clipper compare out.npy golden.npy                    prints nothing if they are the same
   clipper compare --atol 1e-6 --rtol 1e-5 out golden    two directories, paired by path
@@ -37,69 +38,44 @@ Exit status:
   2 or more  trouble, as of clipper; each is a line on standard error
 )";
 
-struct Typed {
-  std::string actual;
-  std::string expected;
-  std::string rtol;
-  std::string atol;
-  std::string ulp;
-  std::string nan;
-  std::string header;
-  std::string max_mismatch;
-  std::string show;
-  std::string diff_out;
-  std::string dtype;
-  std::string trailing;
-  std::string threads;
-  bool bits = false;
-  bool bytes = false;
-  bool json = false;
-  bool verbose = false;
-  bool quiet = false;
+using Words = std::vector<std::string_view>;
+
+constexpr Option kActual{"ACTUAL", "A .npy file, or a directory; - is standard input", {}, Value::tensor};
+constexpr Option kExpected{"EXPECTED", "What it is to be, likewise", {}, Value::tensor};
+constexpr Option kRtol{"--rtol", "Tolerance relative to EXPECTED (default 0)", "R", Value::text};
+constexpr Option kAtol{"--atol", "Absolute tolerance (default 0)", "A", Value::text};
+constexpr Option kUlp{"--ulp", "Floats also match within N ulp", "N", Value::text};
+constexpr Option kNan{"--nan", "NaN and NaN are equal (default), or they differ", "WHAT", Value::words, [] {
+                        return Words{"equal", "differ"};
+                      }};
+constexpr Option kHeader{"--header", "semantic (default), or strict: the headers' bytes must be equal",
+                         "WHAT", Value::words, [] {
+                           return Words{"semantic", "strict"};
+                         }};
+constexpr Option kBits{"--bits", "Elements must have the same bits"};
+constexpr Option kBytes{"--bytes", "The files must have the same bytes"};
+constexpr Option kDiffOut{"--diff-out", "Write |a - e| of all elements to a .npy file", "FILE",
+                          Value::tensor};
+constexpr Option kMaxMismatch{
+    "--max-mismatch", "Pass if at most N elements, or P percent of them, do not match", "N|P%", Value::text};
+constexpr Option kShow{"--show", "List the first N mismatches", "N", Value::text};
+constexpr Option kDtype = dtype_option("The dtype; needed for bfloat16 that was saved as |V2");
+constexpr Option kJson = json_option("As JSON: one object in a line for each pair");
+constexpr Option kVerbose = verbose_option("Print a line for those that are the same, too");
+
+constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
+                                  Positional{&kExpected, Arity::optional}};
+constexpr std::array kOptions{&kRtol,    &kAtol,    &kUlp,         &kNan,   &kHeader, &kBits,
+                              &kBytes,   &kDiffOut, &kMaxMismatch, &kShow,  &kDtype,  &kTrailing,
+                              &kThreads, &kJson,    &kVerbose,     &kQuiet, &kHelp};
+constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
+constexpr std::array kExclusions{
+    Exclusion{&kRtol, &kBits},    Exclusion{&kRtol, &kBytes},    Exclusion{&kAtol, &kBits},
+    Exclusion{&kAtol, &kBytes},   Exclusion{&kUlp, &kBits},      Exclusion{&kUlp, &kBytes},
+    Exclusion{&kNan, &kBits},     Exclusion{&kNan, &kBytes},     Exclusion{&kBytes, &kBits},
+    Exclusion{&kBytes, &kHeader}, Exclusion{&kBytes, &kDiffOut}, Exclusion{&kTrailing, &kBytes},
+    Exclusion{&kQuiet, &kJson},   Exclusion{&kQuiet, &kVerbose},
 };
-
-void add_options(CLI::App& app, Typed& typed) {
-  app.description(kDescription);
-  app.footer(kFooter);
-  app.add_option("ACTUAL", typed.actual, "A .npy file, or a directory; - is standard input")->type_name("");
-  app.add_option("EXPECTED", typed.expected, "What it is to be, likewise")->type_name("");
-  const auto add_value = [&](const char* name, std::string& text, const char* type, const char* help) {
-    return app.add_option(name, text, help)->type_name(type);
-  };
-  CLI::Option* const rtol =
-      add_value("--rtol", typed.rtol, "R", "Tolerance relative to EXPECTED (default 0)");
-  CLI::Option* const atol = add_value("--atol", typed.atol, "A", "Absolute tolerance (default 0)");
-  CLI::Option* const ulp = add_value("--ulp", typed.ulp, "N", "Floats also match within N ulp");
-  CLI::Option* const nan =
-      add_value("--nan", typed.nan, "WHAT", "NaN and NaN are equal (default), or they differ");
-  suggest(*nan, {"equal", "differ"});
-  CLI::Option* const header = add_value("--header", typed.header, "WHAT",
-                                        "semantic (default), or strict: the headers' bytes must be equal");
-  suggest(*header, {"semantic", "strict"});
-  CLI::Option* const bits = app.add_flag("--bits", typed.bits, "Elements must have the same bits");
-  CLI::Option* const bytes = app.add_flag("--bytes", typed.bytes, "The files must have the same bytes");
-  CLI::Option* const diff_out =
-      add_value("--diff-out", typed.diff_out, "FILE", "Write |a - e| of all elements to a .npy file");
-  for (CLI::Option* const option : {rtol, atol, ulp, nan}) option->excludes(bits)->excludes(bytes);
-  bytes->excludes(bits)->excludes(header)->excludes(diff_out);
-  add_value("--max-mismatch", typed.max_mismatch, "N|P%",
-            "Pass if at most N elements, or P percent of them, do not match");
-  add_value("--show", typed.show, "N", "List the first N mismatches");
-  CLI::Option* const dtype =
-      add_value("--dtype", typed.dtype, "DTYPE", "The dtype; needed for bfloat16 that was saved as |V2");
-  suggest(*dtype, dtype_names());
-  add_trailing(app, typed.trailing).excludes(bytes);
-  add_value("--threads", typed.threads, "N", "At most N threads (default: as many as may run)");
-  app.add_flag("--json", typed.json, "As JSON: one object in a line for each pair");
-  app.add_flag("-v,--verbose", typed.verbose, "Print a line for those that are the same, too");
-  app.add_flag("-q,--quiet", typed.quiet, "Print nothing but errors")
-      ->excludes(app.get_option("--json"))
-      ->excludes(app.get_option("--verbose"));
-}
-
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorKind::usage, message);
-}
 
 Number parse_tolerance(std::string_view flag, std::string_view text) {
   const std::optional<Number> number = parse_number(text);
@@ -117,56 +93,57 @@ Allowance parse_allowance(std::string_view text) {
   return {0, percentage};
 }
 
-void understand_rule(const CLI::App& app, const Typed& typed, CompareCommand& command) {
-  if (typed.bits) command.compared = Compared::bits;
-  if (typed.bytes) command.compared = Compared::bytes;
-  command.rule.bits = typed.bits;
-  const auto tolerance = [&](const char* flag, const std::string& text) {
-    return app.count(flag) > 0 ? parse_tolerance(flag, text) : Number{};
+void validate_rule(const RawOptions& raw, CompareCommand& command) {
+  if (raw.has(kBits)) command.compared = Compared::bits;
+  if (raw.has(kBytes)) command.compared = Compared::bytes;
+  command.rule.bits = raw.has(kBits);
+  const auto tolerance = [&](const Option& option) {
+    return raw.has(option) ? parse_tolerance(long_name(option), raw.text(option)) : Number{};
   };
-  command.rule.tolerance = {tolerance("--atol", typed.atol), tolerance("--rtol", typed.rtol)};
-  if (app.count("--ulp") > 0) command.rule.ulps = parse_count("--ulp", typed.ulp, 0, SIZE_MAX);
-  if (app.count("--nan") > 0) command.rule.nan_equal = !parse_choice("--nan", typed.nan, "equal", "differ");
-  if (app.count("--header") > 0)
-    command.strict_header = parse_choice("--header", typed.header, "semantic", "strict");
-  if (app.count("--max-mismatch") > 0) command.allowance = parse_allowance(typed.max_mismatch);
-}
-
-CompareCommand understood(const CLI::App& app, const Typed& typed) {
-  constexpr std::size_t kMaxShown = 1000;  // every thread keeps as many
-  CompareCommand command;
-  if (typed.actual.empty()) refuse("ACTUAL is missing (clipper compare --help says more)");
-  if (typed.expected.empty()) refuse("EXPECTED is missing (clipper compare --help says more)");
-  if (typed.actual == "-" && typed.expected == "-") refuse("standard input cannot be both files");
-  command.actual = typed.actual;
-  command.expected = typed.expected;
-  understand_rule(app, typed, command);
-  if (app.count("--show") > 0) command.shown = parse_count("--show", typed.show, 0, kMaxShown);
-  command.rule.listed = std::max<std::size_t>(command.shown, 1);
-  if (app.count("--diff-out") > 0) command.difference_file = typed.diff_out;
-  if (command.difference_file == "") refuse("--diff-out: no file (an empty variable?)");
-  if (app.count("--dtype") > 0) command.dtype = parse_dtype(typed.dtype);
-  if (app.count("--trailing") > 0) command.ignore_trailing = parse_trailing(typed.trailing);
-  if (app.count("--threads") > 0) command.engine.threads = parse_threads(typed.threads);
-  command.json = typed.json;
-  command.verbose = typed.verbose;
-  command.quiet = typed.quiet;
-  return command;
+  command.rule.tolerance = {tolerance(kAtol), tolerance(kRtol)};
+  if (raw.has(kUlp)) command.rule.ulps = parse_count("--ulp", raw.text(kUlp), 0, SIZE_MAX);
+  if (raw.has(kNan)) command.rule.nan_equal = !is_second_word(kNan, raw.text(kNan));
+  if (raw.has(kHeader)) command.strict_header = is_second_word(kHeader, raw.text(kHeader));
+  if (raw.has(kMaxMismatch)) command.allowance = parse_allowance(raw.text(kMaxMismatch));
 }
 
 }  // namespace
 
+constexpr CommandSpec kCompareSpec{
+    .name = "compare",
+    .summary = "compares two .npy tensors, or those of two directories",
+    .description = kDescription,
+    .footer = kFooter,
+    .positionals = kPositionals,
+    .groups = kGroups,
+    .exclusions = kExclusions,
+};
+
+CompareCommand validate_compare(const RawOptions& raw) {
+  constexpr std::size_t kMaxShown = 1000;  // every thread keeps as many
+  CompareCommand command;
+  if (raw.text(kActual).empty()) refuse("ACTUAL is missing (clipper compare --help says more)");
+  if (raw.text(kExpected).empty()) refuse("EXPECTED is missing (clipper compare --help says more)");
+  if (raw.text(kActual) == "-" && raw.text(kExpected) == "-") refuse("standard input cannot be both files");
+  command.actual = raw.text(kActual);
+  command.expected = raw.text(kExpected);
+  validate_rule(raw, command);
+  if (raw.has(kShow)) command.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
+  command.rule.listed = std::max<std::size_t>(command.shown, 1);
+  command.difference_file = raw.value(kDiffOut);
+  if (command.difference_file == "") refuse("--diff-out: no file (an empty variable?)");
+  if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
+  if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
+  if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
+  command.json = raw.has(kJson);
+  command.verbose = raw.has(kVerbose);
+  command.quiet = raw.has(kQuiet);
+  return command;
+}
+
 bool Allowance::covers(const Comparison& comparison) const {
   return percentage ? !percentage->is_exceeded_by(comparison.mismatches, comparison.compared)
                     : comparison.mismatches <= count;
-}
-
-std::optional<CompareCommand> parse_compare_line(const Parse& parse) {
-  CLI::App app("", "clipper compare");
-  Typed typed;
-  add_options(app, typed);
-  if (!parse(app)) return std::nullopt;
-  return understood(app, typed);
 }
 
 }  // namespace clipper

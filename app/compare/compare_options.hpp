@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "command_line/command_line.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/comparison.hpp"
 #include "element/dtype.hpp"
@@ -12,6 +11,9 @@
 #include "engine/engine.hpp"
 
 namespace clipper {
+
+class RawOptions;
+struct CommandSpec;
 
 /// How many mismatches pass: a number, or a percentage of all elements.
 struct Allowance {
@@ -39,7 +41,9 @@ struct CompareCommand {
   Engine::Options engine;
 };
 
-/// The command, or nothing when it only asked for help. Throws Error{usage}.
-[[nodiscard]] std::optional<CompareCommand> parse_compare_line(const Parse& parse);
+extern const CommandSpec kCompareSpec;
+
+/// The command that was typed. Throws Error{usage}.
+[[nodiscard]] CompareCommand validate_compare(const RawOptions& raw);
 
 }  // namespace clipper

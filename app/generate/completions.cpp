@@ -4,42 +4,58 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <string_view>
 
 namespace clipper {
 namespace {
 
-/// What the shells offer for a value, by the name that --help has for it; nothing for other names.
-struct ValueKind {
-  std::string_view value;
+/// What a shell offers for a value.
+struct Offer {
   std::string_view bash;
   std::string_view zsh;
   std::string_view fish;
 };
 
-constexpr ValueKind kAnything{"", "", " ", "--exclusive"};
-constexpr ValueKind kTensor{
-    "", "_clipper_files '*.npy'", R"(_files -g "*.npy")",
-    R"(--arguments '(__fish_complete_suffix .npy | string match --regex "^.*(?:\\.npy|/)\$")')"};
-constexpr std::array kValueKinds{
-    ValueKind{"DIR", "_clipper_files ''", "_files -/",
-              "--exclusive --arguments '(__fish_complete_directories (commandline --current-token))'"},
-    ValueKind{"LIST", "_clipper_files '*'", "_files", "--require-parameter --force-files"},
-};
-
-const ValueKind& kind_of(const OptionText& option) {
-  for (const ValueKind& kind : kValueKinds)
-    if (kind.value == option.value) return kind;
-  return kAnything;
+Offer offer_of(Value value) {
+  switch (value) {
+    case Value::none:
+    case Value::words:
+    case Value::text: return {"", " ", "--exclusive"};
+    case Value::number:
+      return {"_clipper_number", R"({compset -P @ && _files -g "*.npy"})",
+              "--exclusive --arguments '(__clipper_number)'"};
+    case Value::tensor:
+      return {"_clipper_files '*.npy'", R"(_files -g "*.npy")",
+              "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
+    case Value::file: return {"_clipper_files '*'", "_files", "--require-parameter --force-files"};
+    case Value::directory:
+      return {"_clipper_files ''", "_files -/",
+              "--exclusive --arguments '(__fish_complete_directories (__clipper_value))'"};
+  }
+  __builtin_unreachable();
 }
 
-/// Every shell's name for the commands behind the first.
-std::string names_behind_main(const std::vector<CommandText>& commands, std::string_view separator) {
-  std::vector<std::string> names;
-  for (auto command = commands.begin() + 1; command != commands.end(); ++command)
-    names.push_back(command->name);
+std::string joined_words(const Option& option) {
+  return fmt::format("{}", fmt::join(option.words(), " "));
+}
+
+/// Every shell's name for the commands after the first.
+std::string names_after_main(const CommandSpecs& commands, std::string_view separator) {
+  std::vector<std::string_view> names;
+  for (const CommandSpec* const command : std::span(commands).subspan(1)) names.push_back(command->name);
   return fmt::format("{}", fmt::join(names, separator));
+}
+
+/// What bash and fish offer for every positional: they do not count words.
+const Option& positional_of(const CommandSpec& command) {
+  return *command.positionals.front().option;
+}
+
+std::string one_line(std::string_view help) {
+  std::string line(help);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
 }
 
 /// For use between quotes, with `escape` before every one of `special`.
@@ -52,21 +68,27 @@ std::string escaped(std::string_view text, std::string_view special, std::string
   return result;
 }
 
-std::string in_bash(const CommandText& command, const OptionText& option) {
+std::string bash_action(const Option& option) {
+  return option.words == nullptr ? std::string(offer_of(option.value).bash)
+                                 : fmt::format("_clipper_words '{}'", joined_words(option));
+}
+
+std::string bash_value(const CommandSpec& command, const Option& option) {
   std::vector<std::string> patterns;
-  for (const std::string& name : option.names) patterns.push_back(fmt::format("{},{}", command.name, name));
-  const std::string action = option.words.empty()
-                                 ? std::string(kind_of(option).bash)
-                                 : fmt::format("_clipper_words '{}'", fmt::join(option.words, " "));
+  for (const std::string_view name : names_of(option))
+    patterns.push_back(fmt::format("{},{}", command.name, name));
+  const std::string action = bash_action(option);
   return fmt::format("    {}) {}{}return ;;\n", fmt::join(patterns, " | "), action,
                      action.empty() ? "" : "; ");
 }
 
 /// The names of all options that --help shows.
-std::string visible_names(const CommandText& command) {
-  std::vector<std::string> names;
-  for (const OptionText& option : command.options)
-    if (!option.group.empty()) names.insert(names.end(), option.names.begin(), option.names.end());
+std::string visible_names(const CommandSpec& command) {
+  std::vector<std::string_view> names;
+  for (const auto& [title, options] : command.groups)
+    if (title != kHiddenTitle)
+      for (const Option* const option : options)
+        for (const std::string_view name : names_of(*option)) names.push_back(name);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -81,12 +103,22 @@ _clipper_files() {{
   mapfile -t COMPREPLY < <(compgen -d -- "$current"; [[ -z $1 ]] || compgen -f -X "!$1" -- "$current")
 }}
 
+# What may be @ and a .npy file. As a file's name, bash would quote the @.
+_clipper_number() {{
+  [[ $current == @* ]] || return
+  mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
+  [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
+  ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
+}}
+
 _clipper() {{
   local IFS=$' \t\n' current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' ended='' word
   COMPREPLY=()
-  if [[ $current == = ]]; then
-    current=''
-  elif [[ $previous == = ]]; then
+  # COMP_WORDBREAKS makes words of = and @. What is completed begins after =, but at @.
+  if [[ $current == [=@] || $current == =@ ]]; then
+    current=${{current#=}}
+  elif [[ $previous == [=@] || $previous == =@ ]]; then
+    current=${{previous#=}}$current
     previous=${{COMP_WORDS[COMP_CWORD - 2]}}
   fi
   case ${{COMP_WORDS[1]}} in
@@ -110,67 +142,129 @@ _clipper() {{
 complete -F _clipper clipper
 )";
 
-std::string zsh_option(const OptionText& option) {
-  const bool takes_value = !option.value.empty();
-  std::vector<std::string> names;
-  for (const std::string& name : option.names)
-    names.push_back(name + (!takes_value ? "" : name.starts_with("--") ? "=" : "+"));
-  std::vector<std::string> once = option.names;
-  once.insert(once.end(), option.excludes.begin(), option.excludes.end());
+std::string zsh_action(const Option& option) {
+  return option.words == nullptr ? std::string(offer_of(option.value).zsh)
+                                 : fmt::format("({})", joined_words(option));
+}
 
-  const std::string help = escaped(escaped(option.help, "\\[]"), "'", R"('\')");
-  const std::string action = option.words.empty() ? std::string(kind_of(option).zsh)
-                                                  : fmt::format("({})", fmt::join(option.words, " "));
-  const std::string value = takes_value ? fmt::format(":{}:{}", option.value, action) : "";
-  return fmt::format("'{}({})'{}'[{}]{}'", option.group.empty() ? "!" : "", fmt::join(once, " "),
+/// The names that cannot follow the option: its own, and in their order those that it excludes.
+std::vector<std::string_view> names_after(const CommandSpec& command, const Option& option) {
+  std::vector<std::string_view> excluded;
+  for (const auto& [one, other] : command.exclusions)
+    if (one == &option || other == &option)
+      for (const std::string_view name : names_of(one == &option ? *other : *one)) excluded.push_back(name);
+  std::sort(excluded.begin(), excluded.end());
+  std::vector<std::string_view> names = names_of(option);
+  names.insert(names.end(), excluded.begin(), excluded.end());
+  return names;
+}
+
+std::string zsh_option(const CommandSpec& command, const Option& option, bool is_hidden) {
+  const bool takes_value = option.value != Value::none;
+  std::vector<std::string> names;
+  for (const std::string_view name : names_of(option))
+    names.push_back(fmt::format("{}{}", name, !takes_value ? "" : name.starts_with("--") ? "=" : "+"));
+  const std::string help = escaped(escaped(one_line(option.help), "\\[]"), "'", R"('\')");
+  const std::string value = takes_value ? fmt::format(":{}:{}", option.type, zsh_action(option)) : "";
+  return fmt::format("'{}({})'{}'[{}]{}'", is_hidden ? "!" : "", fmt::join(names_after(command, option), " "),
                      names.size() > 1 ? fmt::format("{{{}}}", fmt::join(names, ",")) : names.front(), help,
                      value);
 }
 
-std::string zsh_arguments(const CommandText& command) {
+std::string zsh_arguments(const CommandSpec& command) {
   std::string text = "_arguments -s -S";
-  for (const OptionText& option : command.options) text += " \\\n    " + zsh_option(option);
-  for (const OptionText& positional : command.positionals)
-    text += fmt::format(" \\\n    '*:{}:{}'", positional.value, kTensor.zsh);
+  for (const auto& [title, options] : command.groups)
+    for (const Option* const option : options)
+      text += " \\\n    " + zsh_option(command, *option, title == kHiddenTitle);
+  std::size_t place = 0;
+  for (const auto& [option, arity] : command.positionals)
+    text += fmt::format(" \\\n    '{}:{}:{}'", arity == Arity::many ? "*" : std::to_string(++place),
+                        option->names, zsh_action(*option));
   return text;
 }
 
-std::string fish_option(const CommandText& command, const OptionText& option) {
-  std::string text = fmt::format(
-      "complete --command clipper --condition '__clipper_command_is \"{}\"{}'", command.name,
-      option.group.empty() ? fmt::format("; and __fish_prev_arg_in {}", fmt::join(option.names, " ")) : "");
-  for (const std::string& name : option.names)
-    text += name.starts_with("--") ? " --long-option " + name.substr(2) : " --short-option " + name.substr(1);
-  if (!option.words.empty())
-    text += fmt::format(" --exclusive --arguments '{}'", fmt::join(option.words, " "));
-  else if (!option.value.empty())
-    text += fmt::format(" {}", kind_of(option).fish);
-  return text + fmt::format(" --description '{}'\n", escaped(option.help, "\\'"));
+std::string fish_value(const Option& option) {
+  if (option.value == Value::none) return "";
+  return option.words == nullptr ? fmt::format(" {}", offer_of(option.value).fish)
+                                 : fmt::format(" --exclusive --arguments '{}'", joined_words(option));
 }
+
+std::string fish_option(const CommandSpec& command, const Option& option, bool is_hidden) {
+  const std::vector<std::string_view> names = names_of(option);
+  std::string text =
+      fmt::format("complete --command clipper --condition '__clipper_command_is \"{}\"{}'", command.name,
+                  is_hidden ? fmt::format("; and __fish_prev_arg_in {}", fmt::join(names, " ")) : "");
+  for (const std::string_view name : names)
+    text += name.starts_with("--") ? fmt::format(" --long-option {}", name.substr(2))
+                                   : fmt::format(" --short-option {}", name.substr(1));
+  return text + fish_value(option) +
+         fmt::format(" --description '{}'\n", escaped(one_line(option.help), "\\'"));
+}
+
+std::string fish_command(const CommandSpec& command) {
+  std::string text;
+  if (!command.name.empty())
+    text += fmt::format(
+        "complete --command clipper --condition 'test (count (commandline --tokenize --cut-at-cursor "
+        "--current-process)) -eq 1' --arguments {} --description '{}'\n",
+        command.name, escaped(command.summary, "\\'"));
+  if (!command.positionals.empty())
+    text += fmt::format("complete --command clipper --condition '__clipper_command_is \"{}\"'{}\n",
+                        command.name, fish_value(positional_of(command)));
+  for (const auto& [title, options] : command.groups)
+    for (const Option* const option : options) text += fish_option(command, *option, title == kHiddenTitle);
+  return text;
+}
+
+constexpr std::string_view kFish = R"(# Completions for clipper, written by clipper --generate fish.
+function __clipper_command_is --argument-names expected
+    set --local words (commandline --tokenize --cut-at-cursor --current-process)
+    set --local command ''
+    test (count $words) -gt 1; and contains -- $words[2] {commands}; and set command $words[2]
+    test "$command" = "$expected"
+end
+
+# What is typed of an option's value, or of a word.
+function __clipper_value
+    commandline --current-token | string replace --regex '^--[^=]*=' ''
+end
+
+function __clipper_tensors --argument-names typed
+    __fish_complete_suffix "$typed" .npy | string match --regex '^.*(?:\.npy|/)$'
+end
+
+# What may be @ and a .npy file.
+function __clipper_number
+    set --local typed (__clipper_value)
+    string match --quiet '@*' -- "$typed"; and __clipper_tensors (string sub --start 2 -- "$typed") | string replace --regex '^' '@'
+end
+
+complete --command clipper --no-files
+)";
 
 }  // namespace
 
-std::string bash_completions(const std::vector<CommandText>& commands) {
+std::string bash_completions(const CommandSpecs& commands) {
   std::string values;
   std::string options;
   std::string positionals;
-  for (const CommandText& command : commands) {
-    for (const OptionText& option : command.options)
-      if (!option.value.empty()) values += in_bash(command, option);
-    options += fmt::format("      '{}') _clipper_words '{}' ;;\n", command.name, visible_names(command));
-    if (!command.positionals.empty())
-      positionals += fmt::format("    '{}') {} ;;\n", command.name, kTensor.bash);
+  for (const CommandSpec* const command : commands) {
+    for (const Option* const option : options_of(*command))
+      if (option->value != Value::none) values += bash_value(*command, *option);
+    options += fmt::format("      '{}') _clipper_words '{}' ;;\n", command->name, visible_names(*command));
+    if (!command->positionals.empty())
+      positionals += fmt::format("    '{}') {} ;;\n", command->name, bash_action(positional_of(*command)));
   }
   using namespace fmt::literals;
-  return fmt::format(kBash, "commands"_a = names_behind_main(commands, " | "), "values"_a = values,
+  return fmt::format(kBash, "commands"_a = names_after_main(commands, " | "), "values"_a = values,
                      "options"_a = options, "positionals"_a = positionals,
-                     "command_words"_a = names_behind_main(commands, " "));
+                     "command_words"_a = names_after_main(commands, " "));
 }
 
-std::string zsh_completions(const std::vector<CommandText>& commands) {
+std::string zsh_completions(const CommandSpecs& commands) {
   std::string cases;
   std::string rows;
-  for (auto command = commands.begin() + 1; command != commands.end(); ++command) {
+  for (const CommandSpec* const command : std::span(commands).subspan(1)) {
     cases += fmt::format("  {})\n    shift words\n    (( CURRENT-- ))\n    {}\n    return\n    ;;\n",
                          command->name, zsh_arguments(*command));
     rows += fmt::format(" '{}:{}'", command->name, escaped(command->summary, "'", R"('\')"));
@@ -182,31 +276,13 @@ std::string zsh_completions(const std::vector<CommandText>& commands) {
       "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
       "  _describe -t commands command commands && result=0\nfi\n"
       "{} && result=0\nreturn result\n",
-      cases, rows, zsh_arguments(commands.front()));
+      cases, rows, zsh_arguments(*commands.front()));
 }
 
-std::string fish_completions(const std::vector<CommandText>& commands) {
-  std::string text = fmt::format(
-      "# Completions for clipper, written by clipper --generate fish.\n"
-      "function __clipper_command_is --argument-names expected\n"
-      "    set --local words (commandline --tokenize --cut-at-cursor --current-process)\n"
-      "    set --local command ''\n"
-      "    test (count $words) -gt 1; and contains -- $words[2] {}; and set command $words[2]\n"
-      "    test \"$command\" = \"$expected\"\n"
-      "end\n\n"
-      "complete --command clipper --no-files\n",
-      names_behind_main(commands, " "));
-  for (const CommandText& command : commands) {
-    if (!command.name.empty())
-      text += fmt::format(
-          "complete --command clipper --condition 'test (count (commandline --tokenize --cut-at-cursor "
-          "--current-process)) -eq 1' --arguments {} --description '{}'\n",
-          command.name, escaped(command.summary, "\\'"));
-    if (!command.positionals.empty())
-      text += fmt::format("complete --command clipper --condition '__clipper_command_is \"{}\"' {}\n",
-                          command.name, kTensor.fish);
-    for (const OptionText& option : command.options) text += fish_option(command, option);
-  }
+std::string fish_completions(const CommandSpecs& commands) {
+  using namespace fmt::literals;
+  std::string text = fmt::format(kFish, "commands"_a = names_after_main(commands, " "));
+  for (const CommandSpec* const command : commands) text += fish_command(*command);
   return text;
 }
 

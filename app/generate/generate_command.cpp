@@ -1,28 +1,52 @@
 #include "generate/generate_command.hpp"
 
-#include <CLI/CLI.hpp>
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "command_line/command_line.hpp"
+#include "command_line/shared_options.hpp"
 #include "generate/completions.hpp"
 #include "generate/manual.hpp"
-#include "generate/option_reference.hpp"
 
 namespace clipper {
+namespace {
 
-int generate_file(const Parse& parse) {
-  using Writer = std::string (*)(const std::vector<CommandText>&);
-  const std::map<std::string, Writer> writers{
-      {"man", &manual}, {"bash", &bash_completions}, {"zsh", &zsh_completions}, {"fish", &fish_completions}};
-  CLI::App app("Prints a file for packages.", "clipper --generate");
-  app.group("");
-  std::string kind;
-  app.add_option("KIND", kind, "man: the manual; or the completions of a shell")
-      ->type_name("")
-      ->required()
-      ->check(CLI::IsMember(writers));
-  if (parse(app)) print(writers.at(kind)(command_texts()));
+using Writer = std::string (*)(const CommandSpecs&);
+
+const std::map<std::string_view, Writer>& writers() {
+  static const std::map<std::string_view, Writer> rows{
+      {"bash", &bash_completions}, {"fish", &fish_completions}, {"man", &manual}, {"zsh", &zsh_completions}};
+  return rows;
+}
+
+std::vector<std::string_view> kinds() {
+  std::vector<std::string_view> words;
+  for (const auto& [kind, writer] : writers()) words.push_back(kind);
+  return words;
+}
+
+constexpr Option kKind{"KIND", "man: the manual; or the completions of a shell", {}, Value::words, &kinds};
+constexpr std::array kPositionals{Positional{&kKind, Arity::required}};
+constexpr std::array kOptions{&kHelp};
+constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
+
+}  // namespace
+
+constexpr CommandSpec kGenerateSpec{
+    .name = "--generate",
+    .summary = "prints a file for packages",
+    .description = "Prints a file for packages.",
+    .positionals = kPositionals,
+    .groups = kGroups,
+    .is_public = false,
+};
+
+int generate_file(const RawOptions& raw, CommandSpecs commands) {
+  std::erase_if(commands, [](const CommandSpec* command) { return !command->is_public; });
+  print(writers().at(raw.text(kKind))(commands));
   return 0;
 }
 

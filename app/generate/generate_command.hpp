@@ -1,11 +1,15 @@
 #pragma once
 
-#include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
 
 namespace clipper {
 
-/// `clipper --generate man|bash|zsh|fish`: prints the manual or a shell's completions, for packages. Returns
-/// the exit status.
-int generate_file(const Parse& parse);
+class RawOptions;
+
+extern const CommandSpec kGenerateSpec;
+
+/// `clipper --generate man|bash|zsh|fish`: prints the manual or a shell's completions of the public ones
+/// among these commands, for packages. The first has no name. Returns the exit status.
+[[nodiscard]] int generate_file(const RawOptions& raw, CommandSpecs commands);
 
 }  // namespace clipper

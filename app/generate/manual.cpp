@@ -11,8 +11,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::string_view kHiddenGroup = "For tests and measurements";
-constexpr std::string_view kGeneralGroup = "Options";  ///< CLI11's, of what is in no other
+constexpr std::string_view kHiddenHeading = "For tests and measurements";
 constexpr std::string_view kSeeAlso =
     ".SH SEE ALSO\n.BR cp (1),\n.BR find (1),\n.BR xargs (1)\n.PP\n"
     "NumPy's manual describes the files (numpy.lib.format) and the operation (numpy.clip).\n";
@@ -44,50 +43,44 @@ std::string item(const std::string& title, const std::string& text) {
   return fmt::format(".TP\n{}\n{}\n", title, escaped(text));
 }
 
-std::string title_of(const OptionText& option) {
+std::string heading_of(const Option& option) {
+  if (!option.names.starts_with('-')) return fmt::format("\\fI{}\\fR", escaped(option.names));
   std::vector<std::string> names;
-  for (const std::string& name : option.names) names.push_back(fmt::format("\\fB{}\\fR", escaped(name)));
-  if (names.empty()) return fmt::format("\\fI{}\\fR", escaped(option.value));
-  const std::string value = option.value.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped(option.value));
+  for (const std::string_view name : names_of(option))
+    names.push_back(fmt::format("\\fB{}\\fR", escaped(name)));
+  const std::string value = option.type.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped(option.type));
   return fmt::format("{}{}", fmt::join(names, ", "), value);
 }
 
-std::string item_of(const OptionText& option) {
-  const bool said = std::all_of(option.words.begin(), option.words.end(), [&](const std::string& word) {
-    return option.help.find(word) != std::string::npos;
-  });
-  const std::string words = said ? "" : fmt::format(". Known: {}", fmt::join(option.words, ", "));
-  return item(title_of(option), option.help + words);
+std::string item_of(const Option& option) {
+  std::string text(option.help);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (option.words == nullptr) return item(heading_of(option), text);
+  const std::vector<std::string_view> words = option.words();
+  const bool said = std::all_of(words.begin(), words.end(),
+                                [&](std::string_view word) { return text.find(word) != std::string::npos; });
+  if (!said) text += fmt::format(". Known: {}", fmt::join(words, ", "));
+  return item(heading_of(option), text);
 }
 
-/// A command's positionals, then its options by group: those of no group first, hidden ones last.
-std::string options_of(const CommandText& command, std::string_view heading_macro) {
-  std::string general;
-  std::string grouped;
-  std::string hidden;
-  std::string_view group;
-  for (const OptionText& option : command.positionals) general += item_of(option);
-  for (const OptionText& option : command.options) {
-    if (option.group == kGeneralGroup) {
-      general += item_of(option);
-    } else if (option.group.empty()) {
-      hidden += item_of(option);
-    } else {
-      if (group != option.group) grouped += fmt::format("{} {}\n", heading_macro, escaped(option.group));
-      group = option.group;
-      grouped += item_of(option);
-    }
+/// A command's positionals, then its options by group.
+std::string items_of(const CommandSpec& command, std::string_view heading_macro) {
+  std::string text;
+  for (const Positional& positional : command.positionals) text += item_of(*positional.option);
+  for (const auto& [title, options] : command.groups) {
+    if (title != kGeneralTitle)
+      text += fmt::format("{} {}\n", heading_macro, title == kHiddenTitle ? kHiddenHeading : escaped(title));
+    for (const Option* const option : options) text += item_of(*option);
   }
-  if (!hidden.empty()) hidden = fmt::format("{} {}\n{}", heading_macro, kHiddenGroup, hidden);
-  return general + grouped + hidden;
+  return text;
 }
 
 /// The footer of --help is made of sections: a heading and a colon; indented lines of one or two columns,
 /// with at least two spaces between them.
-std::string footer_of(const CommandText& command, std::string_view heading_macro) {
+std::string footer_of(const CommandSpec& command, std::string_view heading_macro) {
   std::string text;
   bool first = true;
-  std::istringstream lines(command.footer);
+  std::istringstream lines{std::string(command.footer)};
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) continue;
     if (!line.starts_with(' ')) {
@@ -109,21 +102,21 @@ std::string footer_of(const CommandText& command, std::string_view heading_macro
 
 }  // namespace
 
-std::string manual(const std::vector<CommandText>& commands) {
-  const CommandText& main = commands.front();
+std::string manual(const CommandSpecs& commands) {
+  const CommandSpec& main = *commands.front();
   std::string text = fmt::format(
       ".\\\" Written by clipper --generate man.\n"
       ".TH CLIPPER 1 {} \"clipper {}\" \"User Commands\"\n"
       ".SH NAME\nclipper \\- {}\n.SH SYNOPSIS\n",
       CLIPPER_RELEASED, escaped(CLIPPER_VERSION), escaped(main.summary));
-  for (const CommandText& command : commands)
-    text += fmt::format("{}{}\n", &command == &main ? "" : ".br\n", escaped(command.usage));
+  for (const CommandSpec* const command : commands)
+    text += fmt::format("{}{}\n", command == &main ? "" : ".br\n", escaped(usage_of(*command)));
   text +=
-      fmt::format(".SH DESCRIPTION\n{}\n.SH OPTIONS\n{}", escaped(main.description), options_of(main, ".SS"));
+      fmt::format(".SH DESCRIPTION\n{}\n.SH OPTIONS\n{}", escaped(main.description), items_of(main, ".SS"));
   text += ".SH COMMANDS\n";
-  for (auto command = commands.begin() + 1; command != commands.end(); ++command)
-    text += fmt::format(".SS clipper {}\n{}\n{}{}", escaped(command->name), escaped(command->description),
-                        options_of(*command, ".PP\n.B"), footer_of(*command, ".PP\n.B"));
+  for (const CommandSpec* const command : std::span(commands).subspan(1))
+    text += fmt::format(".SS {}\n{}\n{}{}", escaped(title_of(*command)), escaped(command->description),
+                        items_of(*command, ".PP\n.B"), footer_of(*command, ".PP\n.B"));
   return text.append(footer_of(main, ".SH")).append(kSeeAlso);
 }
 

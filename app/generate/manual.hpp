@@ -1,13 +1,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "generate/option_reference.hpp"
+#include "command_line/command_spec.hpp"
 
 namespace clipper {
 
 /// The manual page clipper(1), in the language of man(7).
-[[nodiscard]] std::string manual(const std::vector<CommandText>& commands);
+[[nodiscard]] std::string manual(const CommandSpecs& commands);
 
 }  // namespace clipper

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <string>
@@ -11,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "command_line/command_line.hpp"
+#include "command_line/shared_options.hpp"
 #include "console/json.hpp"
 #include "contract/profile.hpp"
 #include "npy/header.hpp"
@@ -165,13 +166,21 @@ std::string as_table() {
   return text.append(kLegend);
 }
 
+constexpr Option kJson = json_option("As JSON: an array with one object for each profile");
+constexpr std::array kOptions{&kJson, &kHelp};
+constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
+
 }  // namespace
 
-int list_profiles(const Parse& parse) {
-  CLI::App app("Prints what each --profile stands for.", "clipper profiles");
-  bool json = false;
-  app.add_flag("--json", json, "As JSON: an array with one object for each profile");
-  if (parse(app)) print(json ? as_json() : as_table());
+constexpr CommandSpec kProfilesSpec{
+    .name = "profiles",
+    .summary = "prints what each --profile stands for",
+    .description = "Prints what each --profile stands for.",
+    .groups = kGroups,
+};
+
+int list_profiles(const RawOptions& raw) {
+  print(raw.has(kJson) ? as_json() : as_table());
   return 0;
 }
 

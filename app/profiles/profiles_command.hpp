@@ -1,10 +1,13 @@
 #pragma once
 
-#include "command_line/command_line.hpp"
-
 namespace clipper {
 
+class RawOptions;
+struct CommandSpec;
+
+extern const CommandSpec kProfilesSpec;
+
 /// `clipper profiles [--json]`: prints the table of contracts. Returns the exit status.
-int list_profiles(const Parse& parse);
+int list_profiles(const RawOptions& raw);
 
 }  // namespace clipper

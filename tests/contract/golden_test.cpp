@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
 #include "clip/reference_clip.hpp"
+#include "command_line/command_line.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "error.hpp"
@@ -70,7 +72,7 @@ Request parse(const std::string& profile, const std::string& arguments) {
   words.insert(words.end(), {"in.npy", "out.npy"});
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
-  return parse_command_line(parse_words(static_cast<int>(argv.size()), argv.data())).value().request;
+  return validate_clip(parse(kClipSpec, argv).value()).request;
 }
 
 std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel level) {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "clip/clip_command.hpp"
+#include "clip/clip_option_table.hpp"
 #include "clip/clip_options.hpp"
+#include "command_line/command_line.hpp"
 #include "error.hpp"
 #include "fuzz/require.hpp"
 #include "fuzz/sandbox.hpp"
@@ -51,13 +53,13 @@ bool run(const std::vector<std::string>& words, bool& single) {
   argv.reserve(words.size());
   for (const std::string& word : words) argv.push_back(word.c_str());
   try {
-    std::optional<Command> command =
-        parse_command_line(parse_words(static_cast<int>(argv.size()), argv.data()));
-    if (!command) return true;
-    single = command->inputs.size() == 1;
-    command->engine.threads = 1;
-    command->engine.chunk_size = std::min<std::size_t>(command->engine.chunk_size, 1 << 16);
-    return clip_files(*command) == 0;
+    const std::optional<RawOptions> raw = parse(kClipSpec, argv);
+    if (!raw) return true;
+    Command command = validate_clip(*raw);
+    single = command.inputs.size() == 1;
+    command.engine.threads = 1;
+    command.engine.chunk_size = std::min<std::size_t>(command.engine.chunk_size, 1 << 16);
+    return clip_files(command) == 0;
   } catch (const Error& error) {
     require(error.what() != std::string(), "a message");
     return false;

@@ -1,6 +1,7 @@
 """Types into real shells, on a terminal, and compares what their completions make of it.
 
-python3 tests/install/completions.py PREFIX: clipper is installed below PREFIX.
+python3 tests/install/completions.py PREFIX: clipper is installed below PREFIX. Every option that --help shows is
+tried, and every positional argument, by what it takes: VALUES and WORDS.
 """
 
 import os
@@ -8,6 +9,7 @@ import pty
 import re
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import termios
@@ -18,21 +20,35 @@ from pathlib import Path
 LIMIT = 60  # seconds, after which a shell hangs
 PROMPT = "ready> "
 
-# What is typed behind "clipper ", and the words that the program then gets.
+# What is typed and what that becomes, by what --help calls the value. An option with another value is a fault.
+TENSOR = [("tens\t", "tensor.npy"), ("directory/in\t", "directory/inner.npy"), ("with\\ sp\t", "with space.npy")]
+DIRECTORY = [("dir\tnew", "directory/new"), ("directory/sub\tnew", "directory/subdirectory/new")]
+VALUES = {
+    **dict.fromkeys(["FILES", "ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
+    **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
+    "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
+    "X": [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]] + [("tens\t", "tens")],
+    **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "R"], [("tens\t", "tens")]),
+}
+
+# Likewise for options that take fixed words.
+WORDS = {
+    ("", "--profile"): ("directml-1\t", "directml-1.0"),
+    ("", "--nan"): ("ke\t", "keep"),
+    ("", "--min-above-max"): ("e\t", "error"),
+    ("", "--shard"): ("a\t", "auto"),
+    ("compare", "--nan"): ("d\t", "differ"),
+    ("compare", "--header"): ("st\t", "strict"),
+    **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info")},
+    **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info")},
+}
+
+# What is typed after "clipper ", and the words that the program then gets.
 COMPLETED = [
-    ("--prof\t onnx-6", ["--profile", "onnx-6"]),
-    ("--profile directml-1\t", ["--profile", "directml-1.0"]),
-    ("--profile=directml-1\t", ["--profile=directml-1.0"]),
-    ("--dtype bf\t", ["--dtype", "bfloat16"]),
-    ("--nan ke\t", ["--nan", "keep"]),
-    ("--min-above-max e\t", ["--min-above-max", "error"]),
     ("--simd base\t", ["--simd", "baseline"]),
     ("--min 0 --in-pl\tx.npy", ["--min", "0", "--in-place", "x.npy"]),
-    ("--max 6 tens\t", ["--max", "6", "tensor.npy"]),
-    ("with\\ sp\t", ["with space.npy"]),
     ("-- tens\t", ["--", "tensor.npy"]),
     ("--output-dir dir\tnew", ["--output-dir", "directory/new"]),
-    ("directory/in\t", ["directory/inner.npy"]),
     ("prof\t", ["profiles"]),
     ("profiles --js\t", ["profiles", "--json"]),
     ("--max 6 prof\t", ["--max", "6", "prof"]),
@@ -57,7 +73,7 @@ SHOWN = {
 
 def prepare(directory: Path) -> None:
     """The files to complete, and instead of clipper what notes its words."""
-    (directory / "work" / "directory").mkdir(parents=True)
+    (directory / "work" / "directory" / "subdirectory").mkdir(parents=True)
     for name in ("tensor.npy", "tensor.txt", "text", "with space.npy", "directory/inner.npy", "directory/inner.txt"):
         (directory / "work" / name).touch()
     stub = directory / "bin" / "clipper"
@@ -131,11 +147,64 @@ class Shell:
         os.close(self.terminal)
 
 
-def check(name: str, prefix: Path, directory: Path) -> list[str]:
+def commands(prefix: Path) -> list[str]:
+    """Those that the manual describes, and first the one without a name."""
+    manual = (prefix / "share" / "man" / "man1" / "clipper.1").read_text().replace("\\-", "-")
+    return ["", *re.findall(r"^\.SS clipper (\S+)$", manual, re.MULTILINE)]
+
+
+def rows(prefix: Path, command: str) -> list[tuple[str, str]]:
+    """The names and the value of all that --help shows: ("-o,--output", "TEMPLATE"), ("FILES", "")."""
+    words = [prefix / "bin" / "clipper", *command.split(), "--help"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return re.findall(r"^  (-\S+|[A-Z]+)(?: ([A-Z|/%]+)(?= |$))?", text.split("\nExamples:\n")[0], re.MULTILINE)
+
+
+def unique_beginning(name: str, names: list[str]) -> str | None:
+    """The shortest by which every shell can tell the name from the others: zsh compares part by part."""
+    def fits(beginning: str, other: str) -> bool:
+        typed, parts = beginning.split("-"), other.split("-")
+        return len(typed) <= len(parts) and all(part.startswith(t) for t, part in zip(typed, parts, strict=False))
+
+    beginnings = (name[:size] for size in range(3, len(name)))
+    return next((b for b in beginnings if sum(fits(b, other) for other in names) == 1), None)
+
+
+def values_of(command: str, name: str, value: str) -> list[tuple[str, str]]:
+    if (command, name) in WORDS:
+        return [WORDS[command, name]]
+    if value not in VALUES:
+        raise LookupError(f"clipper {command}: {name} {value}: add to VALUES or WORDS what shells shall offer for it")
+    return VALUES[value]
+
+
+def completed_of(prefix: Path, command: str) -> list[tuple[str, list[str]]]:
+    """All that --help shows of a command: what is typed and the words that the program gets."""
+    shown = rows(prefix, command)
+    long_names = [name.split(",")[-1] for name, _ in shown if name.startswith("-")]
+    before = command.split()
+    cases = []
+    for names, value in shown:
+        *short, name = names.split(",")
+        if not name.startswith("-"):
+            place = [] if name != "EXPECTED" else ["tensor.npy"]
+            for typed, word in values_of(command, name, name):
+                cases.append(([*place, typed], [*place, word]))
+            continue
+        beginning = unique_beginning(name, long_names)
+        if beginning:
+            cases.append(([beginning + "\t", "1"], [name, "1"]))
+        for typed, word in values_of(command, name, value) if value else []:
+            cases += [([option, typed], [option, word]) for option in [*short, name]]
+            cases.append(([f"{name}={typed}"], [f"{name}={word}"]))
+    return [(" ".join(before + typed), before + words) for typed, words in cases]
+
+
+def check(name: str, prefix: Path, directory: Path, completed: list[tuple[str, list[str]]]) -> list[str]:
     """What is wrong."""
     wrong = []
     shell = Shell(name, prefix, directory)
-    for typed, expected in COMPLETED + ([] if name == "zsh" else STRICT):
+    for typed, expected in completed + ([] if name == "zsh" else STRICT):
         words = shell.words_of(typed)
         if words != expected:
             wrong.append(f"{name}: {typed!r} becomes {words}, not {expected}")
@@ -154,12 +223,13 @@ def check(name: str, prefix: Path, directory: Path) -> list[str]:
 
 def main() -> int:
     prefix = Path(sys.argv[1]).resolve()
+    completed = [case for command in commands(prefix) for case in completed_of(prefix, command)] + COMPLETED
     wrong = []
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name))
         for shell in SHOWN:
-            wrong += check(shell, prefix, Path(name))
-    print("\n".join(wrong) if wrong else f"{len(COMPLETED)} completions each in {', '.join(SHOWN)}")
+            wrong += check(shell, prefix, Path(name), completed)
+    print("\n".join(wrong) if wrong else f"{len(completed)} completions each in {', '.join(SHOWN)}")
     return 1 if wrong else 0
 
 
