@@ -24,13 +24,13 @@ Given read_given(std::string_view flag, const std::string& path) {
   }
 }
 
+}  // namespace
+
 Given parse_given(std::string_view flag, const std::string& text) {
   if (text.starts_with('@')) return read_given(flag, text.substr(1));
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
   throw Error(ErrorKind::usage, fmt::format("{}: '{}' is not a number", flag, text));
 }
-
-}  // namespace
 
 std::optional<Given> given(const RawOptions& raw, const Option& option) {
   if (!raw.has(option)) return std::nullopt;

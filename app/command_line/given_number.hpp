@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "contract/profile.hpp"
@@ -12,8 +13,11 @@ namespace clipper {
 class RawOptions;
 struct Option;
 
-/// A number, or @FILE.npy, which is read now and only once; nothing if the option was not given. Error{usage}
-/// for everything else, and what read_number() throws.
+/// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Error{usage} for
+/// everything else, and what read_number() throws.
+[[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
+
+/// The option's value as parse_given() has it; nothing if the option was not given.
 [[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
 
 /// One of kNanWords, or a number; Error{usage} for everything else.

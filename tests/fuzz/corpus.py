@@ -21,7 +21,7 @@ def table(name):
 
 
 def profiles():
-    """In the order of lib/profile.cpp, which bounds_fuzz counts them in: the same families, oldest first."""
+    """In the order of lib/contract/profile.cpp, which bounds_fuzz counts them in: the same families, oldest first."""
     return list(dict.fromkeys(row["profile"] for row in table("goldens/cases.tsv")))
 
 

@@ -52,7 +52,7 @@ STRING = rb"(['\"])[^'\"]*\1"
 DTYPES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16"}
 DESCRS = rb"[<>=|]?(?:[iu][1248]|f[248])|[<>]V2|" + "|".join(DTYPES).encode()
 
-# What clipper takes and numpy does not (lib/npy.hpp), made into what numpy does take.
+# What clipper takes and numpy does not (lib/npy/header.hpp), made into what numpy does take.
 EXCEPTIONS = {
     "np.int64(7) as a dimension":
         lambda text: re.sub(rb"np\.%su?int(?:8|16|32|64)%s\(%s(\d+)%s\)" % ((SPACE,) * 4), rb"\1", text),
