@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/compare.hpp"
+#include "support/fork.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -112,12 +113,9 @@ TEST_CASE("links that lead nowhere are trouble if they are called .npy") {
 TEST_CASE("a directory that cannot be read is trouble, also one behind a link") {
   Trees trees;
   trees.link("../real", "got/sub");
-  const auto as_nobody = [&] {
-    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(99);
-  };
   fs::permissions(trees.directory().path(), fs::perms::others_exec, fs::perm_options::add);
   fs::permissions(trees.directory() / "real", fs::perms::none);
-  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), as_nobody});
+  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), be_no_root});
   check_refused(result, 4, "got/sub: cannot be read: Permission denied");
   fs::permissions(trees.directory() / "real", fs::perms::owner_all);
 }

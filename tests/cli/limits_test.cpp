@@ -1,4 +1,3 @@
-#include <grp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/fork.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -120,9 +120,8 @@ TEST_CASE("without more threads it goes on with what it has") {
   std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
   const auto alone = [] {
-    constexpr uid_t kNobody = 65534;  // the limit does not bind root
     limit(RLIMIT_NPROC, 1)();
-    if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setuid(kNobody) != 0)) ::_exit(125);
+    be_no_root();  // the limit does not bind root
   };
   for (const Words& ends : {Words{"in.npy", "new.npy"}, Words{"in.npy", "-"}}) {
     Words words{directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"};

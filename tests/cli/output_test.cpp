@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
+#include "support/fork.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
@@ -29,13 +29,6 @@ class Directory : public TemporaryDirectory {
 
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
 };
-
-/// For Settings::prepare: permissions do not bind root, so root becomes nobody.
-void be_no_root() {
-  constexpr uid_t kNobody = 65534;
-  if (::geteuid() != 0) return;
-  if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(125);
-}
 
 /// A clipper that everyone may start, in a directory that everyone may write to.
 void share(const TemporaryDirectory& directory) {
