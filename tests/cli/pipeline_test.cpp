@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/clipper.hpp"
+#include "support/skip.hpp"
 #include "support/tensors.hpp"
 
 /// clipper among the programs that shell users have. In the scripts "$@" is clipper with its bounds.
@@ -17,7 +18,7 @@ const Words kBounds{"--min", "0", "--max", "6"};
 /// Whether the shell knows the program; says so if not.
 bool has(const std::string& program) {
   const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
-  if (!found) WARN("not tested: this system has no " << program);
+  if (!found) skip_unless_possible(program);
   return found;
 }
 
