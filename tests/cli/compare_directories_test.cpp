@@ -120,7 +120,7 @@ TEST_CASE("a directory that cannot be read is trouble, also one behind a link") 
   fs::permissions(trees.directory() / "real", fs::perms::owner_all);
 }
 
-TEST_CASE("a tree that is deeper than there are descriptors") {
+TEST_CASE("a tree that is deeper than there are descriptors is compared") {
   Trees trees;
   for (const char* const side : {"got/", "want/"}) {
     std::string path = trees.directory() / side;

@@ -48,7 +48,7 @@ void check_denied(const TemporaryDirectory& directory, const Words& arguments, i
 
 }  // namespace
 
-TEST_CASE("--no-clobber where the file system has neither unnamed files nor rename flags") {
+TEST_CASE("--no-clobber holds where the file system has neither unnamed files nor rename flags") {
   const Directory directory;
   const Process::Settings poor{directory.path(), [] {
                                  be_without_unnamed_files();
@@ -166,7 +166,7 @@ TEST_CASE("an OUT that cannot be written is named, and nothing changes") {
     check_refused_untouched(directory, Directory::to(out), exit_code, out + ": ");
 }
 
-TEST_CASE("permissions are respected") {
+TEST_CASE("what may not be read, written or searched is an I/O error, and nothing changes") {
   const Directory directory;
   share(directory);
   write_file(directory / "out.npy", "old");
@@ -190,7 +190,7 @@ TEST_CASE("an IN that cannot be read is named, and nothing changes") {
   check_refused_untouched(directory, {"--min", "@missing.npy", "in.npy", "out.npy"}, 4, "missing.npy: ");
 }
 
-TEST_CASE("a name as long as the file system allows") {
+TEST_CASE("a name as long as the file system allows can be written and replaced") {
   const Directory directory;
   const std::string longest(255, 'x');
   for (int run = 0; run < 2; ++run) check_done(directory.clip_to(longest));

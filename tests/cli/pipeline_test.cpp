@@ -107,7 +107,7 @@ TEST_CASE("a shell's loop that reads names keeps its standard input") {
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }
 
-TEST_CASE("tar on both sides") {
+TEST_CASE("clipper takes a tensor from tar, and tar gives its members to clipper") {
   Pipeline pipeline;
   pipeline.run("tar -cf in.tar -C in 7.npy 8.npy");
   CHECK(pipeline.run("tar -xOf in.tar 7.npy | \"$@\" - -").output == output(7));
@@ -118,7 +118,7 @@ TEST_CASE("tar on both sides") {
   CHECK(read_file(pipeline.directory() / "out/8.npy") == output(8));
 }
 
-TEST_CASE("zstd on both sides") {
+TEST_CASE("tensors go from zstd to clipper and on to zstd") {
   if (!has("zstd")) return;
   Pipeline pipeline;
   const Result result =
@@ -126,7 +126,7 @@ TEST_CASE("zstd on both sides") {
   CHECK(result.output == output(7));
 }
 
-TEST_CASE("GNU parallel") {
+TEST_CASE("GNU parallel gives names to several clippers, and keeps their outputs in order") {
   if (!has("parallel")) return;
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | parallel -0 --will-cite \"$1\" --min 0 --max 6 -i {}");

@@ -57,7 +57,7 @@ class InFile {
 
 }  // namespace
 
-TEST_CASE("the progress as text") {
+TEST_CASE("the progress says the share, the rate and the time left, cut to the columns") {
   const std::uint64_t gib = 1UL << 30U;
   CHECK(progress_text({gib, 4 * gib, 0, 1}, 2, 200) ==
         "[#####               ]  25 %  1.0 of 4.0 GiB  512 MiB/s  6 s left");

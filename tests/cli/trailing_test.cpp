@@ -89,7 +89,7 @@ TEST_CASE("in place, what comes after the array is not thrown away") {
   CHECK(read_file(directory / "x.npy") == kClipped);
 }
 
-TEST_CASE("wrong usage of --trailing") {
+TEST_CASE("wrong usage of --trailing is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray);
   const std::string word = "--trailing: 'keep' is not error or ignore";

@@ -142,7 +142,7 @@ TEST_CASE("one chunk is clipped as the elements are") {
         "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
 }
 
-TEST_CASE("sizes around chunk boundaries") {
+TEST_CASE("a tensor whose size is near a chunk boundary is clipped as in one chunk") {
   for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
     const auto each = kChunk / static_cast<std::size_t>(descr[2] - '0');
     for (const std::size_t chunks : {0U, 1U, 2U, 3U}) {
@@ -155,7 +155,7 @@ TEST_CASE("sizes around chunk boundaries") {
   }
 }
 
-TEST_CASE("sizes around the first boundary behind the header") {
+TEST_CASE("a tensor that ends near the first boundary after the header is clipped as in one chunk") {
   for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
     const auto size = static_cast<std::size_t>(descr[2] - '0');
     for (const std::size_t header : {1U, 83U, 128U, 4095U, 4096U, 4097U, 5000U}) {
@@ -169,7 +169,7 @@ TEST_CASE("sizes around the first boundary behind the header") {
   }
 }
 
-TEST_CASE("input elements at odd offsets") {
+TEST_CASE("input elements at odd offsets are clipped as in one chunk") {
   for (const std::string descr : {"|u1", ">u2", ">i4", ">i8"})
     for (const std::size_t header : {61U, 63U, 67U, 101U, 4093U}) check({descr, 3000, header, header});
 }
@@ -212,7 +212,7 @@ TEST_CASE("a small tensor needs no threads, a large one gets what it is given") 
   CHECK(threads(4'000'000, {}) >= 1);
 }
 
-TEST_CASE("many tensors, small and large, at once and one after the other") {
+TEST_CASE("many tensors, at once or one after the other, are each clipped as alone") {
   const TemporaryDirectory directory;
   const std::string header = "header";
   std::vector<std::string> expected;

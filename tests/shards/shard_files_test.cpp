@@ -100,7 +100,7 @@ TEST_CASE("Lists of shards are short") {
   CHECK(list_text({0, 1, 3, 5, 6, 7}) == "0, 1, 3, 5 to 7");
 }
 
-TEST_CASE("What stands where a run belongs") {
+TEST_CASE("What stands where a run belongs is no run, or refused if it is somebody's") {
   const TemporaryDirectory directory;
   const std::string path = directory / "out";
   const ShardFiles files(path);

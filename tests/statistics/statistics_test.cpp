@@ -145,7 +145,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("statistics of all edge elements, with every bound") {
+TEST_CASE("statistics of all edge elements, with every bound, are those of an oracle") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 200);
     for (const auto& [lo, hi] : cases::few_bounds_of(row.dtype)) {
