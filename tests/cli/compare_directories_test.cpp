@@ -40,7 +40,7 @@ class Trees {
 TEST_CASE("a FIFO or a device among the files of a directory is an error, and nobody waits for it") {
   Trees trees;
   write_file(trees.directory() / "want/b.npy", float32_file({1}));
-  REQUIRE(::mkfifo((trees.directory() / "got/b.npy").c_str(), 0600) == 0);
+  make_fifo(trees.directory() / "got/b.npy");
   trees.check_trouble(3, "b.npy: not a regular file");
   fs::remove(trees.directory() / "got/b.npy");
   trees.link("/dev/zero", "got/b.npy");

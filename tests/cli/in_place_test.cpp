@@ -17,12 +17,6 @@ namespace {
 const std::string kInput = float32_file({-1, 0.5F, 9});
 const std::string kOutput = float32_file({0, 0.5F, 6});
 
-Words clip(const Words& arguments) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("--in-place replaces the file and keeps its mode") {

@@ -17,12 +17,6 @@ const std::vector<float> kElements = scattered_floats(400'000);
 const std::string kInput = float32_file(kElements);
 const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 
-Words clip(const Words& arguments) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
 /// For Settings::prepare.
 template <class Resource>
 std::function<void()> limit(Resource resource, rlim_t value) {

@@ -15,12 +15,6 @@ const std::vector<float> kElements = scattered_floats(500'001);
 const std::string kInput = float32_file(kElements);
 const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 
-Words clip(const Words& arguments) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("a tensor goes from pipe to pipe") {

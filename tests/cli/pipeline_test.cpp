@@ -5,29 +5,18 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/clipper.hpp"
+#include "cli/numbered.hpp"
 #include "support/skip.hpp"
-#include "support/tensors.hpp"
 
 /// clipper among the programs that shell users have. In the scripts "$@" is clipper with its bounds.
 namespace clipper::testing {
 namespace {
-
-const Words kBounds{"--min", "0", "--max", "6"};
 
 /// Whether the shell knows the program; says so if not.
 bool has(const std::string& program) {
   const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
   if (!found) skip_unless_possible(program);
   return found;
-}
-
-std::string input(int number) {
-  return float32_file({-1, static_cast<float>(number) / 1000, 9});
-}
-
-std::string output(int number) {
-  return float32_file({0, static_cast<float>(number) / 1000, 6});
 }
 
 /// A directory in/ with files, two of them in directories below, and the script run beside it.
@@ -45,7 +34,7 @@ class Pipeline {
   }
 
   Result run(const std::string& script) {
-    Result result = run_in_shell(script, kBounds, {directory_.path()});
+    Result result = run_in_shell(script, clip({}), {directory_.path()});
     CAPTURE(script, result.error);
     CHECK(result.exit_code == 0);
     return result;
@@ -93,7 +82,7 @@ TEST_CASE("--no-clobber protects an output from the next run, too") {
   const Result result = run_in_shell(
       "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" -n --output-dir out \"$name\" || exit; done; "
       "mkdir in/deep; cp in/1.npy in/deep/7.npy; \"$@\" -n --output-dir out in/deep/7.npy",
-      kBounds, {pipeline.directory().path()});
+      clip({}), {pipeline.directory().path()});
   check_refused(result, 5, "out/7.npy: exists already");
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }

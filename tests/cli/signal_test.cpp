@@ -75,7 +75,7 @@ std::size_t count_entries(const std::string& directory) {
 class Fifo {
  public:
   explicit Fifo(const std::string& path) {
-    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    make_fifo(path);
     end_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));  // O_WRONLY would wait for a reader
     REQUIRE(end_.get() >= 0);
   }

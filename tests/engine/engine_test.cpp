@@ -49,10 +49,6 @@ std::string header_of(const Case& one) {
   return std::string(one.out_header, 'h');
 }
 
-void make_fifo(const std::string& path) {
-  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-}
-
 Request clip_request() {
   Request request;
   request.min = "17";

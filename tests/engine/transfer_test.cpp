@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kChunk = 4096;
 
-/// Regular files from 0 to 6, chunk by chunk in an order of its own.
+/// A tensor that is clipped from 0 to 6, chunk by chunk.
 class Files {
  public:
   Files(const std::vector<float>& elements, std::size_t header_size)
@@ -49,7 +49,9 @@ class Files {
     }
     output.commit();
     std::string written = read_file(directory_ / "out.npy");
-    CHECK(sum == placed_sum(std::as_bytes(std::span(written)), 0));
+    if (header_.size() % sizeof(float) ==
+        0)  // as every header that is written: no element is cut by a page's end
+      CHECK(sum == placed_sum(std::as_bytes(std::span(written)), 0));
     return written;
   }
 

@@ -84,7 +84,7 @@ TEST_CASE("what cannot be opened is named") {
 
 TEST_CASE("a FIFO is a stream, and its header is read as it comes") {
   const TemporaryDirectory directory;
-  REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+  make_fifo(directory / "fifo");
   const std::string bytes = float32_file({1, 2});
   std::thread feed([&] {
     std::ofstream fifo(directory / "fifo", std::ios::binary);
@@ -173,7 +173,7 @@ TEST_CASE("only a regular file that may be written can be changed") {
   const auto message = [](ErrorKind kind, const std::string& path) {
     return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
   };
-  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  make_fifo(directory / "pipe");
   CHECK(message(ErrorKind::refused, "-") == "-: --in-place needs a regular file");
   CHECK(message(ErrorKind::refused, directory / "pipe") ==
         directory / "pipe: --in-place needs a regular file");

@@ -20,10 +20,6 @@ namespace {
 constexpr std::uint64_t kCapacity = 256;
 constexpr std::size_t kBlock = 4096;  // of a record; two of them are before the parts' bytes
 
-std::span<const std::byte> bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
-
 /// The bytes of the part that step `number` changes: of any length from 1 to all that there is room for.
 std::string part(std::uint64_t number) {
   return std::string(number == 1 ? kCapacity : number * 31 % kCapacity + 1, static_cast<char>('a' + number));
@@ -58,16 +54,6 @@ struct Scratch {
 
   [[nodiscard]] std::string why_not() const {
     return refusal(ErrorKind::refused, [&] { std::ignore = find(); });
-  }
-
-  /// The bytes at this place in the other sense.
-  void flip(std::size_t at) const {
-    std::fstream stream(path, std::ios::in | std::ios::out | std::ios::binary);
-    stream.seekg(static_cast<std::streamoff>(at));
-    const int byte = stream.get();
-    stream.seekp(static_cast<std::streamoff>(at));
-    stream.put(static_cast<char>(~byte));
-    REQUIRE(stream.flush());
   }
 };
 
@@ -124,9 +110,9 @@ TEST_CASE("whichever byte of a record or its part is damaged, the record before 
     scratch.make(steps);
     const std::size_t slot = (steps - 1) % 2;
     const auto check_damaged = [&](std::size_t at) {
-      scratch.flip(at);
+      flip(scratch.path, at);
       const std::optional<Journal> journal = scratch.find();
-      scratch.flip(at);
+      flip(scratch.path, at);
       CAPTURE(steps, at);
       REQUIRE(journal);
       REQUIRE(journal->last());
@@ -160,8 +146,8 @@ TEST_CASE("wherever a journal is cut off, the record before counts, or none") {
 TEST_CASE("both slots torn leave no record, and what is written then counts") {
   const Scratch scratch;
   scratch.make(2);
-  scratch.flip(100);
-  scratch.flip(kBlock + 100);
+  flip(scratch.path, 100);
+  flip(scratch.path, kBlock + 100);
   {
     std::optional<Journal> journal = scratch.find();
     REQUIRE(journal);
@@ -176,7 +162,7 @@ TEST_CASE("a journal of another format, and what is none, is refused and left al
                                 std::pair{0U, "is no journal of clipper's"}}) {
     const Scratch scratch;
     scratch.make(1);
-    scratch.flip(at);
+    flip(scratch.path, at);
     const auto snapshot = scratch.directory.snapshot();
     CHECK(scratch.why_not().find(why) != std::string::npos);
     CHECK(scratch.directory.snapshot() == snapshot);
@@ -204,7 +190,7 @@ TEST_CASE("a record that is confirmed is written once more, whatever has become 
   scratch.make(2);
   {
     std::optional<Journal> journal = scratch.find();
-    scratch.flip(kBlock + 100);
+    flip(scratch.path, kBlock + 100);
     journal->confirm(bytes(part(1)));
   }
   check_is_step(*scratch.find(), 1);

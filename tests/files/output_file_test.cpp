@@ -21,10 +21,6 @@ using Names = std::vector<std::string>;
 constexpr auto kReplace = OutputFile::Existing::replace;
 constexpr auto kRefuse = OutputFile::Existing::refuse;
 
-std::span<const std::byte> bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
-
 }  // namespace
 
 TEST_CASE("nothing is visible before the commit") {

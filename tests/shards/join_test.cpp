@@ -122,15 +122,6 @@ class ThreeShards {
   std::shared_ptr<Descriptor> lock_;
 };
 
-void flip(const std::string& path, std::uint64_t offset) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  const int byte = file.get();
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.put(static_cast<char>(byte ^ 1));
-  REQUIRE(file.flush());
-}
-
 }  // namespace
 
 TEST_CASE("Shards in any order and number become the output, and leave nothing") {

@@ -165,7 +165,7 @@ TEST_CASE("an input that is one of the files that the shard writes is a wrong re
 TEST_CASE("what a shard writes is not open to more people than the file that the output replaces") {
   const mode_t umask = ::umask(022);
   for (const auto& [replaced, own] :
-       {std::pair{0600U, 0600U}, {0640U, 0600U}, {0644U, 0644U}, {0777U, 0644U}}) {
+       {std::pair{0600U, 0600U}, {0640U, 0600U}, {0644U, 0644U}, {0666U, 0644U}}) {
     const Directory directory;
     write_file(directory.out, "old");
     REQUIRE(::chmod(directory.out.c_str(), replaced) == 0);

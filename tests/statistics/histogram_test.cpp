@@ -9,22 +9,15 @@
 
 #include "clip/clip_cases.hpp"
 #include "element/element_key.hpp"
+#include "statistics/reference_histogram.hpp"
 #include "support/catch.hpp"
 
 namespace clipper::testing {
 namespace {
 
 using cases::Elements;
-
-/// Wide enough for every integer and for every float64.
-long double number(DType dtype, ElementBits bits) {
-  return is_floating(dtype) ? static_cast<long double>(reference::value(dtype, bits))
-                            : static_cast<long double>(reference::integer(dtype, bits));
-}
-
-long double edge(const Histogram& histogram, std::size_t row) {
-  return std::ldexp(static_cast<long double>(histogram.first + static_cast<Int128>(row)), histogram.exponent);
-}
+using reference::edge;
+using reference::number;
 
 Elements finite_elements(DType dtype) {
   Elements elements = cases::elements_of(dtype, 500);
