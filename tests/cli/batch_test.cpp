@@ -16,7 +16,7 @@ const std::string kNan = float32_file({std::numeric_limits<float>::quiet_NaN()})
 
 }  // namespace
 
-TEST_CASE("--files-from and --files0-from") {
+TEST_CASE("--files-from takes a name per line, --files0-from names that end in a zero byte") {
   const TemporaryDirectory directory;
   const std::string strange = "b\n -x.npy";
   const auto begin = [&] {
@@ -43,7 +43,7 @@ TEST_CASE("--files-from and --files0-from") {
   CHECK_FALSE(std::filesystem::exists(directory / "made"));
 }
 
-TEST_CASE("a list that is none is refused") {
+TEST_CASE("a list of names that is missing or has none, an empty or a wrong one is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", input(1));
   const auto refused = [&](const Words& words, int code, const char* why, const std::string& list = "") {
@@ -241,7 +241,7 @@ TEST_CASE("--fail-if-clipped writes nothing where too much would be clipped") {
   CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
-TEST_CASE("many files in place, more than are committed at once") {
+TEST_CASE("many files are all clipped in place, also more than are committed at once") {
   const TemporaryDirectory directory;
   for (const char* threads : {"1", "4"}) {
     Words words = clip({"-i", "--threads", threads});

@@ -26,6 +26,13 @@ inline Words clipper_words(const Words& arguments) {
   return words;
 }
 
+/// The bounds that most tests clip to, and what else is said.
+inline Words clip(const Words& more) {
+  Words words{"--min", "0", "--max", "6"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 inline Result run_clipper(const Words& arguments, const Process::Settings& settings = {},
                           std::string_view input = "") {
   return Process(clipper_words(arguments), settings).finish(input);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/compare.hpp"
+#include "support/fork.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -39,7 +40,7 @@ class Trees {
 TEST_CASE("a FIFO or a device among the files of a directory is an error, and nobody waits for it") {
   Trees trees;
   write_file(trees.directory() / "want/b.npy", float32_file({1}));
-  REQUIRE(::mkfifo((trees.directory() / "got/b.npy").c_str(), 0600) == 0);
+  make_fifo(trees.directory() / "got/b.npy");
   trees.check_trouble(3, "b.npy: not a regular file");
   fs::remove(trees.directory() / "got/b.npy");
   trees.link("/dev/zero", "got/b.npy");
@@ -112,17 +113,14 @@ TEST_CASE("links that lead nowhere are trouble if they are called .npy") {
 TEST_CASE("a directory that cannot be read is trouble, also one behind a link") {
   Trees trees;
   trees.link("../real", "got/sub");
-  const auto as_nobody = [&] {
-    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(99);
-  };
   fs::permissions(trees.directory().path(), fs::perms::others_exec, fs::perm_options::add);
   fs::permissions(trees.directory() / "real", fs::perms::none);
-  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), as_nobody});
+  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), be_no_root});
   check_refused(result, 4, "got/sub: cannot be read: Permission denied");
   fs::permissions(trees.directory() / "real", fs::perms::owner_all);
 }
 
-TEST_CASE("a tree that is deeper than there are descriptors") {
+TEST_CASE("a tree that is deeper than there are descriptors is compared") {
   Trees trees;
   for (const char* const side : {"got/", "want/"}) {
     std::string path = trees.directory() / side;

@@ -46,7 +46,8 @@ TEST_CASE("tensors of different memory orders are compared by index") {
                 "standard input: is in Fortran order");
 }
 
-TEST_CASE("large tensors of different memory orders, of shapes with short and long axes") {
+TEST_CASE(
+    "large tensors of different memory orders are compared by index, whether their axes are short or long") {
   const TemporaryDirectory directory;
   using Shape = std::vector<std::size_t>;
   for (const Shape& shape : std::vector<Shape>{{700, 300},
@@ -161,7 +162,7 @@ TEST_CASE("one changed element of many is found with any number of threads") {
   }
 }
 
-TEST_CASE("compare of empty tensors and scalars, and of bfloat16 that was saved as |V2") {
+TEST_CASE("empty tensors, scalars and bfloat16 that was saved as |V2 are compared") {
   const TemporaryDirectory directory;
   write_file(directory / "empty.npy", npy_file("<f8", "False", "(3, 0)", ""));
   write_file(directory / "fortran.npy", npy_file("<f8", "True", "(3, 0)", ""));

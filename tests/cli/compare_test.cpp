@@ -147,7 +147,7 @@ TEST_CASE("a number of mismatches can be allowed") {
             .output.starts_with("ok a.npy: 2 of 8 differ (25 %); first [2] actual 3 expected 0 (3); "));
 }
 
-TEST_CASE("wrong usage of compare, and files that are not there") {
+TEST_CASE("wrong usage of compare and missing files are refused, each with its exit code") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", float32_file({1}));
   std::filesystem::create_directory(directory / "empty");

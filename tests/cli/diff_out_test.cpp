@@ -54,7 +54,7 @@ TEST_CASE("--diff-out: NaN differs from NaN by 0, or with --nan differ by NaN") 
   CHECK(differences(a, e, {"--nan", "differ"}) == file_of<float>("<f4", {kNan, kNan, 1}));
 }
 
-TEST_CASE("--diff-out: the dtypes of differences") {
+TEST_CASE("--diff-out gives differences the dtype that holds them exactly, or float32 and float64") {
   using Limits = std::numeric_limits<std::int64_t>;
   CHECK(differences(file_of<std::int64_t>("<i8", {Limits::min(), 9007199254740993, -1}),
                     file_of<std::int64_t>("<i8", {Limits::max(), 9007199254740992, -1})) ==
@@ -112,7 +112,7 @@ TEST_CASE(
         std::vector<std::string>{"a.npy", "d.npy", "empty.npy", "i.npy", "row.npy", "scalar.npy"});
 }
 
-TEST_CASE("--diff-out of many chunks, streams and both memory orders") {
+TEST_CASE("--diff-out is the same from many chunks, from streams and in both memory orders") {
   const TemporaryDirectory directory;
   constexpr std::size_t kRows = 700;
   constexpr std::size_t kColumns = 500;
@@ -148,7 +148,7 @@ TEST_CASE("--diff-out of many chunks, streams and both memory orders") {
   }
 }
 
-TEST_CASE("--diff-out: wrong usage") {
+TEST_CASE("--diff-out that would lose a file, or has no difference to write, is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", file_of<float>("<f4", {1, 2}));
   write_file(directory / "e.npy", file_of<float>("<f4", {1, 3}));

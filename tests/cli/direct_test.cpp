@@ -40,7 +40,7 @@ TEST_CASE("--direct writes nothing where nothing changes") {
   CHECK((read_file(directory / "x.npy") == kInput));
 }
 
-TEST_CASE("--direct of tensors of any size and many of them") {
+TEST_CASE("--direct clips tensors of any size, and many of them") {
   const TemporaryDirectory directory;
   Words names;
   for (const std::size_t count : {0U, 1U, 1000U, 32'768U, 32'769U, 100'000U}) {
@@ -117,7 +117,7 @@ TEST_CASE("--direct --nan error finds a NaN before it changes anything") {
   check_refused_untouched(directory, direct({"--nan", "error", "x.npy"}), 3, "x.npy: NaN at [299999]");
 }
 
-TEST_CASE("a file that another clipper works on") {
+TEST_CASE("a file that another clipper works on is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const Descriptor other(::open((directory / "x.npy").c_str(), O_RDONLY | O_CLOEXEC));

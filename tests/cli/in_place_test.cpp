@@ -17,12 +17,6 @@ namespace {
 const std::string kInput = float32_file({-1, 0.5F, 9});
 const std::string kOutput = float32_file({0, 0.5F, 6});
 
-Words clip(const Words& arguments) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("--in-place replaces the file and keeps its mode") {
@@ -44,7 +38,7 @@ TEST_CASE("--in-place replaces the file and keeps its mode") {
 }
 
 TEST_CASE("--in-place keeps the owner") {
-  if (::geteuid() != 0) return;  // only root has files of others
+  if (::geteuid() != 0) return skip_unless_possible("files of another user");
   const TemporaryDirectory directory;
   const std::string file = directory / "x.npy";
   write_file(file, kInput);
@@ -68,7 +62,7 @@ TEST_CASE("--in-place keeps the bytes of the header") {
   }
 }
 
-TEST_CASE("--in-place with chunks and threads") {
+TEST_CASE("--in-place gives the same bytes with any chunks and threads") {
   const std::vector<float> elements = scattered_floats(300'000);
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file(elements));
@@ -108,7 +102,7 @@ TEST_CASE("OUT that is IN means --in-place") {
   }
 }
 
-TEST_CASE("in place of a file with several hard links is refused") {
+TEST_CASE("--in-place refuses a file with several hard links") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
@@ -129,7 +123,7 @@ TEST_CASE("--dry-run refuses what --in-place would refuse") {
   }
 }
 
-TEST_CASE("in place needs a file") {
+TEST_CASE("--in-place refuses what is no regular file") {
   const TemporaryDirectory directory;
   check_refused_untouched(
       directory, clip({"-i", "-"}), 5, "regular file", [] {}, kInput);
@@ -144,7 +138,7 @@ TEST_CASE("--no-clobber contradicts --in-place") {
   check_refused_untouched(directory, clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
 }
 
-TEST_CASE("in place, a file that would not change is not touched") {
+TEST_CASE("--in-place does not touch a file that would not change") {
   const TemporaryDirectory directory;
   const std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
   write_file(directory / "x.npy", float32_file(elements));
@@ -157,7 +151,7 @@ TEST_CASE("in place, a file that would not change is not touched") {
   }
 }
 
-TEST_CASE("in place, one element at the end is enough to rewrite the file") {
+TEST_CASE("--in-place rewrites a file for one element at its end") {
   const TemporaryDirectory directory;
   std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
   elements.back() = 7;
@@ -166,7 +160,7 @@ TEST_CASE("in place, one element at the end is enough to rewrite the file") {
   CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
-TEST_CASE("in place of many") {
+TEST_CASE("--in-place takes many files") {
   const TemporaryDirectory directory;
   for (const char* name : {"x.npy", "y.npy", "z.npy"}) write_file(directory / name, kInput);
   check_done(run_clipper(clip({"-i", "x.npy", "y.npy"}), {directory.path()}));
@@ -179,7 +173,7 @@ TEST_CASE("in place of many") {
   check_refused_untouched(directory, clip({"-i", "x.npy", "link"}), 2, "x.npy and link are one file");
 }
 
-TEST_CASE("whatever stops it in place, the file stays as it was") {
+TEST_CASE("whatever stops --in-place, the file stays as it was") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()}));
   write_file(directory / "short.npy", kInput.substr(0, kInput.size() - 1));

@@ -133,7 +133,7 @@ TEST_CASE("lines of bounds stand around what lies within them, also beyond the e
   CHECK(histogram({"--max", "1"}) == " max 134567");
 }
 
-TEST_CASE("info --stats of tensors with nothing to show") {
+TEST_CASE("info --stats of no finite elements has no range, no mean and no histogram") {
   const TemporaryDirectory directory;
   const auto statistics = [&](const std::string& file) {
     write_file(directory / "x.npy", file);
@@ -328,7 +328,7 @@ TEST_CASE("a path that is no text becomes harmless in both outputs of info") {
   CHECK(info_of({"a\xff\n.npy"}, {directory.path()})["input"] == "a\xef\xbf\xbd\n.npy");
 }
 
-TEST_CASE("wrong usage of info") {
+TEST_CASE("wrong usage of info is refused") {
   const std::string example = CLIPPER_DATA_DIR "/example.npy";
   const std::string int8 = CLIPPER_DATA_DIR "/edge/int8.npy";
   const auto check_usage = [](Words arguments, std::string_view word) {

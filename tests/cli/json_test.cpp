@@ -12,9 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Words clip(const Words& more) {
-  Words words{"--json", "--min", "0", "--max", "6"};
-  words.insert(words.end(), more.begin(), more.end());
+Words clip_json(const Words& more) {
+  Words words = clip(more);
+  words.insert(words.begin(), "--json");
   return words;
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("--json says everything about a file in a line") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const auto run = [&](const Words& words) {
-    const Result result = run_clipper(clip(words), {directory.path()});
+    const Result result = run_clipper(clip_json(words), {directory.path()});
     check_done(result);
     return parsed(result.output);
   };
@@ -85,7 +85,7 @@ TEST_CASE("--json goes to standard error when the tensor goes to standard output
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   for (const Words& words : {Words{"x.npy", "-"}, Words{"x.npy", "-o", "-"}}) {
-    const Result result = run_clipper(clip(words), {directory.path()});
+    const Result result = run_clipper(clip_json(words), {directory.path()});
     CHECK(result.exit_code == 0);
     CHECK(result.output.size() == kInput.size());
     CHECK(parsed(result.error) == std::vector{expected("-")});
@@ -96,7 +96,7 @@ TEST_CASE("--json says of failures, too, what they are") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   write_file(directory / "bad.npy", "bad");
-  const Result one = run_clipper(clip({"bad.npy", "out.npy"}), {directory.path()});
+  const Result one = run_clipper(clip_json({"bad.npy", "out.npy"}), {directory.path()});
   CHECK(one.exit_code == 3);
   const std::vector<Json> line = parsed(one.output);
   REQUIRE(line.size() == 1);
@@ -107,7 +107,7 @@ TEST_CASE("--json says of failures, too, what they are") {
   CHECK(one.error == "clipper: " + line[0].at("error").get<std::string>() + "\n");
 
   const Result many =
-      run_clipper(clip({"-k", "--output-dir", "out", "bad.npy", "x.npy"}), {directory.path()});
+      run_clipper(clip_json({"-k", "--output-dir", "out", "bad.npy", "x.npy"}), {directory.path()});
   CHECK(many.exit_code == 3);
   const std::vector<Json> lines = parsed(many.output);
   REQUIRE(lines.size() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("--json says of failures, too, what they are") {
   CHECK(lines[1] == expected("out/x.npy"));
 
   const Result clipped =
-      run_clipper(clip({"--fail-if-clipped", "1", "x.npy", "out.npy"}), {directory.path()});
+      run_clipper(clip_json({"--fail-if-clipped", "1", "x.npy", "out.npy"}), {directory.path()});
   CHECK(clipped.exit_code == 1);
   const std::vector<Json> different = parsed(clipped.output);
   REQUIRE(different.size() == 1);
@@ -141,12 +141,13 @@ TEST_CASE("--json has bounds as text and names in UTF-8") {
 TEST_CASE("--json that cannot be written is said, and what is done stays done") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
-  const Result result = run_in_shell("\"$@\" >/dev/full", clip({"-i", "x.npy"}), {directory.path()});
+  const Result result = run_in_shell("\"$@\" >/dev/full", clip_json({"-i", "x.npy"}), {directory.path()});
   check_refused(result, 6, "standard output");
   CHECK((read_file(directory / "x.npy") != kInput));
   write_file(directory / "x.npy", kInput);
-  check_refused(run_in_shell("\"$@\" >/dev/full", clip({"--dry-run", "-i", "x.npy"}), {directory.path()}), 4,
-                "standard output");
+  check_refused(
+      run_in_shell("\"$@\" >/dev/full", clip_json({"--dry-run", "-i", "x.npy"}), {directory.path()}), 4,
+      "standard output");
 }
 
 }  // namespace clipper::testing

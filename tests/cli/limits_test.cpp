@@ -1,4 +1,3 @@
-#include <grp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/fork.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -16,12 +16,6 @@ namespace {
 const std::vector<float> kElements = scattered_floats(400'000);
 const std::string kInput = float32_file(kElements);
 const std::string kOutput = float32_file(clipped(kElements, 0, 6));
-
-Words clip(const Words& arguments) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
 
 /// For Settings::prepare.
 template <class Resource>
@@ -43,7 +37,7 @@ class Directory : public TemporaryDirectory {
 
 }  // namespace
 
-TEST_CASE("a file that may not grow as large as needed") {
+TEST_CASE("a file that may not grow as large as needed is an I/O error, and nothing changes") {
   const Directory directory;
   for (const rlim_t size : {0U, 100U, 1'599'999U}) {
     for (const Words& arguments : {Words{"in.npy", "out.npy"}, Words{"in.npy", "new.npy"},
@@ -56,14 +50,14 @@ TEST_CASE("a file that may not grow as large as needed") {
   }
 }
 
-TEST_CASE("no file descriptor left") {
+TEST_CASE("without a file descriptor left it ends with an I/O error, and nothing changes") {
   const Directory directory;
   // 3 are open, and the loader needs one, which becomes the input's.
   check_refused_untouched(directory, clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
   check_refused_untouched(directory, clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
 }
 
-TEST_CASE("no memory for the buffers") {
+TEST_CASE("without memory for the buffers it ends with an I/O error, and nothing changes") {
   const Directory directory;
   write_file(directory / "in.npy", npy_file("<f4", "False", "(5000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 20'000'000);
@@ -120,9 +114,8 @@ TEST_CASE("without more threads it goes on with what it has") {
   std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
   const auto alone = [] {
-    constexpr uid_t kNobody = 65534;  // the limit does not bind root
     limit(RLIMIT_NPROC, 1)();
-    if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setuid(kNobody) != 0)) ::_exit(125);
+    be_no_root();  // the limit does not bind root
   };
   for (const Words& ends : {Words{"in.npy", "new.npy"}, Words{"in.npy", "-"}}) {
     Words words{directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"};
@@ -133,7 +126,7 @@ TEST_CASE("without more threads it goes on with what it has") {
   }
 }
 
-TEST_CASE("closed standard streams are nobody's file") {
+TEST_CASE("a closed standard stream does not make messages go into a file") {
   const auto closing = [](const std::vector<int>& streams) {
     return [=] {
       for (const int stream : streams) ::close(stream);
@@ -155,7 +148,7 @@ TEST_CASE("closed standard streams are nobody's file") {
   check_refused_untouched(directory, {"--help"}, 4, "standard output: ", closing({1}));
 }
 
-TEST_CASE("a file that shrinks while it is read") {
+TEST_CASE("a file that shrinks while it is read is an I/O error, and nothing changes") {
   for (const char* threads : {"1", "3"}) {
     const Directory directory;
     Process process(clipper_words(clip({"--threads", threads, "--chunk-size", "4096", "in.npy", "-"})),
@@ -166,7 +159,7 @@ TEST_CASE("a file that shrinks while it is read") {
   }
 }
 
-TEST_CASE("a file that is written to while it is read, at its length") {
+TEST_CASE("a file that is written to while it is read, at its length, is an I/O error") {
   const Directory directory;
   Process process(clipper_words(clip({"--chunk-size", "4096", "in.npy", "-"})), {directory.path()});
   process.wait_for_output();

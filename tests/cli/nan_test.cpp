@@ -56,7 +56,7 @@ TEST_CASE("--nan error sees the NaN that scale and bias make") {
   check_refused_untouched(directory, {"--nan", "error", "--scale", "0", "in.npy", "out.npy"}, 3, "[1]");
 }
 
-TEST_CASE("--nan error of a 0-d tensor, and of tensors without NaN") {
+TEST_CASE("--nan error names the NaN of a 0-d tensor, and lets tensors without NaN pass") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{kNan})));
   check_refused_untouched(directory, {"--nan", "error", "in.npy", "out.npy"}, 3, "NaN at []");

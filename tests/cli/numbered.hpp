@@ -8,12 +8,6 @@
 /// Tensors of which each has a number, so that results cannot be exchanged unnoticed.
 namespace clipper::testing {
 
-inline Words clip(const Words& more) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 inline std::string input(int number) {
   return float32_file({-1, static_cast<float>(number) / 1000, 9});
 }

@@ -66,7 +66,7 @@ void check_golden(const Words& arguments, const std::string& descr, const std::s
 
 }  // namespace
 
-TEST_CASE("the first command of the README") {
+TEST_CASE("the first command of the README writes what it says there") {
   const std::string example = data_file("example.npy");
   std::vector<float> elements((example.size() - kUsualHeader) / sizeof(float));
   std::memcpy(elements.data(), example.data() + kUsualHeader, elements.size() * sizeof(float));
@@ -109,7 +109,7 @@ TEST_CASE("every level, thread count and chunk size gives the same bytes") {
   }
 }
 
-TEST_CASE("tensors of no and of one element") {
+TEST_CASE("tensors of no and of one element are clipped") {
   const Words arguments{"--min", "0", "--max", "6"};
   const std::string nine = bytes_of(std::vector<float>{9});
   const std::string six = bytes_of(std::vector<float>{6});
@@ -139,14 +139,14 @@ TEST_CASE("a bfloat16 tensor that numpy has saved again keeps its |V2") {
         npy_file("|V2", "False", "(2,)", bytes_of(std::vector<std::uint16_t>{0x3f80, 0x40c0})));
 }
 
-TEST_CASE("a 64-bit bound is exact") {
+TEST_CASE("a 64-bit bound reaches the elements exactly") {
   const std::string input = npy_file("<u8", "False", "(1,)", bytes_of(std::vector<std::uint64_t>{0}));
   for (const std::uint64_t bound : {9007199254740993U, 18446744073709551615U})
     CHECK(output_for(input, {"--min", std::to_string(bound)}) ==
           npy_file("<u8", "False", "(1,)", bytes_of(std::vector{bound})));
 }
 
-TEST_CASE("a bound from a file") {
+TEST_CASE("a bound from a file is that file's element") {
   const TemporaryDirectory directory;
   write_file(directory / "lo.npy",
              npy_file(">f4", "False", "()", byte_swapped(bytes_of(std::vector{1.5F}), 4)));

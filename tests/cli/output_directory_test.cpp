@@ -101,7 +101,7 @@ TEST_CASE("--relative-to refuses what is not below, whatever it is called") {
                           "needs --output-dir");
 }
 
-TEST_CASE("many files, small and large, with any number of threads") {
+TEST_CASE("many files, small and large, become the same bytes with any number of threads") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "in");
   Words files;

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
+#include "support/fork.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
@@ -30,13 +30,6 @@ class Directory : public TemporaryDirectory {
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
 };
 
-/// For Settings::prepare: permissions do not bind root, so root becomes nobody.
-void be_no_root() {
-  constexpr uid_t kNobody = 65534;
-  if (::geteuid() != 0) return;
-  if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(125);
-}
-
 /// A clipper that everyone may start, in a directory that everyone may write to.
 void share(const TemporaryDirectory& directory) {
   std::filesystem::copy_file(clipper_binary(), directory / "clipper");
@@ -55,7 +48,7 @@ void check_denied(const TemporaryDirectory& directory, const Words& arguments, i
 
 }  // namespace
 
-TEST_CASE("--no-clobber where the file system has neither unnamed files nor rename flags") {
+TEST_CASE("--no-clobber holds where the file system has neither unnamed files nor rename flags") {
   const Directory directory;
   const Process::Settings poor{directory.path(), [] {
                                  be_without_unnamed_files();
@@ -173,7 +166,7 @@ TEST_CASE("an OUT that cannot be written is named, and nothing changes") {
     check_refused_untouched(directory, Directory::to(out), exit_code, out + ": ");
 }
 
-TEST_CASE("permissions are respected") {
+TEST_CASE("what may not be read, written or searched is an I/O error, and nothing changes") {
   const Directory directory;
   share(directory);
   write_file(directory / "out.npy", "old");
@@ -197,7 +190,7 @@ TEST_CASE("an IN that cannot be read is named, and nothing changes") {
   check_refused_untouched(directory, {"--min", "@missing.npy", "in.npy", "out.npy"}, 4, "missing.npy: ");
 }
 
-TEST_CASE("a name as long as the file system allows") {
+TEST_CASE("a name as long as the file system allows can be written and replaced") {
   const Directory directory;
   const std::string longest(255, 'x');
   for (int run = 0; run < 2; ++run) check_done(directory.clip_to(longest));

@@ -15,15 +15,9 @@ const std::vector<float> kElements = scattered_floats(500'001);
 const std::string kInput = float32_file(kElements);
 const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 
-Words clip(const Words& arguments) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return words;
-}
-
 }  // namespace
 
-TEST_CASE("from pipe to pipe") {
+TEST_CASE("a tensor goes from pipe to pipe") {
   for (const Words& arguments : {Words{"-", "-"}, Words{"--threads", "1", "-", "-"},
                                  Words{"--threads", "7", "--chunk-size", "4096", "-", "-"},
                                  Words{"/proc/self/fd/0", "/proc/self/fd/1"}}) {
@@ -34,7 +28,7 @@ TEST_CASE("from pipe to pipe") {
   }
 }
 
-TEST_CASE("from file to pipe and from pipe to file") {
+TEST_CASE("a tensor goes from file to pipe and from pipe to file") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   const Result result = run_clipper(clip({"in.npy", "-"}), {directory.path()});
@@ -113,7 +107,7 @@ TEST_CASE("without a reader it ends as cat does") {
   check_refused(without_reader([] { std::signal(SIGPIPE, SIG_IGN); }), 4, "standard output: ");
 }
 
-TEST_CASE("a full device is an error") {
+TEST_CASE("a full device is an I/O error") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({1}));
   check_refused_untouched(directory, clip({"in.npy", "/dev/full"}), 4, "/dev/full: ");

@@ -5,28 +5,18 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/clipper.hpp"
-#include "support/tensors.hpp"
+#include "cli/numbered.hpp"
+#include "support/skip.hpp"
 
 /// clipper among the programs that shell users have. In the scripts "$@" is clipper with its bounds.
 namespace clipper::testing {
 namespace {
 
-const Words kBounds{"--min", "0", "--max", "6"};
-
 /// Whether the shell knows the program; says so if not.
 bool has(const std::string& program) {
   const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
-  if (!found) WARN("not tested: this system has no " << program);
+  if (!found) skip_unless_possible(program);
   return found;
-}
-
-std::string input(int number) {
-  return float32_file({-1, static_cast<float>(number) / 1000, 9});
-}
-
-std::string output(int number) {
-  return float32_file({0, static_cast<float>(number) / 1000, 6});
 }
 
 /// A directory in/ with files, two of them in directories below, and the script run beside it.
@@ -44,7 +34,7 @@ class Pipeline {
   }
 
   Result run(const std::string& script) {
-    Result result = run_in_shell(script, kBounds, {directory_.path()});
+    Result result = run_in_shell(script, clip({}), {directory_.path()});
     CAPTURE(script, result.error);
     CHECK(result.exit_code == 0);
     return result;
@@ -92,7 +82,7 @@ TEST_CASE("--no-clobber protects an output from the next run, too") {
   const Result result = run_in_shell(
       "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" -n --output-dir out \"$name\" || exit; done; "
       "mkdir in/deep; cp in/1.npy in/deep/7.npy; \"$@\" -n --output-dir out in/deep/7.npy",
-      kBounds, {pipeline.directory().path()});
+      clip({}), {pipeline.directory().path()});
   check_refused(result, 5, "out/7.npy: exists already");
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }
@@ -106,7 +96,7 @@ TEST_CASE("a shell's loop that reads names keeps its standard input") {
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }
 
-TEST_CASE("tar on both sides") {
+TEST_CASE("clipper takes a tensor from tar, and tar gives its members to clipper") {
   Pipeline pipeline;
   pipeline.run("tar -cf in.tar -C in 7.npy 8.npy");
   CHECK(pipeline.run("tar -xOf in.tar 7.npy | \"$@\" - -").output == output(7));
@@ -117,7 +107,7 @@ TEST_CASE("tar on both sides") {
   CHECK(read_file(pipeline.directory() / "out/8.npy") == output(8));
 }
 
-TEST_CASE("zstd on both sides") {
+TEST_CASE("tensors go from zstd to clipper and on to zstd") {
   if (!has("zstd")) return;
   Pipeline pipeline;
   const Result result =
@@ -125,7 +115,7 @@ TEST_CASE("zstd on both sides") {
   CHECK(result.output == output(7));
 }
 
-TEST_CASE("GNU parallel") {
+TEST_CASE("GNU parallel gives names to several clippers, and keeps their outputs in order") {
   if (!has("parallel")) return;
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | parallel -0 --will-cite \"$1\" --min 0 --max 6 -i {}");

@@ -44,7 +44,7 @@ void check_all(const Refused& files) {
 
 }  // namespace
 
-TEST_CASE("files that are no .npy file, or no whole one") {
+TEST_CASE("files that are no .npy file, or no whole one, are refused") {
   const std::string good = float32_file({1, 2, 3});
   check_all({{"", "truncated"},
              {"PK\x03\x04 and more of a zip", ".npz"},
@@ -63,7 +63,7 @@ TEST_CASE("files that are no .npy file, or no whole one") {
              {"\x93NUMPY\x02\x00\x01\x00\x01\x00"s + std::string(70'000, ' '), "65537"}});
 }
 
-TEST_CASE("headers that are not the one dict") {
+TEST_CASE("headers that are not the one dict are refused") {
   check_all({{with_text("{'descr': '<f4', 'fortran_order': False}"), "shape"},
              {with_text("{'descr': '<f4', 'shape': (3,)}"), "fortran_order"},
              {with_text("{'shape': (3,), 'fortran_order': False}"), "descr"},
@@ -79,7 +79,7 @@ TEST_CASE("headers that are not the one dict") {
              {npy_file("<f4", "'False'", "(3,)", kThree), "True or False"}});
 }
 
-TEST_CASE("shapes that are none") {
+TEST_CASE("a shape that no tensor can have is refused") {
   std::string too_many = "(";
   for (int i = 0; i < 65; ++i) too_many += "1, ";
   check_all({{with_shape("(3)"), "','"},
@@ -100,7 +100,7 @@ TEST_CASE("shapes that are none") {
              {with_shape("(2305843009213693951,)"), "12"}});
 }
 
-TEST_CASE("dtypes that are not clipped") {
+TEST_CASE("a dtype that is not clipped is refused by its name") {
   check_all({{with_descr("|O"), "Python objects"},
              {with_descr("|b1"), "bool"},
              {with_descr("<c8"), "complex"},

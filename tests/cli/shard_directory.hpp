@@ -74,10 +74,6 @@ class ShardDirectory : public TemporaryDirectory {
   }
 };
 
-inline void make_fifo(const std::string& path) {
-  REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
-}
-
 /// For Settings::prepare: the calls fail with their errors from then on.
 struct Failing {
   unsigned call;

@@ -139,7 +139,7 @@ TEST_CASE("an output that cannot be put in place leaves the parts") {
   directory.check_result();
 }
 
-TEST_CASE("--no-clobber of --finalize") {
+TEST_CASE("--no-clobber holds until --finalize puts the output in place") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   write_file(directory / "out.npy", "mine");

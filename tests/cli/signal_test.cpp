@@ -75,7 +75,7 @@ std::size_t count_entries(const std::string& directory) {
 class Fifo {
  public:
   explicit Fifo(const std::string& path) {
-    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    make_fifo(path);
     end_ = Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));  // O_WRONLY would wait for a reader
     REQUIRE(end_.get() >= 0);
   }
@@ -132,7 +132,7 @@ TEST_CASE("a second signal at the same time is no reason to hang") {
       without_core_file();
       be_without_unnamed_files();
     });
-    process.send(SIGSTOP);  // both are there when it goes on
+    process.stop();  // both are there when it goes on
     process.send(first);
     process.send(second);
     process.send(SIGCONT);
@@ -179,7 +179,7 @@ TEST_CASE("stopping and going on loses nothing") {
   const TemporaryDirectory directory;
   write_file(directory / "out.npy", "old");
   Waiting process(directory);
-  process.send(SIGSTOP);
+  process.stop();
   process.send(SIGCONT);
   check_done(process.finish_input());
   CHECK((read_file(directory / "out.npy") == kOutput));

@@ -11,12 +11,6 @@ namespace {
 const std::string kArray = float32_file({-1, 2, 9});
 const std::string kClipped = float32_file({0, 2, 6});
 
-Words clip(const Words& more) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("bytes after the array are an error that says how many and what to do") {
@@ -89,7 +83,7 @@ TEST_CASE("in place, what comes after the array is not thrown away") {
   CHECK(read_file(directory / "x.npy") == kClipped);
 }
 
-TEST_CASE("wrong usage of --trailing") {
+TEST_CASE("wrong usage of --trailing is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray);
   const std::string word = "--trailing: 'keep' is not error or ignore";

@@ -151,7 +151,7 @@ TEST_CASE("--verify finds one changed element of many with any number of threads
   }
 }
 
-TEST_CASE("--verify with NaN") {
+TEST_CASE("--verify takes NaN for NaN, and with --nan error compares nothing") {
   const TemporaryDirectory directory;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> elements = scattered_floats(300'000);
@@ -196,7 +196,7 @@ TEST_CASE("--update-golden writes what is missing or different in any way, and n
   CHECK(before.tv_nsec == after.tv_nsec);
 }
 
-TEST_CASE("--update-golden with --json and --quiet") {
+TEST_CASE("--update-golden is told in --json and on standard error, not with --quiet") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
@@ -243,7 +243,7 @@ TEST_CASE("--verify refuses what is no tensor, and what it cannot read") {
   CHECK(Json::parse(result.output)["status"] == 3);
 }
 
-TEST_CASE("--verify: wrong usage") {
+TEST_CASE("wrong usage of --verify is refused") {
   const TemporaryDirectory directory;
   const std::string in = float32_file({-1, 3, 9});
   write_file(directory / "in.npy", in);

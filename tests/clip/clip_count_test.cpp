@@ -84,7 +84,7 @@ TEST_CASE("a change of one element anywhere is noticed, also one of bits alone")
         }
 }
 
-TEST_CASE("counts add up") {
+TEST_CASE("counts of parts add up to the counts of all") {
   Counts counts{1, 2, 3, false};
   counts += {10, 20, 30, true};
   CHECK(counts == Counts{11, 22, 33, true});

@@ -251,6 +251,15 @@ inline void store(DType dtype, ByteOrder order, ElementBits bits, std::byte* to)
     to[order == ByteOrder::little ? i : size - 1 - i] = static_cast<std::byte>(bits >> (8 * i));
 }
 
+/// Elements as they are in a file.
+inline std::vector<std::byte> in_memory(DType dtype, ByteOrder order,
+                                        const std::vector<ElementBits>& elements) {
+  const std::size_t size = traits(dtype).size;
+  std::vector<std::byte> bytes(elements.size() * size + 1);  // not null when there are no elements
+  for (std::size_t i = 0; i < elements.size(); ++i) store(dtype, order, elements[i], bytes.data() + i * size);
+  return bytes;
+}
+
 inline ElementBits load(DType dtype, ByteOrder order, const std::byte* from) {
   const std::size_t size = traits(dtype).size;
   ElementBits bits = 0;

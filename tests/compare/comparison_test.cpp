@@ -93,7 +93,7 @@ TEST_CASE("a pair alone is judged as among others") {
   }
 }
 
-TEST_CASE("lengths around vectors, and one mismatch anywhere in and around a block") {
+TEST_CASE("any number of pairs is compared, and one mismatch is found anywhere in and around a block") {
   for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     for (std::size_t length = 0; length <= 67; ++length)
@@ -186,7 +186,7 @@ TEST_CASE("what is said to let all pass does, and less does not") {
   }
 }
 
-TEST_CASE("known pairs") {
+TEST_CASE("integers are compared exactly, and a tolerance is the expected element's") {
   const auto match = [](DType dtype, ElementBits a, ElementBits e, const ComparisonRule& rule) {
     return compare({dtype, {a}, {e}}, rule).mismatches == 0;
   };

@@ -126,14 +126,6 @@ inline Comparison compare(const Pairs& pairs, const Rule& rule, std::size_t list
   return result;
 }
 
-inline std::vector<std::byte> in_memory(DType dtype, ByteOrder order,
-                                        const std::vector<ElementBits>& elements) {
-  const std::size_t size = traits(dtype).size;
-  std::vector<std::byte> bytes(elements.size() * size + 1);  // not null when there are no elements
-  for (std::size_t i = 0; i < elements.size(); ++i) store(dtype, order, elements[i], bytes.data() + i * size);
-  return bytes;
-}
-
 }  // namespace clipper::reference
 
 namespace clipper {

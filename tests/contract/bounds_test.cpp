@@ -304,7 +304,7 @@ TEST_CASE("nothing is told of a bound that lets no other elements pass") {
   CHECK(cut("openvino", int32, "1.5", "6.5").empty());
 }
 
-TEST_CASE("the elements next to any number") {
+TEST_CASE("a number lies between the two elements next to it, or is one") {
   CHECK(around(int32, "1.5") == "2 1");
   CHECK(around(int32, "-1.5") == "-1 -2");
   CHECK(around(uint8, "300") == "none 255");

@@ -186,7 +186,7 @@ TEST_CASE("a dtype that the system does not take is refused, with the version th
   CHECK(refused_dtype("directml", float64).ends_with("; this tensor is float64"));
 }
 
-TEST_CASE("a number of dimensions that the system does not take is refused likewise") {
+TEST_CASE("a number of dimensions that the system does not take is refused, with the version that takes it") {
   const auto refused_rank = [](std::string_view name, std::size_t rank) {
     return refused(ErrorKind::input, bounded("", "", name),
                    header(float32, std::vector<std::int64_t>(rank, 1)));
@@ -206,7 +206,7 @@ TEST_CASE("both bounds are required where the system requires them") {
         "DirectML feature level 5.0 requires both bounds; max is missing");
 }
 
-TEST_CASE("what becomes of NaN") {
+TEST_CASE("NaN in floats becomes what the request says, kept or refused if it says so") {
   const auto replacement = [](DType dtype, const OnNan& nan) {
     return make_plan(with_nan(nan), header(dtype)).operation.nan;
   };

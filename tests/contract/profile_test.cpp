@@ -43,7 +43,7 @@ const Profile& profile(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("the profiles, in the order in which they are listed") {
+TEST_CASE("the profiles are listed in their order") {
   std::vector<std::string_view> names;
   for (const Profile& row : profiles()) names.push_back(row.name);
   CHECK(names == std::vector<std::string_view>{"native", "directml-1.0", "directml-2.1", "directml-3.0",

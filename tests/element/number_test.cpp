@@ -109,7 +109,7 @@ TEST_CASE("NaN converts to the positive quiet NaN") {
   CHECK(bits_of<double>("nan") == 0x7ff8000000000000);
 }
 
-TEST_CASE("absurd lengths and exponents are certain, whatever their size") {
+TEST_CASE("numbers of absurd lengths and exponents become infinity, zero or the nearest element") {
   const std::string zeros(100'000, '0');
   CHECK(number("1" + zeros + "e-100000") == number("1"));
   CHECK(number("0." + zeros + "1e100001") == number("1"));
@@ -233,7 +233,7 @@ TEST_CASE("round_to a 16-bit type rounds once") {
   CHECK(bits_of<BFloat16>("0x1.ffp127") == 0x7f80);
 }
 
-TEMPLATE_TEST_CASE("every 16-bit value, and every middle of two", "", Float16, BFloat16) {
+TEMPLATE_TEST_CASE("every 16-bit value converts to itself, and every middle of two to the even one", "", Float16, BFloat16) {
   std::size_t wrong = 0;
   const auto check = [&wrong](TestType actual, unsigned bits) { wrong += actual.bits != bits ? 1U : 0U; };
   for (unsigned bits = 0; bits < TestType::kInfinity; ++bits) {

@@ -54,7 +54,7 @@ TEST_CASE("every share of small numbers is exactly that percentage") {
     }
 }
 
-TEST_CASE("what is no percentage") {
+TEST_CASE("text that is no percentage is refused") {
   for (const std::string text :
        {"", "x", "1x", " 1", "-1", "100.0000000000000000000001", "1e400", "inf", "nan", "-1e-400"}) {
     INFO(text);

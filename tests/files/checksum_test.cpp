@@ -6,14 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "support/catch.hpp"
+#include "support/files.hpp"
 
 namespace clipper::testing {
 namespace {
-
-std::span<const std::byte> bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 std::vector<std::byte> pattern(std::size_t size) {
   std::vector<std::byte> all(size);

@@ -45,7 +45,7 @@ TEST_CASE("a file is read in order and anywhere") {
   file.expect_end();
 }
 
-TEST_CASE("an end that comes too early or too late") {
+TEST_CASE("an end that comes too early or too late is an input error") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "0123456789");
   InputFile file = InputFile::open(directory / "file");
@@ -84,7 +84,7 @@ TEST_CASE("what cannot be opened is named") {
 
 TEST_CASE("a FIFO is a stream, and its header is read as it comes") {
   const TemporaryDirectory directory;
-  REQUIRE(::mkfifo((directory / "fifo").c_str(), 0600) == 0);
+  make_fifo(directory / "fifo");
   const std::string bytes = float32_file({1, 2});
   std::thread feed([&] {
     std::ofstream fifo(directory / "fifo", std::ios::binary);
@@ -171,7 +171,7 @@ TEST_CASE("only a regular file that may be written can be changed") {
   const auto message = [](ErrorKind kind, const std::string& path) {
     return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
   };
-  REQUIRE(::mkfifo((directory / "pipe").c_str(), 0600) == 0);
+  make_fifo(directory / "pipe");
   CHECK(message(ErrorKind::refused, "-") == "-: a change in place needs a regular file");
   CHECK(message(ErrorKind::refused, directory / "pipe") ==
         directory / "pipe: a change in place needs a regular file");
@@ -181,7 +181,7 @@ TEST_CASE("only a regular file that may be written can be changed") {
   CHECK(message(ErrorKind::io, directory.path()) == directory.path() + ": cannot be read: Is a directory");
 }
 
-TEST_CASE("whether somebody has changed the file in the meantime") {
+TEST_CASE("a file is known to have changed if somebody has written to it, or to its names, in the meantime") {
   const TemporaryDirectory directory;
   const auto opened = [&](InputFile (*open)(const std::string&)) {
     write_file(directory / "file", "four");
@@ -211,7 +211,7 @@ TEST_CASE("whether somebody has changed the file in the meantime") {
   CHECK_FALSE(removed.has_changed());
 }
 
-TEST_CASE("the same file by every name") {
+TEST_CASE("a file is the same one by every name") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "x");
   write_file(directory / "other", "x");

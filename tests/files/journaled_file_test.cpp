@@ -65,7 +65,7 @@ TEST_CASE("A torn slot of the journal leaves the other one") {
       const Scratch scratch;
       scratch.interrupt_after(parts);
       write_file(scratch.path, unfinished(file_with(parts - 1)));
-      scratch.damage(scratch.journal, at);
+      flip(scratch.journal, at);
       CHECK(scratch.finish() == parts - 2);
       scratch.check_finished();
     }
@@ -85,7 +85,7 @@ TEST_CASE("An unfinished file without a whole journal is refused") {
 
   const Scratch damaged;
   damaged.interrupt_after(1);
-  damaged.damage(damaged.journal, 16);
+  flip(damaged.journal, 16);
   left_as_it_is(damaged, "and " + damaged.journal + " is damaged");
 
   const Scratch empty;
@@ -162,7 +162,7 @@ TEST_CASE("A file that was written to after such a change is refused") {
     CAPTURE(at);
     const Scratch scratch;
     make_first_record(scratch, true, file_with(0));
-    scratch.damage(scratch.path, at);
+    flip(scratch.path, at);
     const std::string changed = scratch.file();
     CHECK(scratch.refused("times two").find(kNotIt) != std::string::npos);
     CHECK(scratch.refused().find(kNotIt) != std::string::npos);

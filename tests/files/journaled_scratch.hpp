@@ -25,10 +25,6 @@ inline constexpr std::size_t kParts = 4;
 inline constexpr std::size_t kPartSize = 4096;
 inline constexpr std::string_view kWhat = "plus one";
 
-inline std::span<const std::byte> bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
-
 inline std::string header() {
   return float32_file(std::vector<float>(kParts * kPartSize / sizeof(float))).substr(0, 128);
 }
@@ -117,12 +113,6 @@ struct Scratch {
     last.rest_sum = placed_sum(bytes(all).first(offset_of(0)), 0) +
                     placed_sum(bytes(all).subspan(offset_of(0)), offset_of(0));
     found->append(last, {});
-  }
-
-  void damage(const std::string& name, std::size_t at) const {
-    std::string damaged = read_file(name);
-    damaged[at] ^= 1;
-    write_file(name, damaged);
   }
 
   /// What a process that does `what` says to the file.

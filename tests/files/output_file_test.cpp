@@ -21,10 +21,6 @@ using Names = std::vector<std::string>;
 constexpr auto kReplace = OutputFile::Existing::replace;
 constexpr auto kRefuse = OutputFile::Existing::refuse;
 
-std::span<const std::byte> bytes(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
-
 }  // namespace
 
 TEST_CASE("nothing is visible before the commit") {
@@ -110,7 +106,7 @@ TEST_CASE("a replacement keeps the mode, and an open reader its file") {
   CHECK(old == "old");
 }
 
-TEST_CASE("--no-clobber holds until the end") {
+TEST_CASE("an output that may replace nothing refuses what has come until the commit") {
   const TemporaryDirectory directory;
   OutputFile file = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
   file.write(bytes("new"));
@@ -184,7 +180,7 @@ TEST_CASE("a device gets its bytes at once") {
         "/dev/full: cannot be written: No space left on device");
 }
 
-TEST_CASE("a slot for the signal handler is free again behind its file") {
+TEST_CASE("a slot for the signal handler is free again after its file") {
   const TemporaryDirectory directory;
   for (int i = 0; i < 1000; ++i) {
     OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);

@@ -37,7 +37,9 @@ std::string large_text() {
 /// files of their own, as where machines share the file system.
 class ThreeShards {
  public:
-  ThreeShards() {
+  ThreeShards() : ThreeShards(GENERATE(true, false)) {}
+
+  explicit ThreeShards(bool in_common) : in_common(in_common) {
     write_file(input(), "in");
     if (!in_common) lock_common();
   }
@@ -104,7 +106,7 @@ class ThreeShards {
     if (!in_common) lock_common();
   }
 
-  const bool in_common = GENERATE(true, false);
+  const bool in_common;
 
  private:
   /// As --finalize does.
@@ -119,15 +121,6 @@ class ThreeShards {
   ShardRun run_{.shards = 3, .size = kResult.size(), .must_be_new = false, .work = "elements"};
   std::shared_ptr<Descriptor> lock_;
 };
-
-void flip(const std::string& path, std::uint64_t offset) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  const int byte = file.get();
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.put(static_cast<char>(byte ^ 1));
-  REQUIRE(file.flush());
-}
 
 }  // namespace
 
@@ -248,8 +241,7 @@ TEST_CASE("A --finalize that was killed is finished by the next one") {
 }
 
 TEST_CASE("A --finalize that was killed right after the common file became the output is finished") {
-  const ThreeShards run;
-  if (!run.in_common) return;
+  const ThreeShards run(true);
   run.run_all();
   fs::create_hard_link(run.part(0), run.path());
   if (GENERATE(false, true)) fs::remove(run.part(0));
@@ -277,8 +269,7 @@ TEST_CASE("A --finalize that was killed right after it put a new output in place
 }
 
 TEST_CASE("A shard does not write to a common file that has become the output") {
-  const ThreeShards run;
-  if (!run.in_common) return;
+  const ThreeShards run(true);
   run.run_all();
   fs::create_hard_link(run.part(0), run.path());  // by a --finalize that was killed
   ShardOutput late = run.begin(1);
@@ -291,8 +282,7 @@ TEST_CASE("A shard does not write to a common file that has become the output") 
 }
 
 TEST_CASE("An output that is not what the shards calculated is not taken for theirs") {
-  const ThreeShards run;
-  if (!run.in_common) return;
+  const ThreeShards run(true);
   run.run_all();
   fs::rename(run.part(0), run.path());
   flip(run.path(), 2'000'000);
@@ -391,8 +381,7 @@ TEST_CASE("Runs into one output do not touch each other's parts") {
 }
 
 TEST_CASE("A common file with a further name does not become the output") {
-  const ThreeShards run;
-  if (!run.in_common) return;
+  const ThreeShards run(true);
   run.run_all();
   fs::create_hard_link(run.part(0), run.path(".mine"));
   run.finalize();

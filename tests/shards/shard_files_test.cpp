@@ -94,10 +94,11 @@ TEST_CASE("An input is known by its size, its time and samples of its bytes") {
   CHECK(before.find(fmt::format("of {} bytes that were written at 1.000000500, samples", file.size())) !=
         std::string::npos);
   CHECK(description(file) == before);
-  if (count == 0) return;
-  std::string other = file;
-  other.back() = static_cast<char>(other.back() ^ 1);
-  CHECK(description(other) != before);
+  if (count > 0) {
+    std::string other = file;
+    other.back() = static_cast<char>(other.back() ^ 1);
+    CHECK(description(other) != before);
+  }
 }
 
 TEST_CASE("Lists of shards are short") {
@@ -106,7 +107,7 @@ TEST_CASE("Lists of shards are short") {
   CHECK(list_text({0, 1, 3, 5, 6, 7}) == "0, 1, 3, 5 to 7");
 }
 
-TEST_CASE("What stands where a run belongs") {
+TEST_CASE("What stands where a run belongs is no run, or refused if it is somebody's") {
   const TemporaryDirectory directory;
   const std::string path = directory / "out";
   const ShardFiles files(path);

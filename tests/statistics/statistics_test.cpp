@@ -7,13 +7,16 @@
 #include "clip/clip_cases.hpp"
 #include "clip/reference_clip.hpp"
 #include "element/element.hpp"
+#include "statistics/reference_histogram.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {
 namespace {
 
 using cases::Elements;
+using reference::edge;
 using reference::Int128;
+using reference::number;
 
 /// What elements come to, found one by one, by their numbers as long double or 128-bit integers.
 struct Expected {
@@ -25,12 +28,6 @@ struct Expected {
   std::vector<ElementBits> finite;  ///< in the order of their values, -0 before 0
   long double sum = 0;
 };
-
-/// Holds every number of every dtype.
-long double number(DType dtype, ElementBits bits) {
-  return is_floating(dtype) ? static_cast<long double>(reference::value(dtype, bits))
-                            : static_cast<long double>(reference::integer(dtype, bits));
-}
 
 Expected expected_of(DType dtype, const Bounds& bounds, const Elements& elements) {
   Expected result;
@@ -52,31 +49,14 @@ Expected expected_of(DType dtype, const Bounds& bounds, const Elements& elements
   return result;
 }
 
-std::vector<std::byte> in_memory(DType dtype, ByteOrder order, const Elements& elements) {
-  const std::size_t size = traits(dtype).size;
-  std::vector<std::byte> bytes;
-  for (const ElementBits bits : elements)
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::size_t place = order == ByteOrder::little ? i : size - 1 - i;
-      bytes.push_back(static_cast<std::byte>(bits >> (8 * place)));
-    }
-  bytes.resize(bytes.size() + 1);  // not null when there are no elements
-  return bytes;
-}
-
 Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, const Elements& elements,
                          SimdLevel level = simd_levels().back()) {
-  std::vector<std::byte> memory = in_memory(dtype, order, elements);
+  std::vector<std::byte> memory = reference::in_memory(dtype, order, elements);
   return clipper::statistics_of(dtype, order, bounds, memory.data(), elements.size(), level);
 }
 
 Bounds no_bounds(DType dtype) {
   return {lowest_element(dtype), highest_element(dtype)};
-}
-
-/// The begin of a row; exact, since the number of the row and what it is multiplied with are.
-long double edge(const Histogram& histogram, std::size_t row) {
-  return std::ldexp(static_cast<long double>(histogram.first + static_cast<Int128>(row)), histogram.exponent);
 }
 
 void check_histogram(DType dtype, const Histogram& histogram, const Expected& expected) {
@@ -145,7 +125,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("statistics of all edge elements, with every bound") {
+TEST_CASE("statistics of all edge elements, with every bound, are those of an oracle") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 200);
     for (const auto& [lo, hi] : cases::few_bounds_of(row.dtype)) {

@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +32,26 @@ inline void write_file(const std::string& path, std::string_view bytes) {
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
   INFO(path);
   REQUIRE(file);
+}
+
+inline std::span<const std::byte> bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// Another byte in its place.
+inline void flip(const std::string& path, std::uint64_t at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(at));
+  const int byte = file.get();
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(byte ^ 1));
+  INFO(path);
+  REQUIRE(file.flush());
+}
+
+inline void make_fifo(const std::string& path) {
+  INFO(path);
+  REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
 }
 
 /// Of the file that `path` leads to, links followed.

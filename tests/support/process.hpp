@@ -90,6 +90,14 @@ class Process {
   [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const { REQUIRE(::kill(pid_, signal) == 0); }
 
+  /// Returns when it has stopped; signals that are sent then are there when it goes on.
+  void stop() const {
+    int status = 0;
+    send(SIGSTOP);
+    REQUIRE(retry_interrupted([&] { return ::waitpid(pid_, &status, WUNTRACED); }) == pid_);
+    REQUIRE(WIFSTOPPED(status));
+  }
+
   /// Writes to its standard input, which stays open.
   void write(std::string_view bytes) {
     while (!bytes.empty()) {

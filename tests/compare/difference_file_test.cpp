@@ -1,0 +1,141 @@
+#include "compare/difference_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "clip/clip_cases.hpp"
+#include "compare/reference_comparison.hpp"
+#include "support/files.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using cases::Elements;
+using reference::Pairs;
+
+DType difference_dtype(DType dtype) {
+  if (dtype == DType::float64) return dtype;
+  if (is_floating(dtype)) return DType::float32;
+  return *dtype_named(fmt::format("uint{}", 8 * traits(dtype).size));
+}
+
+/// |a - e| as an element of the difference's dtype. All NaNs are one here.
+ElementBits expected_difference(DType dtype, ElementBits a, ElementBits e, bool nan_equal) {
+  if (!is_floating(dtype))
+    return static_cast<ElementBits>(
+        reference::distance_of(reference::integer(dtype, a), reference::integer(dtype, e)));
+  const bool equal_nan = nan_equal && reference::is_nan(dtype, a) && reference::is_nan(dtype, e);
+  const double x = reference::value(dtype, a);
+  const double y = reference::value(dtype, e);
+  const double difference = equal_nan || x == y ? 0 : std::fabs(x - y);
+  if (dtype == DType::float64) return to_bits(std::isnan(difference) ? std::nan("") : difference);
+  return to_bits(std::isnan(difference) ? std::nanf("") : narrow<float>(difference));
+}
+
+Pairs pairs_of(DType dtype) {
+  const Elements elements = cases::elements_of(dtype, 500);
+  Pairs pairs{dtype, {}, {}};
+  std::mt19937_64 random{1};
+  for (int i = 0; i < 20'000; ++i) {
+    pairs.actual.push_back(elements[random() % elements.size()]);
+    pairs.expected.push_back(i % 10 == 0 ? pairs.actual.back() : elements[random() % elements.size()]);
+  }
+  return pairs;
+}
+
+/// The file of the pairs' differences, which are written in parts that begin at `cuts`, the last part first.
+std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, ByteOrder actual_order,
+                    ByteOrder expected_order, bool nan_equal) {
+  const TemporaryDirectory directory;
+  npy::Header header;
+  header.dtype = pairs.dtype;
+  header.shape = {static_cast<std::int64_t>(pairs.actual.size())};
+  header.count = pairs.actual.size();
+  DifferenceFile file(
+      OutputFile::create(directory / "d.npy", OutputFile::Existing::replace, OutputFile::Durability::none),
+      header, nan_equal);
+  std::vector<std::byte> actual = reference::in_memory(pairs.dtype, actual_order, pairs.actual);
+  std::vector<std::byte> expected = reference::in_memory(pairs.dtype, expected_order, pairs.expected);
+  const std::size_t size = traits(pairs.dtype).size;
+  std::size_t end = pairs.actual.size();
+  for (auto cut = cuts.rbegin(); cut != cuts.rend(); end = *cut++)
+    file.write({pairs.dtype, actual_order, expected_order, actual.data() + *cut * size,
+                expected.data() + *cut * size, end - *cut, *cut});
+  CHECK(directory.entries().empty());
+  file.commit();
+  return read_file(directory / "d.npy");
+}
+
+std::string expected_file(const Pairs& pairs, bool nan_equal) {
+  const DType dtype = difference_dtype(pairs.dtype);
+  Elements differences;
+  for (std::size_t i = 0; i < pairs.actual.size(); ++i)
+    differences.push_back(expected_difference(pairs.dtype, pairs.actual[i], pairs.expected[i], nan_equal));
+  const std::vector<std::byte> bytes = reference::in_memory(dtype, kNativeOrder, differences);
+  std::string elements(reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1);
+  const std::string descr = fmt::format("{}{}", traits(dtype).size == 1 ? "|" : "<", traits(dtype).descr);
+  return npy_file(descr, "False", fmt::format("({},)", differences.size()), elements);
+}
+
+/// With one NaN for all of them, whose bits are the CPU's own matter.
+std::string with_one_nan(DType dtype, std::string file) {
+  const std::size_t size = traits(dtype).size;
+  for (std::size_t at = 128; is_floating(dtype) && at < file.size(); at += size) {
+    ElementBits bits = 0;
+    std::memcpy(&bits, &file[at], size);
+    if (reference::is_nan(dtype, bits)) file.replace(at, size, size, 'n');
+  }
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("the file of differences is what np.save writes of |a - e|, whatever parts it is written in") {
+  for (const DTypeTraits& row : kDTypes)
+    for (const bool nan_equal : {true, false}) {
+      const Pairs pairs = pairs_of(row.dtype);
+      const DType dtype = difference_dtype(row.dtype);
+      const std::string expected = with_one_nan(dtype, expected_file(pairs, nan_equal));
+      // Around the number of elements that are written at a time.
+      for (const std::vector<std::size_t>& cuts :
+           {std::vector<std::size_t>{0}, {0, 1}, {0, 8191, 8192, 8193}, {0, 5, 5, 11'000, 19'999}}) {
+        CAPTURE(row.name, nan_equal, cuts);
+        const std::string file = written(pairs, cuts, kNativeOrder, kNativeOrder, nan_equal);
+        CHECK((with_one_nan(dtype, file) == expected));
+      }
+    }
+}
+
+TEST_CASE("differences are the same whatever the byte orders of the elements") {
+  for (const DTypeTraits& row : kDTypes) {
+    const Pairs pairs = pairs_of(row.dtype);
+    const std::string native = written(pairs, {0}, kNativeOrder, kNativeOrder, true);
+    for (const ByteOrder actual : {ByteOrder::little, ByteOrder::big})
+      for (const ByteOrder expected : {ByteOrder::little, ByteOrder::big}) {
+        CAPTURE(row.name, actual == ByteOrder::big, expected == ByteOrder::big);
+        CHECK((written(pairs, {0}, actual, expected, true) == native));
+      }
+  }
+}
+
+TEST_CASE("a file of differences has the expected tensor's shape and memory order") {
+  const TemporaryDirectory directory;
+  npy::Header header;
+  header.dtype = DType::int16;
+  header.order = ByteOrder::big;
+  header.fortran_order = true;
+  header.shape = {2, 3};
+  header.count = 6;
+  DifferenceFile file(
+      OutputFile::create(directory / "d.npy", OutputFile::Existing::replace, OutputFile::Durability::none),
+      header, true);
+  file.commit();
+  CHECK(read_file(directory / "d.npy").substr(0, 128) == npy_file("<u2", "True", "(2, 3)", ""));
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,134 @@
+#include "engine/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/checksum.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+constexpr std::size_t kChunk = 4096;
+
+/// A tensor that is clipped from 0 to 6, chunk by chunk.
+class Files {
+ public:
+  Files(const std::vector<float>& elements, std::size_t header_size)
+      : header_(header_size, 'h'),
+        input_((write_file(directory_ / "in.npy", float32_file(elements)),
+                InputFile::open(directory_ / "in.npy"))) {
+    plan_.header = read_header(input_, std::nullopt);
+    plan_.operation.dtype = plan_.header.dtype;
+    plan_.operation.lo = to_bits(0.0F);
+    plan_.operation.hi = to_bits(6.0F);
+  }
+
+  Plan& plan() { return plan_; }
+
+  /// Clips and writes the chunks in this order, and checks the sum of what it wrote. Returns that.
+  std::string run(std::vector<std::uint64_t> order, const Chunks& chunks, Transfer& transfer) {
+    OutputFile output = OutputFile::create(directory_ / "out.npy", OutputFile::Existing::replace,
+                                           OutputFile::Durability::none);
+    std::uint64_t sum = 0;
+    const auto header = std::as_bytes(std::span(header_));
+    for (const std::uint64_t chunk : order) {
+      std::vector<std::byte> memory(transfer.size(chunk) + 1);
+      CHECK(transfer.size(chunk) == chunks[chunk].count * sizeof(float));
+      transfer.read(chunk, memory.data());
+      static_cast<void>(transfer.clip(chunk, memory.data(), SimdLevel::baseline, Counting::on));
+      transfer.write(chunk, memory.data(), output, header);
+      sum += transfer.sum(chunk, memory.data(), header);
+    }
+    output.commit();
+    std::string written = read_file(directory_ / "out.npy");
+    if (header_.size() % sizeof(float) ==
+        0)  // as every header that is written: no element is cut by a page's end
+      CHECK(sum == placed_sum(std::as_bytes(std::span(written)), 0));
+    return written;
+  }
+
+  [[nodiscard]] Chunks chunks() const { return {plan_.header.count, sizeof(float), kChunk, header_.size()}; }
+  [[nodiscard]] InputFile& input() { return input_; }
+  [[nodiscard]] const std::string& header() const { return header_; }
+
+ private:
+  TemporaryDirectory directory_;
+  std::string header_;
+  InputFile input_;
+  Plan plan_;
+};
+
+}  // namespace
+
+TEST_CASE("chunks are all elements once, and all but the first begin where a page of the output does") {
+  std::mt19937_64 random{1};
+  for (const std::size_t chunk_size : {4096U, 12'288U, 262'144U})
+    for (const std::size_t size : {1U, 2U, 4U, 8U})
+      for (int i = 0; i < 500; ++i) {
+        const std::uint64_t count = random() % (i % 2 == 0 ? 200'000 : 3 * chunk_size / size);
+        const std::size_t offset = random() % (2 * chunk_size);
+        CAPTURE(chunk_size, size, count, offset);
+        const Chunks chunks(count, size, chunk_size, offset);
+        std::uint64_t next = 0;
+        for (std::uint64_t k = 0; k < chunks.size(); ++k) {
+          const auto [begin, length] = chunks[k];
+          REQUIRE(begin == next);
+          REQUIRE(length > 0);
+          REQUIRE(length * size <= chunk_size);
+          // An element that a boundary cuts is the last one's of two pages.
+          const std::size_t beyond = (offset + begin * size) % chunk_size;
+          REQUIRE((k == 0 || beyond == 0 || chunk_size - beyond < size));
+          next += length;
+        }
+        REQUIRE(next == count);
+      }
+}
+
+TEST_CASE("chunks in any order become the file, and their sums the file's") {
+  std::mt19937 random{2};
+  for (const std::size_t count : {0U, 1U, 900U, 1024U, 5000U, 50'000U})
+    for (const std::size_t header : {1U, 128U, 4095U, 4096U, 4097U, 9000U}) {
+      const std::vector<float> elements = scattered_floats(count);
+      Files files(elements, header);
+      const Chunks chunks = files.chunks();
+      Transfer transfer(files.plan(), files.input(), chunks);
+      std::vector<std::uint64_t> order(chunks.size());
+      for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::ranges::shuffle(order, random);
+      CAPTURE(count, header, order.size());
+      const std::string expected = order.empty() ? "" : files.header() + bytes_of(clipped(elements, 0, 6));
+      CHECK((files.run(order, chunks, transfer) == expected));
+      const auto count_if = [&](auto is) {
+        return static_cast<std::uint64_t>(std::count_if(elements.begin(), elements.end(), is));
+      };
+      CHECK(transfer.counts().raised == count_if([](float x) { return x < 0; }));
+      CHECK(transfer.counts().lowered == count_if([](float x) { return x > 6; }));
+    }
+}
+
+TEST_CASE("a NaN is refused in its chunk and all after it, by its place in the whole tensor") {
+  std::vector<float> elements(5000, 1);
+  elements[1500] = elements[4000] = std::numeric_limits<float>::quiet_NaN();
+  Files files(elements, 128);
+  files.plan().refuse_nan = true;
+  const Chunks chunks = files.chunks();
+  Transfer transfer(files.plan(), files.input(), chunks);
+  CHECK_NOTHROW(transfer.refuse_nan());
+  static_cast<void>(files.run({4, 3, 2, 0, 1}, chunks, transfer));
+  for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    CAPTURE(chunk);
+    CHECK(transfer.is_refused(chunk) == (chunk >= 1));
+    CHECK(transfer.comes_after_nan(chunk) == (chunk > 1));
+  }
+  CHECK(refusal(ErrorKind::input, [&] { transfer.refuse_nan(); }).ends_with("NaN at [1500] (element 1500)"));
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,110 @@
+#include "files/attributes.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "support/attributes.hpp"
+#include "support/files.hpp"
+#include "support/fork.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// A file, and another one that is to replace it.
+struct Files {
+  TemporaryDirectory directory;
+  std::string from = directory / "from";
+  std::string to = directory / "to";
+
+  Files() { write_file(from, ""); }
+
+  [[nodiscard]] Descriptor create_replacement() const {
+    return Descriptor(::open(to.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  }
+
+  void keep() const { keep_attributes(InputFile::open(from), create_replacement()); }
+};
+
+}  // namespace
+
+TEST_CASE("a replacement gets every attribute of users, of any length, and keeps its own others") {
+  const Files files;
+  const std::string large(4000, 'l');
+  if (!set_attribute(files.from, "user.unit", "metres")) return;
+  if (!set_attribute(files.from, "user.large", large) || !set_attribute(files.from, "user.empty", "")) return;
+  write_file(files.to, "");
+  REQUIRE(set_attribute(files.to, "user.unit", "feet"));
+  REQUIRE(set_attribute(files.to, "user.other", "stays"));
+  files.keep();
+  CHECK(attribute_of(files.to, "user.unit") == "metres");
+  CHECK(attribute_of(files.to, "user.large") == large);
+  CHECK(attribute_of(files.to, "user.empty").empty());
+  CHECK(attribute_of(files.to, "user.other") == "stays");
+}
+
+TEST_CASE("a replacement gets no attribute of the system's administration") {
+  const Files files;
+  if (::geteuid() != 0) return skip_unless_possible("an attribute that is root's");
+  if (!set_attribute(files.from, "trusted.secret", "x")) return;
+  files.keep();
+  CHECK(attribute_of(files.to, "trusted.secret") == "none");
+}
+
+TEST_CASE("a replacement gets the file's access control list, or loses the one of its directory") {
+  for (const bool has_list : {true, false})
+    for (const bool by_path : {true, false}) {
+      const Files files;
+      if (has_list && !set_attribute(files.from, kAccessList, access_list())) return;
+      if (!set_attribute(files.directory.path(), kDefaultList, access_list())) return;
+      CAPTURE(has_list, by_path);
+      if (by_path)
+        CHECK(keep_access_list(files.from, files.create_replacement()));
+      else
+        files.keep();
+      CHECK(attribute_of(files.to, kAccessList) == attribute_of(files.from, kAccessList));
+    }
+}
+
+TEST_CASE("the list of a file that is gone is not taken for none") {
+  const Files files;
+  CHECK_FALSE(keep_access_list(files.directory / "none", files.create_replacement()));
+  CHECK(errno == ENOENT);
+}
+
+TEST_CASE("a replacement gets the owner, and who may not give it away is refused") {
+  if (::geteuid() != 0) return skip_unless_possible("files of another user");
+  const Files files;
+  REQUIRE(::chown(files.from.c_str(), 1234, 5678) == 0);
+  files.keep();
+  CHECK(status_of(files.to).st_uid == 1234);
+  CHECK(status_of(files.to).st_gid == 5678);
+  REQUIRE(::chown(files.to.c_str(), 65534, 65534) == 0);
+  REQUIRE(::chmod(files.directory.path().c_str(), 0755) == 0);
+  const InputFile input = InputFile::open(files.from);
+  const Descriptor replacement = files.create_replacement();
+  in_a_process([&] {
+    be_no_root();
+    return refusal(ErrorKind::refused, [&] {
+             keep_attributes(input, replacement);
+           }).find("cannot keep its owner 1234:5678") != std::string::npos;
+  });
+}
+
+TEST_CASE("an attribute that the replacement cannot have is refused by its name") {
+  const Files files;
+  if (!set_attribute(files.from, "user.unit", "metres")) return;
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);  // which has no attributes of users
+  const Descriptor input(ends[0]);
+  const Descriptor output(ends[1]);
+  CHECK(refusal(ErrorKind::refused, [&] {
+          keep_attributes(InputFile::open(files.from), output);
+        }).find("cannot keep its attribute user.unit") != std::string::npos);
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,144 @@
+#include "files/cleanup_registry.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "error.hpp"
+#include "support/files.hpp"
+#include "support/fork.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool make(const Place& place) {
+  return Descriptor(::openat(place.directory(), place.name(), O_CREAT | O_EXCL | O_WRONLY, 0600)).get() >= 0;
+}
+
+int register_file(const Place& place) {
+  return register_temporary(place, [&] { return make(place); });
+}
+
+}  // namespace
+
+TEST_CASE("registered files are removed, all others stay") {
+  const TemporaryDirectory directory;
+  const TemporaryDirectory other;
+  write_file(directory / "never registered", "");
+  in_a_process([&] {
+    const std::vector<Place> places{Place::of(directory / "a"), Place::of(other / "a"),
+                                    Place::of(directory / "unregistered"), Place::of(directory / "b")};
+    std::vector<int> registrations;
+    for (const Place& place : places) registrations.push_back(register_file(place));
+    unregister_temporary(registrations[2]);
+    const bool are_there = directory.entries().size() == 4 && other.entries().size() == 1;
+    remove_temporaries();
+    return are_there;
+  });
+  CHECK(directory.entries() == Names{"never registered", "unregistered"});
+  CHECK(other.entries().empty());
+}
+
+TEST_CASE("a file is removed from the directory that it was made in") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "deep");
+  in_a_process([&] {
+    const Place place = Place::of(directory / "deep/x");
+    const bool is_registered = register_file(place) >= 0;
+    std::filesystem::rename(directory / "deep", directory / "moved");
+    std::filesystem::create_directory(directory / "deep");
+    write_file(directory / "deep/x", "stranger");
+    remove_temporaries();
+    return is_registered;
+  });
+  CHECK(std::filesystem::is_empty(directory / "moved"));
+  CHECK(read_file(directory / "deep/x") == "stranger");
+}
+
+TEST_CASE("a file that could not be made is not registered, and what has its name stays") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x", "stranger");
+  in_a_process([&] {
+    const Place place = Place::of(directory / "x");
+    const bool is_none = register_file(place) == -1 && errno == EEXIST;
+    bool is_thrown = false;
+    try {
+      static_cast<void>(register_temporary(place, []() -> bool { refuse("x", "no"); }));
+    } catch (const Error&) {
+      is_thrown = true;
+    }
+    remove_temporaries();
+    return is_none && is_thrown;
+  });
+  CHECK(read_file(directory / "x") == "stranger");
+}
+
+TEST_CASE("work without cleanup decides whether the name stays registered") {
+  for (const bool stays : {false, true}) {
+    const TemporaryDirectory directory;
+    in_a_process([&] {
+      const Place place = Place::of(directory / "x");
+      without_cleanup(register_file(place), [&] { return stays; });
+      remove_temporaries();
+      return true;
+    });
+    CHECK(directory.entries().empty() == stays);
+  }
+}
+
+TEST_CASE("files are removed only after the work that must not meet a cleanup") {
+  const TemporaryDirectory directory;
+  in_a_process([&] {
+    const Place place = Place::of(directory / "x");
+    const int registration = register_file(place);
+    std::atomic<bool> is_removing = false;
+    bool is_there = true;
+    std::thread remover;
+    without_cleanup(registration, [&] {
+      remover = std::thread([&] {
+        is_removing = true;
+        remove_temporaries();
+      });
+      while (!is_removing) std::this_thread::yield();
+      for (int looks = 0; looks < 1000; ++looks) is_there = is_there && place.id();
+      return true;
+    });
+    remover.join();
+    return is_there;
+  });
+  CHECK(directory.entries().empty());
+}
+
+TEST_CASE("there is room for 2048 files at once, and again when they are gone") {
+  const TemporaryDirectory directory;
+  const Place place = Place::of(directory / "x");
+  for (int round = 0; round < 2; ++round) {
+    std::vector<int> registrations;
+    for (int i = 0; i < 2048; ++i) registrations.push_back(register_temporary(place, [] { return true; }));
+    CHECK(refusal(ErrorKind::io, [&] {
+            static_cast<void>(register_temporary(place, [] { return true; }));
+          }) == "too many outputs at once");
+    std::ranges::sort(registrations);
+    CHECK(std::ranges::adjacent_find(registrations) == registrations.end());
+    for (const int registration : registrations) unregister_temporary(registration);
+  }
+  CHECK(register_temporary(place, [] { return false; }) == -1);
+}
+
+TEST_CASE("a name that no file can have is refused before it is made") {
+  const TemporaryDirectory directory;
+  const Place place = Place::of(directory / std::string(256, 'x'));
+  CHECK(refusal(ErrorKind::io, [&] {
+          static_cast<void>(register_temporary(place, []() -> bool { throw std::string("it was made"); }));
+        }).ends_with("cannot be created: File name too long"));
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,157 @@
+#include "files/place.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "error.hpp"
+#include "support/append_only.hpp"
+#include "support/files.hpp"
+#include "support/fork.hpp"
+#include "support/refusal.hpp"
+#include "support/skip.hpp"
+
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Files {
+  TemporaryDirectory directory;
+  std::string file = directory / "file";
+  FileId id = (write_file(file, ""), id_of(status_of(file)));
+};
+
+}  // namespace
+
+TEST_CASE("a file is found by all its names, and is one file by all of them") {
+  const Files files;
+  const std::string symbolic = files.directory / "symbolic";
+  const std::string hard = files.directory / "hard";
+  const std::string other = files.directory / "other";
+  fs::create_symlink("file", symbolic);
+  fs::create_hard_link(files.file, hard);
+  write_file(other, "");
+  for (const std::string& name : {files.file, symbolic, hard, files.directory / "./file"}) {
+    CAPTURE(name);
+    CHECK(find_file(name) == files.id);
+    CHECK(is_same_file(files.file, name));
+    CHECK(is_same_file(name, files.file));
+    CHECK_FALSE(is_same_file(name, other));
+  }
+}
+
+TEST_CASE("what leads nowhere is no file, and is the same as none") {
+  const Files files;
+  fs::create_symlink("nowhere", files.directory / "dangling");
+  fs::create_symlink("loop", files.directory / "loop");
+  for (const std::string& name :
+       {files.directory / "none", files.directory / "dangling", files.directory / "loop", files.file + "/x",
+        files.directory / std::string(300, 'x')}) {
+    CAPTURE(name);
+    CHECK_FALSE(find_file(name));
+    CHECK_FALSE(is_same_file(name, name));
+    CHECK_FALSE(is_same_file(name, files.file));
+  }
+  CHECK_FALSE(is_same_file("-", "-"));
+}
+
+TEST_CASE("a place is the name itself, and resolved what its links lead to") {
+  const Files files;
+  fs::create_symlink("file", files.directory / "link");
+  const Place link = Place::of(files.directory / "link");
+  CHECK(link.name() == std::string("link"));
+  REQUIRE(link.status());
+  CHECK(S_ISLNK(link.status()->st_mode));
+  CHECK_FALSE(link.is(files.id));
+  const Place file = Place::resolved(files.directory / "link");
+  CHECK(file.name() == std::string("file"));
+  CHECK(file.is(files.id));
+  CHECK(file.id() == files.id);
+  CHECK(file.directory_id() == id_of(status_of(files.directory.path())));
+  const Place none = Place::of(files.directory / "none");
+  CHECK_FALSE(none.status());
+  CHECK_FALSE(none.id());
+  CHECK_FALSE(none.is(files.id));
+  CHECK_THROWS_AS(Place::resolved(files.directory / "none"), Error);
+}
+
+TEST_CASE("a place stays in its directory, whatever becomes of the path") {
+  const Files files;
+  fs::create_directory(files.directory / "deep");
+  const Place place = Place::of(files.directory / "deep/x");
+  fs::rename(files.directory / "deep", files.directory / "moved");
+  fs::create_directory(files.directory / "deep");
+  write_file(files.directory / "deep/x", "stranger");
+  CHECK_FALSE(place.status());
+  write_file(files.directory / "moved/x", "");
+  CHECK(place.is(id_of(status_of(files.directory / "moved/x"))));
+  CHECK(place.directory_id() == id_of(status_of(files.directory / "moved")));
+}
+
+TEST_CASE("a path that ends in no file's name is refused") {
+  const TemporaryDirectory directory;
+  for (const std::string& path : {directory.path() + "/", directory / ".", directory / "..", std::string()}) {
+    CAPTURE(path);
+    CHECK(refusal(ErrorKind::io, [&] { std::ignore = Place::of(path, "cannot be created"); }) ==
+          path + ": cannot be created: Is a directory");
+  }
+  CHECK(refusal(ErrorKind::io, [&] { std::ignore = Place::of(directory / "none/x"); }) ==
+        directory / "none/x: cannot be opened: No such file or directory");
+}
+
+TEST_CASE("names beside a file are in its directory, and are cut between characters to be valid") {
+  const Files files;
+  const Place place = Place::of(files.file);
+  CHECK(place.beside(".journal", false).path() == files.directory / ".file.journal");
+  CHECK(place.with_suffix(".shards").path() == files.directory / "file.shards");
+  CHECK(place.beside(".journal", false).directory() == place.directory());
+  for (std::size_t ascii = 230; ascii <= 250; ++ascii) {
+    const std::string name = std::string(ascii, 'x') + "\u20ac";  // 3 bytes
+    const std::string beside = Place::of(files.directory / name).beside(".journal", true).name();
+    const std::size_t room = 255 - 1 - 8;
+    const std::size_t kept = ascii + 3 <= room ? ascii + 3 : std::min(ascii, room);
+    CAPTURE(ascii);
+    CHECK(beside == "." + name.substr(0, kept) + ".journal");
+    CHECK(beside.size() <= 255);
+  }
+}
+
+TEST_CASE("one name, or two names that may be spellings of it, are one place; another directory's is not") {
+  const Files files;
+  fs::create_directory(files.directory / "deep");
+  fs::create_hard_link(files.file, files.directory / "deep/file");
+  const Place place = Place::of(files.file);
+  CHECK(place.is_same_place(Place::of(files.directory / "deep/../file")));
+  CHECK_FALSE(place.is_same_place(Place::of(files.directory / "deep/file")));
+  CHECK_FALSE(place.is_same_place(Place::of(files.directory / "none")));
+}
+
+TEST_CASE("a directory that only takes new names is known") {
+  const Files files;
+  CHECK_FALSE(Place::of(files.file).is_append_only());
+  const AppendOnly append_only(files.directory.path());
+  if (!append_only) return skip_unless_possible("chattr +a");
+  CHECK(Place::of(files.file).is_append_only());
+}
+
+TEST_CASE("a directory that may not be read is worked in, but cannot be brought to the disk") {
+  const TemporaryDirectory directory;
+  REQUIRE(::chmod(directory.path().c_str(), 0733) == 0);
+  in_a_process([&] {
+    be_no_root();
+    const Place place = Place::of(directory / "x");
+    write_file(directory / "x", "");
+    const bool is_written = place.id() && !place.sync();
+    return is_written && refusal(ErrorKind::io, [&] { place.expect_sync(); }) ==
+                             directory.path() + ": cannot be opened: Permission denied";
+  });
+  const Place readable = Place::of(directory / "x");
+  readable.expect_sync();
+  CHECK(readable.sync());
+}
+
+}  // namespace clipper::testing
