@@ -37,6 +37,8 @@ constexpr Wording kWordings[] = {
     {"input", "the input", "IN"},
     {"output", "the output", "OUT"},
     {"max_clipped", "a limit", "--fail-if-clipped"},
+    {"bytes", "only a file has bytes to compare", "--bytes compares only files"},
+    {"diff_out", "the differences", "--diff-out"},
     {"split_output", "a slab", "--split-output"},
     {"in_place", "a change in place", "--in-place"},
     {"direct", "a direct change", "--in-place --direct"},

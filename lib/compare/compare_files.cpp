@@ -14,10 +14,12 @@
 namespace clipper {
 namespace {
 
+constexpr Term kDifferences{"diff_out", "the differences"};
+
 /// All bytes of a file, as a tensor.
 npy::Header header_of_bytes(const InputFile& file) {
   if (!file.is_regular())
-    throw Error(ErrorKind::input, fmt::format("{}: --bytes compares only files", file.path()));
+    throw Error(ErrorKind::input, file.path() + ": " + Term{"bytes", "only a file has bytes to compare"});
   npy::Header header;
   header.dtype = DType::uint8;
   header.shape = {static_cast<std::int64_t>(file.size())};
@@ -61,9 +63,10 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
                                       const TensorInput& expected, bool nan_equal) {
   for (const TensorInput& tensor : {actual, expected})
     if (tensor.file.is_regular() && find_file(path) == id_of(tensor.file.status()))
-      throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is one of the two files", path));
+      throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is one of the two files", path));
   OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
-  if (!output.is_regular()) throw Error(ErrorKind::usage, fmt::format("--diff-out: {} is not a file", path));
+  if (!output.is_regular())
+    throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a file", path));
   return {std::move(output), expected.header, nan_equal};
 }
 

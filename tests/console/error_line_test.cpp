@@ -1,9 +1,13 @@
 #include "console/error_line.hpp"
 
+#include <cstddef>
+#include <filesystem>
+#include <regex>
 #include <string>
 
 #include "error.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {
@@ -37,6 +41,23 @@ TEST_CASE("A path in front of an error, or words that are no term, stay as they 
   }
   CHECK(line == path + ": left unfinished by --in-place --direct");
   CHECK(printed(Term{"nobody", "knows"} + " this") == "knows this");
+}
+
+TEST_CASE("The program has words of its own for every term of the library") {
+  const std::regex term_text(R"re(Term(?: \w+)?\{"(\w+)",\s+"([^"]*)"\})re");
+  std::size_t terms = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(CLIPPER_DATA_DIR "/../lib")) {
+    if (!entry.is_regular_file()) continue;
+    const std::string source = testing::read_file(entry.path());
+    for (std::sregex_iterator found(source.begin(), source.end(), term_text), end; found != end;
+         ++found, ++terms) {
+      INFO(entry.path() << ": " << found->str());
+      const std::string field = found->str(1);
+      const std::string words = found->str(2);
+      CHECK(printed(Term{field, words}) != words);
+    }
+  }
+  CHECK(terms > 20);
 }
 
 }  // namespace clipper

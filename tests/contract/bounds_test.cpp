@@ -248,7 +248,7 @@ TEST_CASE("an absent bound is what the system puts in its place") {
 
 TEST_CASE("min above max is an error, or every element becomes one of them") {
   CHECK(refused("native", float32, "6", "0") == "min 6: above max 0");
-  CHECK(refused("directml", int8, "6", "0", MinAboveMax::error).starts_with("min 6: above max 0; "));
+  CHECK(refused("directml", int8, "6", "0", MinAboveMax::error) == "min 6: above max 0");
   check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::min), 0x7f, 6);
   check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::max), 6, 0);
   check_bounds(float16, both("native", float16, "1", "0", MinAboveMax::min), 0x7c00, 0x3c00);
@@ -257,8 +257,8 @@ TEST_CASE("min above max is an error, or every element becomes one of them") {
 }
 
 TEST_CASE("min above max is found as written, also where both convert to one value") {
-  CHECK(refused("native", float32, "1.000000000001", "1").starts_with("min 1.000000000001: above max 1;"));
-  CHECK(refused("native", int8, "0.9", "0.1").starts_with("min 0.9: above max 0.1;"));
+  CHECK(refused("native", float32, "1.000000000001", "1") == "min 1.000000000001: above max 1");
+  CHECK(refused("native", int8, "0.9", "0.1") == "min 0.9: above max 0.1");
   CHECK(refused("native", float64, "1e400", "1e399").starts_with("min 1e400: "));
 }
 

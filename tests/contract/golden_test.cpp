@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "clip/clip_options.hpp"
 #include "clip/reference_clip.hpp"
 #include "command_line/command_line.hpp"
+#include "console/error_line.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "error.hpp"
@@ -171,11 +173,11 @@ std::string wrong_refusal(const Refusal& refusal, const Tensor& edge) {
     const auto first = find_nan(input.header.dtype, input.header.order, output.data(), input.header.count);
     return first && std::to_string(*first) == refusal.word ? "" : "no NaN at this position";
   } catch (const Error& error) {
-    const std::string_view message = error.what();
+    const std::string message = explained(std::current_exception()).message;  // as the program says it
     const int exit_code = static_cast<int>(error.kind());
     if (std::to_string(exit_code) != refusal.exit_code)
       return fmt::format("exit code {}: {}", exit_code, message);
-    return message.find(refusal.word) != std::string_view::npos ? "" : fmt::format("not named: {}", message);
+    return message.find(refusal.word) != std::string::npos ? "" : fmt::format("not named: {}", message);
   }
 }
 

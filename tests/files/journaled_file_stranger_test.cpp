@@ -52,13 +52,13 @@ TEST_CASE("A text that the journal has no room for is refused before anything is
   CHECK(refusal(ErrorKind::refused, [&] {
           const InputFile input = InputFile::open_to_change(scratch.path);
           JournaledFile file(input);
-          CHECK_FALSE(file.begin(to_do(input, std::string(4001, 'x'))));
+          CHECK_FALSE(file.begin(to_do(input, std::string(3993, 'x'))));
           change(file, 0);
-        }).find("4001 bytes") != std::string::npos);
+        }).find("3993 bytes") != std::string::npos);
   CHECK(scratch.directory.snapshot() == snapshot);
   const InputFile input = InputFile::open_to_change(scratch.path);
   JournaledFile file(input);
-  CHECK_FALSE(file.begin(to_do(input, std::string(4000, 'x'))));
+  CHECK_FALSE(file.begin(to_do(input, std::string(3992, 'x'))));
   change(file, 0);
 }
 

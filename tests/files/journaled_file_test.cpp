@@ -232,13 +232,18 @@ TEST_CASE("A description that a record has no room for is cut off, parameters ar
   write_file(directory / "x.npy", file_with(0));
   const Place place = Place::of(directory / "x.npy");
   const auto append = [&](std::size_t parameters, std::size_t description) {
-    Journal journal = Journal::create(place, 0600, kPartSize);
-    journal.append({.capacity = kPartSize,
-                    .parameters = std::string(parameters, 'p'),
-                    .description = std::string(description, 'd')},
-                   {});
-    return std::pair(journal.last()->parameters.size(),
-                     Journal::find(place, 0600)->last()->description.size());
+    {
+      Journal journal = Journal::create(place, 0600, kPartSize);
+      journal.append({.capacity = kPartSize,
+                      .parameters = std::string(parameters, 'p'),
+                      .description = std::string(description, 'd')},
+                     {});
+      journal.keep();
+    }
+    std::optional<Journal> found = Journal::find(place, 0600);
+    const JournalRecord last = *found->last();
+    CHECK(found->remove());
+    return std::pair(last.parameters.size(), last.description.size());
   };
   CHECK(append(3992, 5000) == std::pair(std::size_t{3992}, std::size_t{0}));
   CHECK(append(3000, 5000) == std::pair(std::size_t{3000}, std::size_t{992}));
