@@ -123,18 +123,6 @@ bool overlap(const void* in, const void* out, std::size_t size) {
   return in != out && before(in, out_end) && before(out, in_end);
 }
 
-/// [3, 0] of position 12 in shape (5, 4), C order.
-std::vector<std::int64_t> index_of(const npy::Header& header, std::uint64_t position) {
-  std::vector<std::int64_t> index(header.shape.size());
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    const std::size_t axis = header.fortran_order ? i : index.size() - 1 - i;
-    const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
-    index[axis] = static_cast<std::int64_t>(position % extent);
-    position /= extent;
-  }
-  return index;
-}
-
 }  // namespace
 
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
@@ -208,7 +196,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
                                        : static_cast<double>(result.comparison.largest)};
   for (const Mismatch& mismatch : result.comparison.first)
     comparison.first.push_back(
-        {index_of(result.header, mismatch.position), mismatch.actual, mismatch.expected});
+        {npy::index_of(result.header, mismatch.position), mismatch.actual, mismatch.expected});
   if (compare.max_listed == 0) comparison.first.clear();
   return comparison;
 }

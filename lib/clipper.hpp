@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "contract/profile.hpp"
-#include "element/dtype.hpp"
-#include "error.hpp"
+#include <clipper/contract/profile.hpp>
+#include <clipper/element/dtype.hpp>
+#include <clipper/error.hpp>
 
 /// Clips .npy tensors and tensors in memory, byte for byte as numpy, DirectML, ONNX or OpenVINO do; compares
 /// tensors, and tells what is in them. The program clipper works through the same code.
@@ -115,7 +115,7 @@ struct CompareOptions {
 /// What came of comparing two tensors.
 struct Comparison {
   struct Mismatch {
-    std::vector<std::int64_t> index;
+    std::vector<std::uint64_t> index;
     ElementBits actual;  ///< from_bits<float>(actual) for DType::float32
     ElementBits expected;
   };

@@ -14,7 +14,7 @@ double percent(std::uint64_t count, std::uint64_t of) {
   return of == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(of);
 }
 
-std::string nan_text(const Plan& plan, const Counts& counts) {
+std::string nan_text(const Plan& plan, const ElementCounts& counts) {
   if (counts.nan == 0 || !plan.operation.nan)
     return fmt::format("{} NaN{}", counts.nan, counts.nan == 0 ? "" : " kept");
   return fmt::format("{} NaN became {}", counts.nan, element_text(plan.header.dtype, *plan.operation.nan));
@@ -33,7 +33,7 @@ void add_plan(const Plan& plan, Json& json) {
   if (!plan.cut.empty()) json.add("notes", notes_on(plan));
 }
 
-void add_counts(const Counts& counts, Json& json) {
+void add_counts(const ElementCounts& counts, Json& json) {
   json.add("raised", counts.raised);
   json.add("lowered", counts.lowered);
   json.add("nan", counts.nan);
@@ -42,7 +42,7 @@ void add_counts(const Counts& counts, Json& json) {
 
 }  // namespace
 
-double clipped_percent(const Plan& plan, const Counts& counts) {
+double clipped_percent(const Plan& plan, const ElementCounts& counts) {
   return percent(counts.raised + counts.lowered, plan.slice.count);
 }
 
@@ -61,7 +61,7 @@ std::string as_text(const ClipReport& report) {
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";
   if (report.plan && report.counts) {
-    const Counts& counts = *report.counts;
+    const ElementCounts& counts = *report.counts;
     const std::uint64_t all = report.plan->slice.count;
     text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered), {};",
                         clipped_percent(*report.plan, counts), percent(counts.raised, all),

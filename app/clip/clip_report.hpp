@@ -24,7 +24,7 @@ struct ClipReport : ClipResult {
 };
 
 /// Of all elements, how many became others by clipping, in percent; rounded, for people.
-[[nodiscard]] double clipped_percent(const Plan& plan, const Counts& counts);
+[[nodiscard]] double clipped_percent(const Plan& plan, const ElementCounts& counts);
 
 /// What the user should know of the plan: "--min 1.5 becomes 1 for int32".
 [[nodiscard]] std::vector<std::string> notes_on(const Plan& plan);

@@ -141,7 +141,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   return command;
 }
 
-bool Allowance::covers(const Comparison& comparison) const {
+bool Allowance::covers(const ElementComparison& comparison) const {
   return percentage ? !percentage->is_exceeded_by(comparison.mismatches, comparison.compared)
                     : comparison.mismatches <= count;
 }

@@ -20,7 +20,7 @@ struct Allowance {
   std::uint64_t count = 0;
   std::optional<Percentage> percentage;
 
-  [[nodiscard]] bool covers(const Comparison& comparison) const;
+  [[nodiscard]] bool covers(const ElementComparison& comparison) const;
 };
 
 /// `clipper compare` as it was typed, understood but not yet compared with any file.

@@ -50,16 +50,16 @@ std::string all_digits(DType dtype, Difference difference) {
 
 /// The value for an option with which all would pass, or nothing.
 std::optional<Difference> passing_absolute(const PairReport& report) {
-  const Comparison& comparison = report.comparison;
+  const ElementComparison& comparison = report.comparison;
   if (report.compared != Compared::values || comparison.mismatches == 0) return std::nullopt;
   if (is_floating(comparison.dtype) && !std::isfinite(as_double(comparison.absolute))) return std::nullopt;
   return comparison.absolute;
 }
 
 std::optional<std::uint64_t> passing_ulps(const PairReport& report) {
-  const Comparison& comparison = report.comparison;
+  const ElementComparison& comparison = report.comparison;
   const bool known = report.compared == Compared::values && comparison.mismatches != 0 &&
-                     is_floating(comparison.dtype) && comparison.ulps != Comparison::kNoUlps;
+                     is_floating(comparison.dtype) && comparison.ulps != ElementComparison::kNoUlps;
   return known ? std::optional(comparison.ulps) : std::nullopt;
 }
 
@@ -81,7 +81,7 @@ std::string mismatch_text(const PairReport& report, const Mismatch& mismatch) {
 }
 
 std::string largest_text(const PairReport& report) {
-  const Comparison& comparison = report.comparison;
+  const ElementComparison& comparison = report.comparison;
   if (comparison.largest == 0) return "";
   return fmt::format("max abs {} at {}", difference_text(comparison.dtype, comparison.largest),
                      npy::index_text(report.header, comparison.largest_at));
@@ -99,7 +99,7 @@ std::string advice_text(const PairReport& report) {
 
 /// "3 of 1048576 differ (0.000286 %)"
 std::string count_text(const PairReport& report) {
-  const Comparison& comparison = report.comparison;
+  const ElementComparison& comparison = report.comparison;
   const double percent =
       100 * static_cast<double>(comparison.mismatches) / static_cast<double>(comparison.compared);
   return fmt::format("{} of {}{} differ ({:.3g} %)", comparison.mismatches, comparison.compared,
@@ -118,7 +118,7 @@ Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
 }
 
 void add_comparison(const PairReport& report, Json& json) {
-  const Comparison& comparison = report.comparison;
+  const ElementComparison& comparison = report.comparison;
   const auto absolute = passing_absolute(report);
   const auto ulps = passing_ulps(report);
   json.add("dtype", traits(comparison.dtype).name);
@@ -150,7 +150,7 @@ Json start_of(const PairReport& report, int status) {
 }  // namespace
 
 std::string as_text(const PairReport& report, std::size_t shown) {
-  const Comparison& comparison = report.comparison;
+  const ElementComparison& comparison = report.comparison;
   std::string text = fmt::format("{} {}", report.status == 0 ? "ok" : "FAIL", report.actual);
   if (!report.reason.empty()) return escape_for_terminal(fmt::format("{}: {}", text, report.reason)) + "\n";
   const std::string largest = report.compared == Compared::bytes ? "" : largest_text(report);

@@ -30,7 +30,7 @@ int digits_of_edges(const Histogram& histogram) {
   return std::min(static_cast<int>(std::log10(std::max(largest, 1.0))) + 3, 17);
 }
 
-Label label_of(const Statistics& statistics, std::size_t row) {
+Label label_of(const ElementStatistics& statistics, std::size_t row) {
   const Histogram& histogram = statistics.histogram;
   const DType dtype = statistics.dtype;
   if (histogram.rows == 1 && statistics.finite->lowest == statistics.finite->highest)
@@ -49,7 +49,7 @@ Number next_within(DType dtype, const Limit& limit) {
 }
 
 /// The row before which the line for a lower bound stands: the one that holds it.
-std::size_t row_of_min(const Statistics& statistics, const Limit& min) {
+std::size_t row_of_min(const ElementStatistics& statistics, const Limit& min) {
   const Number bound = next_within(statistics.dtype, min);
   std::size_t row = 0;
   while (row < statistics.histogram.rows &&
@@ -60,7 +60,7 @@ std::size_t row_of_min(const Statistics& statistics, const Limit& min) {
 
 /// The row before which the line for an upper bound stands: the one after the row that holds it. A float that
 /// is a row's begin stands before it, although the row may have elements that are just as large.
-std::size_t row_of_max(const Statistics& statistics, const Limit& max) {
+std::size_t row_of_max(const ElementStatistics& statistics, const Limit& max) {
   const Number bound = next_within(statistics.dtype, max);
   std::size_t row = 0;
   while (row < statistics.histogram.rows) {
@@ -84,7 +84,7 @@ std::string range_text(const Label& label, std::size_t begin_width, std::size_t 
 
 }  // namespace
 
-std::string histogram_text(const Statistics& statistics, const std::optional<Limit>& min,
+std::string histogram_text(const ElementStatistics& statistics, const std::optional<Limit>& min,
                            const std::optional<Limit>& max, std::size_t width) {
   const Histogram& histogram = statistics.histogram;
   std::vector<Label> labels;

@@ -12,7 +12,7 @@ namespace clipper {
 /// The histogram as lines of ASCII: range, count, share and bar of each row, at most `width` columns wide if
 /// that leaves room for a bar. Between the lines for the bounds is all that lies within them. There must be
 /// rows.
-[[nodiscard]] std::string histogram_text(const Statistics& statistics, const std::optional<Limit>& min,
+[[nodiscard]] std::string histogram_text(const ElementStatistics& statistics, const std::optional<Limit>& min,
                                          const std::optional<Limit>& max, std::size_t width);
 
 }  // namespace clipper

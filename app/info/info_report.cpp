@@ -34,7 +34,7 @@ std::string optional_text(DType dtype, const std::optional<ElementBits>& element
   return element ? element_text(dtype, *element) : "none";
 }
 
-std::string mean_text(const Statistics& statistics) {
+std::string mean_text(const ElementStatistics& statistics) {
   const std::optional<double> mean = statistics.mean();
   if (!mean) return "none";
   const std::uint64_t finite = statistics.finite_count();
@@ -42,14 +42,14 @@ std::string mean_text(const Statistics& statistics) {
          (finite == statistics.count ? "" : fmt::format(" of {} finite elements", finite));
 }
 
-std::string share_text(std::uint64_t count, const Statistics& statistics) {
+std::string share_text(std::uint64_t count, const ElementStatistics& statistics) {
   if (count == 0) return "0";
   return fmt::format("{} ({:.3g} %)", count,
                      100 * static_cast<double>(count) / static_cast<double>(statistics.count));
 }
 
 void add_statistics(const TensorInfo& tensor, Facts& facts) {
-  const Statistics& statistics = *tensor.statistics;
+  const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
   facts.emplace_back("min", optional_text(dtype, statistics.min()));
   facts.emplace_back("max", optional_text(dtype, statistics.max()));
@@ -71,7 +71,7 @@ Json text_or_null(DType dtype, const std::optional<ElementBits>& element) {
 }
 
 Json statistics_json(const TensorInfo& tensor) {
-  const Statistics& statistics = *tensor.statistics;
+  const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
   const std::optional<double> mean = statistics.mean();
   const Histogram& histogram = statistics.histogram;

@@ -17,7 +17,7 @@ struct TensorInfo {
   npy::Header header;
   int version_major = 1;  ///< of the file format
   int version_minor = 0;
-  std::optional<Statistics> statistics;
+  std::optional<ElementStatistics> statistics;
   std::optional<Limit> min;  ///< that statistics were asked for
   std::optional<Limit> max;
 };

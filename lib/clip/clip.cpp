@@ -22,26 +22,26 @@ namespace {
 
 // The instruction sets: one wrapper each, which the loops are inlined into.
 
-using Kernel = Counts (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
+using Kernel = ElementCounts (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
 
 template <class T, Counting kCounting>
-Counts clip_baseline(const Operation& operation, const std::byte* in, std::byte* out,
-                     std::size_t count) noexcept {
+ElementCounts clip_baseline(const Operation& operation, const std::byte* in, std::byte* out,
+                            std::size_t count) noexcept {
   return clip_bytes<SimdLevel::baseline, T, kCounting>(operation, in, out, count);
 }
 
 #if defined(__x86_64__)
 template <class T, Counting kCounting>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] Counts clip_v3(const Operation& operation,
-                                                               const std::byte* in, std::byte* out,
-                                                               std::size_t count) noexcept {
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementCounts clip_v3(const Operation& operation,
+                                                                      const std::byte* in, std::byte* out,
+                                                                      std::size_t count) noexcept {
   return clip_bytes<SimdLevel::v3, T, kCounting>(operation, in, out, count);
 }
 
 template <class T, Counting kCounting>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] Counts clip_v4(const Operation& operation,
-                                                               const std::byte* in, std::byte* out,
-                                                               std::size_t count) noexcept {
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementCounts clip_v4(const Operation& operation,
+                                                                      const std::byte* in, std::byte* out,
+                                                                      std::size_t count) noexcept {
   return clip_bytes<SimdLevel::v4, T, kCounting>(operation, in, out, count);
 }
 #endif
@@ -70,14 +70,14 @@ Kernel kernel_for(DType dtype, SimdLevel level) noexcept {
 constexpr std::size_t kBlockSize = 16384;
 
 template <class F>
-Counts for_each_block(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                      F clip_block) noexcept {
+ElementCounts for_each_block(const Operation& operation, const std::byte* in, std::byte* out,
+                             std::size_t count, F clip_block) noexcept {
   const std::size_t size = traits(operation.dtype).size;
   alignas(64) std::array<std::byte, kBlockSize> block;
-  Counts counts;
+  ElementCounts counts;
   while (count != 0) {
     const std::size_t length = std::min(count, kBlockSize / size);
-    Counts of_block = clip_block(in, block.data(), length);
+    ElementCounts of_block = clip_block(in, block.data(), length);
     of_block.changed = std::memcmp(block.data(), in, length * size) != 0;
     counts += of_block;
     std::memcpy(out, block.data(), length * size);
@@ -89,8 +89,8 @@ Counts for_each_block(const Operation& operation, const std::byte* in, std::byte
 }
 
 template <Counting kCounting>
-Counts clip_with(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                 SimdLevel level) noexcept {
+ElementCounts clip_with(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                        SimdLevel level) noexcept {
   const Kernel kernel = kernel_for<kCounting>(operation.dtype, level);
   if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
     return kernel(operation, in, out, count);
@@ -155,8 +155,8 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
   clip_with<Counting::off>(operation, in, out, count, level);
 }
 
-Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                      SimdLevel level) noexcept {
+ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
+                             std::size_t count, SimdLevel level) noexcept {
   const bool exchanged = are_exchanged(operation);
   if (!exchanged && !replaces_nan_by_nan(operation))
     return clip_with<Counting::on>(operation, in, out, count, level);
@@ -165,12 +165,12 @@ Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte
   Operation counted = operation;
   if (exchanged) counted.lo = operation.hi;
   counted.nan.reset();
-  return for_each_block(operation, in, out, count,
-                        [&](const std::byte* from, std::byte* block, std::size_t length) {
-                          const Counts counts = clip_with<Counting::on>(counted, from, block, length, level);
-                          clip_with<Counting::off>(operation, from, block, length, level);
-                          return counts;
-                        });
+  return for_each_block(
+      operation, in, out, count, [&](const std::byte* from, std::byte* block, std::size_t length) {
+        const ElementCounts counts = clip_with<Counting::on>(counted, from, block, length, level);
+        clip_with<Counting::off>(operation, from, block, length, level);
+        return counts;
+      });
 }
 
 std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,

@@ -46,20 +46,20 @@ struct Operation {
 
 /// What an operation did, with g and y as above, y before NaN is replaced. An integer's g is saturated to its
 /// type.
-struct Counts {
+struct ElementCounts {
   std::uint64_t raised = 0;   ///< elements with y > g
   std::uint64_t lowered = 0;  ///< elements with y < g
   std::uint64_t nan = 0;      ///< elements whose g is NaN
   bool changed = false;       ///< whether the bits of any element are others than before
 
-  Counts& operator+=(const Counts& other) noexcept {
+  ElementCounts& operator+=(const ElementCounts& other) noexcept {
     raised += other.raised;
     lowered += other.lowered;
     nan += other.nan;
     changed |= other.changed;
     return *this;
   }
-  friend bool operator==(const Counts&, const Counts&) = default;
+  friend bool operator==(const ElementCounts&, const ElementCounts&) = default;
 };
 
 /// Whether it is counted what an operation does.
@@ -71,8 +71,8 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
           SimdLevel level) noexcept;
 
 /// Applies the operation as clip() does, and says what it did.
-[[nodiscard]] Counts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
-                                    std::size_t count, SimdLevel level) noexcept;
+[[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
+                                           std::size_t count, SimdLevel level) noexcept;
 
 /// The position of the first NaN among `count` elements; nothing for integer dtypes.
 [[nodiscard]] std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,

@@ -45,7 +45,7 @@ template <Byteswap kSwap, class T, Rule R, class AnyTally>
 /// `padding`, as it is in memory, fills up the last vector: NaN, or an integer within the bounds, which no
 /// tally notices.
 template <class AnyTally, Byteswap kSwap, class T, Rule R>
-[[gnu::always_inline]] inline Counts clip_all(const R& rule, const InOut<T>& all, T padding) noexcept {
+[[gnu::always_inline]] inline ElementCounts clip_all(const R& rule, const InOut<T>& all, T padding) noexcept {
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
   const std::size_t rest = all.count % kLanes;
   const std::size_t whole = all.count - rest;
@@ -54,7 +54,7 @@ template <class AnyTally, Byteswap kSwap, class T, Rule R>
   if (rest != 0) std::memcpy(last.data(), all.in + whole, rest * sizeof(T));
 
   // One loop over both: what is inlined into it is there once.
-  std::array<Counts, 2> counts;
+  std::array<ElementCounts, 2> counts;
   const std::array<InOut<T>, 2> ranges{
       {{all.in, all.out, whole}, {last.data(), last.data(), rest == 0 ? 0 : kLanes}}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
@@ -84,7 +84,8 @@ template <Counting kCounting, Rule R>
 using TallyIf = std::conditional_t<kCounting == Counting::on, Tally<R>, NoTally>;
 
 template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kNan, class T>
-[[gnu::always_inline]] inline Counts clip_by_rule(const Operation& operation, const InOut<T>& all) noexcept {
+[[gnu::always_inline]] inline ElementCounts clip_by_rule(const Operation& operation,
+                                                         const InOut<T>& all) noexcept {
   const T lo = from_bits<T>(operation.lo);
   const T hi = from_bits<T>(operation.hi);
   const T nan = from_bits<T>(operation.nan.value_or(0));
@@ -99,7 +100,8 @@ template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kN
 }
 
 template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T>
-[[gnu::always_inline]] inline Counts clip_ordered(const Operation& operation, const InOut<T>& all) noexcept {
+[[gnu::always_inline]] inline ElementCounts clip_ordered(const Operation& operation,
+                                                         const InOut<T>& all) noexcept {
   if constexpr (!std::is_integral_v<T>)
     if (operation.nan) return clip_by_rule<kBytes, kCounting, kSwap, NanElements::replace>(operation, all);
   return clip_by_rule<kBytes, kCounting, kSwap, NanElements::keep>(operation, all);
@@ -108,8 +110,8 @@ template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T>
 /// Clips integers without scale and bias, other elements with or without. With Counting::on it says what it
 /// did, unless lo > hi or NaN becomes another NaN: those counts are wrong.
 template <SimdLevel kLevel, class T, Counting kCounting>
-[[gnu::always_inline]] inline Counts clip_bytes(const Operation& operation, const std::byte* in,
-                                                std::byte* out, std::size_t count) noexcept {
+[[gnu::always_inline]] inline ElementCounts clip_bytes(const Operation& operation, const std::byte* in,
+                                                       std::byte* out, std::size_t count) noexcept {
   constexpr std::size_t kBytes = vector_bytes(kLevel);
   const InOut<T> all{reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count};
   if constexpr (sizeof(T) > 1)

@@ -56,7 +56,7 @@ class Tally {
   }
 
   /// To be called once, after this many vectors of elements.
-  [[gnu::always_inline]] void add_to(Counts& counts, std::size_t vectors) noexcept {
+  [[gnu::always_inline]] void add_to(ElementCounts& counts, std::size_t vectors) noexcept {
     raised_ += static_cast<Lane>(vectors * R::kKept);
     lowered_ += static_cast<Lane>(vectors * R::kKept);
     counts.raised += sum_of_lanes<R::kBytes, Lane>(raised_);

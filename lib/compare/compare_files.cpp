@@ -70,13 +70,13 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
   return {std::move(output), expected.header, nan_equal};
 }
 
-Comparison compare_elements(Engine& engine, const CompareSettings& settings, const TensorInput& actual,
-                            const TensorInput& expected) {
+ElementComparison compare_elements(Engine& engine, const CompareSettings& settings, const TensorInput& actual,
+                                   const TensorInput& expected) {
   if (!settings.difference_file) return compare(engine, actual, expected, settings.rule);
   DifferenceFile file =
       create_difference_file(*settings.difference_file, actual, expected, settings.rule.nan_equal);
   const auto write = [&](const ElementPairs& pairs) { file.write(pairs); };
-  Comparison comparison = compare(engine, actual, expected, settings.rule, write);
+  ElementComparison comparison = compare(engine, actual, expected, settings.rule, write);
   file.commit();
   return comparison;
 }

@@ -25,9 +25,9 @@ struct CompareSettings {
 
 /// What came of comparing two files.
 struct FileComparison {
-  std::string reason;     ///< why no elements were compared; otherwise empty, and what follows is known
-  npy::Header header;     ///< of the expected one
-  Comparison comparison;  ///< positions are those of `header`
+  std::string reason;  ///< why no elements were compared; otherwise empty, and what follows is known
+  npy::Header header;  ///< of the expected one
+  ElementComparison comparison;  ///< positions are those of `header`
 };
 
 /// Error{input} or {io} for a file that cannot be read, Error{usage} for a difference file that is one of the

@@ -69,24 +69,24 @@ Survey survey(const T* a, const T* e, std::size_t count, const Tolerance& tolera
   }
 }
 
-void note_largest(Comparison& result, Difference difference, std::uint64_t position) noexcept {
+void note_largest(ElementComparison& result, Difference difference, std::uint64_t position) noexcept {
   if (difference <= result.largest) return;
   result.largest = difference;
   result.largest_at = position;
 }
 
 template <class T>
-void add_mismatch(T a, T e, std::uint64_t position, const ComparisonRule& rule, Comparison& result) {
+void add_mismatch(T a, T e, std::uint64_t position, const ComparisonRule& rule, ElementComparison& result) {
   ++result.mismatches;
   if (result.first.size() < result.listed) result.first.push_back({position, to_bits(a), to_bits(e)});
   result.absolute = std::max(result.absolute, absolute_for(a, e, rule.tolerance));
   if constexpr (!std::is_integral_v<T>)
-    result.ulps = std::max(result.ulps, ulps_between(a, e).value_or(Comparison::kNoUlps));
+    result.ulps = std::max(result.ulps, ulps_between(a, e).value_or(ElementComparison::kNoUlps));
 }
 
 template <class T>
 void compare_each(const T* a, const T* e, std::size_t count, std::uint64_t position,
-                  const ComparisonRule& rule, Comparison& result) {
+                  const ComparisonRule& rule, ElementComparison& result) {
   for (std::size_t i = 0; i < count; ++i) {
     note_largest(result, difference_of(a[i], e[i]).value_or(0), position + i);
     if (!matches(a[i], e[i], rule)) add_mismatch(a[i], e[i], position + i, rule, result);
@@ -96,7 +96,7 @@ void compare_each(const T* a, const T* e, std::size_t count, std::uint64_t posit
 /// A block of elements in this machine's byte order.
 template <class T>
 void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t position,
-                   const ComparisonRule& rule, Comparison& result) {
+                   const ComparisonRule& rule, ElementComparison& result) {
   const Survey all = rule.bits ? Survey{} : survey(a, e, count, rule.tolerance);
   if (!all.all_within) {
     compare_each(a, e, count, position, rule, result);
@@ -107,12 +107,12 @@ void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t posi
 }
 
 template <class T>
-Comparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule) {
+ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule) {
   T* const a = reinterpret_cast<T*>(pairs.actual);
   T* const e = reinterpret_cast<T*>(pairs.expected);
   const bool same_order = pairs.actual_order == pairs.expected_order;
   const bool equal_bytes_match = same_order && (rule.bits || rule.nan_equal || std::is_integral_v<T>);
-  Comparison result;
+  ElementComparison result;
   result.dtype = pairs.dtype;
   result.listed = rule.listed;
   result.compared = pairs.count;
@@ -128,7 +128,7 @@ Comparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule) {
 
 }  // namespace
 
-Comparison& Comparison::operator+=(const Comparison& other) {
+ElementComparison& ElementComparison::operator+=(const ElementComparison& other) {
   compared += other.compared;
   mismatches += other.mismatches;
   if (other.largest > largest || (other.largest == largest && other.largest_at < largest_at)) {
@@ -145,7 +145,7 @@ Comparison& Comparison::operator+=(const Comparison& other) {
   return *this;
 }
 
-Comparison compare(const ElementPairs& pairs, const ComparisonRule& rule) {
+ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule) {
   return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule); });
 }
 

@@ -36,7 +36,7 @@ struct Mismatch {
 
 /// What is known of a number of pairs of elements of one dtype. Those of a tensor's chunks can be added in
 /// any order, with the same result.
-struct Comparison {
+struct ElementComparison {
   static constexpr std::uint64_t kNoUlps = std::numeric_limits<std::uint64_t>::max();
 
   DType dtype = DType::float32;
@@ -52,8 +52,8 @@ struct Comparison {
   std::uint64_t ulps = 0;   ///< of floats; kNoUlps if there is none
 
   /// `other` is of the same dtype and lists as many.
-  Comparison& operator+=(const Comparison& other);
-  friend bool operator==(const Comparison&, const Comparison&) = default;
+  ElementComparison& operator+=(const ElementComparison& other);
+  friend bool operator==(const ElementComparison&, const ElementComparison&) = default;
 };
 
 /// The elements of two tensors at the same positions.
@@ -68,7 +68,7 @@ struct ElementPairs {
 };
 
 /// Compares all pairs. The elements may be in this machine's byte order afterwards.
-[[nodiscard]] Comparison compare(const ElementPairs& pairs, const ComparisonRule& rule);
+[[nodiscard]] ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule);
 
 /// Nothing for NaN.
 [[nodiscard]] std::optional<Difference> difference_of(DType dtype, ElementBits actual, ElementBits expected);

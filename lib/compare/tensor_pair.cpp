@@ -49,12 +49,12 @@ class Total {
   void add(std::byte* actual, std::byte* expected, std::size_t count, std::uint64_t position) {
     const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
     if (before_) before_(pairs);
-    const Comparison result = clipper::compare(pairs, rule_);
+    const ElementComparison result = clipper::compare(pairs, rule_);
     const std::lock_guard lock(mutex_);
     sum_ += result;
   }
 
-  [[nodiscard]] const Comparison& sum() const { return sum_; }
+  [[nodiscard]] const ElementComparison& sum() const { return sum_; }
 
  private:
   const ComparisonRule& rule_;
@@ -63,7 +63,7 @@ class Total {
   ByteOrder actual_;
   ByteOrder expected_;
   std::mutex mutex_;
-  Comparison sum_;
+  ElementComparison sum_;
 };
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
@@ -128,8 +128,8 @@ std::string difference_as_whole(const npy::Header& actual, const npy::Header& ex
   return "";
 }
 
-Comparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
-                   const ComparisonRule& rule, const BeforeComparison& before) {
+ElementComparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
+                          const ComparisonRule& rule, const BeforeComparison& before) {
   Total total(actual, expected, rule, before);
   if (actual.header.fortran_order == expected.header.fortran_order || has_one_order(expected.header))
     compare_in_order(engine, actual, expected, total);

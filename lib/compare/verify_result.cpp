@@ -10,7 +10,8 @@
 
 namespace clipper {
 
-Comparison verify_result(Engine& engine, const Plan& plan, InputFile& input, const TensorInput& golden) {
+ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
+                                const TensorInput& golden) {
   FirstNan first_nan;
   const auto clip_actual = [&](const ElementPairs& pairs) {
     clip(plan.operation, pairs.actual, pairs.actual, pairs.count, engine.level());
@@ -19,7 +20,7 @@ Comparison verify_result(Engine& engine, const Plan& plan, InputFile& input, con
   };
   ComparisonRule rule;
   rule.bits = true;
-  Comparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
+  ElementComparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
   if (const std::optional<std::uint64_t> nan = first_nan.position())
     throw Error(ErrorKind::input,
                 fmt::format("{}: NaN at {}", input.path(), npy::index_text(golden.header, *nan)));

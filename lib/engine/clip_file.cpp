@@ -52,7 +52,7 @@ void check_limit_of_stream(const Clipping& clipping, InputFile& input, ClipResul
 void run(const Clipping& clipping, InputFile& input, OutputFile& output, std::span<const std::byte> header,
          ClipResult& result) {
   const Counting counting = counting_of(clipping.settings);
-  const Counts counts = clipping.engine.run(*result.plan, input, output, header, counting);
+  const ElementCounts counts = clipping.engine.run(*result.plan, input, output, header, counting);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
   check_clip_limit(clipping.settings, result);
 }

@@ -33,11 +33,11 @@ struct ClipSettings {
 
 /// What is known of a file; of one that failed, as far as the work had come.
 struct ClipResult {
-  std::string name;              ///< the input's, for people
-  std::optional<Plan> plan;      ///< of a shard, its part's
-  std::optional<Counts> counts;  ///< nothing if nothing was counted
-  bool written = false;          ///< otherwise nothing changes
-  bool resumed = false;          ///< finished what was interrupted: `counts` are only the rest's
+  std::string name;                     ///< the input's, for people
+  std::optional<Plan> plan;             ///< of a shard, its part's
+  std::optional<ElementCounts> counts;  ///< nothing if nothing was counted
+  bool written = false;                 ///< otherwise nothing changes
+  bool resumed = false;                 ///< finished what was interrupted: `counts` are only the rest's
 };
 
 /// Is told what happens to one file, in the thread that works on it.

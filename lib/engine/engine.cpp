@@ -124,8 +124,8 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
       [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
 }
 
-Counts Engine::run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-                   Counting counting, std::uint64_t* sum) {
+ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
+                          std::span<const std::byte> header, Counting counting, std::uint64_t* sum) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
   Transfer transfer(plan, input, chunks);
@@ -188,7 +188,7 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
   return complete ? std::optional(total.load()) : std::nullopt;
 }
 
-Counts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
+ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks);

@@ -58,8 +58,8 @@ class Engine {
   /// committed. Error{input} if a stream is shorter or longer than its header says, or for a NaN with
   /// plan.refuse_nan. What is not counted is zero. `sum`, if asked for, becomes placed_sum() of all bytes
   /// that were written to a regular output.
-  Counts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-             Counting counting = Counting::off, std::uint64_t* sum = nullptr);
+  ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+                    Counting counting = Counting::off, std::uint64_t* sum = nullptr);
 
   /// Reads a stretch of a file that is called `path`, and writes it to `offset` of a regular output if there
   /// is one. Returns placed_sum() of the bytes, as if they were a file; nothing if the file ends before.
@@ -69,7 +69,7 @@ class Engine {
 
   /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes
   /// or if asked for. Error{input} for a NaN as by run(), also if something changes.
-  [[nodiscard]] Counts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
+  [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
 
   /// Calls `look` with the elements of each chunk, which it may overwrite: several at once, from a file in
   /// any order. Error{input} as by run(), Error{io} if a file changes meanwhile.
@@ -85,7 +85,7 @@ class Engine {
 
   /// Changes every element of the file where it is. The file is not committed. What was changed before an
   /// interruption is not counted.
-  Counts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
+  ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
 
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
@@ -113,7 +113,7 @@ class Engine {
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
   /// Fills `part.after`, and both sums.
-  Counts clip_part(const Plan& plan, JournaledFile::Part& part);
+  ElementCounts clip_part(const Plan& plan, JournaledFile::Part& part);
 
   /// placed_sum() of a part of the file.
   [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);

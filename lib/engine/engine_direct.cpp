@@ -24,7 +24,7 @@ std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint
   return total;
 }
 
-Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
+ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
   prepare(plan.data_size());
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =
@@ -37,7 +37,7 @@ Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) 
     return JournaledFile::Part{offset, before(length), std::span(memory.get() + capacity, length), 0, 0};
   };
 
-  Counts total;
+  ElementCounts total;
   std::uint64_t at = plan.data_offset();
   const std::uint64_t end = at + plan.data_size();
   if (interrupted) {
@@ -51,7 +51,7 @@ Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) 
     const std::size_t length = std::min<std::uint64_t>(capacity, end - at);
     file.read(before(length), at);
     JournaledFile::Part part = part_at(at, length);
-    const Counts counts = clip_part(plan, part);
+    const ElementCounts counts = clip_part(plan, part);
     if (counts.changed)
       file.change(part);
     else
@@ -63,17 +63,17 @@ Counts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) 
   return total;
 }
 
-Counts Engine::clip_part(const Plan& plan, JournaledFile::Part& part) {
+ElementCounts Engine::clip_part(const Plan& plan, JournaledFile::Part& part) {
   const std::size_t chunk = options_.chunk_size;
   const std::size_t element_size = traits(plan.header.dtype).size;
-  Counts total;
+  ElementCounts total;
   std::mutex mutex;
   take_each((part.before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
     const std::uint64_t at = i * chunk;
     const std::size_t size = std::min<std::size_t>(chunk, part.before.size() - at);
     const std::span before = part.before.subspan(at, size);
     const std::span after = part.after.subspan(at, size);
-    const Counts counts =
+    const ElementCounts counts =
         clip_and_count(plan.operation, before.data(), after.data(), size / element_size, options_.level);
     const std::uint64_t sum_before = placed_sum(before, part.offset + at);
     const std::uint64_t sum_after = counts.changed ? placed_sum(after, part.offset + at) : sum_before;

@@ -33,9 +33,9 @@ void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   input_.read_next_at(bytes, plan_.data_offset() + begin * element_size_);
 }
 
-Counts Transfer::clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting) {
+ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting) {
   const auto [begin, count] = chunks_[chunk];
-  Counts counts;
+  ElementCounts counts;
   if (counting == Counting::on) {
     counts = clip_and_count(plan_.operation, memory, memory, count, level);
     const std::lock_guard lock(counts_mutex_);
@@ -89,7 +89,7 @@ void Transfer::refuse_nan() const {
                                             npy::index_text(plan_.header, position), position));
 }
 
-Counts Transfer::counts() const {
+ElementCounts Transfer::counts() const {
   const std::lock_guard lock(counts_mutex_);
   return counts_;
 }

@@ -47,7 +47,7 @@ class Transfer {
   void read(std::uint64_t chunk, std::byte* memory) const;
 
   /// Returns the chunk's counts, if it is counted.
-  Counts clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting);
+  ElementCounts clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting);
 
   /// In any order to a regular file, otherwise one after the other. The first chunk brings the header along.
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
@@ -65,7 +65,7 @@ class Transfer {
   void refuse_nan() const;
 
   /// Of all chunks that were counted.
-  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] ElementCounts counts() const;
 
  private:
   const Plan& plan_;
@@ -74,7 +74,7 @@ class Transfer {
   std::size_t element_size_ = traits(plan_.header.dtype).size;
   FirstNan first_nan_;
   mutable std::mutex counts_mutex_;
-  Counts counts_;
+  ElementCounts counts_;
 };
 
 }  // namespace clipper

@@ -67,7 +67,7 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
   const std::span start = bytes_of(header).first(job.shard.index == 0 ? header.size() : 0);
   std::uint64_t sum = 0;
   const Counting counting = counting_of(clipping.settings);
-  const Counts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);
+  const ElementCounts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);
   if (counting == Counting::on) result.counts = counts;
   input.expect_unwritten();
   result.written = true;

@@ -57,7 +57,8 @@ Key<T> upper_limit(ElementBits bound) noexcept {
 
 /// The first pass. Returns the range of the finite elements.
 template <class T>
-[[gnu::always_inline]] inline KeyRange<T> find_range_and_sum(const T* elements, Statistics& result) noexcept {
+[[gnu::always_inline]] inline KeyRange<T> find_range_and_sum(const T* elements,
+                                                             ElementStatistics& result) noexcept {
   const KeyRange<T> range = key_range(elements, result.count);
   if constexpr (std::is_integral_v<T>)
     add_integers(elements, result.count, result.sum);
@@ -75,7 +76,7 @@ template <class T>
 /// The second pass.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline void count_elements(const T* elements, const KeyRange<T>& range,
-                                                  const Bounds& bounds, Statistics& result) noexcept {
+                                                  const Bounds& bounds, ElementStatistics& result) noexcept {
   Limits limits;
   if (!range.all)
     for (const Key<T> key : kInfinityLimits<T>) limits.add(key);
@@ -108,11 +109,11 @@ template <std::size_t kBytes, class T>
 }
 
 template <SimdLevel kLevel, class T>
-[[gnu::always_inline]] inline Statistics statistics_of_block(const Block& block) noexcept {
+[[gnu::always_inline]] inline ElementStatistics statistics_of_block(const Block& block) noexcept {
   constexpr std::size_t kBytes = vector_bytes(kLevel);
   T* const elements = reinterpret_cast<T*>(block.elements);
   if (block.order != kNativeOrder) reverse_bytes<kBytes>(elements, block.count);
-  Statistics result;
+  ElementStatistics result;
   result.dtype = block.dtype;
   result.count = block.count;
   const KeyRange<T> range = find_range_and_sum(elements, result);
@@ -122,21 +123,21 @@ template <SimdLevel kLevel, class T>
 
 // The instruction sets: one wrapper each, which the loops are inlined into.
 
-using Kernel = Statistics (*)(const Block&) noexcept;
+using Kernel = ElementStatistics (*)(const Block&) noexcept;
 
 template <class T>
-Statistics statistics_baseline(const Block& block) noexcept {
+ElementStatistics statistics_baseline(const Block& block) noexcept {
   return statistics_of_block<SimdLevel::baseline, T>(block);
 }
 
 #if defined(__x86_64__)
 template <class T>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] Statistics statistics_v3(const Block& block) noexcept {
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementStatistics statistics_v3(const Block& block) noexcept {
   return statistics_of_block<SimdLevel::v3, T>(block);
 }
 
 template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] Statistics statistics_v4(const Block& block) noexcept {
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementStatistics statistics_v4(const Block& block) noexcept {
   return statistics_of_block<SimdLevel::v4, T>(block);
 }
 #endif
@@ -158,7 +159,7 @@ Kernel kernel_of(SimdLevel level) noexcept {
 
 }  // namespace
 
-Statistics& Statistics::operator+=(const Statistics& other) noexcept {
+ElementStatistics& ElementStatistics::operator+=(const ElementStatistics& other) noexcept {
   count += other.count;
   nan += other.nan;
   positive_infinite += other.positive_infinite;
@@ -179,28 +180,28 @@ Statistics& Statistics::operator+=(const Statistics& other) noexcept {
   return *this;
 }
 
-std::optional<ElementBits> Statistics::min() const noexcept {
+std::optional<ElementBits> ElementStatistics::min() const noexcept {
   if (negative_infinite != 0) return lowest_element(dtype);
   if (finite) return finite->lowest;
   return positive_infinite != 0 ? std::optional(highest_element(dtype)) : std::nullopt;
 }
 
-std::optional<ElementBits> Statistics::max() const noexcept {
+std::optional<ElementBits> ElementStatistics::max() const noexcept {
   if (positive_infinite != 0) return highest_element(dtype);
   if (finite) return finite->highest;
   return negative_infinite != 0 ? std::optional(lowest_element(dtype)) : std::nullopt;
 }
 
-std::optional<double> Statistics::mean() const noexcept {
+std::optional<double> ElementStatistics::mean() const noexcept {
   const std::uint64_t elements = finite_count();
   return elements == 0 ? std::nullopt : std::optional(sum.mean(elements));
 }
 
-Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,
-                         std::size_t count, SimdLevel level) noexcept {
+ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,
+                                std::size_t count, SimdLevel level) noexcept {
   const std::size_t size = traits(dtype).size;
   const Kernel kernel = with_type(dtype, [=]<class T>() { return kernel_of<T>(level); });
-  Statistics total;
+  ElementStatistics total;
   total.dtype = dtype;
   while (count != 0) {
     const std::size_t length = std::min(count, kBlockSize / size);

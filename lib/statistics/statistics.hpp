@@ -13,7 +13,7 @@
 namespace clipper {
 
 /// What is known of a number of elements of one dtype. Those of a tensor's chunks can be added in any order.
-struct Statistics {
+struct ElementStatistics {
   /// Elements in the order of keys (element_key.hpp): -0 before 0. Of the finite ones only, if there are any.
   struct Range {
     ElementBits lowest = 0;
@@ -43,12 +43,13 @@ struct Statistics {
   [[nodiscard]] std::optional<double> mean() const noexcept;
 
   /// `other` is of the same dtype.
-  Statistics& operator+=(const Statistics& other) noexcept;
+  ElementStatistics& operator+=(const ElementStatistics& other) noexcept;
 };
 
 /// The statistics of `count` elements, which are aligned to their size; afterwards they are in this machine's
 /// byte order. Every level gives the same.
-[[nodiscard]] Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds,
-                                       std::byte* elements, std::size_t count, SimdLevel level) noexcept;
+[[nodiscard]] ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds,
+                                              std::byte* elements, std::size_t count,
+                                              SimdLevel level) noexcept;
 
 }  // namespace clipper

@@ -14,16 +14,16 @@ ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise)
 
 }  // namespace
 
-Statistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
-                           const std::optional<Limit>& min, const std::optional<Limit>& max) {
+ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
+                                  const std::optional<Limit>& min, const std::optional<Limit>& max) {
   const Bounds bounds{element_or(min, lowest_element(header.dtype)),
                       element_or(max, highest_element(header.dtype))};
-  Statistics total;
+  ElementStatistics total;
   total.dtype = header.dtype;
   std::mutex mutex;
   engine.read(header, input, [&](std::span<std::byte> elements) {
-    const Statistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
-                                          elements.size() / traits(header.dtype).size, engine.level());
+    const ElementStatistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
+                                                 elements.size() / traits(header.dtype).size, engine.level());
     const std::lock_guard lock(mutex);
     total += part;
   });

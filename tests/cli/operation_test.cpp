@@ -100,9 +100,9 @@ TEST_CASE("every level, thread count and chunk size gives the same bytes") {
     for (const char* threads : {"1", "2", "7"}) {
       for (const char* chunk_size : {"4096", "262144"}) {
         CAPTURE(to_string(level), threads, chunk_size);
-        const bool same =
-            expected == output_for(input, {"--min", "0", "--max", "6", "--simd", std::string(to_string(level)),
-                                           "--threads", threads, "--chunk-size", chunk_size});
+        const bool same = expected == output_for(input, {"--min", "0", "--max", "6", "--simd",
+                                                         std::string(to_string(level)), "--threads", threads,
+                                                         "--chunk-size", chunk_size});
         CHECK(same);
       }
     }

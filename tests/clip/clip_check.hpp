@@ -67,8 +67,8 @@ inline std::string what_is_wrong(const Case& test, SimdLevel level, Memory& resu
 }
 
 /// What is wrong with the counts of a case, or "nothing".
-inline std::string what_is_wrong(const Case& test, SimdLevel level, const Counts& found,
-                                 const Counts& expected) {
+inline std::string what_is_wrong(const Case& test, SimdLevel level, const ElementCounts& found,
+                                 const ElementCounts& expected) {
   if (found == expected) return "nothing";
   return std::string{to_string(level)} + ": " + reference::text(test.op) + ": " +
          std::to_string(test.elements.size()) + " elements: " + reference::text(found) + ", not " +
@@ -79,13 +79,14 @@ inline std::string what_is_wrong(const Case& test, SimdLevel level, const Counts
 inline void check_in_place(const Case& test, std::size_t offset) {
   const Memory source{test.op, test.elements, offset};
   const Memory expected{test.op, test.expected, offset};
-  const Counts counts = reference::count(test.op, test.elements, test.expected);
+  const ElementCounts counts = reference::count(test.op, test.elements, test.expected);
   for (const SimdLevel level : simd_levels()) {
     Memory changed = source;
     clip(test.op, changed.data(), changed.data(), test.elements.size(), level);
     REQUIRE(what_is_wrong(test, level, changed, expected) == "nothing");
     Memory counted = source;
-    const Counts found = clip_and_count(test.op, counted.data(), counted.data(), test.elements.size(), level);
+    const ElementCounts found =
+        clip_and_count(test.op, counted.data(), counted.data(), test.elements.size(), level);
     REQUIRE(what_is_wrong(test, level, counted, expected) == "nothing");
     REQUIRE(what_is_wrong(test, level, found, counts) == "nothing");
   }
@@ -95,14 +96,15 @@ inline void check_in_place(const Case& test, std::size_t offset) {
 inline void check_apart(const Case& test, std::size_t from, std::size_t to) {
   const Memory source{test.op, test.elements, from};
   const Memory expected{test.op, test.expected, to};
-  const Counts counts = reference::count(test.op, test.elements, test.expected);
+  const ElementCounts counts = reference::count(test.op, test.elements, test.expected);
   for (const SimdLevel level : simd_levels()) {
     Memory read = source;
     Memory written{test.op, test.elements.size(), to};
     clip(test.op, read.data(), written.data(), test.elements.size(), level);
     REQUIRE(what_is_wrong(test, level, written, expected) == "nothing");
     Memory counted{test.op, test.elements.size(), to};
-    const Counts found = clip_and_count(test.op, read.data(), counted.data(), test.elements.size(), level);
+    const ElementCounts found =
+        clip_and_count(test.op, read.data(), counted.data(), test.elements.size(), level);
     REQUIRE(what_is_wrong(test, level, counted, expected) == "nothing");
     REQUIRE(what_is_wrong(test, level, found, counts) == "nothing");
     REQUIRE(read == source);

@@ -44,11 +44,11 @@ TEST_CASE("counts neither overflow between blocks nor miss an element at their e
           return clip_and_count(op, memory.data(), memory.data(), count, level);
         };
         INFO(count << " " << row.name << " " << to_string(level));
-        CHECK(counts_of(middle) == Counts{});
-        CHECK(counts_of(middle - 1) == Counts{count, 0, 0, true});
-        CHECK(counts_of(middle + 1) == Counts{0, count, 0, true});
+        CHECK(counts_of(middle) == ElementCounts{});
+        CHECK(counts_of(middle - 1) == ElementCounts{count, 0, 0, true});
+        CHECK(counts_of(middle + 1) == ElementCounts{0, count, 0, true});
         if (is_floating(row.dtype))
-          CHECK(counts_of(reference::all_ones(row.dtype)) == Counts{0, 0, count, false});
+          CHECK(counts_of(reference::all_ones(row.dtype)) == ElementCounts{0, 0, count, false});
       }
   }
 }
@@ -65,31 +65,31 @@ TEST_CASE("a change of one element anywhere is noticed, also one of bits alone")
             Memory memory{op, elements, 0};
             return clip_and_count(op, memory.data(), memory.data(), elements.size(), level);
           };
-          CHECK(counts_of() == Counts{});
+          CHECK(counts_of() == ElementCounts{});
           elements[position] = 0;
-          CHECK(counts_of() == Counts{1, 0, 0, true});
+          CHECK(counts_of() == ElementCounts{1, 0, 0, true});
           if (!is_floating(row.dtype)) continue;
           const ElementBits minus_zero = reference::sign_bit(row.dtype);
           std::tie(op.lo, op.hi) = Bounds{cases::one(row.dtype), minus_zero};  // exchanged: all become -0
           std::fill(elements.begin(), elements.end(), minus_zero);
-          CHECK(counts_of() == Counts{});
+          CHECK(counts_of() == ElementCounts{});
           elements[position] = 0;
-          CHECK(counts_of() == Counts{0, 0, 0, true});
+          CHECK(counts_of() == ElementCounts{0, 0, 0, true});
           elements[position] = reference::all_ones(row.dtype);
-          CHECK(counts_of() == Counts{0, 0, 1, false});
+          CHECK(counts_of() == ElementCounts{0, 0, 1, false});
           op.nan = elements[position];
-          CHECK(counts_of() == Counts{0, 0, 1, false});
+          CHECK(counts_of() == ElementCounts{0, 0, 1, false});
           op.nan = minus_zero;
-          CHECK(counts_of() == Counts{0, 0, 1, true});
+          CHECK(counts_of() == ElementCounts{0, 0, 1, true});
         }
 }
 
 TEST_CASE("counts of parts add up to the counts of all") {
-  Counts counts{1, 2, 3, false};
+  ElementCounts counts{1, 2, 3, false};
   counts += {10, 20, 30, true};
-  CHECK(counts == Counts{11, 22, 33, true});
-  counts += Counts{};
-  CHECK(counts == Counts{11, 22, 33, true});
+  CHECK(counts == ElementCounts{11, 22, 33, true});
+  counts += ElementCounts{};
+  CHECK(counts == ElementCounts{11, 22, 33, true});
 }
 
 }  // namespace clipper

@@ -218,26 +218,26 @@ inline std::vector<ElementBits> clip(const Operation& op, std::span<const Elemen
 
 /// One element more, of which g became y.
 template <class Number>
-void count(Counts& counts, Number g, Number y) {
+void count(ElementCounts& counts, Number g, Number y) {
   counts.raised += y > g ? 1 : 0;
   counts.lowered += y < g ? 1 : 0;
 }
 
-inline void count_floating(const Operation& op, ElementBits element, Counts& counts) {
+inline void count_floating(const Operation& op, ElementBits element, ElementCounts& counts) {
   const double g = scaled_floating(op, element);
   if (std::isnan(g)) ++counts.nan;
   count(counts, g, std::min(std::max(g, value(op.dtype, op.lo)), value(op.dtype, op.hi)));
 }
 
-inline void count_integer(const Operation& op, ElementBits element, Counts& counts) {
+inline void count_integer(const Operation& op, ElementBits element, ElementCounts& counts) {
   const Int128 g = integer(op.dtype, clip_integer(unbounded(op), element));
   count(counts, g, integer(op.dtype, clip_integer(op, element)));
 }
 
 /// What an operation does to the elements, of which `clip` has made `result`.
-inline Counts count(const Operation& op, std::span<const ElementBits> elements,
-                    std::span<const ElementBits> result) {
-  Counts counts;
+inline ElementCounts count(const Operation& op, std::span<const ElementBits> elements,
+                           std::span<const ElementBits> result) {
+  ElementCounts counts;
   for (const ElementBits element : elements)
     is_floating(op.dtype) ? count_floating(op, element, counts) : count_integer(op, element, counts);
   counts.changed = !std::equal(elements.begin(), elements.end(), result.begin(), result.end());
@@ -275,7 +275,7 @@ inline std::string text(DType dtype, ElementBits bits) {
   return out.str();
 }
 
-inline std::string text(const Counts& counts) {
+inline std::string text(const ElementCounts& counts) {
   std::ostringstream out;
   out << counts.raised << " raised, " << counts.lowered << " lowered, " << counts.nan << " NaN, "
       << (counts.changed ? "changed" : "not changed");

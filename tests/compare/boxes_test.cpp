@@ -71,9 +71,9 @@ std::vector<std::byte> in_memory(const Positions& numbers, std::size_t size) {
 
 /// Whether the runs are those elements, one run after the other in the box, and apart from each other in the
 /// file.
-bool are_all(const std::vector<Run>& runs, const Positions& elements) {
+bool are_all(const std::vector<FileRange>& runs, const Positions& elements) {
   Positions positions;
-  for (const Run& run : runs) {
+  for (const FileRange& run : runs) {
     const bool is_apart = positions.empty() || positions.back() + 1 < run.position;
     if (run.at != positions.size() || !is_apart) return false;
     for (std::uint64_t i = 0; i < run.count; ++i) positions.push_back(run.position + i);
@@ -123,7 +123,8 @@ TEST_CASE("runs are a box's elements in the order of the file, each run as long 
         const Boxes boxes(shape, max);
         for (std::uint64_t i = 0; i < boxes.size(); ++i) {
           CAPTURE(shape, max, fortran_order, i);
-          REQUIRE(are_all(boxes.runs(boxes[i], fortran_order), positions_of(shape, boxes[i], fortran_order)));
+          REQUIRE(
+              are_all(boxes.ranges(boxes[i], fortran_order), positions_of(shape, boxes[i], fortran_order)));
         }
       }
 }

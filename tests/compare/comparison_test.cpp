@@ -37,8 +37,8 @@ const std::vector<Rule> kRules{
     {.bits = true},
 };
 
-void check(const Pairs& pairs, const Rule& rule, const Comparison& comparison) {
-  Comparison expected = reference::compare(pairs, rule);
+void check(const Pairs& pairs, const Rule& rule, const ElementComparison& comparison) {
+  ElementComparison expected = reference::compare(pairs, rule);
   expected.absolute = comparison.absolute;
   CHECK(comparison == expected);
 }
@@ -132,21 +132,21 @@ TEST_CASE("parts give the same in any order, and either byte order does") {
     const std::size_t count = std::min<std::size_t>(all.actual.size(), 3'000);
     const Pairs pairs = all.part(0, count);
     const ComparisonRule rule = Rule{.absolute = {1}}.rule(9);
-    const Comparison whole = compare(pairs, rule);
+    const ElementComparison whole = compare(pairs, rule);
     CAPTURE(row.name);
     for (const ByteOrder actual : {ByteOrder::little, ByteOrder::big})
       for (const ByteOrder expected : {ByteOrder::little, ByteOrder::big})
         CHECK(compare(pairs, rule, 0, actual, expected) == whole);
-    std::vector<Comparison> parts;
+    std::vector<ElementComparison> parts;
     for (std::size_t begin = 0; begin < count; begin += 211)
       parts.push_back(compare(pairs.part(begin, std::min<std::size_t>(begin + 211, count)), rule, begin));
     std::mt19937 random{2};
     for (int i = 0; i < 20; ++i) {
       std::ranges::shuffle(parts, random);
-      Comparison sum;
+      ElementComparison sum;
       sum.dtype = row.dtype;
       sum.listed = rule.listed;
-      for (const Comparison& part : parts) sum += part;
+      for (const ElementComparison& part : parts) sum += part;
       CHECK(sum == whole);
     }
   }
@@ -161,7 +161,7 @@ TEST_CASE("what is said to let all pass does, and less does not") {
       const std::size_t begin = random() % (all.actual.size() - 4);
       const Pairs pairs = all.part(begin, begin + random() % 4 + 1);
       const Rule given = kRules[static_cast<std::size_t>(i) % 6];
-      const Comparison comparison = compare(pairs, given.rule());
+      const ElementComparison comparison = compare(pairs, given.rule());
       if (comparison.mismatches == 0) continue;
       const auto passes = [&](const Number& absolute, std::optional<std::uint64_t> ulps) {
         ComparisonRule rule = given.rule();
@@ -179,7 +179,7 @@ TEST_CASE("what is said to let all pass does, and less does not") {
       if (std::isfinite(absolute)) CHECK(passes(absolute, {}));
       if (std::isfinite(absolute) && given.relative.digits == 0)
         CHECK(!passes(std::nextafter(absolute, 0.0), {}));
-      if (comparison.ulps == Comparison::kNoUlps) continue;
+      if (comparison.ulps == ElementComparison::kNoUlps) continue;
       CHECK(passes(given.absolute.number(), comparison.ulps));
       CHECK(!passes(given.absolute.number(), comparison.ulps - 1));
     }

@@ -85,7 +85,7 @@ inline std::optional<Difference> oracle_difference(DType dtype, ElementBits a, E
 /// Of a mismatch; 0 of integers.
 inline std::uint64_t ulps_of(DType dtype, ElementBits a, ElementBits e) {
   if (!is_floating(dtype)) return 0;
-  if (!std::isfinite(value(dtype, a)) || !std::isfinite(value(dtype, e))) return Comparison::kNoUlps;
+  if (!std::isfinite(value(dtype, a)) || !std::isfinite(value(dtype, e))) return ElementComparison::kNoUlps;
   return static_cast<std::uint64_t>(distance_of(place(dtype, a), place(dtype, e)));
 }
 
@@ -104,8 +104,8 @@ struct Pairs {
 };
 
 /// What comes of the pairs, but for `absolute`, which depends on how it is rounded.
-inline Comparison compare(const Pairs& pairs, const Rule& rule, std::size_t listed = 5) {
-  Comparison result;
+inline ElementComparison compare(const Pairs& pairs, const Rule& rule, std::size_t listed = 5) {
+  ElementComparison result;
   result.dtype = pairs.dtype;
   result.listed = listed;
   result.compared = pairs.actual.size();
@@ -131,9 +131,9 @@ inline Comparison compare(const Pairs& pairs, const Rule& rule, std::size_t list
 namespace clipper {
 
 /// What clipper says of them, in memory in these byte orders.
-inline Comparison compare(const reference::Pairs& pairs, const ComparisonRule& rule,
-                          std::uint64_t position = 0, ByteOrder actual_order = kNativeOrder,
-                          ByteOrder expected_order = kNativeOrder) {
+inline ElementComparison compare(const reference::Pairs& pairs, const ComparisonRule& rule,
+                                 std::uint64_t position = 0, ByteOrder actual_order = kNativeOrder,
+                                 ByteOrder expected_order = kNativeOrder) {
   std::vector<std::byte> actual = reference::in_memory(pairs.dtype, actual_order, pairs.actual);
   std::vector<std::byte> expected = reference::in_memory(pairs.dtype, expected_order, pairs.expected);
   return compare({pairs.dtype, actual_order, expected_order, actual.data(), expected.data(),

@@ -62,8 +62,8 @@ struct Files {
                                           {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1}));
   }
 
-  [[nodiscard]] Comparison compare(const Engine::Options& options, const ComparisonRule& rule,
-                                   const BeforeComparison& before = {}) const {
+  [[nodiscard]] ElementComparison compare(const Engine::Options& options, const ComparisonRule& rule,
+                                          const BeforeComparison& before = {}) const {
     Engine engine(options);
     InputFile actual = InputFile::open(directory / "a.npy");
     InputFile expected = InputFile::open(directory / "e.npy");
@@ -105,11 +105,11 @@ TEST_CASE("tensors of any memory orders and sizes are compared as one index afte
           Pairs in_file = pairs;  // positions are those of the expected file
           if (expected.fortran_order && !pairs.actual.empty())
             in_file = {dtype, in_fortran_order(shape, pairs.actual), in_fortran_order(shape, pairs.expected)};
-          Comparison oracle = reference::compare(in_file, {.absolute = {1}});
+          ElementComparison oracle = reference::compare(in_file, {.absolute = {1}});
           for (const unsigned threads : {1U, 3U}) {
             CAPTURE(traits(dtype).name, shape, actual.fortran_order, expected.fortran_order, threads);
-            const Comparison found = files.compare({.threads = threads, .chunk_size = 4096},
-                                                   reference::Rule{.absolute = {1}}.rule());
+            const ElementComparison found = files.compare({.threads = threads, .chunk_size = 4096},
+                                                          reference::Rule{.absolute = {1}}.rule());
             oracle.absolute = found.absolute;  // how it is rounded is comparison_test's matter
             CHECK(found == oracle);
           }

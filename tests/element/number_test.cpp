@@ -233,7 +233,8 @@ TEST_CASE("round_to a 16-bit type rounds once") {
   CHECK(bits_of<BFloat16>("0x1.ffp127") == 0x7f80);
 }
 
-TEMPLATE_TEST_CASE("every 16-bit value converts to itself, and every middle of two to the even one", "", Float16, BFloat16) {
+TEMPLATE_TEST_CASE("every 16-bit value converts to itself, and every middle of two to the even one", "",
+                   Float16, BFloat16) {
   std::size_t wrong = 0;
   const auto check = [&wrong](TestType actual, unsigned bits) { wrong += actual.bits != bits ? 1U : 0U; };
   for (unsigned bits = 0; bits < TestType::kInfinity; ++bits) {

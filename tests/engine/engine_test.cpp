@@ -290,7 +290,7 @@ TEST_CASE("counts are the same for every thread count and chunk size") {
     engine.prepare(plan.header.data_size());
     OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
                                            OutputFile::Durability::none);
-    const Counts counts = engine.run(plan, input, output, {}, Counting::on);
+    const ElementCounts counts = engine.run(plan, input, output, {}, Counting::on);
     CHECK(counts.raised == static_cast<std::uint64_t>(count([](int c) { return c < 17; })));
     CHECK(counts.lowered == static_cast<std::uint64_t>(count([](int c) { return c > 100; })));
     CHECK(counts.nan == 0);

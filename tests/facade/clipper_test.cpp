@@ -195,7 +195,7 @@ TEST_CASE("a comparison has the index of every mismatch in the tensor, whatever 
   const Comparison different = compare_files(actual, expected);
   CHECK_FALSE(different.equal());
   REQUIRE(different.first.size() == 1);
-  CHECK(different.first.front().index == std::vector<std::int64_t>{1, 2});
+  CHECK(different.first.front().index == std::vector<std::uint64_t>{1, 2});
   CHECK(from_bits<float>(different.first.front().actual) == 7);
   CHECK(different.largest == 2);
   CHECK(compare_files(actual, expected, {.atol = 2}).equal());

@@ -85,7 +85,7 @@ cases::Elements take_elements(Bytes& input, const Operation& op, std::size_t cou
 
 void check_kernels(const cases::Case& test, std::size_t from, std::size_t to) {
   const cases::Memory source{test.op, test.elements, from};
-  const Counts counts = reference::count(test.op, test.elements, test.expected);
+  const ElementCounts counts = reference::count(test.op, test.elements, test.expected);
   for (const SimdLevel level : simd_levels()) {
     for (const bool in_place : {false, true}) {
       const cases::Memory expected{test.op, test.expected, in_place ? from : to};
@@ -93,7 +93,7 @@ void check_kernels(const cases::Case& test, std::size_t from, std::size_t to) {
         cases::Memory read = source;
         cases::Memory apart{test.op, test.elements.size(), to};
         cases::Memory& written = in_place ? read : apart;
-        Counts found = counts;
+        ElementCounts found = counts;
         if (counting)
           found = clip_and_count(test.op, read.data(), written.data(), test.elements.size(), level);
         else
@@ -150,7 +150,7 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   OutputFile output =
       OutputFile::create(sandbox / "out", OutputFile::Existing::replace, OutputFile::Durability::none);
   const std::string header(alignment, 'h');
-  const Counts found = engine.run(plan, input, output, std::as_bytes(std::span(header)), Counting::on);
+  const ElementCounts found = engine.run(plan, input, output, std::as_bytes(std::span(header)), Counting::on);
   output.commit();
 
   const std::string expected = header + in_memory(op, test.expected);

@@ -61,13 +61,14 @@ Pairs take_pairs(Bytes& input, DType dtype) {
   return pairs;
 }
 
-void check_parts(const Pairs& pairs, const ComparisonRule& rule, const Comparison& whole, std::size_t cut) {
-  Comparison sum = compare(pairs.part(cut, pairs.actual.size()), rule, cut);
+void check_parts(const Pairs& pairs, const ComparisonRule& rule, const ElementComparison& whole,
+                 std::size_t cut) {
+  ElementComparison sum = compare(pairs.part(cut, pairs.actual.size()), rule, cut);
   sum += compare(pairs.part(0, cut), rule);
   require(sum == whole, "the sum of two parts is the whole");
 }
 
-void check_advice(const Pairs& pairs, const Rule& rule, const Comparison& comparison) {
+void check_advice(const Pairs& pairs, const Rule& rule, const ElementComparison& comparison) {
   if (rule.bits || comparison.mismatches == 0) return;
   const bool floating = is_floating(pairs.dtype);
   const DType type = floating ? DType::float64 : DType::uint64;
@@ -76,7 +77,7 @@ void check_advice(const Pairs& pairs, const Rule& rule, const Comparison& compar
     changed.tolerance = Tolerance(number_of(type, comparison.absolute), rule.relative.number());
     require(compare(pairs, changed).mismatches == 0, "the absolute tolerance lets all pass");
   }
-  if (!floating || comparison.ulps == Comparison::kNoUlps) return;
+  if (!floating || comparison.ulps == ElementComparison::kNoUlps) return;
   changed = rule.rule();
   changed.ulps = comparison.ulps;
   require(compare(pairs, changed).mismatches == 0, "the distance in ulp lets all pass");
@@ -97,8 +98,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const reference::Pairs pairs = fuzz::take_pairs(input, dtype);
 
   const ComparisonRule made = rule.rule(listed);
-  const Comparison found = compare(pairs, made, 0, actual_order, expected_order);
-  Comparison expected = reference::compare(pairs, rule, listed);
+  const ElementComparison found = compare(pairs, made, 0, actual_order, expected_order);
+  ElementComparison expected = reference::compare(pairs, rule, listed);
   expected.absolute = found.absolute;
   fuzz::require(found == expected, "every pair is judged by the rule",
                 std::string(traits(dtype).name) + ", --atol " + rule.absolute.text() + " --rtol " +

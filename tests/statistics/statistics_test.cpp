@@ -49,8 +49,8 @@ Expected expected_of(DType dtype, const Bounds& bounds, const Elements& elements
   return result;
 }
 
-Statistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, const Elements& elements,
-                         SimdLevel level = simd_levels().back()) {
+ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, const Elements& elements,
+                                SimdLevel level = simd_levels().back()) {
   std::vector<std::byte> memory = reference::in_memory(dtype, order, elements);
   return clipper::statistics_of(dtype, order, bounds, memory.data(), elements.size(), level);
 }
@@ -77,7 +77,7 @@ void check_histogram(DType dtype, const Histogram& histogram, const Expected& ex
   CHECK(counts.back() != 0);
 }
 
-void check(DType dtype, const Statistics& actual, const Expected& expected, std::uint64_t count) {
+void check(DType dtype, const ElementStatistics& actual, const Expected& expected, std::uint64_t count) {
   CHECK(actual.count == count);
   CHECK(actual.nan == expected.nan);
   CHECK(actual.positive_infinite == expected.positive_infinite);
@@ -143,7 +143,7 @@ TEST_CASE("zeros of either sign are neither below nor above each other") {
   for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
     const ElementBits minus_zero = reference::sign_bit(dtype);
     for (const ElementBits bound : {ElementBits{0}, minus_zero}) {
-      const Statistics statistics =
+      const ElementStatistics statistics =
           statistics_of(dtype, kNativeOrder, {bound, bound}, {0, minus_zero, 1, minus_zero | 1});
       CHECK(statistics.below == 1);
       CHECK(statistics.above == 1);
@@ -161,7 +161,7 @@ TEST_CASE("counts neither overflow between tiles nor between blocks") {
         Elements elements(count, one);
         elements.back() = one + 1;
         const Bounds bounds{one + 1, one};
-        const Statistics statistics = statistics_of(row.dtype, kNativeOrder, bounds, elements, level);
+        const ElementStatistics statistics = statistics_of(row.dtype, kNativeOrder, bounds, elements, level);
         CHECK(statistics.below == count - 1);
         CHECK(statistics.above == 1);
         CHECK(statistics.histogram.counts[0] == count - 1);
@@ -173,7 +173,7 @@ TEST_CASE("counts neither overflow between tiles nor between blocks") {
 TEST_CASE("every level gives the same bits, also of a mean that was rounded") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = mixture(row.dtype, 100'003, true);
-    const Statistics one =
+    const ElementStatistics one =
         statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, SimdLevel::baseline);
     for (const SimdLevel level : simd_levels())
       CHECK(statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, level).mean() ==
@@ -186,23 +186,24 @@ TEST_CASE("parts of a tensor may be added in any order") {
     INFO(row.name);
     const Elements elements = mixture(row.dtype, 3'000, false);
     const auto bounds = cases::few_bounds_of(row.dtype).at(2);
-    std::vector<Statistics> parts;
+    std::vector<ElementStatistics> parts;
     for (std::size_t begin = 0; begin < elements.size(); begin += 1 + begin / 3) {
       const std::size_t end = std::min(elements.size(), begin + 1 + begin / 3);
       const Elements part(elements.begin() + static_cast<std::ptrdiff_t>(begin),
                           elements.begin() + static_cast<std::ptrdiff_t>(end));
       parts.push_back(statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, part));
     }
-    Statistics forward{};
-    Statistics backward{};
+    ElementStatistics forward{};
+    ElementStatistics backward{};
     forward.dtype = backward.dtype = row.dtype;
-    for (const Statistics& part : parts) forward += part;
+    for (const ElementStatistics& part : parts) forward += part;
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) backward += *part;
     const Expected expected = expected_of(row.dtype, {bounds.first, bounds.second}, elements);
     check(row.dtype, forward, expected, elements.size());
     check(row.dtype, backward, expected, elements.size());
     CHECK(forward.mean() == backward.mean());
-    const Statistics whole = statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, elements);
+    const ElementStatistics whole =
+        statistics_of(row.dtype, kNativeOrder, {bounds.first, bounds.second}, elements);
     CHECK(forward.histogram == whole.histogram);
     CHECK(backward.histogram == whole.histogram);
   }
@@ -223,7 +224,7 @@ TEST_CASE("a mean does not overflow on its way, and is exact") {
   Elements cancelling;
   for (int i = 0; i < 32; ++i)
     for (const double x : {1e300, 1.0, -1e300}) cancelling.push_back(to_bits(x));
-  Statistics sum{};
+  ElementStatistics sum{};
   sum.dtype = DType::float64;
   for (const ElementBits element : cancelling)
     sum += statistics_of(DType::float64, kNativeOrder, no_bounds(DType::float64), {element});
