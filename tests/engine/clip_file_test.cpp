@@ -49,8 +49,12 @@ struct Scene {
   explicit Scene(const std::vector<float>& elements) { write_file(in, float32_file(elements)); }
 
   [[nodiscard]] Clipping clipping() { return {settings, engine, witness}; }
-  void clip() { clip_to_file(clipping(), in, out, Existing::replace, result); }
+  void clip() {
+    result = {};
+    clip_to_file(clipping(), in, out, Existing::replace, result);
+  }
   void replace() {
+    result = {};
     const auto done = [this](const std::exception_ptr& failure) { ended += failure ? "failed" : "done"; };
     replace_file(clipping(), in, batch, done, result);
   }
@@ -136,10 +140,13 @@ TEST_CASE("a trial counts what would be done and creates nothing") {
   scene.settings.counting = true;
   try_to_file(scene.clipping(), scene.in, scene.out, Existing::replace, false, scene.result);
   CHECK(scene.result.counts->raised == 1);
-  try_in_place(scene.clipping(), scene.in, Rewriting::direct, scene.result);
-  try_in_place(scene.clipping(), scene.in, Rewriting::with_second_file, scene.result);
+  for (const Rewriting rewriting : {Rewriting::direct, Rewriting::with_second_file}) {
+    scene.result = {};
+    try_in_place(scene.clipping(), scene.in, rewriting, scene.result);
+  }
   CHECK(scene.directory.entries() == std::vector<std::string>{"x.npy"});
   write_file(scene.out, "there");
+  scene.result = {};
   CHECK_THROWS_AS(try_to_file(scene.clipping(), scene.in, scene.out, Existing::refuse, false, scene.result),
                   Error);
 }

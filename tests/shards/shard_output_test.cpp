@@ -157,7 +157,7 @@ TEST_CASE("an input that is one of the files that the shard writes is a wrong re
     directory.in = place.path();
     const auto before = directory.directory.snapshot();
     CHECK(refusal(ErrorKind::usage, [&] { std::ignore = directory.begin(1); }) ==
-          place.path() + ": IN is " + place.path() + ", which a shard writes");
+          place.path() + ": the input is " + place.path() + ", which a shard writes");
     CHECK(directory.directory.snapshot() == before);
   }
 }
