@@ -7,9 +7,6 @@
 
 #include "clip/clip_command.hpp"
 #include "clip/clip_option_table.hpp"
-#include "clip/clip_options.hpp"
-#include "clip/finalize.hpp"
-#include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"
@@ -26,20 +23,12 @@ struct CommandRow {
   int (*run)(const RawOptions&);  ///< returns the exit status
 };
 
-int clip(const RawOptions& raw) {
-  const Command command = validate_clip(raw);
-  if (command.golden) return verify(command);
-  if (!command.finalize) return clip_files(command);
-  finalize(command);
-  return 0;
-}
-
 int generate(const RawOptions& raw) {
   return generate_file(raw, command_specs());
 }
 
 constexpr std::array kCommands{
-    CommandRow{&kClipSpec, &clip},         CommandRow{&kCompareSpec, &compare_files},
+    CommandRow{&kClipSpec, &run_clip},     CommandRow{&kCompareSpec, &run_compare},
     CommandRow{&kInfoSpec, &show_info},    CommandRow{&kProfilesSpec, &list_profiles},
     CommandRow{&kGenerateSpec, &generate},
 };

@@ -4,38 +4,33 @@
 #include <exception>
 #include <filesystem>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include "clip/clip_job.hpp"
 #include "clip/conflicts.hpp"
+#include "clip/finalize.hpp"
 #include "clip/jobs.hpp"
-#include "clip/layout.hpp"
 #include "clip/run_log.hpp"
+#include "clip/verify.hpp"
+#include "command_line/command_line.hpp"
 #include "command_line/file_list.hpp"
 #include "command_line/given_number.hpp"
 #include "engine/engine.hpp"
 #include "files/replacement_batch.hpp"
-#include "shards/clip_shard.hpp"
+#include "shards/shard.hpp"
 
 namespace clipper {
 namespace {
 
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+
 void take_inputs(const Command& command, Jobs& jobs) {
   for (const std::string& input : command.inputs) jobs.add(input);
   if (command.list) read_names(*command.list, [&](const std::string& name) { jobs.add(name); });
-}
-
-void name_outputs(const Command& command, Jobs& jobs) {
-  if (command.split_output)
-    jobs.set_output(0, slab_path(*command.output, *command.shard));
-  else if (command.output)
-    jobs.set_output(0, *command.output);
-  else if (command.output_directory && command.relative_to)
-    write_below(*command.output_directory, *command.relative_to, jobs);
-  else if (command.output_directory)
-    write_below(*command.output_directory, jobs);
-  else if (command.output_template)
-    write_named(*command.output_template, jobs);
 }
 
 /// The files that are read besides the inputs: while others are clipped, they must stay what they are.
@@ -79,28 +74,39 @@ void keep_good(const ClipRun& run, Jobs& jobs) {
 
 }  // namespace
 
-int clip_files(const Command& command) {
+int clip_files(const Command& command, const ClipWay& way) {
   Jobs jobs;
   take_inputs(command, jobs);
-  name_outputs(command, jobs);
+  way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command));
-  if (command.shard && !command.output) keep_share(*command.shard, jobs);
+  if (command.share) keep_share(*command.share, jobs);
   Engine engine(command.engine);
   ReplacementBatch replacements;
   RunLog log(command, engine);
   const ClipSettings settings = settings_of(command);
-  const ClipRun run{command, settings, engine, replacements, log};
+  const ClipRun run{command, way, settings, engine, replacements, log};
 
   const bool many = jobs.size() > 1;
-  if (many || command.makes_directories()) keep_good(run, jobs);
-  if (command.makes_directories() && !command.dry_run) make_directories(jobs);
-  if (many && !command.direct)  // a direct run has parts of many chunks in memory
+  if (many || way.makes_directories) keep_good(run, jobs);
+  if (way.makes_directories && !command.dry_run) make_directories(jobs);
+  if (many && way.rewriting != Rewriting::direct)  // a direct run has parts of many chunks in memory
     engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
   else
     for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
   replacements.commit();
   log.stop_after_failure();
   return log.status();
+}
+
+int run_clip(const RawOptions& raw) {
+  return run_clip(validate_clip(raw));
+}
+
+int run_clip(const Command& command) {
+  return std::visit(Overloaded{[&](const Verify& to) { return verify(command, to); },
+                               [&](const Finalize& to) { return finalize(command, to); },
+                               [&](const auto& to) { return clip_files(command, way_to(to)); }},
+                    command.destination);
 }
 
 }  // namespace clipper

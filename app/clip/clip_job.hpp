@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "clip/clip_options.hpp"
+#include "clip/clip_way.hpp"
 #include "clip/jobs.hpp"
 #include "clip/run_log.hpp"
 #include "engine/clip_file.hpp"
@@ -13,6 +14,7 @@ namespace clipper {
 /// What the files of a command have in common while they are clipped.
 struct ClipRun {
   const Command& command;
+  const ClipWay& way;
   const ClipSettings& settings;
   Engine& engine;
   ReplacementBatch& replacements;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "clip/clip_option_table.hpp"
@@ -91,8 +93,15 @@ void validate_golden(const RawOptions& raw, Command& command) {
   if (files.size() > 1) refuse(fmt::format("{}: a second file; --verify takes only IN", files[1]));
   if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both files");
   command.inputs = files;
-  command.golden = raw.text(kVerify);
-  command.update_golden = raw.has(kUpdateGolden);
+  command.destination = Verify{raw.text(kVerify), raw.has(kUpdateGolden)};
+}
+
+/// Of destinations() that are not empty.
+Destination destination_of_all(const RawOptions& raw) {
+  if (raw.has(kOutputDir)) return IntoDirectory{raw.text(kOutputDir), raw.value(kRelativeTo)};
+  if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
+  if (raw.has(kDirect)) return Direct{};
+  return InPlace{};
 }
 
 void validate_files(const RawOptions& raw, Command& command) {
@@ -109,16 +118,14 @@ void validate_files(const RawOptions& raw, Command& command) {
   if (raw.has(kInPlace) && raw.has(kNoClobber)) refuse("--in-place and --no-clobber contradict each other");
   if (raw.has(kDirect) && !raw.has(kInPlace)) refuse("--direct needs --in-place");
   if (raw.has(kUpdateGolden)) refuse("--update-golden needs --verify");
-  command.output_directory = raw.value(kOutputDir);
-  command.output_template = raw.value(kOutput);
-  command.relative_to = raw.value(kRelativeTo);
-  if (command.relative_to && !command.output_directory) refuse("--relative-to needs --output-dir");
-  if (command.relative_to == "") refuse("--relative-to: no directory (an empty variable?)");
-  if (command.output_directory == "" || command.output_template == "")
+  if (raw.has(kRelativeTo) && !raw.has(kOutputDir)) refuse("--relative-to needs --output-dir");
+  if (raw.value(kRelativeTo) == "") refuse("--relative-to: no directory (an empty variable?)");
+  if (raw.value(kOutputDir) == "" || raw.value(kOutput) == "")
     refuse(fmt::format("{}: no name (an empty variable?)", to[0]));
   if (!to.empty()) {
-    if (has_standard_input(raw) && command.output_directory)
+    if (has_standard_input(raw) && raw.has(kOutputDir))
       refuse("--output-dir: standard input has no name there");
+    command.destination = destination_of_all(raw);
     return;
   }
   if (command.list) refuse("--files-from needs --in-place, --output or --output-dir");
@@ -126,20 +133,27 @@ void validate_files(const RawOptions& raw, Command& command) {
   if (files.size() > 2)
     refuse(fmt::format("{}: a third file; many inputs need --output-dir, --output or --in-place", files[2]));
   command.inputs.pop_back();
-  command.output = files.back();
+  command.destination = ToFile{files.back()};
 }
 
 /// One tensor for all shards, unless they divide many files.
 void validate_shard(const RawOptions& raw, Command& command) {
-  if (raw.has(kShard)) command.shard = parse_shard(raw.text(kShard));
-  command.split_output = raw.has(kSplitOutput);
-  if (raw.has(kSplitOutput) && !command.shard) refuse("--split-output needs --shard K/N");
-  if (raw.has(kSplitOutput) && !command.output) refuse("--split-output needs IN and OUT, one tensor");
-  if (!command.shard || !command.output) return;
-  if (command.inputs.front() == "-" || command.output == "-")
+  const bool splits = raw.has(kSplitOutput);
+  const ToFile* const to = std::get_if<ToFile>(&command.destination);
+  if (raw.has(kShard)) command.share = parse_shard(raw.text(kShard));
+  if (splits && !command.share) refuse("--split-output needs --shard K/N");
+  if (splits && to == nullptr) refuse("--split-output needs IN and OUT, one tensor");
+  if (!command.share || to == nullptr) return;
+  if (command.inputs.front() == "-" || to->path == "-")
     refuse("--shard: IN and OUT must be files, which all processes reach; not standard input or output");
   if (raw.has(kFailIfClipped))
     refuse("--fail-if-clipped: a shard of a tensor does not see what the others clip");
+  const std::string out = to->path;
+  const Shard shard = *std::exchange(command.share, std::nullopt);
+  if (splits)
+    command.destination = SlabOf{out, shard};
+  else
+    command.destination = PartOf{out, shard};
 }
 
 /// OUT, or what the shards were given.
@@ -154,10 +168,14 @@ void validate_finalize(const RawOptions& raw, Command& command) {
       !is_without_effect(command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
-  if (raw.has(kShard)) command.shard = parse_shard(raw.text(kShard));
-  command.finalize = true;
-  command.output = files.back();
+  command.destination =
+      Finalize{files.back(), raw.has(kShard) ? parse_shard(raw.text(kShard)).count : std::uint64_t{0}};
   command.inputs.assign(files.begin(), files.end() - 1);
+}
+
+bool writes_to(const Destination& destination, std::string_view path) {
+  const ToFile* const to = std::get_if<ToFile>(&destination);
+  return to != nullptr && to->path == path;
 }
 
 void validate_running(const RawOptions& raw, Command& command) {
@@ -166,6 +184,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.json = raw.has(kJson);
   command.verbose = raw.has(kVerbose);
   command.quiet = raw.has(kQuiet);
+  command.tensor_on_stdout = raw.value(kOutput) == "-" || writes_to(command.destination, "-");
   if (raw.has(kProgress)) command.progress = Progress::When::always;
   if (raw.has(kNoProgress) || raw.has(kQuiet)) command.progress = Progress::When::never;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
@@ -192,11 +211,10 @@ Command validate_clip(const RawOptions& raw) {
   validate_running(raw, command);
   if (raw.has(kNoClobber)) command.existing = OutputFile::Existing::refuse;
   if (raw.has(kSync)) command.durability = OutputFile::Durability::on_disk;
-  command.direct = raw.has(kDirect);
   if (raw.has(kFailIfClipped)) command.max_clipped = parse_percentage(raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
-  if (!command.finalize && is_without_effect(command.request))
+  if (!raw.has(kFinalize) && is_without_effect(command.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias or --nan (clipper compare compares two files, "
         "clipper info says what is in one)");

@@ -9,19 +9,19 @@ namespace clipper {
 namespace {
 
 /// How many shards there are only those know that have been started by an engine.
-Join::Wanted wanted_run(const Command& command) {
+Join::Wanted wanted_run(const Command& command, std::uint64_t shards) {
   if (command.inputs.empty()) return nullptr;
-  return run_of(settings_of(command), command.inputs.front(), command.existing,
-                command.shard ? command.shard->count : 0);
+  return run_of(settings_of(command), command.inputs.front(), command.existing, shards);
 }
 
 }  // namespace
 
-void finalize(const Command& command) {
-  Join join(*command.output, command.existing, wanted_run(command));
+int finalize(const Command& command, const Finalize& to) {
+  Join join(to.path, command.existing, wanted_run(command, to.shards));
   Engine engine(command.engine);
   const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
   join.run(engine);
+  return 0;
 }
 
 }  // namespace clipper

@@ -122,8 +122,7 @@ void RunLog::stop_after_failure() {
 
 void RunLog::print_json(const std::string& json) noexcept {
   if (json.empty()) return;
-  const bool tensor_on_stdout = command_.output == "-" || command_.output_template == "-";
-  if (!progress_.print(tensor_on_stdout ? stderr : stdout, json)) json_lost_ = true;
+  if (!progress_.print(command_.tensor_on_stdout ? stderr : stdout, json)) json_lost_ = true;
 }
 
 int RunLog::status() const {

@@ -18,10 +18,10 @@
 namespace clipper {
 namespace {
 
-InputFile open(const Command& command, const std::string& path) {
-  if (command.update_golden && path == "-")
+InputFile open(const Command& command, const Verify& to, const std::string& path) {
+  if (to.updates && path == "-")
     throw Error(ErrorKind::usage, "--update-golden: standard input is not a file");
-  InputFile file = command.update_golden ? InputFile::open_regular(path) : InputFile::open(path);
+  InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
   if (command.ignore_trailing) file.ignore_trailing();
   return file;
 }
@@ -31,14 +31,14 @@ bool is_missing(const std::string& path) {
 }
 
 /// Says in the report what is different, if anything is.
-void compare_with_golden(const Command& command, PairReport& report) {
-  InputFile input = open(command, report.actual);
+void compare_with_golden(const Command& command, const Verify& to, PairReport& report) {
+  InputFile input = open(command, to, report.actual);
   const Plan plan = read_plan(settings_of(command), input);
   report.notes = notes_on(plan);
-  if (command.update_golden && is_missing(report.expected)) {
+  if (to.updates && is_missing(report.expected)) {
     report.reason = fmt::format("{} is missing", report.expected);
   } else {
-    InputFile golden = open(command, report.expected);
+    InputFile golden = open(command, to, report.expected);
     report.header = read_header(golden, command.dtype);
     report.reason = difference_as_whole(plan.header, report.header);
     if (report.reason.empty()) {
@@ -49,16 +49,13 @@ void compare_with_golden(const Command& command, PairReport& report) {
   report.status = report.reason.empty() && report.comparison.mismatches == 0 ? 0 : 1;
 }
 
-void write_golden(const Command& command) {
-  const std::string& path = *command.golden;
+void write_golden(const Command& command, const std::string& path) {
   if (is_same_file(command.inputs.front(), path))
     throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is IN itself", path));
   const bool exists = !is_missing(path);
   Command writing = command;
-  writing.golden.reset();
-  writing.output = path;
   writing.json = false;
-  static_cast<void>(clip_files(writing));  // without --keep-going it throws
+  static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // without --keep-going it throws
   if (!command.quiet)
     std::fputs(
         fmt::format("clipper: {}: {}\n", escape_for_terminal(path), exists ? "updated" : "created").c_str(),
@@ -67,15 +64,15 @@ void write_golden(const Command& command) {
 
 }  // namespace
 
-int verify(const Command& command) {
+int verify(const Command& command, const Verify& to) {
   PairReport report;
   report.actual = command.inputs.front();
-  report.expected = *command.golden;
+  report.expected = to.golden;
   report.compared = Compared::bits;
   try {
-    compare_with_golden(command, report);
-    if (report.status != 0 && command.update_golden) {
-      write_golden(command);  // which says the notes
+    compare_with_golden(command, to, report);
+    if (report.status != 0 && to.updates) {
+      write_golden(command, to.golden);  // which says the notes
       report.status = 0;
     } else if (!command.quiet) {
       for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);

@@ -76,7 +76,7 @@ int compare_all(const CompareCommand& command) {
 
 }  // namespace
 
-int compare_files(const RawOptions& raw) {
+int run_compare(const RawOptions& raw) {
   return compare_all(validate_compare(raw));
 }
 

@@ -8,6 +8,6 @@ class RawOptions;
 /// tolerance; what is different is said on standard output. A file that cannot be read is a line on standard
 /// error and does not keep it from the others. Returns the exit status: the highest of all pairs, of which 1
 /// is different.
-[[nodiscard]] int compare_files(const RawOptions& raw);
+[[nodiscard]] int run_compare(const RawOptions& raw);
 
 }  // namespace clipper

@@ -59,7 +59,7 @@ bool run(const std::vector<std::string>& words, bool& single) {
     single = command.inputs.size() == 1;
     command.engine.threads = 1;
     command.engine.chunk_size = std::min<std::size_t>(command.engine.chunk_size, 1 << 16);
-    return clip_files(command) == 0;
+    return run_clip(command) == 0;
   } catch (const Error& error) {
     require(error.what() != std::string(), "a message");
     return false;

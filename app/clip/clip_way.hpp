@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "clip/destination.hpp"
+#include "clip/jobs.hpp"
+#include "engine/clip_file.hpp"
+#include "files/output_file.hpp"
+#include "shards/shard.hpp"
+
+namespace clipper {
+
+/// What clipping is like for one destination; the same for all files of a command.
+struct ClipWay {
+  using Existing = OutputFile::Existing;
+
+  std::function<void(Jobs&)> name_outputs = [](Jobs&) {};  ///< none in place
+  bool makes_directories = false;
+  Rewriting rewriting = Rewriting::with_second_file;  ///< of files in place
+
+  /// Clips a job that has an output.
+  std::function<void(const Clipping&, const Job&, Existing, ClipResult&)> write =
+      [](const Clipping& clipping, const Job& job, Existing existing, ClipResult& result) {
+        clip_to_file(clipping, job.input, *job.output, existing, result);
+      };
+
+  // Of one process's share of a tensor.
+  std::optional<Shard> shard;
+  bool waits = false;  ///< for --finalize
+  std::function<std::function<void(Plan&, const InputFile&)>(const Job&, Existing)> narrow;
+};
+
+[[nodiscard]] ClipWay way_to(const ToFile& to);
+[[nodiscard]] ClipWay way_to(const IntoDirectory& to);
+[[nodiscard]] ClipWay way_to(const ByTemplate& to);
+[[nodiscard]] ClipWay way_to(const InPlace& to);
+[[nodiscard]] ClipWay way_to(const Direct& to);
+[[nodiscard]] ClipWay way_to(const PartOf& to);
+[[nodiscard]] ClipWay way_to(const SlabOf& to);
+
+}  // namespace clipper
