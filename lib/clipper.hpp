@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include <clipper/contract/profile.hpp>
-#include <clipper/element/dtype.hpp>
-#include <clipper/error.hpp>
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
+#include "error.hpp"
 
 /// Clips .npy tensors and tensors in memory, byte for byte as numpy, DirectML, ONNX or OpenVINO do; compares
 /// tensors, and tells what is in them. The program clipper works through the same code.

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <clipper/element/dtype.hpp>
+#include "element/dtype.hpp"
 
 /// What can be asked for. The contracts of the systems that clipper stands in for, one row each: SEMANTICS
 /// section 5 as data.
