@@ -27,6 +27,8 @@ template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
 };
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 does not find it by itself
 
 void take_inputs(const Command& command, Jobs& jobs) {
   for (const std::string& input : command.inputs) jobs.add(input);
