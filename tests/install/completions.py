@@ -22,12 +22,14 @@ PROMPT = "ready> "
 
 # What is typed and what that becomes, by what --help calls the value. An option with another value is a fault.
 TENSOR = [("tens\t", "tensor.npy"), ("directory/in\t", "directory/inner.npy"), ("with\\ sp\t", "with space.npy")]
+NUMBER = [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]]
+NUMBER.append(("tens\t", "tens"))
 DIRECTORY = [("dir\tnew", "directory/new"), ("directory/sub\tnew", "directory/subdirectory/new")]
 VALUES = {
     **dict.fromkeys(["FILES", "ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
-    "X": [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]] + [("tens\t", "tens")],
+    "X": NUMBER,
     **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "R"], [("tens\t", "tens")]),
 }
 
