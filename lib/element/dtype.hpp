@@ -14,9 +14,10 @@
 #include <type_traits>
 #include <utility>
 
+/// The element types of tensors, and numbers of any precision.
 namespace clipper {
 
-/// IEEE 754 binary16, by its bits: storage only, arithmetic happens in float.
+/// IEEE 754 binary16, by its bits in this machine's byte order: storage only, arithmetic happens in float.
 struct Float16 {
   std::uint16_t bits;
   static constexpr int kFractionBits = 10;
@@ -32,10 +33,11 @@ struct BFloat16 {
   friend bool operator==(BFloat16, BFloat16) = default;
 };
 
+/// A float of 16 bits.
 template <class T>
 concept HalfType = std::same_as<T, Float16> || std::same_as<T, BFloat16>;
 
-/// The element types of a tensor.
+/// The element types of a tensor. The order is that of kDTypes.
 enum class DType : std::uint8_t {
   int8,
   int16,
@@ -51,10 +53,13 @@ enum class DType : std::uint8_t {
   bfloat16,
 };
 
+/// What the elements of a dtype are.
 enum class NumberKind : std::uint8_t { signed_integer, unsigned_integer, floating };
 
+/// Of elements in memory or in a file.
 enum class ByteOrder : std::uint8_t { little, big };
 
+/// This machine's.
 inline constexpr ByteOrder kNativeOrder =
     std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
 
@@ -62,11 +67,12 @@ inline constexpr ByteOrder kNativeOrder =
 struct DTypeTraits {
   DType dtype;
   std::string_view name;   ///< as numpy and ml_dtypes print it
-  std::string_view descr;  ///< the descriptor of an .npy header behind its byte order
+  std::string_view descr;  ///< the descriptor of an .npy header, without its byte order: "f4"
   NumberKind kind;
   std::size_t size;  ///< bytes of an element
 };
 
+/// Every dtype, in the order of the enumerators.
 inline constexpr std::array<DTypeTraits, 12> kDTypes{{
     {DType::int8, "int8", "i1", NumberKind::signed_integer, 1},
     {DType::int16, "int16", "i2", NumberKind::signed_integer, 2},
@@ -82,10 +88,12 @@ inline constexpr std::array<DTypeTraits, 12> kDTypes{{
     {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2},
 }};
 
+/// The dtype's row of kDTypes, which is never destroyed.
 [[nodiscard]] constexpr const DTypeTraits& traits(DType dtype) {
   return kDTypes[static_cast<std::size_t>(dtype)];
 }
 
+/// Whether elements may be NaN or infinite, and have fractions.
 [[nodiscard]] constexpr bool is_floating(DType dtype) {
   return traits(dtype).kind == NumberKind::floating;
 }
@@ -93,7 +101,8 @@ inline constexpr std::array<DTypeTraits, 12> kDTypes{{
 /// The dtype called `name` ("float32"), or nothing.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
 
-/// A number of any size and precision: (-1)^negative * 0.DIGITS * 10^exponent, infinite, or not a number.
+/// A number of any size and precision: (-1)^negative * 0.DIGITS * 10^exponent, infinite, or not a number. It
+/// is made of an integer, of a floating point number or by parse_number(), and owns its digits.
 struct Number {
   enum class Kind : std::uint8_t { finite, infinite, nan };
 
@@ -102,13 +111,18 @@ struct Number {
   std::string digits{};       ///< decimal, neither leading nor trailing zeros; empty for zero
   std::int64_t exponent = 0;  ///< 0 for zero
 
+  /// Zero.
   Number() = default;
 
-  /// The value, exactly.
+  // NOLINTBEGIN(google-explicit-constructor): nothing is lost by the conversion.
+
+  /// The value, exactly: no rounding, whatever the type. `0.1` is the double nearest to 0.1; what is to be
+  /// exactly 0.1 comes from parse_number("0.1"). Of float and double also infinities and NaN.
   template <std::integral T>
   requires(!std::same_as<T, bool>) Number(T value) : Number(value < 0, magnitude_of(value)) {}
   template <std::floating_point T>
   requires(sizeof(T) <= sizeof(double)) Number(T value) : Number(of_double(value)) {}
+  // NOLINTEND(google-explicit-constructor)
 
  private:
   Number(bool is_negative, std::uint64_t magnitude);
@@ -130,7 +144,8 @@ struct Number {
 [[nodiscard]] std::partial_ordering operator<=>(const Number& a, const Number& b);
 [[nodiscard]] bool operator==(const Number& a, const Number& b);
 
-/// Calls `f.template operator()<T>()` with the C++ type of the dtype's elements.
+/// The result of `f.template operator()<T>()`, where T is the C++ type of the dtype's elements: a dtype that
+/// is known at run time chooses a template.
 template <class F>
 constexpr decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -154,17 +169,20 @@ constexpr decltype(auto) with_type(DType dtype, F&& f) {
 /// every architecture.
 using ElementBits = std::uint64_t;
 
+/// The unsigned integer of so many bytes: 1, 2, 4 or 8.
 template <std::size_t Size>
 using UnsignedOfSize =
     std::conditional_t<Size == 1, std::uint8_t,
                        std::conditional_t<Size == 2, std::uint16_t,
                                           std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
 
+/// The bits of an element; from_bits<T>() makes it the same element again, NaN payloads included.
 template <class T>
 [[nodiscard]] constexpr ElementBits to_bits(T value) noexcept {
   return std::bit_cast<UnsignedOfSize<sizeof(T)>>(value);
 }
 
+/// T is the C++ type of the element's dtype, as with_type() has it; bits beyond its size are dropped.
 template <class T>
 [[nodiscard]] constexpr T from_bits(ElementBits bits) noexcept {
   return std::bit_cast<T>(static_cast<UnsignedOfSize<sizeof(T)>>(bits));

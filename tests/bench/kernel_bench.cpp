@@ -69,7 +69,7 @@ T element(double value) {
 /// Elements from -10 to 10, or 0 to 20 if unsigned.
 void fill(std::byte* memory, std::size_t size, DType dtype, ByteOrder order) {
   const std::size_t period = std::min(size, 1UL << 20);
-  const bool is_unsigned = clipper::info(dtype).kind == clipper::NumberKind::unsigned_integer;
+  const bool is_unsigned = clipper::traits(dtype).kind == clipper::NumberKind::unsigned_integer;
   std::minstd_rand random(1);
   std::uniform_real_distribution<double> values(is_unsigned ? 0 : -10, is_unsigned ? 20 : 10);
   clipper::with_type(dtype, [&]<class T>() {
@@ -112,7 +112,7 @@ void measure_kernel(benchmark::State& state, Work work, const Operation& operati
                     std::size_t size) {
   const Buffers buffers(size);
   fill(buffers.in(), size, operation.dtype, operation.order);
-  const std::size_t count = size / clipper::info(operation.dtype).size;
+  const std::size_t count = size / clipper::traits(operation.dtype).size;
   for (auto _ : state) {
     if (work == Work::clip_and_count)
       benchmark::DoNotOptimize(clipper::clip_and_count(operation, buffers.in(), buffers.out(), count, level));
@@ -131,7 +131,7 @@ void measure_threads(benchmark::State& state, const Operation& operation, std::s
   const Buffers buffers(own ? kCached * static_cast<std::size_t>(threads) : size);
   fill(buffers.in(), own ? kCached * static_cast<std::size_t>(threads) : size, operation.dtype,
        operation.order);
-  const std::size_t count = each / clipper::info(operation.dtype).size;
+  const std::size_t count = each / clipper::traits(operation.dtype).size;
   const SimdLevel level = clipper::simd_levels().back();
   const auto clip_chunk = [&](std::size_t chunk) {
     const auto thread = static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
@@ -152,7 +152,7 @@ benchmark::internal::Benchmark* add(const std::string& name, const Arguments&...
 }
 
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
-  const clipper::DTypeTraits& row = clipper::info(dtype);
+  const clipper::DTypeTraits& row = clipper::traits(dtype);
   constexpr std::array kWorks{std::pair{Work::clip, "clip"},
                               std::pair{Work::scale_bias_clip, "scale_bias_clip"},
                               std::pair{Work::clip_and_count, "clip_and_count"}};
