@@ -20,7 +20,7 @@
 namespace clipper {
 namespace {
 
-CompareSettings settings_of(const CompareCommand& command) {
+CompareSettings compare_settings(const CompareCommand& command) {
   return {.rule = command.rule,
           .whole_files = command.compared == Compared::bytes,
           .strict_header = command.strict_header,
@@ -33,7 +33,7 @@ void compare_open(const CompareCommand& command, Engine& engine, const FilePair&
   const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
   InputFile actual = open(pair.actual);
   InputFile expected = open(pair.expected);
-  compare_files(engine, settings_of(command), actual, expected, report);
+  compare_files(engine, compare_settings(command), actual, expected, report);
   const bool passes = report.reason.empty() && command.allowance.covers(report.comparison);
   report.status = passes ? 0 : static_cast<int>(ErrorKind::different);
 }

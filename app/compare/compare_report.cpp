@@ -36,23 +36,23 @@ std::string rounded_up(double value) {
   return number_of_text(text) >= value ? text : fmt::format("{}", value);
 }
 
-double as_double(Difference difference) {
+double float_value(Difference difference) {
   return std::bit_cast<double>(difference);
 }
 
 std::string difference_text(DType dtype, Difference difference) {
-  return is_floating(dtype) ? rounded_up(as_double(difference)) : fmt::format("{}", difference);
+  return is_floating(dtype) ? rounded_up(float_value(difference)) : fmt::format("{}", difference);
 }
 
 std::string all_digits(DType dtype, Difference difference) {
-  return is_floating(dtype) ? fmt::format("{}", as_double(difference)) : fmt::format("{}", difference);
+  return is_floating(dtype) ? fmt::format("{}", float_value(difference)) : fmt::format("{}", difference);
 }
 
 /// The value for an option with which all would pass, or nothing.
 std::optional<Difference> passing_absolute(const PairReport& report) {
   const ElementComparison& comparison = report.comparison;
   if (report.compared != Compared::values || comparison.mismatches == 0) return std::nullopt;
-  if (is_floating(comparison.dtype) && !std::isfinite(as_double(comparison.absolute))) return std::nullopt;
+  if (is_floating(comparison.dtype) && !std::isfinite(float_value(comparison.absolute))) return std::nullopt;
   return comparison.absolute;
 }
 

@@ -23,7 +23,7 @@ struct FileRange {
 };
 
 /// The cut of a tensor into boxes whose ranges are long both in C order and in Fortran order: no file is read
-/// in pieces that are too small.
+/// by many small reads.
 class Boxes {
  public:
   /// No box has more than `max_count` elements. The shape has elements.

@@ -14,15 +14,6 @@
 /// Whether one element matches another: decided here and nowhere else.
 namespace clipper {
 
-/// A float as a float64, exactly.
-template <class T>
-[[nodiscard]] inline double as_double(T x) noexcept {
-  if constexpr (HalfType<T>)
-    return static_cast<double>(widen(x));
-  else
-    return static_cast<double>(x);
-}
-
 /// |a - e| of integers.
 template <class T>
 [[nodiscard]] constexpr UnsignedOfSize<sizeof(T)> distance(T a, T e) noexcept {

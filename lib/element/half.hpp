@@ -66,6 +66,15 @@ template <HalfType T>
   return widen_bits<T, float>(std::int32_t{x.bits});
 }
 
+/// Any element as a float64: exact but for integers of 64 bits.
+template <class T>
+[[nodiscard]] inline double as_double(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return static_cast<double>(widen(x));
+  else
+    return static_cast<double>(x);
+}
+
 template <HalfType T>
 [[nodiscard]] inline T narrow_half(float x) noexcept {
   return {static_cast<std::uint16_t>(narrow_bits<T, std::int32_t>(x))};

@@ -18,7 +18,7 @@ namespace clipper {
 namespace {
 
 constexpr std::size_t kPage = 4096;  // chunks and parts are multiples of it, or a tensor's end
-static_assert(kPage % kSummedPiece == 0);
+static_assert(kPage % kSummedBlock == 0);
 constexpr std::size_t kOfPool = 8UL << 20;  // what oneTBB takes, and more for each thread
 constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
@@ -164,23 +164,23 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   return transfer.counts();
 }
 
-void Engine::for_each_piece(std::uint64_t size, const Piece& look) {
+void Engine::for_each_chunk_of(std::uint64_t size, const ByteStep& step) {
   const std::size_t chunk = options_.chunk_size;
   for_each_chunk((size + chunk - 1) / chunk, true, [&](std::uint64_t i, std::byte* memory) {
     const std::uint64_t at = i * chunk;
-    look(at, {memory, static_cast<std::size_t>(std::min<std::uint64_t>(chunk, size - at))});
+    step(at, {memory, static_cast<std::size_t>(std::min<std::uint64_t>(chunk, size - at))});
   });
 }
 
 std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::string& path,
-                                          const Stretch& stretch, const OutputFile* output,
+                                          const ByteRange& range, const OutputFile* output,
                                           std::uint64_t offset) {
-  prepare(stretch.size);
+  prepare(range.size);
   std::atomic<std::uint64_t> total = 0;
   std::atomic<bool> complete = true;
-  for_each_piece(stretch.size, [&](std::uint64_t at, std::span<std::byte> bytes) {
+  for_each_chunk_of(range.size, [&](std::uint64_t at, std::span<std::byte> bytes) {
     if (!complete) return;
-    if (read_at(from, bytes, stretch.offset + at, path) < bytes.size()) complete = false;
+    if (read_at(from, bytes, range.offset + at, path) < bytes.size()) complete = false;
     total += placed_sum(bytes, at);
     if (output != nullptr) output->write_at(bytes, offset + at);
     done_ += bytes.size();

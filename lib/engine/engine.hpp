@@ -22,7 +22,7 @@ namespace clipper {
 class Pool;
 
 /// Bytes of a file that follow each other.
-struct Stretch {
+struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
@@ -61,10 +61,10 @@ class Engine {
   ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
                     Counting counting = Counting::off, std::uint64_t* sum = nullptr);
 
-  /// Reads a stretch of a file that is called `path`, and writes it to `offset` of a regular output if there
+  /// Reads a range of a file that is called `path`, and writes it to `offset` of a regular output if there
   /// is one. Returns placed_sum() of the bytes, as if they were a file; nothing if the file ends before.
   [[nodiscard]] std::optional<std::uint64_t> copy(const Descriptor& from, const std::string& path,
-                                                  const Stretch& stretch, const OutputFile* output,
+                                                  const ByteRange& range, const OutputFile* output,
                                                   std::uint64_t offset);
 
   /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes
@@ -103,11 +103,11 @@ class Engine {
   /// Of all buffers together, and of the two parts that rewrite() has: each part waits twice for the disk.
   static constexpr std::size_t kMemory = 16UL << 20;
 
-  /// Where it begins, and the memory for it.
-  using Piece = std::function<void(std::uint64_t, std::span<std::byte>)>;
+  /// What is done with a chunk of bytes: where it begins, the memory for it.
+  using ByteStep = std::function<void(std::uint64_t, std::span<std::byte>)>;
 
-  /// Calls `look` for every chunk of so many bytes.
-  void for_each_piece(std::uint64_t size, const Piece& look);
+  /// Calls `step` for every chunk of so many bytes, several at once.
+  void for_each_chunk_of(std::uint64_t size, const ByteStep& step);
   void choose_threads();
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,

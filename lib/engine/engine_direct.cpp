@@ -17,7 +17,7 @@ constexpr std::size_t kMaxChunks = 32;  // of a part: a small chunk size makes s
 
 std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
   std::atomic<std::uint64_t> total = 0;
-  for_each_piece(end - begin, [&](std::uint64_t at, std::span<std::byte> bytes) {
+  for_each_chunk_of(end - begin, [&](std::uint64_t at, std::span<std::byte> bytes) {
     input.read_at(bytes, begin + at);
     total += placed_sum(bytes, begin + at);
   });

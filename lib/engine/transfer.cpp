@@ -66,9 +66,9 @@ std::uint64_t Transfer::sum(std::uint64_t chunk, const std::byte* memory,
                             std::span<const std::byte> header) const {
   const std::span bytes(memory, size(chunk));
   if (chunk != 0) return placed_sum(bytes, header.size() + chunks_[chunk].begin * element_size_);
-  // The header's last piece has elements in it, too.
+  // The header's last block has elements in it, too.
   std::vector<std::byte> start(header.begin(), header.end());
-  const std::size_t more = std::min(bytes.size(), kSummedPiece - header.size() % kSummedPiece);
+  const std::size_t more = std::min(bytes.size(), kSummedBlock - header.size() % kSummedBlock);
   start.insert(start.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
   return placed_sum(start, 0) + placed_sum(bytes.subspan(more), start.size());
 }

@@ -85,19 +85,19 @@ class Checksum {
   return sum.value();
 }
 
-inline constexpr std::size_t kSummedPiece = 4096;  ///< of placed_sum()
+inline constexpr std::size_t kSummedBlock = 4096;  ///< bytes of a block of placed_sum()
 
-/// Of bytes that stand at `offset` of a file: the sum of their pieces' checksums, each of which depends on
-/// the piece's place. Stretches of a file can be summed by many threads, added and subtracted, if all but the
-/// last are multiples of a piece.
+/// Of bytes that stand at `offset` of a file: the sum of the checksums of their blocks, each of which depends
+/// on the block's place. Many threads can sum parts of a file, and sums of parts can be added and subtracted,
+/// if all parts but the last are whole blocks.
 [[nodiscard]] inline std::uint64_t placed_sum(std::span<const std::byte> bytes,
                                               std::uint64_t offset) noexcept {
   std::uint64_t total = 0;
-  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kSummedPiece, bytes.size()))) {
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(kSummedBlock, bytes.size()))) {
     Checksum sum(offset);
-    sum.add(bytes.first(std::min(kSummedPiece, bytes.size())));
+    sum.add(bytes.first(std::min(kSummedBlock, bytes.size())));
     total += sum.value();
-    offset += kSummedPiece;
+    offset += kSummedBlock;
   }
   return total;
 }

@@ -16,7 +16,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kMaxAtOnce = 2048;  // 1,024 threads, and two groups of 256 files in place
+constexpr std::size_t kMaxAtOnce = 2048;  // 1,024 threads, and two batches of 256 files in place
 
 struct Slot {
   std::atomic<bool> taken = false;

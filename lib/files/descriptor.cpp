@@ -70,8 +70,8 @@ void check_close(const Descriptor& fd, const std::string& path) {
 }
 
 void enlarge_pipe(const Descriptor& fd) noexcept {
-  constexpr int kMost = 1 << 20;  // the kernel's own default for fs.pipe-max-size
-  ::fcntl(fd.get(), F_SETPIPE_SZ, kMost);
+  constexpr int kMaxPipe = 1 << 20;  // the kernel's own default for fs.pipe-max-size
+  ::fcntl(fd.get(), F_SETPIPE_SZ, kMaxPipe);
 }
 
 }  // namespace clipper

@@ -14,10 +14,9 @@
 
 namespace clipper {
 
-/// A tensor file whose elements are changed where they are, without a second file: --in-place --direct. While
-/// that is under way no reader takes the file: its version is npy::kUnfinishedVersion. However it is
-/// interrupted, by a process's end or a power cut, the same change finishes it: each part is changed exactly
-/// once.
+/// A tensor file whose elements are changed where they are, without a second file. No reader takes the file
+/// during a change: its version is npy::kUnfinishedVersion. However a change is interrupted, by a process's
+/// end or a power cut, the same change finishes it: each part is changed exactly once.
 ///
 /// At every instant: what lies before the journal's last part is changed, what lies after it is not, and the
 /// part itself can be calculated from the journal. Nothing rests on names or inodes, which copies, renames

@@ -18,23 +18,24 @@ namespace clipper {
 namespace {
 
 constexpr std::size_t kMaxFiles = 256;
-constexpr std::uint64_t kMaxBytes =
-    256UL * 1024 * 1024;  // so much more space is taken than by one after the other
-/// Each keeps three descriptors open, and one group can grow while another is committed. Half of those that
-/// the process may have are for the threads.
-std::size_t most_files() {
+// Max space that is taken twice at a time: old and new files.
+constexpr std::uint64_t kMaxBytes = 256UL * 1024 * 1024;
+
+/// Each file keeps three descriptors open, and one batch can grow while another is committed. Half of the
+/// descriptors that the process may have are for the threads.
+std::size_t max_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
   return std::clamp<std::size_t>(limit.rlim_cur / 2 / 6, 1, kMaxFiles);
 }
 
-/// A group on its way to the disk. What fails for one file does not stop the others.
-class Group {
+/// Files on their way to the disk. What fails for one file does not stop the others.
+class Commit {
  public:
-  explicit Group(std::vector<ReplacementBatch::Replacement>& files)
+  explicit Commit(std::vector<ReplacementBatch::Replacement>& files)
       : files_(files), errors_(files.size()), directory_ids_(files.size()) {}
 
-  void commit() {
+  void run() {
     each([&](const ReplacementBatch::Replacement& file) { file.output.complete(); });
     write_to_disk();
     each([&](ReplacementBatch::Replacement& file) {
@@ -104,29 +105,29 @@ class Group {
 
 }  // namespace
 
-ReplacementBatch::ReplacementBatch() : max_(most_files()) {
-  group_.reserve(max_);
+ReplacementBatch::ReplacementBatch() : max_(max_files()) {
+  waiting_.reserve(max_);
 }
 
 void ReplacementBatch::add(Replacement replacement) {
   std::unique_lock lock(mutex_);
   bytes_ += replacement.input.size();
-  group_.push_back(std::move(replacement));
-  const bool enough = group_.size() >= max_ || bytes_ >= kMaxBytes;
+  waiting_.push_back(std::move(replacement));
+  const bool enough = waiting_.size() >= max_ || bytes_ >= kMaxBytes;
   lock.unlock();
   if (enough) commit();
 }
 
 bool ReplacementBatch::commit() {
   const std::lock_guard one_at_a_time(commit_mutex_);
-  std::vector<Replacement> group;
+  std::vector<Replacement> files;
   {
     const std::lock_guard lock(mutex_);
-    group.swap(group_);
+    files.swap(waiting_);
     bytes_ = 0;
   }
-  Group(group).commit();
-  return !group.empty();
+  Commit(files).run();
+  return !files.empty();
 }
 
 }  // namespace clipper

@@ -19,10 +19,6 @@ Counting counting_of(const ClipSettings& settings) {
   return settings.counting ? Counting::on : Counting::off;
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text));
-}
-
 std::string slab_index_path(const std::string& out) {
   return fs::path(out).replace_extension(".json");
 }
@@ -38,7 +34,7 @@ void check_slab_index(const ShardJob& job, const InputFile& input) {
 
 OutputFile write_slab_index(const ShardJob& job, const std::string& text) {
   OutputFile file = OutputFile::create(slab_index_path(job.out), job.existing, OutputFile::Durability::none);
-  file.write(bytes_of(text));
+  file.write(std::as_bytes(std::span(text)));
   return file;
 }
 
@@ -64,7 +60,7 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
                                            job.shard.index, input, clipping.settings.durability);
   OutputFile part = output.begin_part();
   const std::string header = npy::format(whole.header);
-  const std::span start = bytes_of(header).first(job.shard.index == 0 ? header.size() : 0);
+  const std::span start = std::as_bytes(std::span(header)).first(job.shard.index == 0 ? header.size() : 0);
   std::uint64_t sum = 0;
   const Counting counting = counting_of(clipping.settings);
   const ElementCounts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);

@@ -124,7 +124,7 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
                    there->description);
 }
 
-/// Whether a --finalize that was interrupted, or another one, has put the output in place. It is looked for
+/// Whether a Join that was interrupted, or another one, has put the output in place. It is looked for
 /// only where the parts cannot be joined again: the common file is the output, or no file may be replaced.
 bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
   const Place& out = files_.out();
@@ -213,10 +213,10 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
   const Descriptor part = record.in_common ? Descriptor() : open_own(place, O_RDONLY);
   const Descriptor& source = record.in_common ? common : part;
   if (source.get() < 0) return false;
-  const Stretch stretch = stretch_of({shard, run_.shards}, run_.size);
-  const Stretch from{record.in_common ? stretch.offset : 0, stretch.size};
+  const ByteRange range = part_range({shard, run_.shards}, run_.size);
+  const ByteRange from{record.in_common ? range.offset : 0, range.size};
   try {
-    return engine.copy(source, place.path(), from, output, stretch.offset) == record.sum;
+    return engine.copy(source, place.path(), from, output, range.offset) == record.sum;
   } catch (const Error& error) {
     if (patience_ <= Clock::duration::zero() || error.kind() != ErrorKind::io) throw;
     return false;  // on a network file system perhaps only now

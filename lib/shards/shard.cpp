@@ -21,7 +21,7 @@ std::uint64_t before(std::uint64_t index, std::uint64_t count, std::uint64_t all
 
 }  // namespace
 
-Stretch stretch_of(const Shard& shard, std::uint64_t file_size) {
+ByteRange part_range(const Shard& shard, std::uint64_t file_size) {
   const std::uint64_t units = (file_size + kUnit - 1) / kUnit;
   const auto offset = [&](std::uint64_t index) {
     return std::min(before(index, shard.count, units) * kUnit, file_size);
@@ -34,7 +34,7 @@ Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t head
   const auto elements_before = [&](std::uint64_t at) {
     return at < header_size ? 0 : (at - header_size) / traits(header.dtype).size;
   };
-  const auto [offset, size] = stretch_of(shard, header_size + header.data_size());
+  const auto [offset, size] = part_range(shard, header_size + header.data_size());
   const std::uint64_t first = elements_before(offset);
   return {first, elements_before(offset + size) - first};
 }

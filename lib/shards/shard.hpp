@@ -20,11 +20,11 @@ struct Shard {
 
 inline constexpr std::uint64_t kMaxShards = 1'000'000;
 
-/// The shard's stretch of an output file of that size. Every stretch but an empty one begins at a multiple of
-/// 1 MiB, so that joining them can share blocks instead of copying them.
-[[nodiscard]] Stretch stretch_of(const Shard& shard, std::uint64_t file_size);
+/// Where the shard's part of an output file of that size is. Every part but an empty one begins at a multiple
+/// of 1 MiB, so that joining them can share blocks instead of copying them.
+[[nodiscard]] ByteRange part_range(const Shard& shard, std::uint64_t file_size);
 
-/// The elements in stretch_of() of an output file with a header of `header_size` bytes, below 1 MiB. The
+/// The elements in part_range() of an output file with a header of `header_size` bytes, below 1 MiB. The
 /// first shard has the header, too.
 [[nodiscard]] Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size);
 

@@ -68,9 +68,9 @@ std::string identity_text(const ShardRun& run) {
 
 /// A record but for its sum.
 std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_common) {
-  const Stretch stretch = stretch_of({shard, run.shards}, run.size);
+  const ByteRange range = part_range({shard, run.shards}, run.size);
   return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
-                     run.shards, run.fingerprint(), stretch.size, stretch.offset,
+                     run.shards, run.fingerprint(), range.size, range.offset,
                      in_common ? "in the common file" : "in a file of their own");
 }
 

@@ -45,7 +45,7 @@ struct ShardRun {
 struct ShardRecord {
   /// placed_sum() of the bytes that were calculated, whatever a disk or a network makes of them.
   std::uint64_t sum = 0;
-  bool in_common = false;  ///< the part is a stretch of the shards' common file, not a file of its own
+  bool in_common = false;  ///< the part is a range of the shards' common file, not a file of its own
 
   friend bool operator==(const ShardRecord&, const ShardRecord&) = default;
 };

@@ -78,7 +78,7 @@ OutputFile ShardOutput::begin(Place place, Existing existing) const {
 }
 
 /// Locked: Join makes it the output only when no shard has it open, as one that was stopped would go on
-/// writing to it. A further name may be OUT: of a --finalize that was killed. Nothing if the file cannot be
+/// writing to it. A further name may be OUT, from a Join that was killed. Nothing if the file cannot be
 /// shared: then the part is a file of its own.
 Descriptor ShardOutput::open_common() const {
   const Place place = files_.common(run_);
@@ -96,7 +96,7 @@ OutputFile ShardOutput::begin_part() {
   in_common_ = common.get() >= 0;
   if (!in_common_) return begin(files_.part(run_, shard_), Existing::replace);
   return OutputFile::open_common(std::move(common), files_.common(run_),
-                                 stretch_of({shard_, run_.shards}, run_.size).offset);
+                                 part_range({shard_, run_.shards}, run_.size).offset);
 }
 
 void ShardOutput::write(Place place, const std::string& text, Existing existing) const {

@@ -10,7 +10,7 @@
 namespace clipper {
 
 /// What one shard writes: its part of an output, and then a record of it. On a file system that machines
-/// share the part is a file of its own; on one machine it is a stretch of a file that is common to all shards
+/// share the part is a file of its own; on one machine it is a range of a file that is common to all shards
 /// and becomes the output. No shard looks at another one's part or record, nor touches OUT; Join does.
 /// lib/shards/README.md has the protocol.
 class ShardOutput {

@@ -23,7 +23,7 @@ struct VectorOf {
 template <class T, std::size_t kBytes>
 using Vector = typename VectorOf<T, kBytes>::Type;
 
-/// The widest vectors with registers of their own: wider ones are taken to pieces, over the stack.
+/// The widest vectors with registers of their own: compilers split wider ones, over the stack.
 [[nodiscard]] constexpr std::size_t vector_bytes(SimdLevel level) noexcept {
   switch (level) {
     case SimdLevel::baseline: return 16;

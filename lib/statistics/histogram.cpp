@@ -14,14 +14,6 @@ namespace {
 constexpr int kLowestExponent = -1074;  // of a float64
 constexpr int kPrecision = 53;
 
-template <class T>
-double as_double(T x) noexcept {
-  if constexpr (HalfType<T>)
-    return static_cast<double>(widen(x));
-  else
-    return static_cast<double>(x);
-}
-
 /// The multiple of 2^exponent that x, an integer or a float64, is at or above.
 Int128 row_of(Int128 x, int exponent) noexcept {
   return x >> exponent;

@@ -13,34 +13,34 @@ Percentage percentage(const std::string& text) {
   return Percentage::parse(text).value();
 }
 
-/// That `most` of `all` are as many as may be.
-void check_most(const std::string& text, std::uint64_t all, std::uint64_t most) {
+/// That `max` of `all` are as many as may be.
+void check_max(const std::string& text, std::uint64_t all, std::uint64_t max) {
   INFO(text << " of " << all);
-  CHECK_FALSE(percentage(text).is_exceeded_by(most, all));
-  if (most < all) CHECK(percentage(text).is_exceeded_by(most + 1, all));
+  CHECK_FALSE(percentage(text).is_exceeded_by(max, all));
+  if (max < all) CHECK(percentage(text).is_exceeded_by(max + 1, all));
 }
 
 }  // namespace
 
 TEST_CASE("a percentage is compared without rounding") {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  check_most("0.57", 10'000, 57);
-  check_most("0.29", 10'000, 29);
-  check_most("1.1", 1000, 11);
-  check_most("0", 10, 0);
-  check_most("-0.0", 10, 0);
-  check_most("100", 10, 10);
-  check_most("1e2", kMost, kMost);
-  check_most("99.99999999999999999999999999999", kMost, kMost - 1);
-  check_most("50", kMost, kMost / 2);
-  check_most("33.333333333333333333333333", 3, 0);
-  check_most("33.333333333333333333333334", 3, 1);
-  check_most("0x.8p0", 200, 1);
-  check_most("10", 5, 0);
-  check_most("10", 0, 0);
-  check_most("1e-99999999999999999999", kMost, 0);
-  check_most("0.0000000000000000054210108624275222", kMost, 1);  // 100 / (2^64 - 1) is ...221...
-  check_most("0.0000000000000000054210108624275221", kMost, 0);
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  check_max("0.57", 10'000, 57);
+  check_max("0.29", 10'000, 29);
+  check_max("1.1", 1000, 11);
+  check_max("0", 10, 0);
+  check_max("-0.0", 10, 0);
+  check_max("100", 10, 10);
+  check_max("1e2", kMax, kMax);
+  check_max("99.99999999999999999999999999999", kMax, kMax - 1);
+  check_max("50", kMax, kMax / 2);
+  check_max("33.333333333333333333333333", 3, 0);
+  check_max("33.333333333333333333333334", 3, 1);
+  check_max("0x.8p0", 200, 1);
+  check_max("10", 5, 0);
+  check_max("10", 0, 0);
+  check_max("1e-99999999999999999999", kMax, 0);
+  check_max("0.0000000000000000054210108624275222", kMax, 1);  // 100 / (2^64 - 1) is ...221...
+  check_max("0.0000000000000000054210108624275221", kMax, 0);
 }
 
 TEST_CASE("every share of small numbers is exactly that percentage") {

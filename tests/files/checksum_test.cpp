@@ -46,17 +46,17 @@ TEST_CASE("A checksum does not depend on how the bytes come, but on their number
 }
 
 TEST_CASE("A file's sum notices what is changed, exchanged and shifted, and adds up") {
-  constexpr std::size_t kPiece = 4096;
-  const auto all = pattern(5 * kPiece + 100);
+  constexpr std::size_t kBlock = kSummedBlock;
+  const auto all = pattern(5 * kBlock + 100);
   const std::uint64_t whole = placed_sum(all, 128);
   const std::span span(all);
-  for (const std::size_t at : {std::size_t{0}, kPiece, 3 * kPiece, 5 * kPiece, all.size()})
+  for (const std::size_t at : {std::size_t{0}, kBlock, 3 * kBlock, 5 * kBlock, all.size()})
     CHECK(placed_sum(span.first(at), 128) + placed_sum(span.subspan(at), 128 + at) == whole);
   CHECK(placed_sum(all, 0) != whole);
   CHECK(placed_sum(span.first(all.size() - 1), 128) != whole);
 
   auto other = all;
-  std::swap_ranges(other.begin(), other.begin() + kPiece, other.begin() + 2 * kPiece);
+  std::swap_ranges(other.begin(), other.begin() + kBlock, other.begin() + 2 * kBlock);
   CHECK(placed_sum(other, 128) != whole);
   other = all;
   std::swap_ranges(other.begin() + 8, other.begin() + 16, other.begin() + 40);

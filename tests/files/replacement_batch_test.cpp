@@ -157,7 +157,7 @@ TEST_CASE("what is not committed stays as it was") {
   CHECK(directory.entries() == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("a group that is large enough is committed by itself") {
+TEST_CASE("a batch that is large enough is committed by itself") {
   const TemporaryDirectory directory;
   Ends ends;
   ReplacementBatch replacements;

@@ -34,14 +34,14 @@ std::string file(std::string_view text, int version = 1) {
   return bytes.append(text);
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) {
+std::span<const std::byte> view_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
 /// What was read, or the message it was refused with.
 std::string read(std::string_view bytes, std::optional<DType> dtype = std::nullopt) {
   try {
-    const npy::Header header = npy::parse(bytes_of(bytes), dtype);
+    const npy::Header header = npy::parse(view_of(bytes), dtype);
     return fmt::format("{}{} {} {} {}", header.order == kLittle ? '<' : '>', traits(header.dtype).name,
                        header.fortran_order ? 'F' : 'C', npy::shape_text(header.shape), header.count);
   } catch (const Error& error) {
@@ -175,7 +175,7 @@ TEST_CASE("A header that was written is read again") {
     for (const ByteOrder order : {kLittle, kBig})
       for (const bool fortran_order : {false, true}) {
         const std::string bytes = npy::format(header_of(dtype.dtype, order, fortran_order, {3, 4}));
-        const npy::Header header = npy::parse(bytes_of(bytes));
+        const npy::Header header = npy::parse(view_of(bytes));
         CAPTURE(bytes);
         CHECK(header.dtype == dtype.dtype);
         CHECK(header.order == (dtype.size == 1 ? kNativeOrder : order));
@@ -292,7 +292,7 @@ TEST_CASE("What stands before the header text decides what the file is") {
 
 TEST_CASE("A file that is being changed is refused for the sake of its elements") {
   const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
-  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(bytes_of(file)); }) ==
+  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(view_of(file)); }) ==
         "left unfinished by a direct change; the same change finishes it");
 }
 
@@ -409,7 +409,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
 TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with everything else") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
     CHECK(read(with_descr(descr)) == fmt::format("dtype {} could be bfloat16: say so if it is", descr));
-    const npy::Header header = npy::parse(bytes_of(with_descr(descr)), DType::bfloat16);
+    const npy::Header header = npy::parse(view_of(with_descr(descr)), DType::bfloat16);
     CHECK(header.dtype == DType::bfloat16);
     CHECK(header.order == kNativeOrder);
     CHECK(npy::format(header).substr(10, 15) == "{'descr': '|V2'");
@@ -427,13 +427,13 @@ TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with 
 
 TEST_CASE("The place of the data is known from the first bytes") {
   const std::string bytes = npy::format(header_of(DType::float32, kLittle, false, {3}));
-  CHECK(npy::data_offset(bytes_of(bytes).first(npy::kPreambleSize)) == 128);
-  CHECK(npy::data_offset(bytes_of("\x93NUMPY\2\0\0\0\1\0"s)) == npy::kPreambleSize + npy::kMaxHeaderSize);
-  CHECK(npy::data_offset(bytes_of("\x93NUMPY\1\0\0\0"s)) == 10);
+  CHECK(npy::data_offset(view_of(bytes).first(npy::kPreambleSize)) == 128);
+  CHECK(npy::data_offset(view_of("\x93NUMPY\2\0\0\0\1\0"s)) == npy::kPreambleSize + npy::kMaxHeaderSize);
+  CHECK(npy::data_offset(view_of("\x93NUMPY\1\0\0\0"s)) == 10);
 
   // The alignment of older numpys, and bytes behind the header.
   const std::string older = file("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }            \n");
-  CHECK(npy::parse(bytes_of(older + "data")).data_offset == 80);
+  CHECK(npy::parse(view_of(older + "data")).data_offset == 80);
 
   std::string longest = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
   longest.resize(npy::kMaxHeaderSize, ' ');
@@ -442,7 +442,7 @@ TEST_CASE("The place of the data is known from the first bytes") {
 
 TEST_CASE("No beginning of a file is taken for a whole header") {
   for (const std::string& bytes : valid_files()) {
-    REQUIRE_NOTHROW(npy::parse(bytes_of(bytes)));
+    REQUIRE_NOTHROW(npy::parse(view_of(bytes)));
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const std::vector<char> exact(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       CHECK_THROWS_AS(npy::parse(std::as_bytes(std::span(exact))), Error);
@@ -466,7 +466,7 @@ TEST_CASE("A damaged byte gives a header that can be written, or one clear line"
             if (c < ' ' || c > '~') FAIL(message);
         }
         if (!header) continue;
-        const npy::Header again = npy::parse(bytes_of(npy::format(*header)));
+        const npy::Header again = npy::parse(view_of(npy::format(*header)));
         if (again.dtype != header->dtype || again.order != header->order || again.shape != header->shape)
           FAIL(bytes);
       }

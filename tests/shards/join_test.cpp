@@ -33,7 +33,7 @@ std::string large_text() {
   return text;
 }
 
-/// A run of three shards, in processes that happen to be one. Their parts are stretches of a common file, or
+/// A run of three shards, in processes that happen to be one. Their parts are ranges of a common file, or
 /// files of their own, as where machines share the file system.
 class ThreeShards {
  public:
@@ -60,8 +60,8 @@ class ThreeShards {
   }
 
   [[nodiscard]] static std::string_view text(std::uint64_t shard) {
-    const Stretch stretch = stretch_of({shard, 3}, kResult.size());
-    return std::string_view(kResult).substr(stretch.offset, stretch.size);
+    const ByteRange range = part_range({shard, 3}, kResult.size());
+    return std::string_view(kResult).substr(range.offset, range.size);
   }
 
   [[nodiscard]] static std::uint64_t sum(std::uint64_t shard) {
@@ -109,7 +109,7 @@ class ThreeShards {
   const bool in_common;
 
  private:
-  /// As --finalize does.
+  /// As Join does before it makes the common file the output.
   void lock_common() {
     const Place place = files().common(run_);
     lock_ = std::make_shared<Descriptor>(::open(place.path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -271,7 +271,7 @@ TEST_CASE("A --finalize that was killed right after it put a new output in place
 TEST_CASE("A shard does not write to a common file that has become the output") {
   const ThreeShards run(true);
   run.run_all();
-  fs::create_hard_link(run.part(0), run.path());  // by a --finalize that was killed
+  fs::create_hard_link(run.part(0), run.path());  // by a Join that was killed
   ShardOutput late = run.begin(1);
   OutputFile part = late.begin_part();
   part.write_at(std::as_bytes(std::span("other bytes")), 0);

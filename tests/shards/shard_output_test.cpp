@@ -43,11 +43,11 @@ struct Directory {
     return ShardOutput::create(out, run, shard, InputFile::open(in), OutputFile::Durability::none);
   }
 
-  [[nodiscard]] Stretch stretch(std::uint64_t shard) const { return stretch_of({shard, kShards}, kSize); }
+  [[nodiscard]] ByteRange range(std::uint64_t shard) const { return part_range({shard, kShards}, kSize); }
 
   /// Writes the shard's part, and returns its sum.
   std::uint64_t write(OutputFile& part, std::uint64_t shard) const {
-    const std::string text = bytes_at(stretch(shard).offset, stretch(shard).size);
+    const std::string text = bytes_at(range(shard).offset, range(shard).size);
     part.write_at(std::as_bytes(std::span(text)), 0);
     return placed_sum(std::as_bytes(std::span(text)), 0);
   }
@@ -66,7 +66,7 @@ struct Directory {
     const std::optional<ShardRecord> record = files().read_record(run, shard);
     REQUIRE(record);
     if (!record->in_common) return read_file(files().part(run, shard).path());
-    return read_file(files().common(run).path()).substr(stretch(shard).offset, stretch(shard).size);
+    return read_file(files().common(run).path()).substr(range(shard).offset, range(shard).size);
   }
 };
 
@@ -78,8 +78,8 @@ TEST_CASE(
   for (const std::uint64_t shard : {2U, 0U, 2U, 1U, 0U}) directory.run_shard(shard);
   CHECK(read_file(directory.files().run().path()) == text_of(directory.run));
   for (std::uint64_t shard = 0; shard < kShards; ++shard) {
-    const Stretch stretch = directory.stretch(shard);
-    const std::string expected = bytes_at(stretch.offset, stretch.size);
+    const ByteRange range = directory.range(shard);
+    const std::string expected = bytes_at(range.offset, range.size);
     CHECK((directory.read_part(shard) == expected));
     CHECK(directory.files().read_record(directory.run, shard)->sum ==
           placed_sum(std::as_bytes(std::span(expected)), 0));
@@ -127,7 +127,7 @@ TEST_CASE("where the common file cannot be used a part is a file of its own") {
     CAPTURE(static_cast<int>(why));
     CHECK(directory.files().read_record(directory.run, 1)->in_common == (why == Why::none));
     CHECK(fs::exists(directory.files().part(directory.run, 1).path()) == (why != Why::none));
-    CHECK((directory.read_part(1) == bytes_at(directory.stretch(1).offset, directory.stretch(1).size)));
+    CHECK((directory.read_part(1) == bytes_at(directory.range(1).offset, directory.range(1).size)));
   }
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("The parts of a tensor are all of it, each from a multiple of 1 MiB on
   std::uint64_t most = 0;
   for (Shard shard{0, shards}; shard.index < shards; ++shard.index) {
     const Slice part = slice_of(shard, header, kHeader);
-    const std::uint64_t offset = stretch_of(shard, kHeader + header.data_size()).offset;
+    const std::uint64_t offset = part_range(shard, kHeader + header.data_size()).offset;
     const bool right = part.first == elements && (offset == 0) == (shard.index == 0);
     const std::uint64_t at = kHeader + part.first * traits(size.dtype).size;
     const bool aligned = offset % kMebi == 0 && (offset == at || shard.index == 0);

@@ -151,7 +151,7 @@ TEST_CASE("zeros of either sign are neither below nor above each other") {
   }
 }
 
-TEST_CASE("counts neither overflow between tiles nor between blocks") {
+TEST_CASE("counts overflow neither in the lanes of a vector nor between blocks") {
   for (const DTypeTraits& row : kDTypes)
     for (const SimdLevel level : simd_levels()) {
       const std::size_t lanes = 64 / row.size;
