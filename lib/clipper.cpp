@@ -4,12 +4,17 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "clip/clip.hpp"
 #include "compare/compare_files.hpp"
+#include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
+#include "element/number.hpp"
 #include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
@@ -116,6 +121,12 @@ class MemoryClip {
   Engine engine_;
 };
 
+void check_tolerance(std::string_view field, const Number& number) {
+  if (!is_tolerance(number))
+    throw Error(ErrorKind::usage,
+                Term{field, field} + Message(" " + decimal_text(number) + ": not a finite number from 0"));
+}
+
 bool overlap(const void* in, const void* out, std::size_t size) {
   const std::less<const void*> before;
   const void* const in_end = static_cast<const std::byte*>(in) + size;
@@ -159,6 +170,8 @@ Counts clip_in_place(const std::string& path, const Request& request, const File
 
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
             unsigned threads) {
+  if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / traits(dtype).size)
+    throw Error(ErrorKind::usage, std::to_string(count) + " elements are more than memory has");
   npy::Header header;
   header.dtype = dtype;
   header.shape = {static_cast<std::int64_t>(count)};
@@ -172,6 +185,9 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
 
 Comparison compare_files(const std::string& actual, const std::string& expected,
                          const CompareOptions& compare, const FileOptions& options) {
+  if (actual == "-" && expected == "-") throw Error(ErrorKind::usage, "standard input cannot be both files");
+  check_tolerance("rtol", compare.rtol);
+  check_tolerance("atol", compare.atol);
   CompareSettings settings;
   settings.dtype = options.dtype;
   settings.rule = {.bits = compare.bits,

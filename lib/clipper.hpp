@@ -63,6 +63,11 @@ template <class T>
 concept Element = (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8) || std::same_as<T, float> ||
                   std::same_as<T, double> || HalfType<T>;
 
+/// Elements that follow each other in memory and can be written.
+template <class Range>
+concept WritableElements = std::ranges::contiguous_range<Range> && Element<std::ranges::range_value_t<Range>> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
+
 template <Element T>
 [[nodiscard]] constexpr DType dtype_of() {
   if constexpr (std::same_as<T, Float16>) return DType::float16;
@@ -83,19 +88,16 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
             unsigned threads = 0);
 
 /// Clips elements in place: a vector, an array, a span.
-template <std::ranges::contiguous_range Elements>
-requires Element<std::ranges::range_value_t<Elements>> Counts clip(Elements&& elements,
-                                                                   const Request& request,
-                                                                   unsigned threads = 0) {
+template <WritableElements Elements>
+Counts clip(Elements&& elements, const Request& request, unsigned threads = 0) {
   return clip(dtype_of<std::ranges::range_value_t<Elements>>(), std::ranges::data(elements),
               std::ranges::data(elements), std::ranges::size(elements), request, threads);
 }
 
 /// Clips the elements of `in` to `out`, which has as many. Error{usage} if not.
-template <std::ranges::contiguous_range In, std::ranges::contiguous_range Out>
-requires Element<std::ranges::range_value_t<In>> &&
-    std::same_as<std::ranges::range_value_t<In>, std::ranges::range_value_t<Out>>
-        Counts clip(const In& in, Out&& out, const Request& request, unsigned threads = 0) {
+template <std::ranges::contiguous_range In, WritableElements Out>
+requires std::same_as<std::ranges::range_value_t<In>, std::ranges::range_value_t<Out>> Counts
+clip(const In& in, Out&& out, const Request& request, unsigned threads = 0) {
   if (std::ranges::size(in) != std::ranges::size(out))
     throw Error(ErrorKind::usage, "in and out have different sizes");
   return clip(dtype_of<std::ranges::range_value_t<In>>(), std::ranges::data(in), std::ranges::data(out),

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 
 #include "command_line/command_line.hpp"
@@ -79,8 +78,7 @@ constexpr std::array kExclusions{
 
 Number parse_tolerance(std::string_view flag, std::string_view text) {
   const std::optional<Number> number = parse_number(text);
-  if (!number || number->kind != Number::Kind::finite || (number->negative && !number->digits.empty()) ||
-      !std::isfinite(round_to<double>(*number)))
+  if (!number || !is_tolerance(*number))
     refuse(fmt::format("{}: '{}' is not a finite number from 0", flag, text));
   return *number;
 }

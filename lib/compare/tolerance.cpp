@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -15,6 +16,10 @@ std::uint64_t saturated(UInt128 value) {
 }
 
 }  // namespace
+
+bool is_tolerance(const Number& number) {
+  return std::isfinite(round_to<double>(number)) && number >= Number();
+}
 
 Tolerance::Tolerance(const Number& absolute, const Number& relative)
     : absolute_(round_to<double>(absolute)),

@@ -6,6 +6,9 @@
 
 namespace clipper {
 
+/// Whether the number can be an A or an R: neither negative nor, as a double, infinite or NaN.
+[[nodiscard]] bool is_tolerance(const Number& number);
+
 /// A and R of the rule |a - e| <= A + R * |e|, made ready for elements of any dtype.
 ///
 /// Of floats everything is float64: A and R are the nearest ones, and the difference, the product and the sum
@@ -15,7 +18,7 @@ class Tolerance {
  public:
   Tolerance() = default;
 
-  /// Neither is negative, infinite or NaN.
+  /// Both are is_tolerance().
   Tolerance(const Number& absolute, const Number& relative);
 
   [[nodiscard]] double absolute() const noexcept { return absolute_; }

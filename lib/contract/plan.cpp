@@ -16,7 +16,8 @@ namespace {
 /// A number that was read from a file is an element of the tensor's dtype.
 void check_dtype(std::string_view field, const Given& given, DType dtype) {
   if (!given.dtype || given.dtype == dtype) return;
-  if (given.opaque) throw Error(ErrorKind::input, given.text.substr(1) + ": " + npy::opaque_dtype("|V2"));
+  const std::string file = given.text.substr(given.text.starts_with('@') ? 1 : 0);
+  if (given.opaque) throw Error(ErrorKind::input, file + ": " + npy::opaque_dtype("|V2"));
   throw Error(ErrorKind::usage,
               label(field, given) +
                   fmt::format(": {}, but the tensor is {}; a number in a file has the tensor's dtype",
@@ -168,7 +169,8 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
     case OnNan::max: return bound_for_nan(request, dtype);
     case OnNan::replace: break;
   }
-  const Given& given = request.nan.number.value();
+  if (!request.nan.number) throw Error(ErrorKind::usage, parameter("nan") + ": there is no number");
+  const Given& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label("nan", given) + ": not a number is no replacement");
   return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {

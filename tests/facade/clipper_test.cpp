@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -131,6 +132,68 @@ TEST_CASE("a request that cannot be done says which parameter, names no command 
   const auto shifted = [&] { clip(DType::uint8, values.data(), values.data() + 1, 2, {.max = 1}); };
   CHECK(error_of(shifted).kind() == ErrorKind::usage);
   CHECK(values == std::vector<std::uint8_t>{1, 2, 3});
+}
+
+/// Whether clip() takes such elements in place.
+template <class T>
+concept Clippable = requires(T&& elements, const Request& request) {
+  clip(std::forward<T>(elements), request);
+};
+
+TEST_CASE("elements that cannot be written are no overload of clip") {
+  STATIC_REQUIRE(Clippable<std::vector<float>&>);
+  STATIC_REQUIRE(Clippable<std::span<float>>);
+  STATIC_REQUIRE_FALSE(Clippable<const std::vector<float>&>);
+  STATIC_REQUIRE_FALSE(Clippable<std::span<const float>>);
+  STATIC_REQUIRE_FALSE(Clippable<std::vector<bool>&>);
+}
+
+TEST_CASE("a count whose bytes no pointer reaches is refused before anything is read") {
+  for (const std::size_t count : {std::size_t{1} << 61U, std::size_t{1} << 62U, SIZE_MAX}) {
+    CAPTURE(count);
+    std::array<float, 1> value{9};
+    CHECK(error_of([&] { clip(DType::float32, value.data(), value.data(), count, {.max = 6}); }).kind() ==
+          ErrorKind::usage);
+    CHECK(value[0] == 9);
+  }
+}
+
+TEST_CASE("NaN cannot be replaced by a number that is not given") {
+  std::vector<float> values{9};
+  const Error error = error_of([&] { clip(values, {.max = 6, .nan = OnNan::replace}); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(error.field() == "nan");
+  CHECK(values[0] == 9);
+}
+
+TEST_CASE("an error quotes the name that a number has, with and without an @") {
+  std::vector<float> values{9};
+  for (const std::string name : {"", "lo.npy", "@lo.npy"}) {
+    CAPTURE(name);
+    const Given opaque(Number(1), name, DType::bfloat16, true);
+    const Error error = error_of([&] { clip(values, {.min = opaque}); });
+    CHECK(error.kind() == ErrorKind::input);
+    CHECK(std::string(error.what()).starts_with(name.empty() ? ": " : "lo.npy: "));
+  }
+}
+
+TEST_CASE("a tolerance is finite and not negative, or an error that says which one is not") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  const std::string other = directory / "y.npy";
+  write_file(path, npy_file("<i4", "False", "(1,)", bytes_of(std::vector<std::int32_t>{1})));
+  write_file(other, npy_file("<i4", "False", "(1,)", bytes_of(std::vector<std::int32_t>{9})));
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double bad : {-1.0, -1e-300, inf, -inf, std::nan("")}) {
+    CAPTURE(bad);
+    const auto relative = [&] { (void)compare_files(path, other, {.rtol = bad}); };
+    const auto absolute = [&] { (void)compare_files(path, other, {.atol = bad}); };
+    CHECK(error_of(relative).kind() == ErrorKind::usage);
+    CHECK(error_of(relative).field() == "rtol");
+    CHECK(error_of(absolute).field() == "atol");
+  }
+  CHECK_FALSE(compare_files(path, other, {.rtol = -0.0, .atol = -0.0}).equal());
+  CHECK(error_of([] { (void)compare_files("-", "-"); }).kind() == ErrorKind::usage);
 }
 
 TEST_CASE("a NaN that is refused leaves memory as it was") {
