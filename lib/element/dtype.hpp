@@ -7,12 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 /// The element types of tensors, and numbers of any precision.
 namespace clipper {

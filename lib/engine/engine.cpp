@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <limits>
-#include <mutex>
 
 #include "engine/pool.hpp"
 #include "engine/threads.hpp"

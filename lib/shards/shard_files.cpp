@@ -10,7 +10,6 @@
 #include <charconv>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "error.hpp"
 #include "files/checksum.hpp"
