@@ -65,7 +65,8 @@ concept Element = (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8)
 
 /// Elements that follow each other in memory and can be written.
 template <class Range>
-concept WritableElements = std::ranges::contiguous_range<Range> && Element<std::ranges::range_value_t<Range>> &&
+concept WritableElements =
+    std::ranges::contiguous_range<Range> && Element<std::ranges::range_value_t<Range>> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
 
 template <Element T>

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,15 +36,30 @@ SimdLevel parse_simd_level(std::string_view text) {
   return *level;
 }
 
+struct NumberOption {
+  const Option* option;
+  std::optional<Given> Request::*number;
+};
+
+constexpr std::array kNumbers{NumberOption{&kMin, &Request::min}, NumberOption{&kMax, &Request::max},
+                              NumberOption{&kScale, &Request::scale}, NumberOption{&kBias, &Request::bias}};
+
+/// The numbers that were typed, or those in files, which are read only when nothing else is wrong.
+enum class NumberSource : bool { typed, files };
+
+void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
+  for (const NumberOption& row : kNumbers)
+    if (raw.text(*row.option).starts_with('@') == (source == NumberSource::files))
+      request.*row.number = given(raw, *row.option);
+}
+
+/// But for the numbers in files.
 Request validate_request(const RawOptions& raw) {
   Request request;
-  request.min = given(raw, kMin);
-  request.max = given(raw, kMax);
-  request.scale = given(raw, kScale);
-  request.bias = given(raw, kBias);
   if (raw.has(kProfile)) request.profile = parse_profile(raw.text(kProfile));
-  if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
   if (raw.has(kMinAboveMax)) request.min_above_max = parse_min_above_max(raw.text(kMinAboveMax));
+  take_numbers(raw, NumberSource::typed, request);
+  if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
   return request;
 }
 
@@ -74,11 +90,12 @@ void validate_list(const RawOptions& raw, Command& command) {
     refuse("standard input cannot be both LIST and FILE");
 }
 
-bool is_without_effect(const Request& request) {
+bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
-  const bool clips = request.min || request.max || profile.bounds == Profile::Bounds::required ||
-                     profile.absent_bound != Profile::AbsentBound::none;
-  return !clips && !request.scale && !request.bias && request.nan.action == OnNan::keep;
+  const bool has_numbers =
+      std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
+  return !has_numbers && profile.bounds != Profile::Bounds::required &&
+         profile.absent_bound == Profile::AbsentBound::none && request.nan.action == OnNan::keep;
 }
 
 /// --verify: one input, and nothing is written but perhaps the golden file.
@@ -165,7 +182,7 @@ void validate_finalize(const RawOptions& raw, Command& command) {
     if (raw.has(*option)) refuse(fmt::format("--finalize and {} contradict each other", long_name(*option)));
   if (files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
   const bool has_operation =
-      !is_without_effect(command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
+      !is_without_effect(raw, command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
   command.destination =
@@ -214,10 +231,11 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kFailIfClipped)) command.max_clipped = parse_percentage(raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
-  if (!raw.has(kFinalize) && is_without_effect(command.request))
+  if (!raw.has(kFinalize) && is_without_effect(raw, command.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias or --nan (clipper compare compares two files, "
         "clipper info says what is in one)");
+  take_numbers(raw, NumberSource::files, command.request);
   return command;
 }
 

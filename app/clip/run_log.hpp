@@ -4,7 +4,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 

@@ -30,6 +30,12 @@ class Directory : public TemporaryDirectory {
 
 }  // namespace
 
+TEST_CASE("a number in a file is read only when nothing else is wrong") {
+  const Directory directory;
+  directory.check_usage({"--min", "@missing.npy", "--direct"}, "--direct needs --in-place");
+  directory.check_usage({"--min", "@missing.npy", "--max", "5x"}, "--max");
+}
+
 TEST_CASE("negative numbers are values, in every notation") {
   const Directory directory;
   CHECK(directory.clipped_by({"--min", "-6"}) == float32_file({-6, -0.7F, 0, 9}));
