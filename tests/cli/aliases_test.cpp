@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cli/numbered.hpp"
+#include "support/mounts.hpp"
 #include "support/skip.hpp"
 
 /// Files that have several names: no input is overwritten, and no two results become one file.
@@ -31,17 +32,9 @@ bool may_mount() {
   return ::geteuid() == 0;
 }
 
-/// Called in a new process, which then has `real` a second time, as `mount`. In a changed root, which is no
-/// mount that could be made private, the directory becomes one.
+/// Called in a new process, which then has `real` a second time, as `mount`.
 void mount_again(const char* real, const char* mount) {
-  const auto make_private = [](const char* path) {
-    return ::mount(nullptr, path, nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  };
-  const fs::path here = fs::current_path();
-  const bool ready = ::unshare(CLONE_NEWNS) == 0 &&
-                     (make_private("/") || (::mount(".", ".", nullptr, MS_BIND, nullptr) == 0 &&
-                                            ::chdir(here.c_str()) == 0 && make_private(".")));
-  if (!ready || ::mount(real, mount, nullptr, MS_BIND, nullptr) != 0) ::_exit(125);
+  if (!has_own_mounts() || ::mount(real, mount, nullptr, MS_BIND, nullptr) != 0) ::_exit(125);
 }
 void mount_real() {
   mount_again("real", "mount");

@@ -265,7 +265,8 @@ TEST_CASE("a number that a pipe gives is read once for all files") {
   write_file(directory / "lo.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{1.5F})));
   for (const char* const name : {"a.npy", "b.npy", "c.npy"})
     write_file(directory / name, float32_file({1, 2}));
-  check_done(run_in_shell("cat lo.npy | \"$@\"", {"--min", "@/dev/stdin", "-i", "a.npy", "b.npy", "c.npy"},
+  check_done(run_in_shell("cat lo.npy | \"$@\"",
+                          {"--min", "@/proc/self/fd/0", "-i", "a.npy", "b.npy", "c.npy"},
                           {directory.path()}));
   for (const char* const name : {"a.npy", "b.npy", "c.npy"})
     CHECK(read_file(directory / name) == float32_file({1.5F, 2}));
