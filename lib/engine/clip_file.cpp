@@ -16,10 +16,6 @@
 namespace clipper {
 namespace {
 
-Counting counting_of(const ClipSettings& settings) {
-  return settings.counting || settings.max_clipped ? Counting::on : Counting::off;
-}
-
 InputFile open_to_change(const std::string& path, ClipObserver& observer) {
   InputFile input = InputFile::open_to_change(path);
   if (!input.is_locked()) observer.warn(fmt::format("{}: cannot be locked on this file system", path));
@@ -92,6 +88,10 @@ void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result, s
   if (clipping.narrow) clipping.narrow(*result.plan, input);
   clipping.engine.prepare(result.plan->data_size());
   clipping.observer.planned(result);
+}
+
+Counting counting_of(const ClipSettings& settings) {
+  return settings.counting || settings.max_clipped ? Counting::on : Counting::off;
 }
 
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {

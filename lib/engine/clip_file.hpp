@@ -79,6 +79,9 @@ void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result,
 /// the output is the file that is read.
 void write_output(const Clipping& clipping, InputFile& input, OutputFile& output, ClipResult& result);
 
+/// Whether all that is done to a file is counted.
+[[nodiscard]] Counting counting_of(const ClipSettings& settings);
+
 /// Error{different} if more elements were counted as clipped than the settings allow.
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
 

@@ -15,10 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Counting counting_of(const ClipSettings& settings) {
-  return settings.counting ? Counting::on : Counting::off;
-}
-
 std::string slab_index_path(const std::string& out) {
   return fs::path(out).replace_extension(".json");
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/header.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
@@ -16,15 +17,6 @@ namespace clipper {
 namespace {
 
 using enum DType;
-
-npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
-  npy::Header result;
-  result.dtype = dtype;
-  result.order = ByteOrder::little;
-  result.shape = std::move(shape);
-  for (const std::int64_t extent : result.shape) result.count *= static_cast<std::uint64_t>(extent);
-  return result;
-}
 
 std::optional<Given> given(const std::string& text) {
   if (text.empty()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/header.hpp"
 #include "contract/plan.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
@@ -13,15 +14,6 @@ namespace clipper {
 namespace {
 
 using enum DType;
-
-npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
-  npy::Header result;
-  result.dtype = dtype;
-  result.order = ByteOrder::little;
-  result.shape = std::move(shape);
-  for (const std::int64_t extent : result.shape) result.count *= static_cast<std::uint64_t>(extent);
-  return result;
-}
 
 std::string refused(const Request& request) {
   return refusal(ErrorKind::usage, [&] { return make_plan(request, header(float32)); });

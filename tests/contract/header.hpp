@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "npy/header.hpp"
+
+namespace clipper {
+
+/// That of a little-endian tensor in C order.
+inline npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
+  npy::Header result;
+  result.dtype = dtype;
+  result.order = ByteOrder::little;
+  result.shape = std::move(shape);
+  for (const std::int64_t extent : result.shape) result.count *= static_cast<std::uint64_t>(extent);
+  return result;
+}
+
+}  // namespace clipper
