@@ -8,67 +8,75 @@ namespace {
 using namespace clip_options;
 
 constexpr std::string_view kDescription =
-    "Clips every element of a .npy tensor: what is below MIN becomes MIN, what is above MAX becomes MAX.\n"
-    "dtype, shape, memory order and byte order stay, and so do the exact bits of all other elements.";
+    "Clips every element of .npy tensors to [MIN, MAX]. All other elements keep their exact bits; dtype, "
+    "shape, byte order and memory order stay the same.";
+
+constexpr std::array<std::string_view, 6> kForms{
+    "[OPTIONS] IN OUT",
+    "[OPTIONS] --in-place FILE...",
+    "[OPTIONS] --output-dir DIR FILE...",
+    "[OPTIONS] --output TEMPLATE FILE...",
+    "[OPTIONS] --verify GOLDEN IN",
+    "--finalize OUT",
+};
 
 constexpr std::string_view kFooter = R"(
 Examples:
   clipper --min 0 --max 6 in.npy out.npy
-  clipper --min -1 --max 1 --in-place x.npy            rewrites the file itself, safely
-  clipper --min 0 --output-dir clipped *.npy           many files at once
-  clipper --min 0 -o '{dir}/{stem}.clip.npy' *.npy     likewise, beside the inputs
-  find . -name '*.npy' -print0 | clipper --max 6 --in-place --files0-from -
-  find in -name '*.npy' -print0 |
-    clipper --max 6 --output-dir out --relative-to in --files0-from -
-  clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy  x * 0.5 + 1, then the clip
-  clipper --min @lo.npy in.npy out.npy                 a bound from a tensor of one element
+  clipper --min -1 --max 1 --in-place *.npy
+  clipper --min 0 --output-dir clipped --recursive tensors
+  clipper --min 0 --output '{dir}/{stem}.clip.npy' *.npy
+  clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy
+  clipper --min @lo.npy --max @hi.npy in.npy out.npy
+  clipper --profile onnx-6 --min 0 --max 6 in.npy out.npy
+  clipper --max 6 in.npy --verify golden.npy
   producer | clipper --max 255 - - | consumer
+  find . -name '*.npy' -print0 | clipper --max 6 --in-place --files0-from -
   mpirun clipper --shard auto --max 6 in.npy out.npy && clipper --finalize out.npy
-                                                       one tensor, many processes
-  clipper info --stats x.npy                           header, range, NaN and a histogram
-  clipper --max 6 in.npy --verify golden.npy           is the result what it was?
-  clipper profiles                                     the rules of every system, as a table
 
 Exit status:
-  0      done
-  1      more is clipped than --fail-if-clipped allows, or --verify has found a difference
+  0      success
+  1      --fail-if-clipped or --verify found too many clipped elements or a difference
   2      wrong usage
-  3      input refused
-  4      I/O or memory
-  5      refused for safety
-  6      done, but not confirmed to be on the disk
+  3      an input is not a valid .npy file, or the profile does not take its tensor
+  4      an I/O error, or not enough memory
+  5      refused to avoid data loss, or the file is locked by another clipper
+  6      output written, but not confirmed to be on disk
   128+n  ended by signal n
 )";
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
-constexpr std::array kGeneral{&kVersion, &kHelp};
-constexpr std::array kOperation{&kProfile, &kMin,         &kMax,   &kScale,    &kBias,
-                                &kNan,     &kMinAboveMax, &kDtype, &kTrailing, &kFailIfClipped};
-constexpr std::array kFileOptions{&kOutput,    &kOutputDir, &kRelativeTo,  &kFilesFrom, &kFiles0From,
-                                  &kVerify,    &kInPlace,   &kDirect,      &kSync,      &kNoClobber,
-                                  &kKeepGoing, &kDryRun,    &kUpdateGolden};
+constexpr std::array kOperation{&kMin, &kMax,         &kScale, &kBias,     &kProfile,
+                                &kNan, &kMinAboveMax, &kDtype, &kTrailing, &kFailIfClipped};
+constexpr std::array kFileOptions{&kInPlace,   &kDirect,    &kOutputDir,  &kRelativeTo, &kOutput,
+                                  &kRecursive, &kFilesFrom, &kFiles0From, &kNoClobber,  &kForce,
+                                  &kKeepGoing, &kDryRun,    &kSync,       &kVerify,     &kUpdateGolden};
 constexpr std::array kShards{&kShard, &kSplitOutput, &kFinalize};
-constexpr std::array kRunning{&kThreads, &kJson, &kProgress, &kNoProgress, &kVerbose, &kQuiet};
+constexpr std::array kRunning{&kThreads, &kJson,  &kProgress, &kNoProgress, &kColor,
+                              &kVerbose, &kQuiet, &kHelp,     &kVersion};
 constexpr std::array kHidden{&kChunkSize, &kSimd};
 
 constexpr std::array kGroups{
-    OptionGroup{kGeneralTitle, kGeneral}, OptionGroup{"Operation", kOperation},
-    OptionGroup{"Files", kFileOptions},   OptionGroup{"Many processes", kShards},
-    OptionGroup{"Running", kRunning},     OptionGroup{kHiddenTitle, kHidden},
+    OptionGroup{"Operation", kOperation},   OptionGroup{"Files", kFileOptions},
+    OptionGroup{"Many processes", kShards}, OptionGroup{"Running", kRunning},
+    OptionGroup{kHiddenTitle, kHidden},
 };
 
-constexpr std::array kExclusions{Exclusion{&kQuiet, &kVerbose}, Exclusion{&kProgress, &kNoProgress},
-                                 Exclusion{&kFilesFrom, &kFiles0From}};
+constexpr std::array kExclusions{OptionPair{&kFilesFrom, &kFiles0From}};
+constexpr std::array kOverrides{OptionPair{&kQuiet, &kVerbose}, OptionPair{&kProgress, &kNoProgress},
+                                OptionPair{&kNoClobber, &kForce}};
 
 }  // namespace
 
 constexpr CommandSpec kClipSpec{.name = "",
-                                .summary = "clips every element of a .npy tensor",
+                                .summary = "clip every element of .npy tensors",
                                 .description = kDescription,
+                                .forms = kForms,
                                 .footer = kFooter,
                                 .positionals = kPositionals,
                                 .groups = kGroups,
-                                .exclusions = kExclusions};
+                                .exclusions = kExclusions,
+                                .overrides = kOverrides};
 
 }  // namespace clipper

@@ -56,6 +56,10 @@ std::vector<std::string_view> trailing_words() {
   return {"error", "ignore"};
 }
 
+std::vector<std::string_view> color_words() {
+  return {"auto", "always", "never"};
+}
+
 std::optional<MinAboveMax> min_above_max_named(std::string_view word) {
   for (const MinAboveMaxWord& row : kMinAboveMaxWords)
     if (row.word == word) return row.meaning;

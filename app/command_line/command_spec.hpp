@@ -20,14 +20,14 @@ enum class Value {
   directory,
 };
 
-/// An option or a positional argument. Its address is what tells it from others: each is defined once.
+/// An option or a positional argument. Each is defined once: its address identifies it.
 struct Option {
-  std::string_view
-      names;  ///< "-o,--output", the long one last; a positional's is in capitals, without hyphens
-  std::string_view help;
-  std::string_view type = {};  ///< what --help calls the value: "FILE"; a flag and a positional have none
+  std::string_view names;      ///< "-o,--output", the long name last; a positional has one name, in capitals
+  std::string_view help;       ///< one sentence without a period, for --help and the completions
+  std::string_view type = {};  ///< what --help calls the value: "FILE"; empty for flags and positionals
   Value value = Value::none;
-  std::vector<std::string_view> (*words)() = nullptr;  ///< of a positional: no others are taken
+  std::vector<std::string_view> (*words)() = nullptr;  ///< a positional takes no other words
+  std::string_view details = {};                       ///< more sentences, for the manual
 };
 
 enum class Arity { optional, required, many };
@@ -46,21 +46,23 @@ struct OptionGroup {
 inline constexpr std::string_view kGeneralTitle = "Options";
 inline constexpr std::string_view kHiddenTitle = "";  ///< not in --help
 
-/// Two options that cannot be given together.
-struct Exclusion {
+/// Two options that contradict each other.
+struct OptionPair {
   const Option* one;
   const Option* other;
 };
 
 struct CommandSpec {
-  std::string_view name;  ///< the first word after "clipper"; empty for what clipper does without one
-  std::string_view summary;
+  std::string_view name;     ///< the first word after "clipper"; empty for the command that clips
+  std::string_view summary;  ///< one line for the list of commands
   std::string_view description;
+  std::span<const std::string_view> forms = {};  ///< "[OPTIONS] IN OUT": every way to call the command
   std::string_view footer = {};
   std::span<const Positional> positionals = {};
   std::span<const OptionGroup> groups = {};
-  std::span<const Exclusion> exclusions = {};
-  bool is_public = true;  ///< in the manual and the completions
+  std::span<const OptionPair> exclusions = {};  ///< an error if both are given
+  std::span<const OptionPair> overrides = {};   ///< the last of the two wins
+  bool is_public = true;                        ///< in the manual and the completions
 };
 
 using CommandSpecs = std::vector<const CommandSpec*>;

@@ -3,17 +3,21 @@
 #include "command_line/choices.hpp"
 #include "command_line/command_spec.hpp"
 
-/// Options of several commands. Those that are functions take what the command says of them.
+/// Options of several commands. A function makes those whose help depends on the command.
 namespace clipper {
 
 inline constexpr Option kHelp{"-h,--help", "Print this help"};
-inline constexpr Option kVersion{"--version", "Print the version"};
-inline constexpr Option kQuiet{"-q,--quiet", "Print nothing but errors"};
-inline constexpr Option kThreads{"--threads", "At most N threads (default: as many as may run)", "N",
+inline constexpr Option kVersion{"-V,--version", "Print the version and what this build and CPU support"};
+inline constexpr Option kQuiet{"-q,--quiet", "Print errors only"};
+inline constexpr Option kThreads{"-j,--threads", "Use at most N threads (default: all available CPUs)", "N",
                                  Value::text};
 inline constexpr Option kTrailing{
-    "--trailing", "If a file goes on after its array: error (default), or ignore, as numpy does", "WHAT",
+    "--trailing", "Data after the tensor in a file: error (default), or ignore, as numpy does", "WHAT",
     Value::words, &trailing_words};
+inline constexpr Option kProgress{"--progress", "Show progress even if standard error is not a terminal"};
+inline constexpr Option kNoProgress{"--no-progress", "Never show progress"};
+inline constexpr Option kColor{"--color", "Use color: auto (default: only on a terminal), always or never",
+                               "WHEN", Value::words, &color_words};
 
 constexpr Option json_option(std::string_view help) {
   return {"--json", help};

@@ -14,67 +14,72 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Compares two .npy tensors, or those of two directories: every element a of ACTUAL must match its e in\n"
-    "EXPECTED. Without a tolerance that is a = e, with one |a - e| <= A + R*|e|. dtype and shape must be\n"
-    "the same; byte order, memory order and how the header is written need not be.";
+    "Compares two .npy tensors, or two directories of them, paired by path. An element a of ACTUAL matches "
+    "the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape must be equal; byte order, memory "
+    "order and the spelling of the header may differ.";
+
+constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] ACTUAL EXPECTED"};
 
 constexpr std::string_view kFooter = R"(
 Examples:
-  clipper compare out.npy golden.npy                    prints nothing if they are the same
-  clipper compare --atol 1e-6 --rtol 1e-5 out golden    two directories, paired by path
-  clipper compare --ulp 2 --show 10 out.npy golden.npy  lists the first ten mismatches
+  clipper compare out.npy golden.npy
+  clipper compare --rtol 1e-5 --atol 1e-8 out.npy golden.npy
+  clipper compare --ulp 2 --show 10 out.npy golden.npy
+  clipper compare out/ golden/
   clipper --max 6 in.npy - | clipper compare - golden.npy
 
-What matches:
-  numbers    -0 and 0; floats by float64 arithmetic, integers exactly, R*|e| rounded down
-  NaN        NaN, and with --nan differ nothing
-  infinity   the same one, with any tolerance
-  --ulp      also floats that are at most N steps apart, whatever the tolerance
+Matching:
+  numbers    -0 matches 0; integers compare exactly, floats in float64
+  NaN        matches NaN; with --nan differ NaN matches nothing
+  infinity   matches only the infinity of the same sign, whatever the tolerance
+  --ulp N    floats at most N units in the last place apart match, too
 
 Exit status:
-  0          same
-  1          different
-  2 or more  trouble, as of clipper; each is a line on standard error
+  0          all elements match
+  1          a difference was found
+  2 or more  an error; see the exit status of clipper
 )";
 
 using Words = std::vector<std::string_view>;
 
-constexpr Option kActual{"ACTUAL", "A .npy file, or a directory; - is standard input", {}, Value::tensor};
-constexpr Option kExpected{"EXPECTED", "What it is to be, likewise", {}, Value::tensor};
-constexpr Option kRtol{"--rtol", "Tolerance relative to EXPECTED (default 0)", "R", Value::text};
-constexpr Option kAtol{"--atol", "Absolute tolerance (default 0)", "A", Value::text};
-constexpr Option kUlp{"--ulp", "Floats also match within N ulp", "N", Value::text};
-constexpr Option kNan{"--nan", "NaN and NaN are equal (default), or they differ", "WHAT", Value::words, [] {
+constexpr Option kActual{
+    "ACTUAL", "Tensor file or directory to check; - is standard input", {}, Value::tensor};
+constexpr Option kExpected{"EXPECTED", "Reference file or directory; - is standard input", {}, Value::tensor};
+constexpr Option kRtol{"--rtol", "Tolerance relative to the expected element (default: 0)", "R", Value::text};
+constexpr Option kAtol{"--atol", "Absolute tolerance (default: 0)", "A", Value::text};
+constexpr Option kUlp{"--ulp", "Accept floats at most N units in the last place apart", "N", Value::text};
+constexpr Option kNan{"--nan", "NaN and NaN are equal (default) or differ", "WHAT", Value::words, [] {
                         return Words{"equal", "differ"};
                       }};
-constexpr Option kHeader{"--header", "semantic (default), or strict: the headers' bytes must be equal",
+constexpr Option kHeader{"--header", "Compare the headers' meaning (semantic, default) or bytes (strict)",
                          "WHAT", Value::words, [] {
                            return Words{"semantic", "strict"};
                          }};
-constexpr Option kBits{"--bits", "Elements must have the same bits"};
-constexpr Option kBytes{"--bytes", "The files must have the same bytes"};
-constexpr Option kDiffOut{"--diff-out", "Write |a - e| of all elements to a .npy file", "FILE",
+constexpr Option kBits{"--bits", "Compare elements bit by bit: -0 and 0 differ"};
+constexpr Option kBytes{"--bytes", "Compare whole files byte by byte"};
+constexpr Option kDiffOut{"--diff-out", "Write |a - e| of all elements to FILE, a .npy tensor", "FILE",
                           Value::tensor};
-constexpr Option kMaxMismatch{
-    "--max-mismatch", "Pass if at most N elements, or P percent of them, do not match", "N|P%", Value::text};
+constexpr Option kMaxMismatch{"--max-mismatch", "Accept at most N mismatches, or P percent of the elements",
+                              "N|P%", Value::text};
 constexpr Option kShow{"--show", "List the first N mismatches", "N", Value::text};
-constexpr Option kDtype = dtype_option("The dtype; needed for bfloat16 that was saved as |V2");
-constexpr Option kJson = json_option("As JSON: one object in a line for each pair");
-constexpr Option kVerbose = verbose_option("Print a line for those that are the same, too");
+constexpr Option kDtype = dtype_option("Read both tensors as DTYPE; needed for bfloat16 saved as |V2");
+constexpr Option kJson = json_option("Print one line of JSON per pair of files");
+constexpr Option kVerbose = verbose_option("Print a line for each pair that matches, too");
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,    &kAtol,    &kUlp,         &kNan,   &kHeader, &kBits,
-                              &kBytes,   &kDiffOut, &kMaxMismatch, &kShow,  &kDtype,  &kTrailing,
-                              &kThreads, &kJson,    &kVerbose,     &kQuiet, &kHelp};
+constexpr std::array kOptions{&kRtol,     &kAtol,        &kUlp,   &kNan,     &kHeader,   &kBits,    &kBytes,
+                              &kDiffOut,  &kMaxMismatch, &kShow,  &kDtype,   &kTrailing, &kThreads, &kJson,
+                              &kProgress, &kNoProgress,  &kColor, &kVerbose, &kQuiet,    &kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 constexpr std::array kExclusions{
-    Exclusion{&kRtol, &kBits},    Exclusion{&kRtol, &kBytes},    Exclusion{&kAtol, &kBits},
-    Exclusion{&kAtol, &kBytes},   Exclusion{&kUlp, &kBits},      Exclusion{&kUlp, &kBytes},
-    Exclusion{&kNan, &kBits},     Exclusion{&kNan, &kBytes},     Exclusion{&kBytes, &kBits},
-    Exclusion{&kBytes, &kHeader}, Exclusion{&kBytes, &kDiffOut}, Exclusion{&kTrailing, &kBytes},
-    Exclusion{&kQuiet, &kJson},   Exclusion{&kQuiet, &kVerbose},
+    OptionPair{&kRtol, &kBits},    OptionPair{&kRtol, &kBytes},    OptionPair{&kAtol, &kBits},
+    OptionPair{&kAtol, &kBytes},   OptionPair{&kUlp, &kBits},      OptionPair{&kUlp, &kBytes},
+    OptionPair{&kNan, &kBits},     OptionPair{&kNan, &kBytes},     OptionPair{&kBytes, &kBits},
+    OptionPair{&kBytes, &kHeader}, OptionPair{&kBytes, &kDiffOut}, OptionPair{&kTrailing, &kBytes},
+    OptionPair{&kQuiet, &kJson},
 };
+constexpr std::array kOverrides{OptionPair{&kQuiet, &kVerbose}, OptionPair{&kProgress, &kNoProgress}};
 
 Number parse_tolerance(std::string_view flag, std::string_view text) {
   const std::optional<Number> number = parse_number(text);
@@ -109,12 +114,14 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
 
 constexpr CommandSpec kCompareSpec{
     .name = "compare",
-    .summary = "compares two .npy tensors, or those of two directories",
+    .summary = "compare two tensors, or two directories of them",
     .description = kDescription,
+    .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,
     .groups = kGroups,
     .exclusions = kExclusions,
+    .overrides = kOverrides,
 };
 
 CompareCommand validate_compare(const RawOptions& raw) {

@@ -28,8 +28,9 @@ std::vector<std::string_view> kinds() {
   return words;
 }
 
-constexpr Option kKind{"KIND", "man: the manual; or the completions of a shell", {}, Value::words, &kinds};
+constexpr Option kKind{"KIND", "The manual (man), or the completions of a shell", {}, Value::words, &kinds};
 constexpr std::array kPositionals{Positional{&kKind, Arity::required}};
+constexpr std::array<std::string_view, 1> kForms{"KIND"};
 constexpr std::array kOptions{&kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
@@ -37,8 +38,9 @@ constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
 constexpr CommandSpec kGenerateSpec{
     .name = "--generate",
-    .summary = "prints a file for packages",
-    .description = "Prints a file for packages.",
+    .summary = "print a file for packages",
+    .description = "Prints the manual or a shell's completions, for packages.",
+    .forms = kForms,
     .positionals = kPositionals,
     .groups = kGroups,
     .is_public = false,

@@ -11,38 +11,50 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Prints dtype, shape, memory order and size of .npy tensors, and with --stats what is in them.";
+    "Prints dtype, shape, memory order and size of .npy tensors. With --stats, --min or --max it also reads "
+    "the elements and prints their range, mean, NaN count and a histogram.";
+
+constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
 
 constexpr std::string_view kFooter = R"(
 Examples:
-  clipper info x.npy                           reads only the header
-  clipper info --stats *.npy                   min, max and mean without NaN, the mean without infinities
-  clipper info --min 0 --max 6 x.npy           what a clip would change
+  clipper info x.npy
+  clipper info --stats *.npy
+  clipper info --min 0 --max 6 x.npy
+  clipper info --json tensors/
 
 Exit status:
-  as of clipper, the highest of all files; each that cannot be read is a line on standard error
+  0          every file was read
+  2 or more  the highest error of all files; see the exit status of clipper
 )";
 
-constexpr Option kFiles{"FILES", "Any number of .npy files; - is standard input", {}, Value::tensor};
-constexpr Option kStats{"--stats", "Read the elements: min, max, mean, NaN, infinities, histogram"};
-constexpr Option kMin{"--min", "How many elements are less than X; implies --stats", "X", Value::number};
-constexpr Option kMax{"--max", "How many elements are greater than X; implies --stats", "X", Value::number};
-constexpr Option kJson = json_option("As JSON: one object in a line for each file");
-constexpr Option kDtype = dtype_option("The dtype; needed for bfloat16 that was saved as |V2");
+constexpr Option kFiles{
+    "FILE", "A .npy file, or a directory: all .npy files below it; - is standard input", {}, Value::tensor};
+constexpr Option kStats{"--stats", "Read the elements; print min, max, mean, NaN count and a histogram"};
+constexpr Option kMin{"--min", "Count the elements less than X, a number or @FILE.npy; implies --stats", "X",
+                      Value::number};
+constexpr Option kMax{"--max", "Count the elements greater than X, a number or @FILE.npy; implies --stats",
+                      "X", Value::number};
+constexpr Option kJson = json_option("Print one line of JSON per file");
+constexpr Option kDtype = dtype_option("Read the tensor as DTYPE; needed for bfloat16 saved as |V2");
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kStats, &kMin, &kMax, &kJson, &kDtype, &kTrailing, &kThreads, &kHelp};
+constexpr std::array kOptions{&kStats, &kMin,      &kMax,        &kDtype, &kTrailing, &kThreads,
+                              &kJson,  &kProgress, &kNoProgress, &kColor, &kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
+constexpr std::array kOverrides{OptionPair{&kProgress, &kNoProgress}};
 
 }  // namespace
 
 constexpr CommandSpec kInfoSpec{
     .name = "info",
-    .summary = "prints dtype, shape, memory order and size of .npy tensors, and with --stats what is in them",
+    .summary = "print dtype, shape, range and histogram of tensors",
     .description = kDescription,
+    .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,
     .groups = kGroups,
+    .overrides = kOverrides,
 };
 
 InfoCommand validate_info(const RawOptions& raw) {

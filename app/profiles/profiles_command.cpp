@@ -166,7 +166,8 @@ std::string as_table() {
   return text.append(kLegend);
 }
 
-constexpr Option kJson = json_option("As JSON: an array with one object for each profile");
+constexpr std::array<std::string_view, 1> kForms{"[OPTIONS]"};
+constexpr Option kJson = json_option("Print a JSON array with one object per profile");
 constexpr std::array kOptions{&kJson, &kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
@@ -174,8 +175,9 @@ constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
 constexpr CommandSpec kProfilesSpec{
     .name = "profiles",
-    .summary = "prints what each --profile stands for",
-    .description = "Prints what each --profile stands for.",
+    .summary = "print the rules of every --profile",
+    .description = "Prints a table of the rules that each --profile follows.",
+    .forms = kForms,
     .groups = kGroups,
 };
 
