@@ -63,7 +63,7 @@ def main():
     (results / "results.json").write_text(report.as_json(samples, about))
     (results / "results.md").write_text(report.markdown(samples, about, "throughput.png"))
     if everything:
-        report.update(ROOT / "README.md", report.summary(samples, about, "tests/bench/throughput.png"))
+        report.update(ROOT / "README.md", report.for_readme(samples, about, "tests/bench"))
     print(results / "results.md")
 
 

@@ -1,6 +1,7 @@
 """The results as Markdown and JSON."""
 
 import json
+import textwrap
 
 from targets import CACHED, DTYPES, LEVELS, LIBRARIES, TARGETS, UNCACHED, kernel, level, size_text
 
@@ -32,6 +33,17 @@ def target_rows(samples, parts):
         figure = number(ratio.median) + target.unit + (f" ({ratio.of})" if ratio.of else "")
         spread = f"{number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
         yield [target.what, figure, spread, limit, "yes" if target.reached(ratio) else "**no**"]
+
+
+def for_readme(samples, about, directory):
+    """The rows that matter to users, in lines of at most 100 columns, and the picture."""
+    rows = [row[:3] for target, row in zip(TARGETS, target_rows(samples, about["parts"]), strict=True) if target.in_readme]
+    machine = about["machine"]
+    text = textwrap.fill(f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}; "
+                         f"{about['file_bytes'] >> 20} MiB of float32 in the page cache; medians of {about['rounds']['files']} "
+                         f"rounds, in which the programs take turns. [All figures]({directory}/results.md).", 100)
+    text += "\n\n" + table(["clipper's time / the other's", "median", "rounds between"], rows)
+    return f"{text}\n![Throughput by dtype, and ratios to targets]({directory}/throughput.png)\n"
 
 
 def summary(samples, about, picture):
