@@ -98,7 +98,7 @@ class Error : public std::runtime_error {
   Message message_;
 };
 
-/// For code that throws. Error{refused}: "out.npy: exists already".
+/// For code that throws. Error{refused}: "out.npy: already exists".
 [[noreturn]] inline void refuse(const std::string& path, const Message& why) {
   throw Error(ErrorKind::refused, path + ": " + why);
 }

@@ -12,13 +12,16 @@
 #include "files/directory.hpp"
 #include "files/journaled_file.hpp"
 #include "files/place.hpp"
+#include "files/terms.hpp"
 
 namespace clipper {
 namespace {
 
 InputFile open_to_change(const std::string& path, ClipObserver& observer) {
   InputFile input = InputFile::open_to_change(path);
-  if (!input.is_locked()) observer.warn(fmt::format("{}: cannot be locked on this file system", path));
+  if (!input.is_locked())
+    observer.warn(
+        fmt::format("{}: this file system has no locks; do not run another clipper on this file", path));
   return input;
 }
 
@@ -32,7 +35,7 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
   if (::fstat(output.descriptor().get(), &status) != 0)
     throw_system_error(output.path(), "cannot be examined");
   if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
-    refuse(input.path(), fmt::format("is {}, too", output.path()));
+    refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));
 }
 
 /// What is written to a stream cannot be taken back: the limit is checked in a pass of its own.
@@ -110,7 +113,8 @@ bool is_in_place(const std::string& in, const std::string& out, OutputFile::Exis
   const Place place = Place::resolved(in);
   const auto status = place.status();
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
-    refuse(in, fmt::format("is {}, too, by a mount, and would be replaced under one of the names only", out));
+    refuse(in, fmt::format("is mounted as {}, and only one of these names would get the result; ", out) +
+                   kDirect + " changes both");
   return true;
 }
 
@@ -175,7 +179,8 @@ void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult&
   }
   if (!has_name)
     clipping.observer.warn(fmt::format(
-        "{}: renamed or replaced meanwhile; the file that had the name is complete", input.path()));
+        "{}: was renamed or replaced while it was changed; the file that had this name is complete",
+        input.path()));
 }
 
 void try_to_file(const Clipping& clipping, const std::string& in, const std::string& out,

@@ -25,7 +25,9 @@ bool is_none(int error) {
 }
 
 [[noreturn]] void refuse(const InputFile& input, const std::string& what) {
-  clipper::refuse(input.path(), fmt::format("cannot keep its {}; ", what) + kDirect + " would");
+  clipper::refuse(input.path(),
+                  fmt::format("refused to avoid data loss: the new file cannot keep its {}; ", what) +
+                      kDirect + " keeps it");
 }
 
 bool is_kept(std::string_view name) {
@@ -38,11 +40,11 @@ std::string attribute_names(const InputFile& input) {
   for (;;) {
     const ssize_t size = ::flistxattr(input.descriptor().get(), nullptr, 0);
     if (size < 0 && errno == EOPNOTSUPP) return {};
-    if (size < 0) throw_system_error(input.path(), "its attributes cannot be read");
+    if (size < 0) throw_system_error(input.path(), "cannot read its extended attributes");
     names.resize(static_cast<std::size_t>(size));
     const ssize_t got = ::flistxattr(input.descriptor().get(), names.data(), names.size());
     if (got >= 0) return names.substr(0, static_cast<std::size_t>(got));
-    if (errno != ERANGE) throw_system_error(input.path(), "its attributes cannot be read");
+    if (errno != ERANGE) throw_system_error(input.path(), "cannot read its extended attributes");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "files/cleanup_registry.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -81,7 +82,8 @@ int register_temporary(const Place& place, const std::function<bool()>& create) 
       slots[i].taken = false;
     return created ? static_cast<int>(i) : -1;
   }
-  throw Error(ErrorKind::io, "too many outputs at once");
+  throw Error(ErrorKind::io,
+              fmt::format("too many unfinished outputs (max {}); use fewer threads", kMaxAtOnce));
 }
 
 void unregister_temporary(int registration) noexcept {

@@ -29,14 +29,16 @@ std::string resolved(const std::string& path) {
 std::string random_suffix() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    throw_system_error("random number", "not available");
+    throw_system_error("temporary name", "the system has no random number for it");
   return fmt::format("{:016x}", number);
 }
 
 void throw_not_durable(const std::string& path, int error) {
-  throw Error(ErrorKind::not_durable,
-              fmt::format("{}: complete, but its directory cannot be written to the disk: {}", path,
-                          std::generic_category().message(error)));
+  throw Error(
+      ErrorKind::not_durable,
+      fmt::format(
+          "{}: complete, but may not survive a power failure: its directory cannot be flushed to disk: {}",
+          path, std::generic_category().message(error)));
 }
 
 }  // namespace clipper

@@ -16,7 +16,7 @@ Given read_number(const std::string& path) {
   const npy::Header header = read_header(file, std::nullopt, nullptr, std::nullopt, npy::Opaque::taken);
   if (header.count != 1)
     throw Error(ErrorKind::usage,
-                fmt::format("{}: shape {}, but one element is needed", path, npy::shape_text(header.shape)));
+                fmt::format("{}: expected one element, found shape {}", path, npy::shape_text(header.shape)));
   std::array<std::byte, sizeof(ElementBits)> bytes{};
   const std::span element = std::span(bytes).first(traits(header.dtype).size);
   file.read_exactly(element);

@@ -20,7 +20,7 @@ InputFile::InputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path
 InputFile InputFile::open(const std::string& path) {
   if (path == "-") {
     if (::isatty(STDIN_FILENO) != 0)
-      throw Error(ErrorKind::usage, "standard input is a terminal; a tensor cannot be typed");
+      throw Error(ErrorKind::usage, "standard input is a terminal; pipe or redirect a .npy file to it");
     Descriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard input", "cannot be opened");
     enlarge_pipe(copy);
@@ -53,9 +53,8 @@ namespace {
 /// then, it leaves no file at all.
 void expect_replaceable(const Descriptor& fd, const std::string& path) {
   if (is_on_fuse(fd.get(), "fuse.sshfs"))
-    refuse(path,
-           kInPlace +
-               " is not safe on sshfs, which does not replace an open file at once; write to another file");
+    refuse(path, "refused to avoid data loss: " + kInPlace +
+                     " is not safe on sshfs, which cannot replace files atomically; write to another file");
 }
 
 }  // namespace
@@ -70,16 +69,16 @@ InputFile InputFile::open_to_change(const std::string& path) {
   const auto status = place.status();
   if (!status) throw_system_error(path, "cannot be opened", ENOENT);
   if (S_ISDIR(status->st_mode)) throw_system_error(path, "cannot be read", EISDIR);
-  if (S_ISLNK(status->st_mode)) refuse(path, "has just been replaced");
+  if (S_ISLNK(status->st_mode)) refuse(path, "was replaced while it was opened; try again");
   if (!S_ISREG(status->st_mode)) refuse(path, kInPlace + " needs a regular file");
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
-  if (fd.get() < 0 && errno == ELOOP) refuse(path, "has just been replaced");
+  if (fd.get() < 0 && errno == ELOOP) refuse(path, "was replaced while it was opened; try again");
   if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
     refuse(path, "is write-protected");
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path);
-  if (!S_ISREG(file.status_.st_mode)) refuse(path, "has just been replaced");
+  if (!S_ISREG(file.status_.st_mode)) refuse(path, "was replaced while it was opened; try again");
   expect_replaceable(file.fd_, path);
   file.place_ = std::move(place);
   file.regular_ = true;
@@ -92,7 +91,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
 void InputFile::lock() {
   locked_ = clipper::lock(fd_, path_);
   if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
-  if (!place_->is(id_of(status_))) refuse(path_, "has just been replaced");
+  if (!place_->is(id_of(status_))) refuse(path_, "was replaced while it was opened; try again");
 }
 
 namespace {
@@ -122,8 +121,8 @@ void InputFile::expect_unwritten() const {
 
 void InputFile::expect_unchanged() const {
   const auto named = place_->status();
-  if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed meanwhile", path_));
-  if (id_of(*named) != id_of(status_)) refuse(path_, "was replaced by another file meanwhile");
+  if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed while it was read", path_));
+  if (id_of(*named) != id_of(status_)) refuse(path_, "was replaced by another file while it was read");
   if (!is_same_time(named->st_ctim, status_.st_ctim))
     throw Error(ErrorKind::io, fmt::format("{}: its attributes changed while it was read", path_));
   expect_unwritten();
@@ -143,14 +142,14 @@ std::size_t InputFile::read(std::span<std::byte> bytes) {
 
 void InputFile::read_exactly(std::span<std::byte> bytes) {
   if (read(bytes) < bytes.size())
-    throw Error(ErrorKind::input, fmt::format("{}: ends before its last element", path_));
+    throw Error(ErrorKind::input, fmt::format("{}: truncated: ends before its last element", path_));
 }
 
 void InputFile::expect_end() {
   std::array<std::byte, 16384> bytes{};
   while (read(std::span(bytes).first(trailing_ignored_ ? bytes.size() : 1)) != 0)
     if (!trailing_ignored_)
-      throw Error(ErrorKind::input, path_ + ": " + Term{"trailing", "more bytes after the array"});
+      throw Error(ErrorKind::input, path_ + ": unexpected bytes after the array" + Term{"trailing", ""});
 }
 
 void InputFile::expect_size(std::uint64_t end) const {
@@ -159,12 +158,12 @@ void InputFile::expect_size(std::uint64_t end) const {
   const char* const bytes = count == 1 ? "byte" : "bytes";
   if (!trailing_ignored_)
     throw Error(ErrorKind::input,
-                fmt::format("{}: {} ", path_, count) +
-                    Term{"trailing", count == 1 ? "byte after the array" : "bytes after the array"});
+                fmt::format("{}: {} {} after the array", path_, count, bytes) + Term{"trailing", ""});
   if (place_)
-    refuse(path_, fmt::format("in place, the {} {} after the array would be lost; name another file for the "
-                              "result",
-                              count, bytes));
+    refuse(path_,
+           fmt::format("refused to avoid data loss: in place, the {} {} after the array would be lost; "
+                       "write to another file",
+                       count, bytes));
 }
 
 void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
@@ -176,7 +175,7 @@ void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
 
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
   const std::size_t done = clipper::read_at(fd_, bytes, offset, path_);
-  if (done < bytes.size()) throw_changed(path_, fmt::format(": it ends at byte {} now", offset + done));
+  if (done < bytes.size()) throw_changed(path_, fmt::format(": it now ends at byte {}", offset + done));
 }
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,

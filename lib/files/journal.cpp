@@ -21,6 +21,7 @@ constexpr std::string_view kSuffix = ".clipper-journal";
 constexpr std::uint64_t kMagic = 0x6c616e72756f6a2e;  // ".journal"
 constexpr std::uint64_t kFormat = 3;
 constexpr std::uint64_t kSlots = 2;
+constexpr const char* kNoJournal = "is not a clipper journal; move it elsewhere and try again";
 
 /// A record as it is in the file.
 struct Block {
@@ -56,10 +57,13 @@ std::uint64_t bytes_offset(std::uint64_t slot, std::uint64_t capacity) {
 /// Whoever can write the journal could have clipper write his bytes into the tensor, and whoever can read it
 /// sees the tensor's. Where files have no permissions, both have the same.
 void expect_private(const struct stat& journal, mode_t mode, const std::string& path) {
-  if (!S_ISREG(journal.st_mode) || journal.st_nlink > 1) refuse(path, "is no journal of clipper's");
-  if (journal.st_uid != ::geteuid()) refuse(path, "belongs to another user, who can finish what it is for");
+  if (!S_ISREG(journal.st_mode) || journal.st_nlink > 1) refuse(path, kNoJournal);
+  if (journal.st_uid != ::geteuid())
+    refuse(path, fmt::format("belongs to user {}, who must finish the interrupted change", journal.st_uid));
   if ((journal.st_mode & (S_IRWXG | S_IRWXO) & ~mode) != 0)
-    refuse(path, "is open to users to whom the tensor is not; close it to them (chmod 600) if you trust it");
+    refuse(path, fmt::format("its mode {:03o} admits users whom the tensor's mode {:03o} does not; if you "
+                             "trust the journal, run chmod 600 on it",
+                             journal.st_mode & 0777, mode & 0777));
 }
 
 }  // namespace
@@ -96,9 +100,10 @@ void Journal::expect_known_format() const {
   for (std::uint64_t slot = 0; slot < kSlots; ++slot) {
     std::array<std::uint64_t, 2> start{};  // Block's magic and format
     std::ignore = read_at(fd_, std::as_writable_bytes(std::span(start)), block_offset(slot), path());
-    if (start[0] != 0 && start[0] != kMagic) refuse(path(), "is no journal of clipper's");
+    if (start[0] != 0 && start[0] != kMagic) refuse(path(), kNoJournal);
     if (start[0] == kMagic && start[1] != kFormat)
-      refuse(path(), "was left by another version of clipper, which can finish what was interrupted");
+      refuse(path(),
+             "was left by another version of clipper; finish the interrupted change with that version");
   }
 }
 
@@ -146,7 +151,8 @@ Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) 
   Journal journal(file);
   const Place& place = journal.place_;
   place.expect_sync();
-  if (place.is_append_only()) refuse(journal.path(), "could not be removed: its directory is append-only");
+  if (place.is_append_only())
+    refuse(journal.path(), "could not be removed again: its directory is append-only (chattr +a)");
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   journal.registration_ = register_temporary(place, [&] {
     journal.fd_ = Descriptor(
@@ -208,7 +214,8 @@ void Journal::write(const JournalRecord& record, std::span<const std::byte> byte
               .text = {},
               .checksum = 0};
   if (record.parameters.size() > block.text.size())
-    refuse(path(), fmt::format("has no room for {} bytes of text on what is done", record.parameters.size()));
+    refuse(path(), fmt::format("has no room for {} bytes of parameters (max {})", record.parameters.size(),
+                               block.text.size()));
   const auto rest = std::ranges::copy(record.parameters, block.text.begin()).out;
   block.description_size =
       std::min(record.description.size(), static_cast<std::size_t>(block.text.end() - rest));
@@ -216,11 +223,11 @@ void Journal::write(const JournalRecord& record, std::span<const std::byte> byte
   block.checksum = checksum(checked_part(block));
   write_at(fd_, bytes, bytes_offset(slot, record.capacity), path());
   write_at(fd_, std::as_bytes(std::span(&block, 1)), block_offset(slot), path());
-  if (::fdatasync(fd_.get()) != 0) throw_system_error(path(), "cannot be written to the disk");
+  if (::fdatasync(fd_.get()) != 0) throw_system_error(path(), "cannot be flushed to disk");
 }
 
 void Journal::keep() {
-  if (!place_.sync()) throw_system_error(path(), "its directory cannot be written to the disk");
+  if (!place_.sync()) throw_system_error(path(), "its directory cannot be flushed to disk");
   if (registration_ >= 0) unregister_temporary(std::exchange(registration_, -1));
 }
 

@@ -27,8 +27,8 @@ JournaledFile::JournaledFile(const InputFile& input)
   unfinished_ = next_.start[npy::kVersionAt] == npy::kUnfinishedVersion;
   // A client shows for a second what it knew, whatever the lock: a change that another one made is lost.
   if (!unfinished_ && is_on_fuse(input.descriptor().get(), "fuse.glusterfs"))
-    refuse(input.path(), Term{"direct", "changing a file directly"} +
-                             " is not safe on GlusterFS, where another client's change may be seen late; " +
+    refuse(input.path(), "refused to avoid data loss: " + Term{"direct", "changing a file directly"} +
+                             " is not safe on GlusterFS, which may show other clients' changes late; " +
                              Term{"direct", "replace the file"} + ", or write to another file");
   if (unfinished_) {
     refuse_unless_it_can_go_on();
@@ -38,12 +38,12 @@ JournaledFile::JournaledFile(const InputFile& input)
 
 void JournaledFile::refuse_unless_it_can_go_on() const {
   const auto refuse = [&](const std::string& why) {
-    clipper::refuse(input_.path(), "left unfinished by " + kDirect + ", " + why);
+    clipper::refuse(input_.path(), "left unfinished by " + kDirect + ", and its journal " + why +
+                                       "; restore its own journal, or the tensor from a backup");
   };
-  if (!journal_)
-    refuse(fmt::format("and its journal is not beside it as {}", Journal::place_for(input_.place()).name()));
-  if (!journal_->last()) refuse(fmt::format("and {} is damaged", journal_->path()));
-  if (!is_recorded(*journal_->last())) refuse(fmt::format("and {} is of another file", journal_->path()));
+  if (!journal_) refuse(fmt::format("{} is missing", Journal::place_for(input_.place()).path()));
+  if (!journal_->last()) refuse(fmt::format("{} is damaged", journal_->path()));
+  if (!is_recorded(*journal_->last())) refuse(fmt::format("{} belongs to another file", journal_->path()));
 }
 
 /// Whether the record can be of a file of this size.
@@ -77,14 +77,14 @@ bool JournaledFile::is_as_recorded(const JournalRecord& record) {
 }
 
 void JournaledFile::refuse_changed() const {
-  const std::string differs = fmt::format("differs from what {} recorded", journal_->path());
+  const std::string differs = fmt::format("does not match its journal {}", journal_->path());
   if (unfinished_)
     refuse(input_.path(),
            "left unfinished by " + kDirect + ", but " + differs +
-               ": the journal is another file's, or another program has changed this one; restore "
-               "the tensor from a copy, or bring back its own journal");
-  refuse(input_.path(), differs + " when " + kDirect +
-                            " was interrupted; if the tensor is as it should be, remove the journal");
+               ": the journal belongs to another file, or another program changed this one; restore "
+               "its own journal, or the tensor from a backup");
+  refuse(input_.path(), differs + ", left when " + kDirect +
+                            " was interrupted; if the tensor is correct, remove the journal");
 }
 
 void JournaledFile::discard_journal() {
@@ -105,7 +105,7 @@ std::optional<JournalRecord> JournaledFile::begin(Change change) {
   const std::optional<JournalRecord> last = journal_->last();
   if (unfinished_ && last->parameters != change_.what)
     refuse(input_.path(), Term{"direct", "another direct change"} +
-                              " was interrupted, which must end first: " + last->description);
+                              " was interrupted; repeat it first: " + last->description);
   if (last && !unfinished_ && last->sequence > 0 && !last->is_last()) refuse_changed();
   if (last && !is_as_recorded(*last)) refuse_changed();
   if (unfinished_ || (last && last->is_last() && last->parameters == change_.what)) {
@@ -193,15 +193,14 @@ void JournaledFile::commit() {
     expect_own();
   }
   write_version(next_.start[npy::kVersionAt]);
-  if (::fsync(input_.descriptor().get()) != 0)
-    throw_system_error(input_.path(), "cannot be written to the disk");
+  if (::fsync(input_.descriptor().get()) != 0) throw_system_error(input_.path(), "cannot be flushed to disk");
   check_close(input_.descriptor(), input_.path());
   expect_named();
   unfinished_ = false;
   if (!journal_->remove())
     throw Error(ErrorKind::not_durable,
-                fmt::format("{}: complete, but {} cannot be removed for good: {}", input_.path(),
-                            journal_->path(), std::generic_category().message(errno)));
+                fmt::format("{}: complete, but cannot confirm that its journal {} is removed: {}",
+                            input_.path(), journal_->path(), std::generic_category().message(errno)));
 }
 
 /// What cannot be noticed: what another process has written between this one's last write and the look at the
@@ -216,12 +215,12 @@ struct stat JournaledFile::expect_named() {
   if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");
   if (now.st_nlink > 0) return now;
   if (journal_) std::ignore = journal_->remove();
-  refuse(input_.path(), "was removed meanwhile");
+  refuse(input_.path(), "was removed while it was changed");
 }
 
 void JournaledFile::refuse_written() const {
-  throw Error(ErrorKind::io, fmt::format("{}: another process has written to it{}", input_.path(),
-                                         unfinished_ ? ", which may have to be undone" : ""));
+  throw Error(ErrorKind::io, fmt::format("{}: another process wrote to it while it was changed{}",
+                                         input_.path(), unfinished_ ? " and may have damaged it" : ""));
 }
 
 void JournaledFile::write_version(std::byte version) const {
@@ -236,7 +235,7 @@ void JournaledFile::write(std::span<const std::byte> bytes, std::uint64_t offset
 
 void JournaledFile::sync() {
   if (::fdatasync(input_.descriptor().get()) != 0)
-    throw_system_error(input_.path(), "cannot be written to the disk");
+    throw_system_error(input_.path(), "cannot be flushed to disk");
   if (::fstat(input_.descriptor().get(), &known_) != 0)
     throw_system_error(input_.path(), "cannot be examined");
   if (known_.st_size != input_.status().st_size) refuse_written();

@@ -61,7 +61,7 @@ OutputFile OutputFile::for_target(OutputTarget& target, Existing existing, Durab
 
 void OutputFile::keep_access() const {
   if (mode_ && !keep_access_list(path_, fd_))
-    throw_system_error(path_, "its access control list cannot be kept");
+    throw_system_error(path_, "cannot keep its access control list");
 }
 
 OutputFile OutputFile::adopt(const std::string& path, Existing existing, Descriptor fd) {
@@ -80,7 +80,7 @@ OutputFile OutputFile::open_common(Descriptor fd, const Place& place, std::uint6
 }
 
 void OutputFile::close_common() const {
-  if (::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be written to the disk");
+  if (::fsync(fd_.get()) != 0) throw_system_error(path_, "cannot be flushed to disk");
   check_close(fd_, path_);
 }
 
@@ -89,9 +89,9 @@ OutputFile OutputFile::open_stream(const std::string& path, Durability durabilit
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
-  if (S_ISREG(status.st_mode)) refuse(path, "has just been replaced by a file");
+  if (S_ISREG(status.st_mode)) refuse(path, "was replaced by a regular file while it was opened; try again");
   if (::isatty(fd.get()) != 0)
-    throw Error(ErrorKind::usage, fmt::format("{}: a terminal; a tensor is not text", path));
+    throw Error(ErrorKind::usage, fmt::format("{}: is a terminal; write to a file or a pipe", path));
   enlarge_pipe(fd);
   return {std::move(fd), path, durability};
 }
@@ -115,7 +115,7 @@ std::uint64_t OutputFile::space_beside(const InputFile& input) {
 void OutputFile::check_in_place(const InputFile& input, bool direct) {
   if (!direct) check_room(input);
   const Place& place = input.place();
-  if (place.is_append_only()) refuse(input.path(), "its directory is append-only");
+  if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
   if (::faccessat(place.directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     throw_system_error(input.path(), "cannot be replaced");
 }
@@ -123,12 +123,11 @@ void OutputFile::check_in_place(const InputFile& input, bool direct) {
 /// For a second file with all that the first one is.
 void OutputFile::check_room(const InputFile& input) {
   if (const auto links = input.status().st_nlink; links > 1)
-    refuse(input.path(), fmt::format("has {} hard links, which ", links) + kInPlace + " would break apart (" +
-                             kDirect + " would not)");
+    refuse(input.path(), fmt::format("refused to avoid data loss: has {} hard links, which ", links) +
+                             kInPlace + " would separate; " + kDirect + " keeps them");
   if (const std::uint64_t space = space_beside(input); space < input.size())
-    refuse(input.path(),
-           kInPlace + fmt::format(" needs {} bytes for the result, {} are free (", input.size(), space) +
-               kDirect + " needs few)");
+    refuse(input.path(), kInPlace + fmt::format(" needs {} free bytes, found {}; ", input.size(), space) +
+                             kDirect + " needs only a small journal");
 }
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {
@@ -149,7 +148,7 @@ bool OutputFile::can_be_named() noexcept {
 /// Without a name where the file system can do that: then nothing is left whatever happens, and nobody can
 /// open it before it is complete.
 void OutputFile::create_temporary() {
-  if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only");
+  if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   const mode_t mode = mode_ ? 0600 : new_mode_;
   if (!can_be_named()) return create_named_temporary();
   fd_ = Descriptor(retry_interrupted(
@@ -172,7 +171,7 @@ void OutputFile::create_named_temporary() {
 
 /// Gives the file a name that nothing has, where that can be taken away again.
 bool OutputFile::name_temporary(const std::function<bool(const Place&)>& create) {
-  if (place_->is_append_only()) refuse(path_, "its directory is append-only");
+  if (place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   temporary_ = place_->beside(fmt::format(".clipper-{}", random_suffix()), true);
   registration_ = register_temporary(*temporary_, [&] { return create(*temporary_); });
   if (registration_ < 0) temporary_.reset();

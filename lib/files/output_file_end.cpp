@@ -20,7 +20,7 @@
 namespace clipper {
 
 void OutputFile::complete() const {
-  if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot be given its mode");
+  if (mode_ && ::fchmod(fd_.get(), *mode_) != 0) throw_system_error(path_, "cannot set its permissions");
 }
 
 void OutputFile::commit(const std::function<void()>& last_look) {
@@ -28,7 +28,7 @@ void OutputFile::commit(const std::function<void()>& last_look) {
   complete();
   const bool on_disk = durability_ == Durability::on_disk;
   if (durability_ != Durability::none && ::fsync(fd_.get()) != 0)
-    throw_system_error(path_, "cannot be written to the disk");
+    throw_system_error(path_, "cannot be flushed to disk");
   check_close(fd_, path_);
   if (on_disk) place_->expect_sync();
   last_look();
@@ -39,7 +39,7 @@ void OutputFile::commit(const std::function<void()>& last_look) {
 /// A pipe or a device has no disk: fsync() says EINVAL.
 void OutputFile::commit_stream() {
   if (durability_ == Durability::on_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
-    throw_system_error(path_, "cannot be written to the disk");
+    throw_system_error(path_, "cannot be flushed to disk");
   if (::close(fd_.release()) != 0) throw_system_error(path_, "cannot be written");
 }
 
@@ -69,8 +69,8 @@ bool OutputFile::rename_to_new() {
     }
     if (has_no_links(errno)) {
       if (existing_ == Existing::refuse)
-        refuse(path_, Term{"existing", "the promise to replace nothing"} +
-                          " cannot be kept on a file system without hard links and exclusive renames");
+        refuse(path_, Term{"existing", "replacing no file"} +
+                          " needs a file system with hard links or exclusive renames");
       static std::mutex one_at_a_time;  // two outputs of a batch may have one name, in two cases
       const std::scoped_lock lock(one_at_a_time);
       if (!place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
@@ -102,7 +102,8 @@ void OutputFile::replace(const InputFile& input) {
     case Exchanged::stranded:
       registration_ = -1;
       throw Error(ErrorKind::not_durable,
-                  fmt::format("{}: complete, but {} has to be looked at: the file that had the name before",
+                  fmt::format("{}: complete, but it replaced a file that another program had just written; "
+                              "that file is now {}",
                               path_, temporary_->path()));
     case Exchanged::failed: throw_system_error(path_, "cannot be put in place");
     case Exchanged::unsupported:
@@ -133,8 +134,8 @@ void OutputFile::remove_temporary() {
   unregister_temporary(std::exchange(registration_, -1));
   if (!removed)
     throw Error(ErrorKind::not_durable,
-                fmt::format("{}: complete, but {} cannot be removed: {}", path_, temporary_->path(),
-                            std::generic_category().message(error)));
+                fmt::format("{}: complete, but the hidden file {} cannot be removed: {}", path_,
+                            temporary_->path(), std::generic_category().message(error)));
   temporary_.reset();
 }
 

@@ -17,7 +17,7 @@ OutputTarget follow(const std::string& path) {
   OutputTarget target{Kind::stream, std::nullopt};
   if (::stat(path.c_str(), &target.status) != 0) {
     if (errno != ENOENT) throw_system_error(path, "cannot be examined");
-    refuse(path, "a symbolic link to nothing");
+    refuse(path, "is a dangling symbolic link");
   }
   if (!S_ISREG(target.status.st_mode)) return target;
   target.place = Place::resolved(path);
@@ -30,14 +30,15 @@ OutputTarget follow(const std::string& path) {
 }  // namespace
 
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
-  if (existing == OutputFile::Existing::refuse) refuse(path, "exists already" + Term{"existing", ""});
-  refuse(path, "was not there when the work began; another output may have been written to this file");
+  if (existing == OutputFile::Existing::refuse) refuse(path, "already exists" + Term{"existing", ""});
+  refuse(path,
+         "refused to avoid data loss: did not exist when the run began; another output may be the same file");
 }
 
 OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   if (path == "-") {
     if (::isatty(STDOUT_FILENO) != 0)
-      throw Error(ErrorKind::usage, "standard output is a terminal; a tensor is not text");
+      throw Error(ErrorKind::usage, "standard output is a terminal; redirect it to a file or a pipe");
     return {Kind::standard_output, std::nullopt};
   }
   OutputTarget target{Kind::new_file, Place::of(path, "cannot be created")};
@@ -47,7 +48,7 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   if (S_ISLNK(found->st_mode)) target = follow(path);
   const mode_t mode = target.status.st_mode;
   if (S_ISDIR(mode)) throw_system_error(path, "cannot be written", EISDIR);
-  if (S_ISBLK(mode)) refuse(path, "a block device");
+  if (S_ISBLK(mode)) refuse(path, "is a block device; write to a regular file");
   target.kind = S_ISREG(mode) ? Kind::file : Kind::stream;
   if (target.kind == Kind::stream) return target;
   if (existing != OutputFile::Existing::replace) refuse_existing(path, existing);

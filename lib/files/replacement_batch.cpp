@@ -78,7 +78,7 @@ class Commit {
         constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
         error = known->second != 0 ? known->second : error_of(::sync_file_range(fd.get(), 0, 0, kWritten));
       }
-      if (error != 0) throw_system_error(file.output.path(), "cannot be written to the disk", error);
+      if (error != 0) throw_system_error(file.output.path(), "cannot be flushed to disk", error);
     });
   }
 

@@ -24,7 +24,7 @@ void check_slab_index(const ShardJob& job, const InputFile& input) {
   if (find_file(index) == id_of(input.status()))
     throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
                                       fmt::format(" is {}, which ", index) + Term{"split_output", "a slab"} +
-                                      " writes");
+                                      " would overwrite");
   if (job.shard.index == 0) OutputFile::check(index, job.existing);
 }
 

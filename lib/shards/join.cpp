@@ -27,10 +27,10 @@ namespace {
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr Term kAnotherJoin{"finalize", "another process"};
-constexpr std::string_view kMeanwhile = " has put it in place meanwhile";
-constexpr std::string_view kNoShards = "no shards of it wait to be finalized";
+constexpr std::string_view kMeanwhile = " has already finished it";
+constexpr std::string_view kNoShards = "no shards to finalize: none have run, or they are already finalized";
 
-/// "shard 3 of 8 is", "shards 1, 4 to 7 of 8 are"
+/// "shard 3 of 8 is missing", "shards 1, 4 to 7 of 8 are missing"
 std::string subject(const std::vector<std::uint64_t>& shards, std::uint64_t all, std::string_view one,
                     std::string_view many) {
   const bool is_one = shards.size() == 1;
@@ -115,11 +115,11 @@ std::vector<ShardRecord> Join::read_records() {
 void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
-  const std::string are_missing = subject(missing, run_.shards, "is", "are") + " missing; ";
   if (!is_other)
-    refuse(out_, are_missing + "run what is missing, and then " + Term{"finalize", "join them again"});
-  refuse(out_, are_missing +
-                   fmt::format("{} is of another run: {} shards", files_.run().path(), there->shards) +
+    refuse(out_, subject(missing, run_.shards, "is missing; run it", "are missing; run them") + ", then " +
+                     Term{"finalize", "join them again"});
+  refuse(out_, subject(missing, run_.shards, "is missing", "are missing") +
+                   fmt::format("; {} belongs to another run: {} shards", files_.run().path(), there->shards) +
                    (there->must_be_new ? Term{"existing", " that replace nothing"} : Term{}) + ", " +
                    there->description);
 }
@@ -170,10 +170,9 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   const std::vector<std::uint64_t> different =
       different_parts(engine, records, common, output ? &*output : nullptr);
   if (!different.empty())
-    refuse(out_, fmt::format("{} damaged: the file does not have the bytes that were calculated; run what is "
-                             "damaged again, and then ",
-                             subject(different, run_.shards, "is", "are")) +
-                     Term{"finalize", "join them"});
+    refuse(out_, subject(different, run_.shards, "does not match its checksum; run it",
+                         "do not match their checksums; run them") +
+                     " again, then " + Term{"finalize", "join them"});
   if (adopts) {
     if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
       throw_system_error(place.path(), "cannot be written");

@@ -40,9 +40,9 @@ Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t head
 }
 
 Rows rows_of(const Shard& shard, const npy::Header& header) {
-  if (header.shape.empty()) throw Error(ErrorKind::input, "has no axis 0 to be split along");
+  if (header.shape.empty()) throw Error(ErrorKind::input, "a 0-d tensor has no axis 0 to split");
   if (header.fortran_order && header.shape.size() > 1)
-    throw Error(ErrorKind::input, "in Fortran order, a slab along axis 0 is no part of the file");
+    throw Error(ErrorKind::input, "is in Fortran order; only tensors in C order can be split along axis 0");
   const auto rows = static_cast<std::uint64_t>(header.shape.front());
   const std::uint64_t begin = before(shard.index, shard.count, rows);
   return {begin, before(shard.index + 1, shard.count, rows) - begin};

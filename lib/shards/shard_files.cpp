@@ -24,6 +24,7 @@ constexpr std::string_view kInPlace = "the output is in place, written at ";
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // of an output
 constexpr std::size_t kMaxText = 1 << 16;                    // bytes of a run or a record
 constexpr int kMaxTries = 10;
+constexpr const char* kNotOwn = "is not a file that shards made; remove it or choose another output";
 
 constexpr std::uint64_t kSamples = 16;
 constexpr std::uint64_t kSample = 4096;
@@ -99,7 +100,7 @@ Place place_of(const std::string& out) {
   Place place = Place::of(out, "cannot be created");
   const auto status = place.status();
   if (!status || !S_ISLNK(status->st_mode)) return place;
-  if (!find_file(out)) refuse(out, "a symbolic link to nothing");
+  if (!find_file(out)) refuse(out, "is a dangling symbolic link");
   return Place::resolved(out);
 }
 
@@ -181,7 +182,7 @@ std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shar
 }
 
 ShardFiles::ShardFiles(const std::string& out) : out_(place_of(out)), replaced_(out_.status()) {
-  if (replaced_ && !S_ISREG(replaced_->st_mode)) refuse(out, "not a file; shards need one");
+  if (replaced_ && !S_ISREG(replaced_->st_mode)) refuse(out, "is not a regular file; shards need one");
 }
 
 Place ShardFiles::run() const {
@@ -204,7 +205,7 @@ std::optional<ShardRun> ShardFiles::read_run() const {
   const Place place = run();
   const auto status = place.status();
   if (status && S_ISDIR(status->st_mode))
-    refuse(place.path(), fmt::format("begun by a former version of clipper; remove it and {}",
+    refuse(place.path(), fmt::format("was left by an older version of clipper; remove it and {}",
                                      out_.with_suffix(".partial").path()));
   const std::optional<std::string> text = read_text(place);
   if (!text) return std::nullopt;
@@ -213,11 +214,12 @@ std::optional<ShardRun> ShardFiles::read_run() const {
   const bool is_own = text->starts_with(kTitle) || kTitle.starts_with(*text);
   const bool is_of_other_format = text->size() > kAnyTitle.size() && text->starts_with(kAnyTitle) && !is_own;
   if (is_of_other_format)
-    refuse(place.path(),
-           "left by another version of clipper, which can finish the run; or remove it and what "
-           "the shards wrote, and begin again");
+    refuse(
+        place.path(),
+        "was left by another version of clipper; finish the run with that version, or remove this file and "
+        "the shards' other files and start again");
   std::optional<ShardRun> run = parsed_run(*text);
-  if (!run && !is_own) refuse(place.path(), "exists, and does not say what shards do; remove it");
+  if (!run && !is_own) refuse(place.path(), kNotOwn);
   return run;
 }
 
@@ -233,7 +235,7 @@ Descriptor open_own(const Place& place, int flags, mode_t mode) {
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));
   if (fd.get() < 0 && is_gone(errno)) return fd;
   const bool is_no_file = errno == ELOOP || errno == ENXIO || errno == EISDIR;
-  if (fd.get() < 0 && is_no_file) refuse(place.path(), "not a file that shards made; remove it");
+  if (fd.get() < 0 && is_no_file) refuse(place.path(), kNotOwn);
   if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
   struct stat status {};
   struct stat directory {};
@@ -241,11 +243,10 @@ Descriptor open_own(const Place& place, int flags, mode_t mode) {
     if (is_gone(errno)) return {};
     throw_system_error(place.path(), "cannot be examined");
   }
-  if (!S_ISREG(status.st_mode)) refuse(place.path(), "not a file that shards made; remove it");
+  if (!S_ISREG(status.st_mode)) refuse(place.path(), kNotOwn);
   if (status.st_uid != ::geteuid() && status.st_uid != directory.st_uid)
     refuse(place.path(),
-           fmt::format("belongs to user {}, not to you; remove it, or write the output elsewhere",
-                       status.st_uid));
+           fmt::format("belongs to user {}, not to you; remove it or choose another output", status.st_uid));
   return fd;
 }
 

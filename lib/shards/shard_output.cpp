@@ -22,7 +22,7 @@ using Existing = OutputFile::Existing;
 void expect_other(const InputFile& input, const Place& place) {
   if (place.is(id_of(input.status())))
     throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
-                                      fmt::format(" is {}, which a shard writes", place.path()));
+                                      fmt::format(" is {}, which a shard would overwrite", place.path()));
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
   OutputFile::check(out, run.must_be_new ? Existing::refuse : Existing::replace);
   ShardOutput output(ShardFiles(out), run, shard, durability);
   const ShardFiles& files = output.files_;
-  if (files.out().is_append_only()) refuse(out, "its directory is append-only");
+  if (files.out().is_append_only()) refuse(out, "its directory is append-only (chattr +a)");
   for (const Place& place :
        {files.run(), files.common(run), files.part(run, shard), files.record(run, shard)})
     expect_other(input, place);

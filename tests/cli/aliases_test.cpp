@@ -176,7 +176,7 @@ TEST_CASE("IN that is mounted at OUT, too, is not replaced under one of the name
   write_file(directory / "out.npy", "below the mount");
   const Process::Settings mounted{directory.path(), [] { mount_again("in.npy", "out.npy"); }};
   for (const Words& names : {Words{"in.npy", "out.npy"}, Words{"out.npy", "in.npy"}})
-    check_refused(run_clipper(clip(names), mounted), 5, "is " + names.back() + ", too");
+    check_refused(run_clipper(clip(names), mounted), 5, "is mounted as " + names.back());
   CHECK(read_file(directory / "in.npy") == input(1));
   CHECK(read_file(directory / "out.npy") == "below the mount");
 }

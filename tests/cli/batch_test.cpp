@@ -199,8 +199,8 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   CHECK(dry_run({"a.npy", "-"}).output.empty());
   check_refused(dry_run({"bad.npy", "out.npy"}), 3, "bad.npy");
   check_refused(dry_run({"a.npy", "missing/out.npy"}), 4, "missing/out.npy");
-  check_refused(dry_run({"-n", "a.npy", "b.npy"}), 5, "b.npy: exists already");
-  check_refused(dry_run({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: exists already");
+  check_refused(dry_run({"-n", "a.npy", "b.npy"}), 5, "b.npy: already exists");
+  check_refused(dry_run({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: already exists");
   check_refused(dry_run({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
   check_refused(dry_run({"--fail-if-clipped", "50", "-i", "a.npy"}), 1, "a.npy: 66.7 %");
 }
@@ -208,7 +208,8 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
 TEST_CASE("--no-clobber refuses before anything is written") {
   const TemporaryDirectory directory;
   for (const char* name : {"a.npy", "b.npy", "b.out"}) write_file(directory / name, input(1));
-  check_refused_untouched(directory, clip({"-n", "-o", "{stem}.out", "a.npy", "b.npy"}), 5, "b.out: exists");
+  check_refused_untouched(directory, clip({"-n", "-o", "{stem}.out", "a.npy", "b.npy"}), 5,
+                          "b.out: already exists");
   check_refused(run_clipper(clip({"-n", "-k", "-o", "{stem}.out", "b.npy", "a.npy"}), {directory.path()}), 5,
                 "b.out");
   CHECK(read_file(directory / "a.out") == output(1));

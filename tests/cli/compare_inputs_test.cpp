@@ -138,8 +138,9 @@ TEST_CASE("streams are compared in order") {
   CHECK(result.exit_code == 1);
   CHECK(Json::parse(result.output)["first"][0]["index"] == Json::parse("[299999]"));
   check_refused(run_compare(directory, {"-", "a.npy"}, file.substr(0, file.size() - 1)), 3,
-                "standard input: ends");
-  check_refused(run_compare(directory, {"-", "a.npy"}, file + "x"), 3, "standard input: bytes after");
+                "standard input: truncated");
+  check_refused(run_compare(directory, {"-", "a.npy"}, file + "x"), 3,
+                "standard input: unexpected bytes after");
   check_refused(run_compare(directory, {"--bytes", "-", "a.npy"}, file), 3, "--bytes compares only files");
 }
 

@@ -25,8 +25,7 @@ TEST_CASE("a file that was made anew after an interruption is not taken for the 
   const TemporaryDirectory directory;
   interrupt(directory, "x.npy", kInput);
   write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, direct({"x.npy"}), 5,
-                          "if the tensor is as it should be, remove the journal");
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "if the tensor is correct, remove the journal");
 }
 
 TEST_CASE("a journal is not used for a file that got the interrupted one's name") {
@@ -89,7 +88,7 @@ TEST_CASE("an unfinished file that was written to is refused") {
     std::string changed = read_file(directory / "x.npy");
     changed[at] ^= 1;
     write_file(directory / "x.npy", changed);
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "bring back its own journal");
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "restore its own journal");
   }
 }
 
@@ -99,11 +98,12 @@ TEST_CASE("a journal that others could have written or can read is refused") {
   REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
   for (const mode_t mode : {0604U, 0660U, 0606U}) {
     REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "users to whom the tensor is not");
+    check_refused_untouched(directory, direct({"x.npy"}), 5,
+                            "mode 600 does not; if you trust the journal, run chmod 600 on it");
   }
   REQUIRE(::chmod((directory / kJournal).c_str(), 0600) == 0);
   std::filesystem::create_hard_link(directory / kJournal, directory / "other");
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "is no journal");
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "is not a clipper journal");
   std::filesystem::remove(directory / "other");
   check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
   CHECK((read_file(directory / "x.npy") == kOutput));
@@ -130,8 +130,9 @@ TEST_CASE("another user's journal is refused, and nothing is written to it") {
     CAPTURE(mode);
     REQUIRE(::chown((directory / kJournal).c_str(), kOther, kOther) == 0);
     REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to another user", as_user([] {}));
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to another user");
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to user 65533, who must finish",
+                            as_user([] {}));
+    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to user 65533, who must finish");
   }
   REQUIRE(::chown((directory / kJournal).c_str(), kUser, kUser) == 0);
   check_done(run_clipper(direct({"x.npy"}), {directory.path(), as_user([] {})}));
@@ -144,9 +145,9 @@ TEST_CASE("a journal of another version of clipper is left to that") {
   std::string journal = read_file(directory / kJournal);
   for (const std::size_t slot : {0U, 4096U}) journal[slot + 8] = 1;
   write_file(directory / kJournal, journal);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper, which can finish");
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper; finish");
   write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper, which can finish");
+  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper; finish");
 }
 
 }  // namespace clipper::testing

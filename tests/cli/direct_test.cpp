@@ -87,7 +87,7 @@ TEST_CASE("what --direct has not finished nobody can read, and the same command 
   check_refused_untouched(directory, {"--min", "0", "--output-dir", ".", "x.npy"}, 5, unfinished);
   check_refused_untouched(directory, direct({"--nan", "min", "x.npy"}), 5,
                           "x * 0.5 + 1 in float32, min 0, max 6");
-  check_refused_untouched(directory, {"-i", "--direct", "--min", "0", "x.npy"}, 5, "must end first");
+  check_refused_untouched(directory, {"-i", "--direct", "--min", "0", "x.npy"}, 5, "repeat it first");
 
   check_refused(run_clipper(direct({"x.npy"}), {directory.path(), stop_in_the_middle}), 4,
                 "unreadable until");

@@ -106,9 +106,12 @@ TEST_CASE("--in-place refuses a file with several hard links") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
-  check_refused_untouched(directory, clip({"-i", "x.npy"}), 5, "x.npy: has 2 hard links");
-  check_refused_untouched(directory, clip({"--dry-run", "-i", "x.npy"}), 5, "x.npy: has 2 hard links");
-  check_refused_untouched(directory, clip({"x.npy", "y.npy"}), 5, "x.npy: has 2 hard links");
+  check_refused_untouched(directory, clip({"-i", "x.npy"}), 5,
+                          "x.npy: refused to avoid data loss: has 2 hard links");
+  check_refused_untouched(directory, clip({"--dry-run", "-i", "x.npy"}), 5,
+                          "x.npy: refused to avoid data loss: has 2 hard links");
+  check_refused_untouched(directory, clip({"x.npy", "y.npy"}), 5,
+                          "x.npy: refused to avoid data loss: has 2 hard links");
 }
 
 TEST_CASE("--dry-run refuses what --in-place would refuse") {

@@ -216,7 +216,7 @@ TEST_CASE("info takes streams, and says the same of them, with any number of thr
     CHECK(from_stream["input"] == "-");
   }
   check_refused(run_clipper({"info", "--stats", "-"}, {}, file.substr(0, file.size() - 1)), 3,
-                "standard input: ends before its last element");
+                "standard input: truncated: ends before its last element");
   check_refused(run_clipper({"info", "--stats", "-"}, {}, file + "x"), 3, "bytes after the array");
 }
 

@@ -104,8 +104,8 @@ TEST_CASE("--in-place needs the space for a second file, --direct does not") {
   };
   const Result refused = run("cmp x.npy small/x.npy", {"-i"});
   if (refused.exit_code == kCannotMount) return skip_unless_possible("mounting a small disk");
-  check_refused(refused, 5, "small/x.npy: --in-place needs 600128 bytes for the result, ");
-  check_refused(refused, 5, "--in-place --direct needs few");
+  check_refused(refused, 5, "small/x.npy: --in-place needs 600128 free bytes, found ");
+  check_refused(refused, 5, "--in-place --direct needs only a small journal");
   check_done(run("cmp expected.npy small/x.npy", {"-i", "--direct"}));
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("--no-clobber holds where the file system has neither unnamed files no
   check_done(run_clipper(words, poor));
   CHECK(read_file(directory / "out.npy") == kOutput);
   write_file(directory / "out.npy", "mine");
-  check_refused(run_clipper(words, poor), 5, "out.npy: exists already");
+  check_refused(run_clipper(words, poor), 5, "out.npy: already exists");
   CHECK(read_file(directory / "out.npy") == "mine");
   check_done(run_clipper({"--min", "0", "--max", "6", "-i", "in.npy"}, poor));
   CHECK(read_file(directory / "in.npy") == kOutput);

@@ -83,7 +83,7 @@ TEST_CASE("--no-clobber protects an output from the next run, too") {
       "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" -n --output-dir out \"$name\" || exit; done; "
       "mkdir in/deep; cp in/1.npy in/deep/7.npy; \"$@\" -n --output-dir out in/deep/7.npy",
       clip({}), {pipeline.directory().path()});
-  check_refused(result, 5, "out/7.npy: exists already");
+  check_refused(result, 5, "out/7.npy: already exists");
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }
 

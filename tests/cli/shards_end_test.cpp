@@ -59,8 +59,8 @@ TEST_CASE("shards and --finalize refuse an OUT.shards that no shard made") {
     return skip_unless_possible("mknod of a device");
   kind.make(directory.run_file());
   const auto before = directory.snapshot();
-  check_refused(directory.shard(0), 5, "out.npy.shards: not a file that shards made; remove it");
-  check_refused(directory.finalize(), 5, "out.npy.shards: not a file that shards made; remove it");
+  check_refused(directory.shard(0), 5, "out.npy.shards: is not a file that shards made; remove it");
+  check_refused(directory.finalize(), 5, "out.npy.shards: is not a file that shards made; remove it");
   CHECK(directory.snapshot() == before);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("what a former version has begun is refused") {
   fs::create_directory(directory.run_file());
   write_file(directory / "out.npy.partial", "");
   const auto before = directory.snapshot();
-  const std::string why = "out.npy.shards: begun by a former version of clipper; remove it and";
+  const std::string why = "out.npy.shards: was left by an older version of clipper; remove it and";
   check_refused(directory.shard(0), 5, why);
   check_refused(directory.finalize(), 5, why);
   CHECK(directory.snapshot() == before);
@@ -85,7 +85,7 @@ TEST_CASE("--finalize refuses a common file or a record that is none") {
   const std::string path = GENERATE(true, false) ? directory.common() : directory.record(1);
   fs::remove(path);
   kind.make(path);
-  check_refused(directory.finalize(), 5, "not a file that shards made; remove it");
+  check_refused(directory.finalize(), 5, "is not a file that shards made; remove it");
   CHECK_FALSE(fs::exists(directory / "out.npy"));
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("--finalize refuses an OUT that is no file, and leaves everything") {
     fs::create_directory(directory / "out.npy");
   }
   const auto before = directory.snapshot();
-  check_refused(directory.finalize(), 5, "out.npy: not a file; shards need one");
+  check_refused(directory.finalize(), 5, "out.npy: is not a regular file; shards need one");
   CHECK(directory.snapshot() == before);
   fs::remove(directory / "out.npy");
   check_done(directory.finalize());
@@ -144,7 +144,7 @@ TEST_CASE("--no-clobber holds until --finalize puts the output in place") {
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   write_file(directory / "out.npy", "mine");
   const auto before = directory.snapshot();
-  check_refused(directory.finalize({"-n"}), 5, "out.npy: exists already (--no-clobber)");
+  check_refused(directory.finalize({"-n"}), 5, "out.npy: already exists (--no-clobber)");
   CHECK(directory.snapshot() == before);
   fs::remove(directory / "out.npy");
   check_done(directory.finalize({"-n"}));
@@ -161,7 +161,7 @@ TEST_CASE("an output beside which something cannot be removed is complete, but t
                 6, "out.npy: complete, but out.npy.shard-0-of-3.");
   check_done(directory.finalize());
   directory.check_result();
-  check_refused(directory.finalize(), 5, "no shards of it wait");
+  check_refused(directory.finalize(), 5, "no shards to finalize");
 }
 
 TEST_CASE("a --finalize that was killed while it removed files is finished by the next one") {

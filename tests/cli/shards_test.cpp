@@ -67,9 +67,9 @@ TEST_CASE("shards of other parameters, another number or another input are anoth
   for (const std::uint64_t index : {0U, 1U, 2U})
     check_done(run_clipper(shard(index, 3, words), {directory.path()}));
   const std::string all =
-      "shards 0 to 2 of 3 are missing; out.npy.shards is of another run: 3 shards, float32";
+      "shards 0 to 2 of 3 are missing; out.npy.shards belongs to another run: 3 shards, float32";
   check_refused(finalize(shard(0, 2, words)), 5,
-                "shards 0, 1 of 2 are missing; out.npy.shards is of another");
+                "shards 0, 1 of 2 are missing; out.npy.shards belongs to another");
   check_refused(finalize({"--max", "7", "in.npy", "out.npy"}), 5, all);
   check_refused(finalize({"--max", "6", "--nan", "0", "in.npy", "out.npy"}), 5, all);
   check_refused(finalize({"--max", "6", "--nan", "error", "in.npy", "out.npy"}), 5, all);
@@ -89,10 +89,10 @@ TEST_CASE("shards of other parameters, another number or another input are anoth
 TEST_CASE("--finalize needs a file that shards have begun") {
   const TemporaryDirectory directory;
   check_refused(run_clipper({"--finalize", "none.npy"}, {directory.path()}), 5,
-                "none.npy: no shards of it wait to be finalized");
+                "none.npy: no shards to finalize");
   write_file(directory / "a", float32_file({1}));
   check_refused(run_clipper({"--finalize", "--max", "1", "a", "none.npy"}, {directory.path()}), 5,
-                "none.npy: no shards of it wait to be finalized");
+                "none.npy: no shards to finalize");
   check_refused(run_clipper({"--finalize"}, {directory.path()}), 2, "OUT is missing");
   check_refused(run_clipper({"--finalize", "--shard", "0/1", "b"}, {directory.path()}), 2, "--finalize");
 }
@@ -129,7 +129,7 @@ TEST_CASE("--split-output does not replace IN by a slab or by the index") {
     }
   };
   for (const char* index : {"0/2", "1/2"}) {
-    refused(index, "x.json", "x.npy", "x.json: IN is x.json, which --split-output writes");
+    refused(index, "x.json", "x.npy", "x.json: IN is x.json, which --split-output would overwrite");
     refused(index, "z.npy", "link.npy", "IN is link.json");
     refused(index, "z.npy", "symbolic.npy", "IN is symbolic.json");
   }
@@ -190,7 +190,7 @@ TEST_CASE("--shard refuses what it cannot do safely") {
   check(shard(0, 2, {"--max", "1", "-", "out.npy"}), 2, "must be files");
   check(shard(0, 2, {"--max", "1", "in.npy", "-"}), 2, "must be files");
   check(shard(0, 2, {"--max", "1", "/dev/null", "out.npy"}), 3, "not a regular file");
-  check(shard(0, 2, {"--max", "1", "in.npy", "/dev/null"}), 5, "not a file");
+  check(shard(0, 2, {"--max", "1", "in.npy", "/dev/null"}), 5, "is not a regular file");
   check(shard(0, 2, {"--fail-if-clipped", "1", "--max", "1", "in.npy", "out.npy"}), 2, "--fail-if-clipped");
   check(shard(0, 2, {"--output-dir", ".", "--max", "1", "in.npy"}), 2, "IN is OUT");
   check({"--split-output", "--max", "1", "in.npy", "out.npy"}, 2, "--split-output needs --shard");
@@ -265,7 +265,7 @@ TEST_CASE("--no-clobber protects the index of --split-output before a slab is wr
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   write_file(directory / "out.json", "mine");
   const Words words = shard(0, 3, {"-n", "--split-output", "--max", "6", "in.npy", "out.npy"});
-  check_refused_untouched(directory, words, 5, "out.json: exists already");
+  check_refused_untouched(directory, words, 5, "out.json: already exists");
 }
 
 TEST_CASE("--split-output writes slabs that are tensors, and their index") {

@@ -16,17 +16,17 @@ const std::string kClipped = float32_file({0, 2, 6});
 TEST_CASE("bytes after the array are an error that says how many and what to do") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray + "x");
-  const std::string one = "x.npy: 1 byte after the array (--trailing ignore reads the file without it)\n";
+  const std::string one = "x.npy: 1 byte after the array; to allow this, set --trailing ignore\n";
   check_refused_untouched(directory, clip({"x.npy", "out.npy"}), 3, one);
   check_refused_untouched(directory, clip({"--trailing", "error", "x.npy", "out.npy"}), 3, one);
   check_refused_untouched(directory, {"info", "x.npy"}, 3, one);
   check_refused_untouched(directory, {"compare", "x.npy", "x.npy"}, 3, one);
   write_file(directory / "x.npy", kArray + "xyz");
   check_refused_untouched(directory, clip({"x.npy", "--verify", "x.npy"}), 3,
-                          "x.npy: 3 bytes after the array (--trailing ignore reads the file without them)\n");
+                          "x.npy: 3 bytes after the array; to allow this, set --trailing ignore\n");
   check_refused_untouched(
       directory, clip({"-", "out.npy"}), 3,
-      "standard input: bytes after the array (--trailing ignore reads it without them)\n", [] {},
+      "standard input: unexpected bytes after the array; to allow this, set --trailing ignore\n", [] {},
       kArray + "xyz");
 }
 
@@ -72,7 +72,8 @@ TEST_CASE("in place, what comes after the array is not thrown away") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray + "xyz");
   const std::string why =
-      "x.npy: in place, the 3 bytes after the array would be lost; name another file for the result\n";
+      "x.npy: refused to avoid data loss: in place, the 3 bytes after the array would be lost; write to "
+      "another file\n";
   for (const Words& way : {Words{"-i"}, Words{"-i", "--direct"}, Words{"-i", "--dry-run"}, Words{"x.npy"}}) {
     Words words = clip({"--trailing=ignore", "x.npy"});
     words.insert(words.end(), way.begin(), way.end());

@@ -46,7 +46,7 @@ TEST_CASE("a number in a file is read when it is parsed, and its file is remembe
   CHECK(request.min->dtype == DType::float32);
   CHECK(number_files(request) == std::vector<std::string>{path});
   CHECK(refusal(ErrorKind::usage, [&] { return parse_given("--min", "@" + path); }) ==
-        "--min @" + path + ": shape (2,), but one element is needed");
+        "--min @" + path + ": expected one element, found shape (2,)");
   CHECK(refusal(ErrorKind::io, [&] {
           return parse_given("--min", "@" + path + "x");
         }).starts_with(path + "x: "));

@@ -190,8 +190,9 @@ TEST_CASE("a stream's length is checked, and what it got is not committed") {
     return message;
   };
   for (const unsigned threads : {1U, 4U}) {
-    CHECK(run(file.substr(0, file.size() - 1), threads) == directory / "from: ends before its last element");
-    CHECK(run(file + "x", threads).starts_with(directory / "from: more bytes after the array"));
+    CHECK(run(file.substr(0, file.size() - 1), threads) ==
+          directory / "from: truncated: ends before its last element");
+    CHECK(run(file + "x", threads).starts_with(directory / "from: unexpected bytes after the array"));
   }
 }
 

@@ -125,7 +125,7 @@ TEST_CASE("there is room for 2048 files at once, and again when they are gone") 
     for (int i = 0; i < 2048; ++i) registrations.push_back(register_temporary(place, [] { return true; }));
     CHECK(refusal(ErrorKind::io, [&] {
             static_cast<void>(register_temporary(place, [] { return true; }));
-          }) == "too many outputs at once");
+          }) == "too many unfinished outputs (max 2048); use fewer threads");
     std::ranges::sort(registrations);
     CHECK(std::ranges::adjacent_find(registrations) == registrations.end());
     for (const int registration : registrations) unregister_temporary(registration);

@@ -109,10 +109,10 @@ TEST_CASE("a file of another dtype, or of more or less than one element, is no b
   CHECK(refused(ErrorKind::usage, float32, wide) ==
         "min @" + wide + ": float64, but the tensor is float32; a number in a file has the tensor's dtype");
   const std::string two = data_file("float32-two.npy");
-  CHECK(refused(ErrorKind::usage, float32, two) == two + ": shape (2,), but one element is needed");
+  CHECK(refused(ErrorKind::usage, float32, two) == two + ": expected one element, found shape (2,)");
   CHECK(refusal(ErrorKind::usage, [] {
           return min_of(float32, "<f4", "(0,)", "");
-        }).ends_with(": shape (0,), but one element is needed"));
+        }).ends_with(": expected one element, found shape (0,)"));
 }
 
 TEST_CASE("a file that is missing, or not a whole .npy file, is refused by its name") {

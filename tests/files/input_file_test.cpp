@@ -52,11 +52,11 @@ TEST_CASE("an end that comes too early or too late is an input error") {
   std::array<std::byte, 8> bytes{};
   file.read_exactly(bytes);
   CHECK(refusal(ErrorKind::input, [&] { file.read_exactly(bytes); }) ==
-        directory / "file: ends before its last element");
+        directory / "file: truncated: ends before its last element");
 
   InputFile again = InputFile::open(directory / "file");
   CHECK(refusal(ErrorKind::input, [&] { again.expect_end(); }) ==
-        directory / "file: more bytes after the array");
+        directory / "file: unexpected bytes after the array");
 }
 
 TEST_CASE("a file that has shrunk is an I/O error") {
@@ -149,7 +149,8 @@ TEST_CASE("bytes after the array are left alone if they are to be ignored") {
   to_change.ignore_trailing();
   CHECK(refusal(ErrorKind::refused, [&] { std::ignore = read_header(to_change, std::nullopt); }) ==
         directory /
-            "file: in place, the 3 bytes after the array would be lost; name another file for the result");
+            "file: refused to avoid data loss: in place, the 3 bytes after the array would be lost; write to "
+            "another file");
 }
 
 TEST_CASE("a file that is opened to be changed is locked until it is closed") {

@@ -34,7 +34,8 @@ TEST_CASE("What only has the journal's name is not touched") {
       const InputFile input = InputFile::open_to_change(scratch.path);
       const JournaledFile file(input);
     };
-    CHECK(refusal(ErrorKind::refused, look) == scratch.journal + ": is no journal of clipper's");
+    CHECK(refusal(ErrorKind::refused, look) ==
+          scratch.journal + ": is not a clipper journal; move it elsewhere and try again");
     CHECK(scratch.directory.snapshot() == snapshot);
   }
 }
@@ -64,8 +65,8 @@ TEST_CASE("A text that the journal has no room for is refused before anything is
 
 namespace {
 
-const char* const kWritten = ": another process has written to it";
-const char* const kToUndo = ", which may have to be undone";
+const char* const kWritten = ": another process wrote to it while it was changed";
+const char* const kDamaged = " and may have damaged it";
 
 /// Another process writes the byte, and does so much later than all before: tests must not depend on clocks.
 void write_from_outside(const Scratch& scratch, std::size_t at, char byte) {
@@ -97,7 +98,7 @@ TEST_CASE("Another process's write ends the change") {
                   file.commit();
                 else
                   change(file, parts);
-              }) == scratch.path + kWritten + (parts == 0 ? "" : kToUndo));
+              }) == scratch.path + kWritten + (parts == 0 ? "" : kDamaged));
         CHECK(file.is_unfinished() == (parts > 0));
       }
       if (parts == 0)
@@ -105,7 +106,7 @@ TEST_CASE("Another process's write ends the change") {
       else
         CHECK(refusal(ErrorKind::refused, [&] {
                 std::ignore = scratch.finish();
-              }).find("bring back its own journal") != std::string::npos);
+              }).find("restore its own journal") != std::string::npos);
     }
   }
 }
@@ -122,7 +123,7 @@ TEST_CASE("Another process's write between reading a part and writing it ends th
     file.read(std::as_writable_bytes(std::span(buffers.before)), offset_of(parts));
     write_from_outside(scratch, offset_of(parts) + 9, '!');
     CHECK(refusal(ErrorKind::io, [&] { file.change(buffers.part_at(offset_of(parts))); }) ==
-          scratch.path + kWritten + (parts == 0 ? "" : kToUndo));
+          scratch.path + kWritten + (parts == 0 ? "" : kDamaged));
     CHECK(scratch.file()[offset_of(parts) + 9] == '!');
     CHECK(scratch.directory.entries().size() == (parts == 0 ? 1 : 2));
   }
@@ -143,7 +144,7 @@ TEST_CASE("A write that the file's times do not show is noticed in what has not 
   file.read(std::as_writable_bytes(std::span(buffers.before)), offset_of(2));
   file.change(buffers.part_at(offset_of(2)));
   change(file, 3);
-  CHECK(refusal(ErrorKind::io, [&] { file.commit(); }) == scratch.path + kWritten + kToUndo);
+  CHECK(refusal(ErrorKind::io, [&] { file.commit(); }) == scratch.path + kWritten + kDamaged);
   CHECK(file.is_unfinished());
 }
 

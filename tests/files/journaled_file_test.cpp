@@ -48,7 +48,7 @@ TEST_CASE("An interrupted change is finished by the same change") {
     scratch.interrupt_after(parts);
     CHECK(scratch.file() == unfinished(file_with(parts)));
     CHECK(scratch.refused("times two") ==
-          scratch.path + ": another direct change was interrupted, which must end first: plus one in words");
+          scratch.path + ": another direct change was interrupted; repeat it first: plus one in words");
     CHECK(scratch.file() == unfinished(file_with(parts)));
     CHECK(scratch.finish() == parts - 1);
     scratch.check_finished();
@@ -75,28 +75,29 @@ TEST_CASE("A torn slot of the journal leaves the other one") {
 TEST_CASE("An unfinished file without a whole journal is refused") {
   const auto left_as_it_is = [](const Scratch& scratch, const std::string& why) {
     const auto snapshot = scratch.directory.snapshot();
-    CHECK(scratch.refused() == scratch.path + ": left unfinished by a direct change, " + why);
+    CHECK(scratch.refused() == scratch.path + ": left unfinished by a direct change, and its journal " + why +
+                                   "; restore its own journal, or the tensor from a backup");
     CHECK(scratch.directory.snapshot() == snapshot);
   };
   const Scratch without;
   without.interrupt_after(1);
   std::filesystem::remove(without.journal);
-  left_as_it_is(without, "and its journal is not beside it as .x.npy.clipper-journal");
+  left_as_it_is(without, without.journal + " is missing");
 
   const Scratch damaged;
   damaged.interrupt_after(1);
   flip(damaged.journal, 16);
-  left_as_it_is(damaged, "and " + damaged.journal + " is damaged");
+  left_as_it_is(damaged, damaged.journal + " is damaged");
 
   const Scratch empty;
   empty.interrupt_after(1);
   write_file(empty.journal, "");
-  left_as_it_is(empty, "and " + empty.journal + " is damaged");
+  left_as_it_is(empty, empty.journal + " is damaged");
 
   const Scratch grown;
   grown.interrupt_after(1);
   write_file(grown.path, grown.file() + "x");
-  left_as_it_is(grown, "and " + grown.journal + " is of another file");
+  left_as_it_is(grown, grown.journal + " belongs to another file");
 }
 
 TEST_CASE("A part that was written in part is finished, one that was written by somebody else is not") {
@@ -117,7 +118,7 @@ TEST_CASE("A part that was written in part is finished, one that was written by 
       }
       CHECK(refusal(ErrorKind::refused, [&] {
               std::ignore = scratch.finish();
-            }).find("bring back its own journal") != std::string::npos);
+            }).find("restore its own journal") != std::string::npos);
       CHECK(scratch.file() == torn);
     }
   }
@@ -142,7 +143,7 @@ void make_first_record(const Scratch& scratch, bool has_record, std::string_view
   journal.keep();
 }
 
-const char* const kNotIt = ": differs from what ";
+const char* const kNotIt = ": does not match its journal ";
 
 }  // namespace
 
@@ -185,7 +186,7 @@ TEST_CASE("A change that ended after its last part is complete") {
 TEST_CASE("A complete change that is not known to be one is finished by the same change only") {
   const Scratch scratch;
   scratch.interrupt_at_end();
-  CHECK(scratch.refused("times two").find("must end first: plus one in words") != std::string::npos);
+  CHECK(scratch.refused("times two").find("repeat it first: plus one in words") != std::string::npos);
   write_file(scratch.path, file_with(kParts));  // valid: it is known, and the journal needless
   const InputFile input = InputFile::open_to_change(scratch.path);
   CHECK_FALSE(JournaledFile(input).begin(to_do(input, "times two")));
@@ -204,8 +205,8 @@ TEST_CASE("A valid file that is not as the journal has it is left alone") {
       write_file(scratch.path, content);
       const auto snapshot = scratch.directory.snapshot();
       const std::string why = scratch.path + kNotIt + scratch.journal +
-                              " recorded when a direct change was interrupted; if the tensor is as it "
-                              "should be, remove the journal";
+                              ", left when a direct change was interrupted; if the tensor is correct, "
+                              "remove the journal";
       CHECK(scratch.refused() == why);
       CHECK(scratch.refused("times two") == why);
       CHECK(scratch.directory.snapshot() == snapshot);
@@ -248,9 +249,9 @@ TEST_CASE("A description that a record has no room for is cut off, parameters ar
   CHECK(append(3992, 5000) == std::pair(std::size_t{3992}, std::size_t{0}));
   CHECK(append(3000, 5000) == std::pair(std::size_t{3000}, std::size_t{992}));
   CHECK(append(10, 20) == std::pair(std::size_t{10}, std::size_t{20}));
-  CHECK(refusal(ErrorKind::refused, [&] { append(3993, 0); })
-            .ends_with("has no room for 3993 bytes of text on what "
-                       "is done"));
+  CHECK(refusal(ErrorKind::refused, [&] {
+          append(3993, 0);
+        }).ends_with("has no room for 3993 bytes of parameters (max 3992)"));
 }
 
 TEST_CASE("A journal of the former version is refused, and left as it is") {
@@ -264,7 +265,7 @@ TEST_CASE("A journal of the former version is refused, and left as it is") {
     const auto snapshot = scratch.directory.snapshot();
     CHECK(scratch.refused() ==
           scratch.journal +
-              ": was left by another version of clipper, which can finish what was interrupted");
+              ": was left by another version of clipper; finish the interrupted change with that version");
     CHECK(scratch.directory.snapshot() == snapshot);
   }
 }

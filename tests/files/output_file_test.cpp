@@ -111,11 +111,11 @@ TEST_CASE("an output that may replace nothing refuses what has come until the co
   OutputFile file = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
   file.write(bytes("new"));
   write_file(directory / "out", "a file that came between");
-  CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: exists"));
+  CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: already exists"));
   CHECK(read_file(directory / "out") == "a file that came between");
   CHECK(refusal(ErrorKind::refused, [&] {
           std::ignore = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
-        }).starts_with(directory / "out: exists"));
+        }).starts_with(directory / "out: already exists"));
 }
 
 TEST_CASE("an output that must be new replaces nothing that has come between") {
@@ -126,7 +126,7 @@ TEST_CASE("an output that must be new replaces nothing that has come between") {
   first.write(bytes("first"));
   second.write(bytes("second"));
   first.commit();
-  CHECK(refusal(ErrorKind::refused, [&] { second.commit(); }).find("when the work began") !=
+  CHECK(refusal(ErrorKind::refused, [&] { second.commit(); }).find("when the run began") !=
         std::string::npos);
   CHECK(read_file(directory / "out") == "first");
   CHECK(directory.entries() == Names{"out"});
@@ -165,7 +165,7 @@ TEST_CASE("in place, the mode stays and the links are followed") {
   const InputFile input = InputFile::open_to_change(directory / "file");
   CHECK(refusal(ErrorKind::refused, [&] {
           std::ignore = OutputFile::create_in_place(input);
-        }).starts_with(directory / "file: has 2 hard links"));
+        }).starts_with(directory / "file: refused to avoid data loss: has 2 hard links"));
   CHECK(directory.entries() == Names{"file", "hard", "link"});
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("a slot for the signal handler is free again after its file") {
   for (int i = 0; i < 1000; ++i)
     CHECK(refusal(ErrorKind::io, [&] {
             std::ignore = OutputFile::create(directory / "no/out", kReplace, OutputFile::Durability::none);
-          }) != "too many outputs at once");
+          }) != "too many unfinished outputs (max 2048); use fewer threads");
 }
 
 }  // namespace clipper::testing

@@ -124,7 +124,7 @@ TEST_CASE("What stands where a run belongs is no run, or refused if it is somebo
   SECTION("a file of somebody's") {
     write_file(path + ".shards", "mine");
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
-          path + ".shards: exists, and does not say what shards do; remove it");
+          path + ".shards: is not a file that shards made; remove it or choose another output");
   }
   SECTION("a former version's text") {
     write_file(
@@ -134,14 +134,14 @@ TEST_CASE("What stands where a run belongs is no run, or refused if it is somebo
         "run 0123456789abcdef\n");
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
           path +
-              ".shards: left by another version of clipper, which can finish the run; or remove it and what "
-              "the "
-              "shards wrote, and begin again");
+              ".shards: was left by another version of clipper; finish the run with that version, or remove "
+              "this "
+              "file and the shards' other files and start again");
   }
   SECTION("a former version's directory") {
     REQUIRE(::mkdir((path + ".shards").c_str(), 0777) == 0);
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
-          path + ".shards: begun by a former version of clipper; remove it and " + path + ".partial");
+          path + ".shards: was left by an older version of clipper; remove it and " + path + ".partial");
   }
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("A large file that begins with zeros is not a text that was cut off") 
   write_file(directory / "out.shards", std::string(1 << 16, '\0') + "mine");
   CHECK(refusal(ErrorKind::refused, [&] {
           static_cast<void>(ShardFiles(directory / "out").read_run());
-        }).ends_with("exists, and does not say what shards do; remove it"));
+        }).ends_with("is not a file that shards made; remove it or choose another output"));
 }
 
 }  // namespace clipper::testing

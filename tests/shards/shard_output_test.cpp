@@ -143,8 +143,9 @@ TEST_CASE(
   const Directory directory;
   write_file(directory.files().run().path(), "mine");
   const auto before = directory.directory.snapshot();
-  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = directory.begin(0); }).find("out.shards: exists") !=
-        std::string::npos);
+  CHECK(refusal(ErrorKind::refused, [&] {
+          std::ignore = directory.begin(0);
+        }).find("out.shards: is not a file that shards made") != std::string::npos);
   CHECK(directory.directory.snapshot() == before);
 }
 
@@ -157,7 +158,7 @@ TEST_CASE("an input that is one of the files that the shard writes is a wrong re
     directory.in = place.path();
     const auto before = directory.directory.snapshot();
     CHECK(refusal(ErrorKind::usage, [&] { std::ignore = directory.begin(1); }) ==
-          place.path() + ": the input is " + place.path() + ", which a shard writes");
+          place.path() + ": the input is " + place.path() + ", which a shard would overwrite");
     CHECK(directory.directory.snapshot() == before);
   }
 }
