@@ -35,6 +35,7 @@ constexpr Wording kWordings[] = {
     {"trailing", "more bytes after the array",
      "bytes after the array (--trailing ignore reads it without them)"},
     {"input", "the input", "IN"},
+    {"input", "", " | clipper ... - OUT"},
     {"output", "the output", "OUT"},
     {"max_clipped", "a limit", "--fail-if-clipped"},
     {"bytes", "only a file has bytes to compare", "--bytes compares only files"},

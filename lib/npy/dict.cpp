@@ -127,10 +127,12 @@ class DictParser {
   }
 
   std::string_view descr() {
-    const bool structured = rest().starts_with('[');
-    if (structured || rest().starts_with('('))
-      refuse(fmt::format("a {} dtype is not supported: {}", structured ? "structured" : "sub-array",
-                         excerpt(rest())));
+    if (rest().starts_with('('))
+      refuse(fmt::format("a sub-array dtype is not supported: {}", excerpt(rest())));
+    if (rest().starts_with('['))
+      refuse(
+          fmt::format("structured dtype {}] is not supported; save one field: np.save('x.npy', x['FIELD'])",
+                      excerpt(rest().substr(0, rest().find(']')))));
     return quoted("a dtype in quotes");
   }
 

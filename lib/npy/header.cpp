@@ -8,13 +8,12 @@
 
 #include "error.hpp"
 #include "npy/dict.hpp"
+#include "npy/file_kind.hpp"
 
 namespace clipper::npy {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::string_view kZipMagic = "PK\x03\x04";
-constexpr std::size_t kLengthAt = 8;  // behind the magic and two bytes of version
+constexpr std::size_t kLengthAt = 8;  // after the magic and two bytes of version
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -34,14 +33,27 @@ std::size_t text_offset(std::span<const std::byte> start) {
 }
 
 [[noreturn]] void refuse_dtype(std::string_view descr, std::string_view type) {
-  constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
-      {"O", "Python objects"},  {"b1", "bool"},        {"?", "bool"},
-      {"c", "complex numbers"}, {"S", "byte strings"}, {"U", "strings"},
-      {"M8", "dates"},          {"m8", "time spans"},  {"V", "raw bytes"}};
+  struct Row {
+    std::string_view prefix;
+    std::string_view meaning;
+    std::string_view replacement;  // what to save instead of an array x
+  };
+  constexpr Row kRows[] = {{"O", "Python objects", "x.astype('f8')"},
+                           {"b1", "bool", "x.astype('u1')"},
+                           {"?", "bool", "x.astype('u1')"},
+                           {"f16", "long double, float128", "x.astype('f8')"},
+                           {"f12", "long double, float96", "x.astype('f8')"},
+                           {"c", "complex numbers", "x.real"},
+                           {"S", "byte strings", "x.astype('f8')"},
+                           {"U", "strings", "x.astype('f8')"},
+                           {"M8", "dates, datetime64", "x.view('i8')"},
+                           {"m8", "durations, timedelta64", "x.view('i8')"},
+                           {"V", "raw bytes", "x.view(DTYPE)"}};
   const auto* const row =
-      std::ranges::find_if(kMeanings, [&](const auto& meaning) { return type.starts_with(meaning.first); });
-  refuse(fmt::format("dtype '{}'{} is not supported", excerpt(descr),
-                     row == std::end(kMeanings) ? "" : fmt::format(" ({})", row->second)));
+      std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
+  if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
+  refuse(fmt::format("dtype '{}' ({}) is not supported; convert it: np.save('x.npy', {})", excerpt(descr),
+                     row->meaning, row->replacement));
 }
 
 /// Sets dtype, order and opaque from a descriptor.
@@ -87,9 +99,7 @@ std::string descr_text(const Header& header) {
 }  // namespace
 
 std::uint64_t data_offset(std::span<const std::byte> start) {
-  const std::string_view text = as_text(start);
-  if (text.starts_with(kZipMagic)) refuse("an .npz archive (a zip of .npy files); extract the tensor first");
-  if (!text.starts_with(kMagic.substr(0, text.size()))) refuse("not an .npy file");
+  if (!can_be_npy(start)) refuse(not_npy(start));
   if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
 
   if (start[kVersionAt] == kUnfinishedVersion)

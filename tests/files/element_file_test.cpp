@@ -119,7 +119,7 @@ TEST_CASE("a file that is missing, or not a whole .npy file, is refused by its n
   const std::string missing = data_file("missing.npy");
   CHECK(refused(ErrorKind::io, float32, missing).starts_with(missing + ": "));
   const std::string text = CLIPPER_DATA_DIR "/README.md";
-  CHECK(refused(ErrorKind::input, float32, text) == text + ": not an .npy file");
+  CHECK(refused(ErrorKind::input, float32, text).starts_with(text + ": not a .npy file but text"));
   for (const std::string elements : {"", "abc", "abcde"}) {
     INFO(elements);
     CHECK(refusal(ErrorKind::input, [&] { return min_of(int32, "<i4", "()", elements); }).find("min.npy: ") !=

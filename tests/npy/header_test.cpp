@@ -265,16 +265,13 @@ TEST_CASE("White space that Python takes for indentation is refused as by numpy"
 
 TEST_CASE("What stands before the header text decides what the file is") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "truncated header (needs 10 bytes, has 0)"},
+      {"", "not a .npy file: it is empty"},
       {"\x93NUM", "truncated header (needs 10 bytes, has 4)"},
       {"\x93NUMPY\1\0\x76"s, "truncated header (needs 10 bytes, has 9)"},
       {"\x93NUMPY\2\0\x76"s, "truncated header (needs 10 bytes, has 9)"},
       {"\x93NUMPY\2\0\x76\0\0"s, "truncated header (needs 12 bytes, has 11)"},
       {"\x93NUMPY\1\0\x76\0{"s, "truncated header (needs 128 bytes, has 11)"},
-      {"\x93NUMPX\1\0\x76\0"s, "not an .npy file"},
-      {"hello", "not an .npy file"},
-      {"\x89PNG\r\n\x1a\n", "not an .npy file"},
-      {"PK\3\4\x14", "an .npz archive (a zip of .npy files); extract the tensor first"},
+      {"\x93NUMPX\1\0\x76\0"s, R"(not a .npy file: it begins with '\x93NUMPX')"},
       {"\x93NUMPY\x9\0\x76\0"s, "version 9.0 is not supported"},
       {"\x93NUMPY\1\1\x76\0"s, "version 1.1 is not supported"},
       {"\x93NUMPY\0\0\x76\0"s, "version 0.0 is not supported"},
@@ -379,16 +376,24 @@ TEST_CASE("A shape of more than 2^63 - 1 bytes is refused, whatever its product 
 
 TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"'|O'", "dtype '|O' (Python objects) is not supported"},
-      {"'|b1'", "dtype '|b1' (bool) is not supported"},
-      {"'?'", "dtype '?' (bool) is not supported"},
-      {"'<c8'", "dtype '<c8' (complex numbers) is not supported"},
-      {"'|S3'", "dtype '|S3' (byte strings) is not supported"},
-      {"'<U3'", "dtype '<U3' (strings) is not supported"},
-      {"'<M8[ns]'", "dtype '<M8[ns]' (dates) is not supported"},
-      {"'<m8[ns]'", "dtype '<m8[ns]' (time spans) is not supported"},
-      {"'|V4'", "dtype '|V4' (raw bytes) is not supported"},
-      {"'<f16'", "dtype '<f16' is not supported"},
+      {"'|O'", "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'|b1'", "dtype '|b1' (bool) is not supported; convert it: np.save('x.npy', x.astype('u1'))"},
+      {"'?'", "dtype '?' (bool) is not supported; convert it: np.save('x.npy', x.astype('u1'))"},
+      {"'<c8'", "dtype '<c8' (complex numbers) is not supported; convert it: np.save('x.npy', x.real)"},
+      {"'|S3'", "dtype '|S3' (byte strings) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'<U3'", "dtype '<U3' (strings) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'<M8[ns]'",
+       "dtype '<M8[ns]' (dates, datetime64) is not supported; convert it: np.save('x.npy', x.view('i8'))"},
+      {"'<m8[ns]'",
+       "dtype '<m8[ns]' (durations, timedelta64) is not supported; convert it: np.save('x.npy', "
+       "x.view('i8'))"},
+      {"'|V4'", "dtype '|V4' (raw bytes) is not supported; convert it: np.save('x.npy', x.view(DTYPE))"},
+      {"'<f16'",
+       "dtype '<f16' (long double, float128) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'>f16'",
+       "dtype '>f16' (long double, float128) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'<f12'",
+       "dtype '<f12' (long double, float96) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
       {"'<float32'", "dtype '<float32' is not supported"},
       {"'f4,f4'", "dtype 'f4,f4' is not supported"},
       {"'<<f4'", "dtype '<<f4' is not supported"},
@@ -399,7 +404,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
       {"'" + std::string(48, '~') + "'", "dtype '" + std::string(48, '~') + "' is not supported"},
       {"'" + std::string(49, 'x') + "'", "dtype '" + std::string(48, 'x') + "...' is not supported"},
       {"[('a', '<f4')]",
-       "a structured dtype is not supported: [('a', '<f4')], 'fortran_order': False, 'shape':..."},
+       "structured dtype [('a', '<f4')] is not supported; save one field: np.save('x.npy', x['FIELD'])"},
       {"('<f4', (2,))",
        "a sub-array dtype is not supported: ('<f4', (2,)), 'fortran_order': False, 'shape': ..."},
   };
@@ -422,7 +427,8 @@ TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with 
         "the file's dtype is '<f2' (float16), not bfloat16 as the request says");
   CHECK(read(with_descr("'|V2'"), DType::float16) ==
         "the file's dtype is '|V2' (bfloat16), not float16 as the request says");
-  CHECK(read(with_descr("'|O'"), DType::bfloat16) == "dtype '|O' (Python objects) is not supported");
+  CHECK(read(with_descr("'|O'"), DType::bfloat16) ==
+        "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))");
 }
 
 TEST_CASE("The place of the data is known from the first bytes") {
