@@ -70,9 +70,8 @@ void read_descr(std::string_view descr, std::optional<DType> expected, Opaque op
   header.opaque = type == traits(DType::bfloat16).descr && !ordered;
   if (header.opaque && !expected && opaque == Opaque::refused) refuse(opaque_dtype(descr));
   if (expected && *expected != row->dtype)
-    refuse(
-        fmt::format("the file's dtype is '{}' ({}), not {} as ", descr, row->name, traits(*expected).name) +
-        Term{"dtype", "the request says"});
+    refuse(fmt::format("the file's dtype is '{}' ({}), but ", descr, row->name) +
+           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
 }
 
 /// The product of the shape. Like numpy's, the limit ignores dimensions of 0: (0, 2**62, 4) is too large.
@@ -104,11 +103,11 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
 
   if (start[kVersionAt] == kUnfinishedVersion)
     throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
-                                        "; the same " + Term{"direct", "change"} + " finishes it");
+                                        "; run the same " + Term{"direct", "change"} + " again to finish it");
   const auto major = std::to_integer<int>(start[kVersionAt]);
   const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
   if (major < 1 || major > 3 || minor != 0)
-    refuse(fmt::format("version {}.{} is not supported", major, minor));
+    refuse(fmt::format("format version {}.{} is not supported (1.0, 2.0 and 3.0 are)", major, minor));
 
   const std::size_t text_at = text_offset(start);
   if (start.size() < text_at) refuse_truncated(text_at, start.size());
@@ -116,7 +115,7 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
   for (std::size_t i = text_at; i-- > kLengthAt;)
     length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
   if (length > kMaxHeaderSize)
-    refuse(fmt::format("a header of {} bytes; the limit is {}", length, kMaxHeaderSize));
+    refuse(fmt::format("a header of {} bytes exceeds the limit of {}", length, kMaxHeaderSize));
   return text_at + length;
 }
 
@@ -164,7 +163,7 @@ std::string format(const Header& header) {
 }
 
 Message opaque_dtype(std::string_view descr) {
-  return fmt::format("dtype '{}' could be bfloat16: ", descr) + Term{"dtype", "say so if it is"};
+  return fmt::format("dtype '{}' may be bfloat16; ", descr) + Term{"dtype", "if it is, say so"};
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

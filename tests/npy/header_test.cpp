@@ -272,13 +272,13 @@ TEST_CASE("What stands before the header text decides what the file is") {
       {"\x93NUMPY\2\0\x76\0\0"s, "truncated header (needs 12 bytes, has 11)"},
       {"\x93NUMPY\1\0\x76\0{"s, "truncated header (needs 128 bytes, has 11)"},
       {"\x93NUMPX\1\0\x76\0"s, R"(not a .npy file: it begins with '\x93NUMPX')"},
-      {"\x93NUMPY\x9\0\x76\0"s, "version 9.0 is not supported"},
-      {"\x93NUMPY\1\1\x76\0"s, "version 1.1 is not supported"},
-      {"\x93NUMPY\0\0\x76\0"s, "version 0.0 is not supported"},
-      {"\x93NUMPY\4\0\x76\0\0\0"s, "version 4.0 is not supported"},
+      {"\x93NUMPY\x9\0\x76\0"s, "format version 9.0 is not supported (1.0, 2.0 and 3.0 are)"},
+      {"\x93NUMPY\1\1\x76\0"s, "format version 1.1 is not supported (1.0, 2.0 and 3.0 are)"},
+      {"\x93NUMPY\0\0\x76\0"s, "format version 0.0 is not supported (1.0, 2.0 and 3.0 are)"},
+      {"\x93NUMPY\4\0\x76\0\0\0"s, "format version 4.0 is not supported (1.0, 2.0 and 3.0 are)"},
       // libnpy allocates 4 GiB for these 12 bytes.
-      {"\x93NUMPY\2\0\xf0\xff\xff\xff"s, "a header of 4294967280 bytes; the limit is 65536"},
-      {"\x93NUMPY\2\0\1\0\1\0"s, "a header of 65537 bytes; the limit is 65536"},
+      {"\x93NUMPY\2\0\xf0\xff\xff\xff"s, "a header of 4294967280 bytes exceeds the limit of 65536"},
+      {"\x93NUMPY\2\0\1\0\1\0"s, "a header of 65537 bytes exceeds the limit of 65536"},
       {"\x93NUMPY\2\0\0\0\1\0"s, "truncated header (needs 65548 bytes, has 12)"},
   };
   for (const auto& [bytes, message] : rows) {
@@ -290,7 +290,7 @@ TEST_CASE("What stands before the header text decides what the file is") {
 TEST_CASE("A file that is being changed is refused for the sake of its elements") {
   const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
   CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(view_of(file)); }) ==
-        "left unfinished by a direct change; the same change finishes it");
+        "left unfinished by a direct change; run the same change again to finish it");
 }
 
 TEST_CASE("A malformed header is refused, naming what and where") {
@@ -299,14 +299,14 @@ TEST_CASE("A malformed header is refused, naming what and where") {
     std::size_t at;
     std::string message;
   };
-  const std::string dimension = "expected a dimension, 0 or more in plain decimals, found ";
+  const std::string dimension = "expected a dimension (a decimal number, 0 or more), found ";
   const std::vector<Row> rows = {
-      {file(""), 10, "expected '{', found the header's end"},
-      {file("", 2), 12, "expected '{', found the header's end"},
+      {file(""), 10, "expected '{', found the end of the header"},
+      {file("", 2), 12, "expected '{', found the end of the header"},
       {file("[1]"), 10, "expected '{', found '['"},
-      {file("{,}"), 11, "expected a key in quotes, found ','"},
-      {file("{'descr"), 11, "a string without end"},
-      {file("{'descr'"), 18, "expected ':', found the header's end"},
+      {file("{,}"), 11, "expected a quoted key, found ','"},
+      {file("{'descr"), 11, "unterminated string"},
+      {file("{'descr'"), 18, "expected ':', found the end of the header"},
       {file("{'x': 1}"), 11, "unknown or repeated key 'x'"},
       {file("{'descr': '<f4', 'descr': '<f4'}"), 27, "unknown or repeated key 'descr'"},
       {file("{'shape': (), 'shape': ()}"), 24, "unknown or repeated key 'shape'"},
@@ -318,13 +318,13 @@ TEST_CASE("A malformed header is refused, naming what and where") {
       {file("{'shape': ()}#\0"s), 24, R"(expected a comment in ASCII, found '\x00')"},
       {file("{'shape': ()}# \xe9"), 25, R"(expected a comment in ASCII, found '\xe9')"},
       {with_shape("(2L, 3)", 3), 64, "expected ',', found 'L'"},
-      {file("{u'shape': ()}"), 11, "expected a key in quotes, found 'u'shape''"},
+      {file("{u'shape': ()}"), 11, "expected a quoted key, found 'u'shape''"},
       {file(R"({'sh\x61pe': ()})"), 11, R"(unknown or repeated key 'sh\x5cx61pe')"},
       {file("{'\xc3\xa9\x1b[31m\n': ()}"), 11, R"(unknown or repeated key '\xc3\xa9\x1b[31m\x0a')"},
       {with_order("1"), 44, "expected True or False, found '1'"},
       {with_order("true"), 44, "expected True or False, found 'true'"},
       {with_order("Truer"), 48, "expected ',' or '}', found 'r'"},
-      {with_descr("4"), 20, "expected a dtype in quotes, found '4'"},
+      {with_descr("4"), 20, "expected a quoted dtype, found '4'"},
       {with_shape("(x,)"), 61, dimension + "'x'"},  // an uncaught std::stoi in StableHLO
       {with_shape("(-1,)"), 61, dimension + "'-1'"},
       {with_shape("(+1,)"), 61, dimension + "'+1'"},
@@ -342,7 +342,7 @@ TEST_CASE("A malformed header is refused, naming what and where") {
       {with_shape("[2]"), 60, "expected '(', found '['"},
       {with_shape("2"), 60, "expected '(', found '2'"},
       {with_shape("(np.float64(2),)"), 64, "expected an integer dtype, found 'float64'"},
-      {file("{'shape': (np.int64"), 29, "expected '(', found the header's end"},
+      {file("{'shape': (np.int64"), 29, "expected '(', found the end of the header"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.bytes);
@@ -413,7 +413,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
 
 TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with everything else") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
-    CHECK(read(with_descr(descr)) == fmt::format("dtype {} could be bfloat16: say so if it is", descr));
+    CHECK(read(with_descr(descr)) == fmt::format("dtype {} may be bfloat16; if it is, say so", descr));
     const npy::Header header = npy::parse(view_of(with_descr(descr)), DType::bfloat16);
     CHECK(header.dtype == DType::bfloat16);
     CHECK(header.order == kNativeOrder);
@@ -422,11 +422,11 @@ TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with 
   CHECK(read(with_descr("'<V2'"), DType::bfloat16) == "<bfloat16 C (3,) 3");
   CHECK(read(with_descr("'>f8'"), DType::float64) == ">float64 C (3,) 3");
   CHECK(read(with_descr("'>f8'"), DType::float32) ==
-        "the file's dtype is '>f8' (float64), not float32 as the request says");
+        "the file's dtype is '>f8' (float64), but the request says float32");
   CHECK(read(with_descr("'<f2'"), DType::bfloat16) ==
-        "the file's dtype is '<f2' (float16), not bfloat16 as the request says");
+        "the file's dtype is '<f2' (float16), but the request says bfloat16");
   CHECK(read(with_descr("'|V2'"), DType::float16) ==
-        "the file's dtype is '|V2' (bfloat16), not float16 as the request says");
+        "the file's dtype is '|V2' (bfloat16), but the request says float16");
   CHECK(read(with_descr("'|O'"), DType::bfloat16) ==
         "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))");
 }
