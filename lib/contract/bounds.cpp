@@ -97,7 +97,7 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
   const ElementBits element = to_bits(static_cast<T>(saturated));
 
   if (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number)))
-    refuse(side, bound, fmt::format(": {} requires an {} value", profile.system, traits(dtype).name));
+    refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
   if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
     if (side == Side::min ? written > kHighest : written < kLowest)

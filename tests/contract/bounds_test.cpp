@@ -215,8 +215,10 @@ TEST_CASE("ONNX 11 and later: an integer bound must be a value of the dtype") {
   check_both("onnx-12", {{int8, "3", 3}, {int8, "-1.28e2", 0x80}, {uint64, "18446744073709551615", ~0ull}});
   for (const std::string text : {"0.5", "128", "-129", "inf", "1e400"}) {
     INFO(text);
-    CHECK(refused_min("onnx-12", int8, text) == "min " + text + ": ONNX Clip-12 requires an int8 value");
-    CHECK(refused_max("onnx-13", int8, text) == "max " + text + ": ONNX Clip-13 requires an int8 value");
+    CHECK(refused_min("onnx-12", int8, text) ==
+          "min " + text + ": ONNX Clip-12 requires a value of dtype int8");
+    CHECK(refused_max("onnx-13", int8, text) ==
+          "max " + text + ": ONNX Clip-13 requires a value of dtype int8");
   }
 }
 
