@@ -123,8 +123,8 @@ class MemoryClip {
 
 void check_tolerance(std::string_view field, const Number& number) {
   if (!is_tolerance(number))
-    throw Error(ErrorKind::usage,
-                Term{field, field} + Message(" " + decimal_text(number) + ": not a finite number from 0"));
+    throw Error(ErrorKind::usage, Term{field, field} + Message(" " + decimal_text(number) +
+                                                               ": must be a finite number, 0 or more"));
 }
 
 bool overlap(const void* in, const void* out, std::size_t size) {
@@ -171,13 +171,15 @@ Counts clip_in_place(const std::string& path, const Request& request, const File
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
             unsigned threads) {
   if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / traits(dtype).size)
-    throw Error(ErrorKind::usage, std::to_string(count) + " elements are more than memory has");
+    throw Error(ErrorKind::usage, std::to_string(count) + " elements exceed the address space");
   npy::Header header;
   header.dtype = dtype;
   header.shape = {static_cast<std::int64_t>(count)};
   header.count = count;
   const Plan plan = make_plan(request, header);
-  if (overlap(in, out, plan.data_size())) throw Error(ErrorKind::usage, "in and out overlap");
+  if (overlap(in, out, plan.data_size()))
+    throw Error(ErrorKind::usage,
+                "in and out overlap; they must be the same memory, or have no byte in common");
   MemoryClip memory(plan, in, out, threads);
   memory.check_nan();
   return counts_of(memory.clip(), count);

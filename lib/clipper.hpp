@@ -13,57 +13,57 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 
-/// Clips .npy tensors and tensors in memory, byte for byte as numpy, DirectML, ONNX or OpenVINO do; compares
-/// tensors, and tells what is in them. The program clipper works through the same code.
+/// Clips tensors in .npy files and in memory, byte for byte as numpy, DirectML, ONNX or OpenVINO do; compares
+/// tensors; calculates their statistics. The program clipper uses the same code.
 ///
 ///     clipper::clip_file("in.npy", "out.npy", {.min = 0, .max = 6});
 ///     clipper::Counts counts = clipper::clip(values, {.max = 6});  // std::vector<float> values
 ///
-/// A Request (contract/profile.hpp) has the bounds, scale, bias, and the profile, which is the system whose
-/// rules apply. Numbers are exact: a bound is converted to the tensor's dtype once.
+/// A Request (contract/profile.hpp) holds the bounds, scale, bias, and the profile: the system whose rules
+/// apply. Numbers are exact: a bound is rounded only when it is converted to the tensor's dtype.
 ///
-/// Every failure is an Error (error.hpp): its kind, the parameter that it is about, and one line that names
-/// the file and the offending value. Nothing is printed, and no handler is installed. All functions may be
-/// called from several threads at once, for different tensors.
+/// Failures are reported as Error (error.hpp): a kind, the parameter at fault, and one line that names the
+/// file and the offending value. The library prints nothing and installs no signal handler. All functions may
+/// be called from several threads at once, for different tensors.
 namespace clipper {
 
-/// What an operation did to a tensor's elements, after scale and bias.
+/// What clipping did to a tensor's elements.
 struct Counts {
-  std::uint64_t elements = 0;  ///< all
-  std::uint64_t raised = 0;    ///< were less than min
-  std::uint64_t lowered = 0;   ///< were greater than max
-  std::uint64_t nan = 0;       ///< are NaN before Request::nan replaces them
-  bool changed = false;        ///< whether the bits of any element are others than before
+  std::uint64_t elements = 0;  ///< all elements of the tensor
+  std::uint64_t raised = 0;    ///< elements less than min, after scale and bias
+  std::uint64_t lowered = 0;   ///< elements greater than max, after scale and bias
+  std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them
+  bool changed = false;        ///< whether the bits of any element changed
 };
 
 /// How files are read and written.
 struct FileOptions {
-  std::optional<DType> dtype{};  ///< the inputs' dtype: needed for bfloat16 that was saved as `|V2`
-  bool ignore_trailing = false;  ///< otherwise bytes after an input's array are an Error{input}
-  bool overwrite = true;         ///< otherwise an output that exists is an Error{refused}
-  bool sync = false;             ///< the output is on the disk before the function returns
-  bool direct = false;           ///< clip_in_place() overwrites the elements and keeps no second file
-  unsigned threads = 0;          ///< max; 0: all CPUs that this process may use
+  std::optional<DType> dtype{};  ///< the inputs' dtype: needed only for bfloat16 that was saved as `|V2`
+  bool ignore_trailing = false;  ///< false: bytes after an input's array are an Error{input}
+  bool overwrite = true;         ///< false: an output that exists is an Error{refused}
+  bool sync = false;             ///< flush the output to disk before returning (fsync)
+  bool direct = false;           ///< clip_in_place() overwrites the elements; needs no room for a second file
+  unsigned threads = 0;          ///< max number of threads; 0: all CPUs that this process may use
 };
 
-/// Clips the tensor in `in` to `out`; "-" is standard input or output. `out` is replaced at once and as a
-/// whole: a reader sees the old file or the complete new one. An `out` that is the file `in` is replaced as
-/// by clip_in_place().
+/// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
+/// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
+/// `in`, this is clip_in_place().
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
                  const FileOptions& options = {});
 
-/// Replaces the file by its result, which keeps the file's header, owner, mode and attributes. A file whose
-/// elements do not change is not written. The result is on the disk before the function returns. With
-/// options.direct a change that was interrupted is finished by the same call; then `elements` alone is known
-/// of the counts that were made before.
+/// Replaces a file by the clipped tensor. The new file keeps the old one's header bytes, owner, mode and
+/// attributes, and is on disk before the function returns. A file whose elements do not change is not
+/// written. With options.direct, repeat an interrupted call to finish it; the counts then lack what the
+/// interrupted call counted, except `elements`.
 Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options = {});
 
-/// A C++ type of elements: integers of 8 to 64 bits, float, double, Float16 and BFloat16.
+/// A C++ type that elements can have: integers of 8 to 64 bits, float, double, Float16 and BFloat16.
 template <class T>
 concept Element = (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8) || std::same_as<T, float> ||
                   std::same_as<T, double> || HalfType<T>;
 
-/// Elements that follow each other in memory and can be written.
+/// A contiguous range of writable elements: a vector, an array, a span.
 template <class Range>
 concept WritableElements =
     std::ranges::contiguous_range<Range> && Element<std::ranges::range_value_t<Range>> &&
@@ -81,21 +81,21 @@ template <Element T>
   return DType::float32;
 }
 
-/// Clips `count` elements of this machine's byte order from `in` to `out`, which are the same place or do not
-/// overlap, of any alignment. With Request::nan as an error nothing is written if there is a NaN. The
-/// elements are a tensor of one dimension to profiles that look at the rank. `threads`: as
-/// FileOptions::threads.
+/// Clips `count` elements at `in` and writes them to `out`. Both must be the same memory or not overlap
+/// (Error{usage}); they need no alignment, and the byte order is this machine's. With OnNan::error nothing is
+/// written if there is a NaN. The profile checks them as a tensor of shape (count,). `threads` is as in
+/// FileOptions.
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
             unsigned threads = 0);
 
-/// Clips elements in place: a vector, an array, a span.
+/// Clips elements in place.
 template <WritableElements Elements>
 Counts clip(Elements&& elements, const Request& request, unsigned threads = 0) {
   return clip(dtype_of<std::ranges::range_value_t<Elements>>(), std::ranges::data(elements),
               std::ranges::data(elements), std::ranges::size(elements), request, threads);
 }
 
-/// Clips the elements of `in` to `out`, which has as many. Error{usage} if not.
+/// Clips the elements of `in` and writes them to `out`. Error{usage} if their sizes differ.
 template <std::ranges::contiguous_range In, WritableElements Out>
 requires std::same_as<std::ranges::range_value_t<In>, std::ranges::range_value_t<Out>> Counts
 clip(const In& in, Out&& out, const Request& request, unsigned threads = 0) {
@@ -105,17 +105,18 @@ clip(const In& in, Out&& out, const Request& request, unsigned threads = 0) {
               std::ranges::size(in), request, threads);
 }
 
-/// When an element matches the expected one: |a - e| <= atol + rtol * |e|, as by `clipper compare`.
+/// Which elements match: |a - e| <= atol + rtol * |e| for the actual element a and the expected element e, as
+/// in `clipper compare`.
 struct CompareOptions {
-  Number rtol{};                        ///< finite, not negative
-  Number atol{};                        ///< finite, not negative
-  std::optional<std::uint64_t> ulps{};  ///< floats match, too, that are at most so many steps apart
+  Number rtol{};                        ///< finite, 0 or more
+  Number atol{};                        ///< finite, 0 or more
+  std::optional<std::uint64_t> ulps{};  ///< floats at most this many representable values apart also match
   bool nan_equal = true;                ///< any NaN matches any NaN
-  bool bits = false;                    ///< only the same bits match: the other members say nothing
-  std::size_t max_listed = 1;           ///< mismatches that are listed
+  bool bits = false;           ///< only identical bits match; rtol, atol, ulps, nan_equal are ignored
+  std::size_t max_listed = 1;  ///< how many mismatches Comparison::first lists
 };
 
-/// What came of comparing two tensors.
+/// The result of comparing two tensors.
 struct Comparison {
   struct Mismatch {
     std::vector<std::uint64_t> index;
@@ -123,22 +124,22 @@ struct Comparison {
     ElementBits expected;
   };
 
-  std::string reason;  ///< the dtypes or shapes differ: how; otherwise empty, and the elements were compared
+  std::string reason;  ///< how dtypes or shapes differ; empty if they are equal and elements were compared
   DType dtype = DType::float32;     ///< of the expected tensor
   std::vector<std::int64_t> shape;  ///< of the expected tensor
   std::uint64_t compared = 0;
   std::uint64_t mismatches = 0;
-  std::vector<Mismatch> first;  ///< the first ones, in the order of the expected file
-  double largest = 0;           ///< |a - e| of all elements but NaN; of 64-bit integers rounded
+  std::vector<Mismatch> first;  ///< the first mismatches, in the order of the expected file
+  double largest = 0;           ///< the largest |a - e|, NaN left out; rounded for 64-bit integers
 
   [[nodiscard]] bool equal() const noexcept { return reason.empty() && mismatches == 0; }
 };
 
-/// Compares two .npy files, of which one may be "-". Byte order and memory order need not be the same.
+/// Compares two .npy files. One of them may be "-", standard input. Byte order and memory order may differ.
 [[nodiscard]] Comparison compare_files(const std::string& actual, const std::string& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
 
-/// What is in a tensor.
+/// The statistics of a tensor's elements.
 struct Statistics {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
@@ -146,12 +147,12 @@ struct Statistics {
   std::uint64_t nan = 0;
   std::uint64_t positive_infinite = 0;
   std::uint64_t negative_infinite = 0;
-  std::optional<ElementBits> min;  ///< of all elements but NaN; nothing if there are none
-  std::optional<ElementBits> max;
-  std::optional<double> mean;  ///< of the finite elements; nothing if there are none
+  std::optional<ElementBits> min;  ///< the least element, infinities included; empty if all are NaN
+  std::optional<ElementBits> max;  ///< the greatest element, infinities included; empty if all are NaN
+  std::optional<double> mean;      ///< of the finite elements; empty if there are none
 };
 
-/// Reads the tensor in the file once; "-" is standard input.
+/// Calculates the statistics of the tensor in a file, in one pass; "-" is standard input.
 [[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
 
 }  // namespace clipper

@@ -7,32 +7,32 @@
 #include <utility>
 #include <vector>
 
-/// How failures are told. A user of the library catches Error and reads kind(), field() and what(). Term,
-/// Message, refuse() and with_path() are for code that throws, and for programs that print other words than
-/// the library's: see Message::text_with().
+/// How the library reports failures. Its users catch Error and read kind(), field() and what(). Term,
+/// Message, refuse() and with_path() are for code that throws, and for programs that print their own words
+/// instead of the library's: see Message::text_with().
 namespace clipper {
 
-/// What kind of trouble stopped the work. The values are the exit codes of the command line.
+/// What stopped the work. The values are the exit statuses of the program.
 enum class ErrorKind : int {
-  different = 1,    ///< the tensor is not as the request demands it
-  usage = 2,        ///< the request itself is wrong: a number, a name, a combination
-  input = 3,        ///< the input is malformed, or not something that the request can take
-  io = 4,           ///< the system refused: a read, a write, memory
-  refused = 5,      ///< it could be done, but something of the user's would be lost
-  not_durable = 6,  ///< the output is in place, but not confirmed to survive a power cut
+  different = 1,    ///< the tensor does not meet a condition of the request
+  usage = 2,        ///< the request is wrong: a number, a name, a combination
+  input = 3,        ///< the input is malformed, or the profile does not take such a tensor
+  io = 4,           ///< the system refused a read, a write or memory
+  refused = 5,      ///< refused to avoid data loss
+  not_durable = 6,  ///< the output is complete, but may not survive a power cut
 };
 
-/// Words of a message about a parameter of the request. A program may print its own in their place: the name
-/// of a flag, or what to do. Nothing is owned: both texts must be literals.
+/// The words of a message that are about one parameter of the request. A program may print its own words
+/// instead: the name of a flag, or what to do. Both texts must be literals, because Term does not own them.
 struct Term {
   std::string_view field;  ///< the parameter: "min", "dtype"
-  std::string_view words;  ///< what the library says: "min"
+  std::string_view words;  ///< the library's words: "min"
 };
 
-/// The text of an Error, which remembers where its terms are. Owns its text.
+/// The text of an Error, and where its terms are in it. Owns the text.
 class Message {
  public:
-  // NOLINTBEGIN(google-explicit-constructor): a sentence is put together of texts and terms.
+  // NOLINTBEGIN(google-explicit-constructor): messages are composed of texts and terms.
   Message(std::string text) : text_(std::move(text)) {}
   Message(std::string_view text) : text_(text) {}
   Message(const char* text) : text_(text) {}
@@ -45,7 +45,7 @@ class Message {
     return *this;
   }
 
-  /// In the library's words.
+  /// The text in the library's words.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
   /// The field of the first term; empty if there is none.
@@ -53,7 +53,7 @@ class Message {
     return terms_.empty() ? std::string_view() : terms_.front().term.field;
   }
 
-  /// The text with `words_for(term)`, a text, in the place of each Term.
+  /// The text, with each Term replaced by the text that `words_for(term)` returns.
   template <class WordsFor>
   [[nodiscard]] std::string text_with(WordsFor words_for) const {
     std::string result;
@@ -78,8 +78,8 @@ class Message {
   return std::move(a += b);
 }
 
-/// The one exception type of the library. `what()` is one complete line for the user: it names the file, by
-/// its path as it was given, the problem and the offending value.
+/// The library's exception type. `what()` is one complete line for the user: the file's path as it was given,
+/// the problem and the offending value.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, Message message)
@@ -87,10 +87,10 @@ class Error : public std::runtime_error {
 
   [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
 
-  /// what() with its terms, for programs that print other words.
+  /// The message with its terms, for programs that print their own words.
   [[nodiscard]] const Message& message() const noexcept { return message_; }
 
-  /// The parameter that the error is about: "min", "scale", "dtype"; empty if it is about none.
+  /// The parameter that the error is about ("min", "scale", "dtype"), or "".
   [[nodiscard]] std::string_view field() const noexcept { return message_.field(); }
 
  private:
@@ -98,12 +98,12 @@ class Error : public std::runtime_error {
   Message message_;
 };
 
-/// For code that throws. Error{refused}: "out.npy: already exists".
+/// Throws Error{refused} with "PATH: " in front of the message: "out.npy: already exists".
 [[noreturn]] inline void refuse(const std::string& path, const Message& why) {
   throw Error(ErrorKind::refused, path + ": " + why);
 }
 
-/// For code that throws. The result of `work`; an Error that it throws gets "PATH: " in front.
+/// Returns work(). An Error that work() throws is thrown again with "PATH: " in front of its message.
 template <class Work>
 auto with_path(const std::string& path, Work work) {
   try {

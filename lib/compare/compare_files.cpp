@@ -14,12 +14,13 @@
 namespace clipper {
 namespace {
 
-constexpr Term kDifferences{"diff_out", "the differences"};
+constexpr Term kDifferences{"diff_out", "the difference file"};
 
 /// All bytes of a file, as a tensor.
 npy::Header header_of_bytes(const InputFile& file) {
   if (!file.is_regular())
-    throw Error(ErrorKind::input, file.path() + ": " + Term{"bytes", "only a file has bytes to compare"});
+    throw Error(ErrorKind::input,
+                file.path() + ": " + Term{"bytes", "a comparison of bytes"} + " needs a regular file");
   npy::Header header;
   header.dtype = DType::uint8;
   header.shape = {static_cast<std::int64_t>(file.size())};
@@ -63,10 +64,11 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
                                       const TensorInput& expected, bool nan_equal) {
   for (const TensorInput& tensor : {actual, expected})
     if (tensor.file.is_regular() && find_file(path) == id_of(tensor.file.status()))
-      throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is one of the two files", path));
+      throw Error(ErrorKind::usage,
+                  kDifferences + fmt::format(": {} is one of the compared files; name another file", path));
   OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
   if (!output.is_regular())
-    throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a file", path));
+    throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a regular file", path));
   return {std::move(output), expected.header, nan_equal};
 }
 

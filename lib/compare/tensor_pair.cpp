@@ -91,9 +91,10 @@ void read_box(const TensorInput& tensor, const std::vector<FileRange>& ranges, s
 
 void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
   if (!actual.file.is_regular() || !expected.file.is_regular())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: is in {} order and {} is not: both must be files", actual.file.path(),
-                            actual.header.fortran_order ? "Fortran" : "C", expected.file.path()));
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: is in {} order and {} is not; to compare them, both must be regular files",
+                    actual.file.path(), actual.header.fortran_order ? "Fortran" : "C", expected.file.path()));
   const std::size_t room = prepare_rooms(engine, expected.header.data_size(), 3);
   const std::size_t size = traits(expected.header.dtype).size;
   const Boxes boxes(expected.header.shape, room / size);

@@ -30,7 +30,19 @@ Message label(Side side, const Given& bound) {
 }
 
 [[noreturn]] void refuse(Side side, const Given& bound, const Message& why) {
-  throw Error(ErrorKind::usage, label(side, bound) + ": " + why);
+  throw Error(ErrorKind::usage, label(side, bound) + why);
+}
+
+/// For a bound that no finite element of `dtype` reaches.
+[[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype, std::string_view advice) {
+  const bool is_min = side == Side::min;
+  const ElementBits limit = is_min ? highest_finite(dtype) : lowest_finite(dtype);
+  const std::string limit_text = is_floating(dtype)
+                                     ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
+                                     : element_text(dtype, limit);
+  refuse(side, bound,
+         fmt::format(" {} the {} {} ({}){}", is_min ? "exceeds" : "is below", traits(dtype).name,
+                     is_min ? "maximum" : "minimum", limit_text, advice));
 }
 
 /// The element type's value, by way of what the system carries bounds in.
@@ -66,10 +78,11 @@ template <class T>
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = to_bits(carried<T>(profile.carrier, bound.number));
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
-  if (element == unsatisfiable && bound.number.kind == Number::Kind::finite)
-    refuse(side, bound,
-           fmt::format("beyond {}: every element would become {}; write {} if that is meant",
-                       traits(dtype).name, element_text(dtype, element), element_text(dtype, element)));
+  if (element == unsatisfiable && bound.number.kind == Number::Kind::finite) {
+    const bool in_float32 = profile.carrier == Profile::Carrier::float32 && dtype == DType::float64;
+    refuse_out_of_range(side, bound, in_float32 ? DType::float32 : dtype,
+                        fmt::format("; for infinity, write {}", element_text(dtype, element)));
+  }
   return element;
 }
 
@@ -84,14 +97,11 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
   const ElementBits element = to_bits(static_cast<T>(saturated));
 
   if (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number)))
-    refuse(side, bound,
-           fmt::format("{} takes bounds as {}, which cannot hold it", profile.system, traits(dtype).name));
+    refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
   if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
     if (side == Side::min ? written > kHighest : written < kLowest)
-      refuse(side, bound,
-             fmt::format("every {} element would become {}, which is not {} that", traits(dtype).name,
-                         element_text(dtype, element), side == Side::min ? ">=" : "<="));
+      refuse_out_of_range(side, bound, dtype, "");
   }
   return element;
 }
@@ -99,7 +109,7 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
 ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Side side) {
   if (bound.number.kind == Number::Kind::nan) {
     if (profile.nan_bound == Profile::NanBound::error || !is_floating(dtype))
-      refuse(side, bound, "not a number is no bound");
+      refuse(side, bound, ": NaN cannot be a bound");
     return side == Side::min ? lowest_element(dtype) : highest_element(dtype);
   }
   return with_type(dtype, [&]<class T>() {
@@ -175,11 +185,11 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   const bool as_converted = number_of(dtype, bounds.lo) > number_of(dtype, bounds.hi);
   if (!as_typed && !as_converted) return bounds;
   if (!as_typed && typed)
-    refuse(Side::min, *min,
-           fmt::format("no {} value lies between this and ", traits(dtype).name) + label(Side::max, *max));
+    throw Error(ErrorKind::usage, fmt::format("no {} value lies between ", traits(dtype).name) +
+                                      label(Side::min, *min) + " and " + label(Side::max, *max));
   switch (min_above_max) {
     case MinAboveMax::error:
-      refuse(Side::min, *min, "above " + label(Side::max, *max) + Term{"min_above_max", ""});
+      refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
     case MinAboveMax::min: return {highest_element(dtype), bounds.lo};
     case MinAboveMax::max: return bounds;
   }

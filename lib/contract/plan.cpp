@@ -18,9 +18,8 @@ void check_dtype(std::string_view field, const Given& given, DType dtype) {
   const std::string file = given.text.substr(given.text.starts_with('@') ? 1 : 0);
   if (given.opaque) throw Error(ErrorKind::input, file + ": " + npy::opaque_dtype("|V2"));
   throw Error(ErrorKind::usage,
-              label(field, given) +
-                  fmt::format(": {}, but the tensor is {}; a number in a file has the tensor's dtype",
-                              traits(*given.dtype).name, traits(dtype).name));
+              label(field, given) + fmt::format(" is {}, but the tensor is {}; both must have the same dtype",
+                                                traits(*given.dtype).name, traits(dtype).name));
 }
 
 void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
@@ -32,7 +31,7 @@ std::optional<Limit> limit(std::string_view field, const std::optional<Given>& b
   if (!bound) return std::nullopt;
   check_dtype(field, bound, dtype);
   if (bound->number.kind == Number::Kind::nan)
-    throw Error(ErrorKind::usage, label(field, *bound) + ": not a number is no bound");
+    throw Error(ErrorKind::usage, label(field, *bound) + ": NaN cannot be a bound");
   const std::optional<ElementBits> element = within(dtype, bound->number);
   return Limit{bound->number, bound->dtype ? element_text(dtype, *element) : bound->text, element};
 }
@@ -69,7 +68,7 @@ void check_tensor(const Profile& profile, const npy::Header& header) {
                                   ? fmt::format("exactly {}", profile.min_rank)
                                   : fmt::format("{} to {}", profile.min_rank, profile.max_rank);
     throw Error(ErrorKind::input,
-                fmt::format("{} takes tensors of {} dimensions; this one has {}{}", profile.system, ranks,
+                fmt::format("{} takes tensors of {} dimensions; this tensor has {}{}", profile.system, ranks,
                             rank, newer_that_takes(profile, header)));
   }
 }
@@ -82,12 +81,12 @@ void check_request(const Request& request) {
                                       parameter(request.min ? "max" : "min") + " is missing");
   if (profile.scale_bias == Profile::ScaleBias::none && (request.scale || request.bias))
     throw Error(ErrorKind::usage, parameter(request.scale ? "scale" : "bias") +
-                                      fmt::format(": {} has no scale and bias", profile.system));
+                                      fmt::format(" is not supported by {}", profile.system));
 }
 
 [[noreturn]] void refuse_infinite(std::string_view field, const Given& given, DType dtype) {
   throw Error(ErrorKind::usage,
-              label(field, given) + fmt::format(": not finite as a {}", traits(dtype).name));
+              label(field, given) + fmt::format(" is not a finite {} number", traits(dtype).name));
 }
 
 /// A scale or a bias.
@@ -155,8 +154,7 @@ ElementBits bound_for_nan(const Request& request, DType dtype) {
   const std::optional<Given>& bound = is_min ? request.min : request.max;
   const std::string_view field = is_min ? "min" : "max";
   if (!bound)
-    throw Error(ErrorKind::usage,
-                parameter("nan") + fmt::format(" {}: there is no ", field) + parameter(field));
+    throw Error(ErrorKind::usage, parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
   return (is_min ? convert_min : convert_max)(*request.profile, dtype, *bound);
 }
 
@@ -168,10 +166,11 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
     case OnNan::max: return bound_for_nan(request, dtype);
     case OnNan::replace: break;
   }
-  if (!request.nan.number) throw Error(ErrorKind::usage, parameter("nan") + ": there is no number");
+  if (!request.nan.number)
+    throw Error(ErrorKind::usage, parameter("nan") + ": the number that replaces NaN is missing");
   const Given& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
-    throw Error(ErrorKind::usage, label("nan", given) + ": not a number is no replacement");
+    throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
   return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
     if constexpr (std::is_integral_v<T>)
       return std::nullopt;

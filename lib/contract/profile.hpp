@@ -15,11 +15,11 @@
 
 #include "element/dtype.hpp"
 
-/// What can be asked for: a Request, by the rules of a Profile. The contracts of the systems that clipper
-/// stands in for are data, one Profile each.
+/// A Request holds what the user wants; a Profile holds the rules of one system (numpy, DirectML, ONNX,
+/// OpenVINO) as data.
 namespace clipper {
 
-/// Some of the dtypes.
+/// A set of dtypes.
 class DTypeSet {
  public:
   constexpr DTypeSet(std::initializer_list<DType> dtypes) {
@@ -36,54 +36,53 @@ class DTypeSet {
   unsigned bits_ = 0;
 };
 
-/// What happens when min is above max, as given or as elements of the tensor's dtype.
+/// What happens if min exceeds max, as given or after conversion to the tensor's dtype.
 enum class MinAboveMax : std::uint8_t {
   error,  ///< Error{usage}
-  min,    ///< DirectML, max(Min, min(x, Max)): every element becomes min, NaN stays
-  max,    ///< ONNX Clip-11 and later, numpy: every element becomes max, NaN stays
+  min,    ///< DirectML, max(Min, min(x, Max)): every element except NaN becomes min
+  max,    ///< ONNX Clip-11 and later, numpy: every element except NaN becomes max
 };
 
-/// The rules of one system in one version. Programs choose one of profiles(), by profile_named(), and do not
-/// make their own.
+/// The rules of one version of one system. Programs choose a profile from profiles(), or by profile_named(),
+/// and do not define their own.
 struct Profile {
-  /// Whether a request may lack a bound. DirectML and OpenVINO Clamp-1 have both always.
+  /// Whether a request must have both bounds. DirectML and OpenVINO Clamp-1 require them.
   enum class Bounds : std::uint8_t { optional, required };
 
-  /// What stands in for a bound that is not given.
+  /// The default of a bound that is not given.
   enum class AbsentBound : std::uint8_t {
-    none,            ///< nothing is clipped on that side
-    float32_limits,  ///< ONNX Clip-1, Clip-6: the lowest or largest finite float32, converted like a given
-                     ///< bound
-    dtype_limits,  ///< ONNX Clip-11 and later: the dtype's lowest or largest finite value; infinities become
-                   ///< finite
+    none,            ///< no bound
+    float32_limits,  ///< ONNX Clip-1, Clip-6: the lowest or largest finite float32
+    dtype_limits,    ///< ONNX Clip-11 and later: the dtype's lowest or largest finite value; clips infinities
   };
 
-  /// The type that the system carries bounds in, before they become elements.
+  /// The type in which the system's API takes bounds. A bound is rounded to this type first, then to the
+  /// dtype.
   enum class Carrier : std::uint8_t {
-    element,  ///< the tensor's own
+    element,  ///< the tensor's dtype
     float32,  ///< DirectML: FLOAT Min and Max; ONNX Clip-1, Clip-6: float attributes
-    float64,  ///< OpenVINO Clamp-1: double attributes; of float16 and bfloat16 they then pass through float32
+    float64,  ///< OpenVINO Clamp-1: double attributes, rounded to float32 on the way to float16 and bfloat16
   };
 
-  /// What becomes of a bound that no element of an integer dtype is.
+  /// How a fraction, or a number beyond the dtype's range, becomes a bound of an integer tensor.
   enum class Inexact : std::uint8_t {
-    truncate,  ///< a fraction is cut off; beyond the range saturates, if that does not break the bound
-    inward,    ///< OpenVINO Clamp-1: ceil(min), floor(max), saturating
-    error,     ///< ONNX Clip-12 and later, whose bounds are tensors of that dtype: Error{usage}
+    truncate,  ///< toward zero, then saturated; Error{usage} for a min above or a max below the dtype's range
+    inward,    ///< OpenVINO Clamp-1: ceil(min), floor(max), then saturated
+    error,     ///< ONNX Clip-12 and later, where bounds are tensors of the dtype: Error{usage}
   };
 
-  /// What NaN as a bound of a float tensor does: Error{usage}, or no bound on that side, as in ONNX Runtime.
+  /// NaN as a bound of a float tensor: Error{usage}, or no bound on that side, as in ONNX Runtime.
   enum class NanBound : std::uint8_t { error, ignored };
 
-  /// Scale and bias: of any precision; rounded to float32 first (DML_SCALE_BIAS has two FLOATs); or no part
-  /// of the operator, and an Error{usage}.
+  /// Scale and bias: used exactly; rounded to float32 first (DirectML: DML_SCALE_BIAS has two FLOATs); or
+  /// Error{usage}, because the operator has none.
   enum class ScaleBias : std::uint8_t { exact, float32, none };
 
-  std::string_view family;   ///< the versions of one system: "onnx"
-  std::string_view name;     ///< what profile_named() takes: "onnx-6"
-  std::string_view system;   ///< as in messages: "ONNX Clip-6"
-  DTypeSet dtypes;           ///< of tensors; another one is an Error{input}
-  std::size_t min_rank = 0;  ///< dimensions that a tensor may have; more or fewer are an Error{input}
+  std::string_view family;   ///< the system, without version: "onnx"
+  std::string_view name;     ///< system and version, for profile_named(): "onnx-6"
+  std::string_view system;   ///< for messages: "ONNX Clip-6"
+  DTypeSet dtypes;           ///< the dtypes a tensor may have; Error{input} for any other
+  std::size_t min_rank = 0;  ///< of a tensor, in dimensions; Error{input} outside of min_rank to max_rank
   std::size_t max_rank = std::numeric_limits<std::size_t>::max();
   Bounds bounds = Bounds::optional;
   AbsentBound absent_bound = AbsentBound::none;
@@ -94,34 +93,32 @@ struct Profile {
   ScaleBias scale_bias = ScaleBias::exact;
 };
 
-/// Every profile, never destroyed; those of one family follow each other, oldest first.
+/// All profiles: those of one family together, the oldest first. They live until the program ends.
 [[nodiscard]] std::span<const Profile> profiles() noexcept;
 
-/// The profile called `name`, one of profiles(), or null. A family's name means its newest: "onnx" is
-/// "onnx-13".
+/// The profile called `name`, or null. A family's name means its newest profile: "onnx" is "onnx-13".
 [[nodiscard]] const Profile* profile_named(std::string_view name) noexcept;
 
-/// A number of a request, and how messages quote it. Made of a plain number where a request is written:
-/// `{.min = 0, .max = 6}`.
+/// A number of a request, and how messages quote it. Plain numbers convert to it: `{.min = 0, .max = 6}`.
 struct Given {
   Number number;
   std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy"
-  std::optional<DType> dtype;  ///< of the file that the number was read from; nothing if it was typed
-  bool opaque = false;         ///< the file says `|V2`, which is bfloat16 only where the tensor is
+  std::optional<DType> dtype;  ///< of the .npy file that the number was read from; empty if it was typed
+  bool opaque = false;  ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
 
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.
 
-  /// A C++ number but bool and long double, exactly; see Number. Its text is the shortest that converts back
-  /// to it: of the float 0.1F it is "0.1", and the bound is the float's value, not 1/10.
+  /// The exact value of an integer, float or double. The text is the shortest that converts back to the
+  /// value: for 0.1F it is "0.1", although the number is the float's value and not 1/10.
   template <class T>
   requires(std::is_arithmetic_v<T>&& std::constructible_from<Number, T>) Given(T value)
       : number(value), text(shortest_text(value)) {}
 
-  /// Quoted by all its decimal digits.
+  /// The text is all decimal digits of the number.
   Given(Number value);
   // NOLINTEND(google-explicit-constructor)
 
-  /// For programs that read numbers from a command line or a file; the members say what is what.
+  /// For programs that read numbers from a command line or a file.
   Given(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt, bool is_opaque = false)
       : number(std::move(value)), text(std::move(quoted)), dtype(of_file), opaque(is_opaque) {}
 
@@ -133,38 +130,38 @@ struct Given {
   }
 };
 
-/// What becomes of NaN among the results of a float tensor; integers have none.
+/// What happens to a NaN in a float tensor, after scale and bias.
 struct OnNan {
   enum Action : std::uint8_t {
-    keep,     ///< as in every system: NaN keeps its sign and payload
-    error,    ///< Error{input} that names the first one's index
-    min,      ///< becomes Request::min; Error{usage} if there is none
-    max,      ///< becomes Request::max; Error{usage} if there is none
-    replace,  ///< becomes `number`
+    keep,     ///< NaN keeps its sign and payload, as in all systems
+    error,    ///< Error{input} that names the index of the first NaN
+    min,      ///< NaN becomes Request::min; Error{usage} if there is no min
+    max,      ///< NaN becomes Request::max; Error{usage} if there is no max
+    replace,  ///< NaN becomes `number`
   };
 
   Action action = keep;
-  std::optional<Given> number;  ///< of `replace`; NaN is an Error{usage}
+  std::optional<Given> number;  ///< for `replace`; Error{usage} if it is NaN
 
   OnNan() = default;
 
-  // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as what it is made of.
+  // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as an action or a number.
 
-  /// `{.nan = clipper::OnNan::error}`; for `replace` give the number.
+  /// `{.nan = clipper::OnNan::error}`.
   OnNan(Action what) : action(what) {}
 
-  /// `{.nan = 0}`: `replace` by what a Given is made of, rounded to the dtype.
+  /// `{.nan = 0}`: `replace` by this number, rounded to the dtype.
   template <std::convertible_to<Given> T>
   OnNan(T value) : action(replace), number(std::move(value)) {}
   // NOLINTEND(google-explicit-constructor)
 };
 
-/// The names of OnNan's actions that need no number, in their order.
+/// The names of OnNan's actions except `replace`, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min", "max"};
 
-/// What is asked for: y = x * scale + bias, if there is one of them, then y < min becomes min and y > max
-/// becomes max. Members that are not given do nothing, unless the profile says otherwise. What the profile
-/// forbids is an Error{usage} of the function that takes the request.
+/// What to do with a tensor's elements: y = x * scale + bias if one of the two is given, then y < min becomes
+/// min and y > max becomes max. A bound that is not given is the profile's default (AbsentBound). Functions
+/// that take a request throw Error{usage} for what the profile forbids.
 struct Request {
   std::optional<Given> min{};
   std::optional<Given> max{};
@@ -172,7 +169,7 @@ struct Request {
   std::optional<Given> bias{};
   OnNan nan{};
   const Profile* profile = profile_named("native");  ///< not owned, never null
-  std::optional<MinAboveMax> min_above_max{};        ///< instead of the profile's rule
+  std::optional<MinAboveMax> min_above_max{};        ///< overrides the profile's rule
 };
 
 }  // namespace clipper

@@ -15,7 +15,7 @@
 /// The element types of tensors, and numbers of any precision.
 namespace clipper {
 
-/// IEEE 754 binary16, by its bits in this machine's byte order: storage only, arithmetic happens in float.
+/// IEEE 754 binary16, as its bits in this machine's byte order. Storage only: arithmetic happens in float.
 struct Float16 {
   std::uint16_t bits;
   static constexpr int kFractionBits = 10;
@@ -23,7 +23,8 @@ struct Float16 {
   friend bool operator==(Float16, Float16) = default;
 };
 
-/// bfloat16 (the upper half of a float32), by its bits: storage only, arithmetic happens in float.
+/// bfloat16, the upper half of a float32, as its bits in this machine's byte order. Storage only: arithmetic
+/// happens in float.
 struct BFloat16 {
   std::uint16_t bits;
   static constexpr int kFractionBits = 7;
@@ -35,7 +36,7 @@ struct BFloat16 {
 template <class T>
 concept HalfType = std::same_as<T, Float16> || std::same_as<T, BFloat16>;
 
-/// The element types of a tensor. The order is that of kDTypes.
+/// The element types of a tensor, in the order of kDTypes.
 enum class DType : std::uint8_t {
   int8,
   int16,
@@ -51,21 +52,20 @@ enum class DType : std::uint8_t {
   bfloat16,
 };
 
-/// What the elements of a dtype are.
 enum class NumberKind : std::uint8_t { signed_integer, unsigned_integer, floating };
 
-/// Of elements in memory or in a file.
+/// The byte order of elements in memory or in a file.
 enum class ByteOrder : std::uint8_t { little, big };
 
-/// This machine's.
+/// The byte order of this machine.
 inline constexpr ByteOrder kNativeOrder =
     std::endian::native == std::endian::little ? ByteOrder::little : ByteOrder::big;
 
-/// What is known of a dtype; one row each in kDTypes.
+/// The properties of a dtype: a row of kDTypes.
 struct DTypeTraits {
   DType dtype;
   std::string_view name;   ///< as numpy and ml_dtypes print it
-  std::string_view descr;  ///< the descriptor of an .npy header, without its byte order: "f4"
+  std::string_view descr;  ///< in .npy headers, after the character for the byte order: "f4"
   NumberKind kind;
   std::size_t size;  ///< bytes of an element
 };
@@ -86,12 +86,12 @@ inline constexpr std::array<DTypeTraits, 12> kDTypes{{
     {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2},
 }};
 
-/// The dtype's row of kDTypes, which is never destroyed.
+/// The dtype's row of kDTypes.
 [[nodiscard]] constexpr const DTypeTraits& traits(DType dtype) {
   return kDTypes[static_cast<std::size_t>(dtype)];
 }
 
-/// Whether elements may be NaN or infinite, and have fractions.
+/// Whether the dtype has fractions, NaN and infinities.
 [[nodiscard]] constexpr bool is_floating(DType dtype) {
   return traits(dtype).kind == NumberKind::floating;
 }
@@ -99,23 +99,23 @@ inline constexpr std::array<DTypeTraits, 12> kDTypes{{
 /// The dtype called `name` ("float32"), or nothing.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name) noexcept;
 
-/// A number of any size and precision: (-1)^negative * 0.DIGITS * 10^exponent, infinite, or not a number. It
-/// is made of an integer, of a floating point number or by parse_number(), and owns its digits.
+/// A number of any size and precision: (-1)^negative * 0.DIGITS * 10^exponent, an infinity or NaN. Convert an
+/// integer, float or double to it, or call parse_number(). Owns its digits.
 struct Number {
   enum class Kind : std::uint8_t { finite, infinite, nan };
 
   Kind kind = Kind::finite;
-  bool negative = false;      ///< also of zero: "-0"
-  std::string digits{};       ///< decimal, neither leading nor trailing zeros; empty for zero
+  bool negative = false;      ///< true also for -0
+  std::string digits{};       ///< decimal, without leading and trailing zeros; empty for zero
   std::int64_t exponent = 0;  ///< 0 for zero
 
   /// Zero.
   Number() = default;
 
-  // NOLINTBEGIN(google-explicit-constructor): nothing is lost by the conversion.
+  // NOLINTBEGIN(google-explicit-constructor): the conversion is exact.
 
-  /// The value, exactly: no rounding, whatever the type. `0.1` is the double nearest to 0.1; what is to be
-  /// exactly 0.1 comes from parse_number("0.1"). Of float and double also infinities and NaN.
+  /// The exact value, also of infinities and NaN. The double `0.1` is not exactly 0.1; parse_number("0.1")
+  /// is.
   template <std::integral T>
   requires(!std::same_as<T, bool>) Number(T value) : Number(value < 0, magnitude_of(value)) {}
   template <std::floating_point T>
@@ -133,17 +133,16 @@ struct Number {
   }
 };
 
-/// The number that the whole of `text` spells, or nothing: decimal ("-12", ".5", "1e-3", "5."), hexadecimal
-/// floating point ("0x1.8p3"), "inf", "infinity" or "nan" in any case, each with an optional sign. No white
-/// space, no locale, no limit of length.
+/// The number that `text` spells, or nothing if `text` is not a number: decimal ("-12", ".5", "1e-3", "5."),
+/// hexadecimal floating point ("0x1.8p3"), or "inf", "infinity", "nan" in upper or lower case, each with an
+/// optional sign. White space is not allowed, the locale does not matter, and the length is not limited.
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text);
 
-/// Which of two numbers is the larger one; -0 equals 0. Unordered if one is NaN.
+/// The order of the values; -0 equals 0. NaN is unordered.
 [[nodiscard]] std::partial_ordering operator<=>(const Number& a, const Number& b);
 [[nodiscard]] bool operator==(const Number& a, const Number& b);
 
-/// The result of `f.template operator()<T>()`, where T is the C++ type of the dtype's elements: a dtype that
-/// is known at run time chooses a template.
+/// Returns `f.template operator()<T>()`, where T is the C++ type of the dtype's elements.
 template <class F>
 constexpr decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -163,24 +162,24 @@ constexpr decltype(auto) with_type(DType dtype, F&& f) {
   __builtin_unreachable();
 }
 
-/// The bits of one element of any dtype, zero-extended; the value, not its bytes in memory: the same on
-/// every architecture.
+/// The bits of one element of any dtype, zero-extended. An integer value, so it does not depend on the
+/// machine's byte order.
 using ElementBits = std::uint64_t;
 
-/// The unsigned integer of so many bytes: 1, 2, 4 or 8.
+/// The unsigned integer of `Size` bytes: 1, 2, 4 or 8.
 template <std::size_t Size>
 using UnsignedOfSize =
     std::conditional_t<Size == 1, std::uint8_t,
                        std::conditional_t<Size == 2, std::uint16_t,
                                           std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
 
-/// The bits of an element; from_bits<T>() makes it the same element again, NaN payloads included.
+/// The bits of an element, NaN payloads included; from_bits<T>() is the inverse.
 template <class T>
 [[nodiscard]] constexpr ElementBits to_bits(T value) noexcept {
   return std::bit_cast<UnsignedOfSize<sizeof(T)>>(value);
 }
 
-/// T is the C++ type of the element's dtype, as with_type() has it; bits beyond its size are dropped.
+/// The element with these bits. T is the C++ type of the element's dtype; bits beyond its size are dropped.
 template <class T>
 [[nodiscard]] constexpr T from_bits(ElementBits bits) noexcept {
   return std::bit_cast<T>(static_cast<UnsignedOfSize<sizeof(T)>>(bits));

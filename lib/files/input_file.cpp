@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "files/mount.hpp"
 #include "files/terms.hpp"
+#include "npy/file_kind.hpp"
 
 namespace clipper {
 
@@ -178,16 +179,25 @@ void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const 
   if (done < bytes.size()) throw_changed(path_, fmt::format(": it now ends at byte {}", offset + done));
 }
 
+namespace {
+
+/// Reads on until `bytes` are the file's first `size` bytes, or the whole file if it is shorter.
+void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes) {
+  const std::size_t start = bytes.size();
+  bytes.resize(std::max(start, size));
+  bytes.resize(start + file.read(std::span(bytes).subspan(start)));
+}
+
+}  // namespace
+
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
                         std::optional<std::byte> version, npy::Opaque opaque) {
-  std::vector<std::byte> bytes(npy::kPreambleSize);
-  bytes.resize(file.read(bytes));
+  std::vector<std::byte> bytes;
+  read_up_to(file, npy::kPreambleSize, bytes);
+  if (!npy::can_be_npy(bytes)) read_up_to(file, npy::kKindSize, bytes);
   if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
   npy::Header header = with_path(file.path(), [&] {
-    const std::uint64_t offset = npy::data_offset(bytes);
-    const std::size_t start = bytes.size();
-    bytes.resize(std::max(start, std::size_t{offset}));
-    bytes.resize(start + file.read(std::span(bytes).subspan(start)));
+    read_up_to(file, npy::data_offset(bytes), bytes);
     return npy::parse(bytes, dtype, opaque);
   });
   if (file.is_regular() && file.size() < header.data_offset + header.data_size())

@@ -46,7 +46,7 @@ class DictParser {
   }
 
   [[noreturn]] void fail_expecting(std::string_view what) const {
-    if (rest().empty()) fail(at_, fmt::format("expected {}, found the header's end", what));
+    if (rest().empty()) fail(at_, fmt::format("expected {}, found the end of the header", what));
     const std::string_view word =
         rest().substr(0, std::max<std::size_t>(rest().find_first_of(" \n,:()[]{}"), 1));
     fail(at_, fmt::format("expected {}, found '{}'", what, excerpt(word)));
@@ -104,7 +104,7 @@ class DictParser {
   void entry() {
     skip_space();
     const std::size_t start = at_;
-    const std::string_view key = quoted("a key in quotes");
+    const std::string_view key = quoted("a quoted key");
     expect(":");
     skip_space();
     if (key == "descr" && !fields_.descr)
@@ -121,17 +121,19 @@ class DictParser {
     const std::size_t start = at_;
     if (!rest().starts_with('\'') && !rest().starts_with('"')) fail_expecting(what);
     const std::size_t end = text_.find(text_[start], start + 1);
-    if (end == std::string_view::npos) fail(start, "a string without end");
+    if (end == std::string_view::npos) fail(start, "unterminated string");
     at_ = end + 1;
     return text_.substr(start + 1, end - start - 1);
   }
 
   std::string_view descr() {
-    const bool structured = rest().starts_with('[');
-    if (structured || rest().starts_with('('))
-      refuse(fmt::format("a {} dtype is not supported: {}", structured ? "structured" : "sub-array",
-                         excerpt(rest())));
-    return quoted("a dtype in quotes");
+    if (rest().starts_with('('))
+      refuse(fmt::format("a sub-array dtype is not supported: {}", excerpt(rest())));
+    if (rest().starts_with('['))
+      refuse(
+          fmt::format("structured dtype {}] is not supported; save one field: np.save('x.npy', x['FIELD'])",
+                      excerpt(rest().substr(0, rest().find(']')))));
+    return quoted("a quoted dtype");
   }
 
   bool boolean() {
@@ -165,7 +167,7 @@ class DictParser {
     skip_space();
     const std::string_view digits = rest().substr(0, rest().find_first_not_of("0123456789"));
     if (digits.empty() || (digits.size() > 1 && digits.starts_with('0')))
-      fail_expecting("a dimension, 0 or more in plain decimals");
+      fail_expecting("a dimension (a decimal number, 0 or more)");
     std::int64_t value = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
       fail(at_, fmt::format("shape too large: dimension {}", excerpt(digits)));

@@ -8,13 +8,12 @@
 
 #include "error.hpp"
 #include "npy/dict.hpp"
+#include "npy/file_kind.hpp"
 
 namespace clipper::npy {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::string_view kZipMagic = "PK\x03\x04";
-constexpr std::size_t kLengthAt = 8;  // behind the magic and two bytes of version
+constexpr std::size_t kLengthAt = 8;  // after the magic and two bytes of version
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -34,14 +33,27 @@ std::size_t text_offset(std::span<const std::byte> start) {
 }
 
 [[noreturn]] void refuse_dtype(std::string_view descr, std::string_view type) {
-  constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
-      {"O", "Python objects"},  {"b1", "bool"},        {"?", "bool"},
-      {"c", "complex numbers"}, {"S", "byte strings"}, {"U", "strings"},
-      {"M8", "dates"},          {"m8", "time spans"},  {"V", "raw bytes"}};
+  struct Row {
+    std::string_view prefix;
+    std::string_view meaning;
+    std::string_view replacement;  // what to save instead of an array x
+  };
+  constexpr Row kRows[] = {{"O", "Python objects", "x.astype('f8')"},
+                           {"b1", "bool", "x.astype('u1')"},
+                           {"?", "bool", "x.astype('u1')"},
+                           {"f16", "long double, float128", "x.astype('f8')"},
+                           {"f12", "long double, float96", "x.astype('f8')"},
+                           {"c", "complex numbers", "x.real"},
+                           {"S", "byte strings", "x.astype('f8')"},
+                           {"U", "strings", "x.astype('f8')"},
+                           {"M8", "dates, datetime64", "x.view('i8')"},
+                           {"m8", "durations, timedelta64", "x.view('i8')"},
+                           {"V", "raw bytes", "x.view(DTYPE)"}};
   const auto* const row =
-      std::ranges::find_if(kMeanings, [&](const auto& meaning) { return type.starts_with(meaning.first); });
-  refuse(fmt::format("dtype '{}'{} is not supported", excerpt(descr),
-                     row == std::end(kMeanings) ? "" : fmt::format(" ({})", row->second)));
+      std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
+  if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
+  refuse(fmt::format("dtype '{}' ({}) is not supported; convert it: np.save('x.npy', {})", excerpt(descr),
+                     row->meaning, row->replacement));
 }
 
 /// Sets dtype, order and opaque from a descriptor.
@@ -58,9 +70,8 @@ void read_descr(std::string_view descr, std::optional<DType> expected, Opaque op
   header.opaque = type == traits(DType::bfloat16).descr && !ordered;
   if (header.opaque && !expected && opaque == Opaque::refused) refuse(opaque_dtype(descr));
   if (expected && *expected != row->dtype)
-    refuse(
-        fmt::format("the file's dtype is '{}' ({}), not {} as ", descr, row->name, traits(*expected).name) +
-        Term{"dtype", "the request says"});
+    refuse(fmt::format("the file's dtype is '{}' ({}), but ", descr, row->name) +
+           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
 }
 
 /// The product of the shape. Like numpy's, the limit ignores dimensions of 0: (0, 2**62, 4) is too large.
@@ -87,18 +98,16 @@ std::string descr_text(const Header& header) {
 }  // namespace
 
 std::uint64_t data_offset(std::span<const std::byte> start) {
-  const std::string_view text = as_text(start);
-  if (text.starts_with(kZipMagic)) refuse("an .npz archive (a zip of .npy files); extract the tensor first");
-  if (!text.starts_with(kMagic.substr(0, text.size()))) refuse("not an .npy file");
+  if (!can_be_npy(start)) refuse(not_npy(start));
   if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
 
   if (start[kVersionAt] == kUnfinishedVersion)
     throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
-                                        "; the same " + Term{"direct", "change"} + " finishes it");
+                                        "; run the same " + Term{"direct", "change"} + " again to finish it");
   const auto major = std::to_integer<int>(start[kVersionAt]);
   const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
   if (major < 1 || major > 3 || minor != 0)
-    refuse(fmt::format("version {}.{} is not supported", major, minor));
+    refuse(fmt::format("format version {}.{} is not supported (1.0, 2.0 and 3.0 are)", major, minor));
 
   const std::size_t text_at = text_offset(start);
   if (start.size() < text_at) refuse_truncated(text_at, start.size());
@@ -106,7 +115,7 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
   for (std::size_t i = text_at; i-- > kLengthAt;)
     length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
   if (length > kMaxHeaderSize)
-    refuse(fmt::format("a header of {} bytes; the limit is {}", length, kMaxHeaderSize));
+    refuse(fmt::format("a header of {} bytes exceeds the limit of {}", length, kMaxHeaderSize));
   return text_at + length;
 }
 
@@ -154,7 +163,7 @@ std::string format(const Header& header) {
 }
 
 Message opaque_dtype(std::string_view descr) {
-  return fmt::format("dtype '{}' could be bfloat16: ", descr) + Term{"dtype", "say so if it is"};
+  return fmt::format("dtype '{}' may be bfloat16; ", descr) + Term{"dtype", "if it is, say so"};
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {

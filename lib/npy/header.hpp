@@ -58,7 +58,8 @@ struct Header {
 enum class Opaque : std::uint8_t { refused, taken };
 
 /// Where the elements begin, from the first bytes of a file: at least kPreambleSize of them, or the whole
-/// file when it is shorter. At most kPreambleSize + kMaxHeaderSize.
+/// file if it is shorter. At most kPreambleSize + kMaxHeaderSize. The error for a file that is not .npy names
+/// what it is: see not_npy() in file_kind.hpp.
 [[nodiscard]] std::uint64_t data_offset(std::span<const std::byte> start);
 
 /// The header of a file, from its first data_offset() bytes; bytes behind them are not looked at. `dtype` is

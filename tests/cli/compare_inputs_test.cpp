@@ -141,7 +141,7 @@ TEST_CASE("streams are compared in order") {
                 "standard input: truncated");
   check_refused(run_compare(directory, {"-", "a.npy"}, file + "x"), 3,
                 "standard input: unexpected bytes after");
-  check_refused(run_compare(directory, {"--bytes", "-", "a.npy"}, file), 3, "--bytes compares only files");
+  check_refused(run_compare(directory, {"--bytes", "-", "a.npy"}, file), 3, "--bytes needs a regular file");
 }
 
 TEST_CASE("one changed element of many is found with any number of threads") {

@@ -162,9 +162,9 @@ TEST_CASE("--diff-out that would lose a file, or has no difference to write, is 
   refused({"got", "got", "--diff-out", "d.npy"}, 2, "not directories");
   refused({"a.npy", "e.npy", "--bytes", "--diff-out", "d.npy"}, 2, "--bytes");
   refused({"a.npy", "e.npy", "--diff-out", ""}, 2, "--diff-out");
-  refused({"a.npy", "e.npy", "--diff-out", "a.npy"}, 2, "a.npy is one of the two files");
-  refused({"a.npy", "e.npy", "--diff-out", "./e.npy"}, 2, "./e.npy is one of the two files");
-  refused({"a.npy", "e.npy", "--diff-out", "-"}, 2, "- is not a file");
+  refused({"a.npy", "e.npy", "--diff-out", "a.npy"}, 2, "a.npy is one of the compared files");
+  refused({"a.npy", "e.npy", "--diff-out", "./e.npy"}, 2, "./e.npy is one of the compared files");
+  refused({"a.npy", "e.npy", "--diff-out", "-"}, 2, "- is not a regular file");
   refused({"a.npy", "e.npy", "--diff-out", "none/d.npy"}, 4, "none");
 }
 

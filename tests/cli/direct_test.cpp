@@ -79,7 +79,7 @@ TEST_CASE("what --direct has not finished nobody can read, and the same command 
   CHECK(directory.entries() == Words{".x.npy.clipper-journal", "link.npy", "x.npy"});
 
   const char* const unfinished =
-      "x.npy: left unfinished by --in-place --direct; the same command finishes it";
+      "x.npy: left unfinished by --in-place --direct; run the same command again to finish it";
   check_refused_untouched(directory, {"--min", "0", "x.npy", "out.npy"}, 5, unfinished);
   check_refused_untouched(
       directory, {"--min", "0", "-", "-"}, 5, "left unfinished", [] {}, read_file(file));

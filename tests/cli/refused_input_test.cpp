@@ -46,10 +46,9 @@ void check_all(const Refused& files) {
 
 TEST_CASE("files that are no .npy file, or no whole one, are refused") {
   const std::string good = float32_file({1, 2, 3});
-  check_all({{"", "truncated"},
-             {"PK\x03\x04 and more of a zip", ".npz"},
-             {"not a tensor at all", "not an .npy file"},
-             {"\x93NUMPX" + good.substr(6), "not an .npy file"},
+  check_all({{"", "not a .npy file: it is empty"},
+             {"not a tensor at all", "not a .npy file but text"},
+             {"\x93NUMPX" + good.substr(6), "not a .npy file: it begins with '\\x93NUMPX'"},
              {good.substr(0, 6), "truncated"},
              {good.substr(0, 9), "truncated"},
              {good.substr(0, 100), "truncated"},
@@ -106,15 +105,54 @@ TEST_CASE("a dtype that is not clipped is refused by its name") {
              {with_descr("<c8"), "complex"},
              {with_descr("|S4"), "strings"},
              {with_descr("<U1"), "strings"},
-             {with_descr("<M8[ns]"), "dates"},
-             {with_descr("<m8[s]"), "time"},
+             {with_descr("<M8[ns]"), "dates, datetime64"},
+             {with_descr("<m8[s]"), "durations, timedelta64"},
              {with_descr("|V4"), "V4"},
              {with_descr("|V2"), "--dtype bfloat16"},
-             {with_descr("<f16"), "f16"},
+             {with_descr("<f16"), "'<f16' (long double, float128)"},
+             {with_descr(">f16"), "convert it: np.save('x.npy', x.astype('f8'))"},
              {with_descr("<i3"), "i3"},
              {with_descr(""), "dtype"},
              {with_text("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,)}"), "structured"},
              {with_text("{'descr': ('<f4', (3,)), 'fortran_order': False, 'shape': (1,)}"), "sub-array"}});
+}
+
+TEST_CASE("a file of another kind is named, with a command that helps, wherever a tensor is expected") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file({-1, 2, 9}));
+  write_file(directory / "clipped.npy", float32_file({0, 2, 6}));
+  REQUIRE(run_in_shell("gzip -c x.npy >x.npy.gz && tar -cf x.tar x.npy", {}, {directory.path()}).exit_code ==
+          0);
+  write_file(directory / "x.npz",
+             "PK\3\4" + std::string(26, '\0') + "x.npy" + read_file(directory / "x.npy"));
+  write_file(directory / "x.pt", "PK\3\4" + std::string(26, '\0') + "archive/data.pkl and 1000 bytes");
+  const std::string why = "not a .npy file but ";
+  const std::string gzip = why + "gzip data; decompress it first: zcat FILE | clipper ... - OUT\n";
+  const Words uses[] = {
+      {"--min", "0", "x.npy.gz", "out.npy"},      {"--min", "0", "--in-place", "x.npy.gz"},
+      {"--min", "@x.npy.gz", "x.npy", "out.npy"}, {"--min", "0", "x.npy", "--verify", "x.npy.gz"},
+      {"compare", "x.npy", "x.npy.gz"},           {"info", "x.npy.gz"}};
+  for (const Words& use : uses)
+    CHECK(check_refused_untouched(directory, use, 3, "").error == "clipper: x.npy.gz: " + gzip);
+  for (const Words& use :
+       {Words{"--min", "0", "-", "out.npy"}, Words{"info", "-"}, Words{"compare", "x.npy", "-"}})
+    CHECK(check_refused_untouched(
+              directory, use, 3, "", [] {}, read_file(directory / "x.npy.gz"))
+              .error == "clipper: standard input: " + gzip);
+  CHECK(check_refused_untouched(directory, {"info", "x.npz"}, 3, "").error ==
+        "clipper: x.npz: " + why +
+            "an .npz archive; extract a tensor first: unzip -p FILE NAME.npy | clipper ... - OUT\n");
+  CHECK(check_refused_untouched(directory, {"info", "x.pt"}, 3, "").error ==
+        "clipper: x.pt: " + why +
+            "a PyTorch file; convert it in Python: np.save('x.npy', torch.load('FILE').numpy())\n");
+  // The commands as they are given, with the words that stand for something replaced.
+  for (const std::string command : {"zcat x.npy.gz", "tar -xOf x.tar x.npy"}) {
+    const Result result =
+        run_in_shell(command + " | \"$@\" - out.npy", {"--min", "0", "--max", "6"}, {directory.path()});
+    CAPTURE(command, result.error);
+    CHECK(result.exit_code == 0);
+    CHECK(read_file(directory / "out.npy") == read_file(directory / "clipped.npy"));
+  }
 }
 
 TEST_CASE("every beginning of a file is refused") {

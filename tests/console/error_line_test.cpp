@@ -21,10 +21,10 @@ std::string printed(const Message& message) {
 
 TEST_CASE("The program says flags where the library says parameters") {
   const Message message =
-      Term{"min", "min"} + Message(" 5: above ") + Term{"max", "max"} + " 3" + Term{"min_above_max", ""};
-  CHECK(message.text() == "min 5: above max 3");
+      Term{"min", "min"} + Message(" 5 exceeds ") + Term{"max", "max"} + " 3" + Term{"min_above_max", ""};
+  CHECK(message.text() == "min 5 exceeds max 3");
   CHECK(message.field() == "min");
-  CHECK(printed(message) == "--min 5: above --max 3; --min-above-max says what that should mean");
+  CHECK(printed(message) == "--min 5 exceeds --max 3; to allow this, set --min-above-max");
 }
 
 TEST_CASE("A path in front of an error, or words that are no term, stay as they are") {

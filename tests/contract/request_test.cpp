@@ -39,10 +39,9 @@ TEST_CASE("a number that was not typed is quoted by its decimal digits") {
   CHECK(quoted(0.1) == "0.1");
   CHECK(quoted(0.1F) == "0.1");
   CHECK(quoted(*parse_number("9007199254740993.50")) == "9007199254740993.5");
-  CHECK(refused({.min = 5, .max = 3.5}) == "min 5: above max 3.5");
-  CHECK(refused({.nan = 1e39}) == "nan 1e+39: not finite as a float32");
-  CHECK(refused({.nan = std::numeric_limits<double>::quiet_NaN()}) ==
-        "nan nan: not a number is no replacement");
+  CHECK(refused({.min = 5, .max = 3.5}) == "min 5 exceeds max 3.5");
+  CHECK(refused({.nan = 1e39}) == "nan 1e+39 is not a finite float32 number");
+  CHECK(refused({.nan = std::numeric_limits<double>::quiet_NaN()}) == "nan nan: NaN cannot replace NaN");
 }
 
 TEST_CASE("an error says which parameter it is about") {

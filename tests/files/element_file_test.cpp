@@ -101,13 +101,13 @@ TEST_CASE("a bound from a file may be the element that a typed one rounds to") {
 TEST_CASE("an infinity in a file is one that was meant, a NaN is no bound") {
   CHECK(min_of(float16, "<f2", "()", "\0\x7c"s) == 0x7c00);
   const std::string nan = data_file("float32-nan.npy");
-  CHECK(refused(ErrorKind::usage, float32, nan) == "min @" + nan + ": not a number is no bound");
+  CHECK(refused(ErrorKind::usage, float32, nan) == "min @" + nan + ": NaN cannot be a bound");
 }
 
 TEST_CASE("a file of another dtype, or of more or less than one element, is no bound") {
   const std::string wide = data_file("float64-lo.npy");
   CHECK(refused(ErrorKind::usage, float32, wide) ==
-        "min @" + wide + ": float64, but the tensor is float32; a number in a file has the tensor's dtype");
+        "min @" + wide + " is float64, but the tensor is float32; both must have the same dtype");
   const std::string two = data_file("float32-two.npy");
   CHECK(refused(ErrorKind::usage, float32, two) == two + ": expected one element, found shape (2,)");
   CHECK(refusal(ErrorKind::usage, [] {
@@ -119,7 +119,7 @@ TEST_CASE("a file that is missing, or not a whole .npy file, is refused by its n
   const std::string missing = data_file("missing.npy");
   CHECK(refused(ErrorKind::io, float32, missing).starts_with(missing + ": "));
   const std::string text = CLIPPER_DATA_DIR "/README.md";
-  CHECK(refused(ErrorKind::input, float32, text) == text + ": not an .npy file");
+  CHECK(refused(ErrorKind::input, float32, text).starts_with(text + ": not a .npy file but text"));
   for (const std::string elements : {"", "abc", "abcde"}) {
     INFO(elements);
     CHECK(refusal(ErrorKind::input, [&] { return min_of(int32, "<i4", "()", elements); }).find("min.npy: ") !=

@@ -130,7 +130,7 @@ TEST_CASE("a file must have the size that its header says") {
   CHECK(message(file + "xyz") == directory / "file: 3 bytes after the array");
   CHECK(message(file + "x") == directory / "file: 1 byte after the array");
   CHECK(message(file.substr(0, 20)).starts_with(directory / "file: truncated header"));
-  CHECK(message("hello world!").starts_with(directory / "file: not an .npy file"));
+  CHECK(message("hello world!").starts_with(directory / "file: not a .npy file but text"));
 }
 
 TEST_CASE("bytes after the array are left alone if they are to be ignored") {

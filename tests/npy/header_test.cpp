@@ -265,23 +265,20 @@ TEST_CASE("White space that Python takes for indentation is refused as by numpy"
 
 TEST_CASE("What stands before the header text decides what the file is") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "truncated header (needs 10 bytes, has 0)"},
+      {"", "not a .npy file: it is empty"},
       {"\x93NUM", "truncated header (needs 10 bytes, has 4)"},
       {"\x93NUMPY\1\0\x76"s, "truncated header (needs 10 bytes, has 9)"},
       {"\x93NUMPY\2\0\x76"s, "truncated header (needs 10 bytes, has 9)"},
       {"\x93NUMPY\2\0\x76\0\0"s, "truncated header (needs 12 bytes, has 11)"},
       {"\x93NUMPY\1\0\x76\0{"s, "truncated header (needs 128 bytes, has 11)"},
-      {"\x93NUMPX\1\0\x76\0"s, "not an .npy file"},
-      {"hello", "not an .npy file"},
-      {"\x89PNG\r\n\x1a\n", "not an .npy file"},
-      {"PK\3\4\x14", "an .npz archive (a zip of .npy files); extract the tensor first"},
-      {"\x93NUMPY\x9\0\x76\0"s, "version 9.0 is not supported"},
-      {"\x93NUMPY\1\1\x76\0"s, "version 1.1 is not supported"},
-      {"\x93NUMPY\0\0\x76\0"s, "version 0.0 is not supported"},
-      {"\x93NUMPY\4\0\x76\0\0\0"s, "version 4.0 is not supported"},
+      {"\x93NUMPX\1\0\x76\0"s, R"(not a .npy file: it begins with '\x93NUMPX')"},
+      {"\x93NUMPY\x9\0\x76\0"s, "format version 9.0 is not supported (1.0, 2.0 and 3.0 are)"},
+      {"\x93NUMPY\1\1\x76\0"s, "format version 1.1 is not supported (1.0, 2.0 and 3.0 are)"},
+      {"\x93NUMPY\0\0\x76\0"s, "format version 0.0 is not supported (1.0, 2.0 and 3.0 are)"},
+      {"\x93NUMPY\4\0\x76\0\0\0"s, "format version 4.0 is not supported (1.0, 2.0 and 3.0 are)"},
       // libnpy allocates 4 GiB for these 12 bytes.
-      {"\x93NUMPY\2\0\xf0\xff\xff\xff"s, "a header of 4294967280 bytes; the limit is 65536"},
-      {"\x93NUMPY\2\0\1\0\1\0"s, "a header of 65537 bytes; the limit is 65536"},
+      {"\x93NUMPY\2\0\xf0\xff\xff\xff"s, "a header of 4294967280 bytes exceeds the limit of 65536"},
+      {"\x93NUMPY\2\0\1\0\1\0"s, "a header of 65537 bytes exceeds the limit of 65536"},
       {"\x93NUMPY\2\0\0\0\1\0"s, "truncated header (needs 65548 bytes, has 12)"},
   };
   for (const auto& [bytes, message] : rows) {
@@ -293,7 +290,7 @@ TEST_CASE("What stands before the header text decides what the file is") {
 TEST_CASE("A file that is being changed is refused for the sake of its elements") {
   const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
   CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(view_of(file)); }) ==
-        "left unfinished by a direct change; the same change finishes it");
+        "left unfinished by a direct change; run the same change again to finish it");
 }
 
 TEST_CASE("A malformed header is refused, naming what and where") {
@@ -302,14 +299,14 @@ TEST_CASE("A malformed header is refused, naming what and where") {
     std::size_t at;
     std::string message;
   };
-  const std::string dimension = "expected a dimension, 0 or more in plain decimals, found ";
+  const std::string dimension = "expected a dimension (a decimal number, 0 or more), found ";
   const std::vector<Row> rows = {
-      {file(""), 10, "expected '{', found the header's end"},
-      {file("", 2), 12, "expected '{', found the header's end"},
+      {file(""), 10, "expected '{', found the end of the header"},
+      {file("", 2), 12, "expected '{', found the end of the header"},
       {file("[1]"), 10, "expected '{', found '['"},
-      {file("{,}"), 11, "expected a key in quotes, found ','"},
-      {file("{'descr"), 11, "a string without end"},
-      {file("{'descr'"), 18, "expected ':', found the header's end"},
+      {file("{,}"), 11, "expected a quoted key, found ','"},
+      {file("{'descr"), 11, "unterminated string"},
+      {file("{'descr'"), 18, "expected ':', found the end of the header"},
       {file("{'x': 1}"), 11, "unknown or repeated key 'x'"},
       {file("{'descr': '<f4', 'descr': '<f4'}"), 27, "unknown or repeated key 'descr'"},
       {file("{'shape': (), 'shape': ()}"), 24, "unknown or repeated key 'shape'"},
@@ -321,13 +318,13 @@ TEST_CASE("A malformed header is refused, naming what and where") {
       {file("{'shape': ()}#\0"s), 24, R"(expected a comment in ASCII, found '\x00')"},
       {file("{'shape': ()}# \xe9"), 25, R"(expected a comment in ASCII, found '\xe9')"},
       {with_shape("(2L, 3)", 3), 64, "expected ',', found 'L'"},
-      {file("{u'shape': ()}"), 11, "expected a key in quotes, found 'u'shape''"},
+      {file("{u'shape': ()}"), 11, "expected a quoted key, found 'u'shape''"},
       {file(R"({'sh\x61pe': ()})"), 11, R"(unknown or repeated key 'sh\x5cx61pe')"},
       {file("{'\xc3\xa9\x1b[31m\n': ()}"), 11, R"(unknown or repeated key '\xc3\xa9\x1b[31m\x0a')"},
       {with_order("1"), 44, "expected True or False, found '1'"},
       {with_order("true"), 44, "expected True or False, found 'true'"},
       {with_order("Truer"), 48, "expected ',' or '}', found 'r'"},
-      {with_descr("4"), 20, "expected a dtype in quotes, found '4'"},
+      {with_descr("4"), 20, "expected a quoted dtype, found '4'"},
       {with_shape("(x,)"), 61, dimension + "'x'"},  // an uncaught std::stoi in StableHLO
       {with_shape("(-1,)"), 61, dimension + "'-1'"},
       {with_shape("(+1,)"), 61, dimension + "'+1'"},
@@ -345,7 +342,7 @@ TEST_CASE("A malformed header is refused, naming what and where") {
       {with_shape("[2]"), 60, "expected '(', found '['"},
       {with_shape("2"), 60, "expected '(', found '2'"},
       {with_shape("(np.float64(2),)"), 64, "expected an integer dtype, found 'float64'"},
-      {file("{'shape': (np.int64"), 29, "expected '(', found the header's end"},
+      {file("{'shape': (np.int64"), 29, "expected '(', found the end of the header"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.bytes);
@@ -379,16 +376,24 @@ TEST_CASE("A shape of more than 2^63 - 1 bytes is refused, whatever its product 
 
 TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"'|O'", "dtype '|O' (Python objects) is not supported"},
-      {"'|b1'", "dtype '|b1' (bool) is not supported"},
-      {"'?'", "dtype '?' (bool) is not supported"},
-      {"'<c8'", "dtype '<c8' (complex numbers) is not supported"},
-      {"'|S3'", "dtype '|S3' (byte strings) is not supported"},
-      {"'<U3'", "dtype '<U3' (strings) is not supported"},
-      {"'<M8[ns]'", "dtype '<M8[ns]' (dates) is not supported"},
-      {"'<m8[ns]'", "dtype '<m8[ns]' (time spans) is not supported"},
-      {"'|V4'", "dtype '|V4' (raw bytes) is not supported"},
-      {"'<f16'", "dtype '<f16' is not supported"},
+      {"'|O'", "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'|b1'", "dtype '|b1' (bool) is not supported; convert it: np.save('x.npy', x.astype('u1'))"},
+      {"'?'", "dtype '?' (bool) is not supported; convert it: np.save('x.npy', x.astype('u1'))"},
+      {"'<c8'", "dtype '<c8' (complex numbers) is not supported; convert it: np.save('x.npy', x.real)"},
+      {"'|S3'", "dtype '|S3' (byte strings) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'<U3'", "dtype '<U3' (strings) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'<M8[ns]'",
+       "dtype '<M8[ns]' (dates, datetime64) is not supported; convert it: np.save('x.npy', x.view('i8'))"},
+      {"'<m8[ns]'",
+       "dtype '<m8[ns]' (durations, timedelta64) is not supported; convert it: np.save('x.npy', "
+       "x.view('i8'))"},
+      {"'|V4'", "dtype '|V4' (raw bytes) is not supported; convert it: np.save('x.npy', x.view(DTYPE))"},
+      {"'<f16'",
+       "dtype '<f16' (long double, float128) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'>f16'",
+       "dtype '>f16' (long double, float128) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
+      {"'<f12'",
+       "dtype '<f12' (long double, float96) is not supported; convert it: np.save('x.npy', x.astype('f8'))"},
       {"'<float32'", "dtype '<float32' is not supported"},
       {"'f4,f4'", "dtype 'f4,f4' is not supported"},
       {"'<<f4'", "dtype '<<f4' is not supported"},
@@ -399,7 +404,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
       {"'" + std::string(48, '~') + "'", "dtype '" + std::string(48, '~') + "' is not supported"},
       {"'" + std::string(49, 'x') + "'", "dtype '" + std::string(48, 'x') + "...' is not supported"},
       {"[('a', '<f4')]",
-       "a structured dtype is not supported: [('a', '<f4')], 'fortran_order': False, 'shape':..."},
+       "structured dtype [('a', '<f4')] is not supported; save one field: np.save('x.npy', x['FIELD'])"},
       {"('<f4', (2,))",
        "a sub-array dtype is not supported: ('<f4', (2,)), 'fortran_order': False, 'shape': ..."},
   };
@@ -408,7 +413,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
 
 TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with everything else") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
-    CHECK(read(with_descr(descr)) == fmt::format("dtype {} could be bfloat16: say so if it is", descr));
+    CHECK(read(with_descr(descr)) == fmt::format("dtype {} may be bfloat16; if it is, say so", descr));
     const npy::Header header = npy::parse(view_of(with_descr(descr)), DType::bfloat16);
     CHECK(header.dtype == DType::bfloat16);
     CHECK(header.order == kNativeOrder);
@@ -417,12 +422,13 @@ TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with 
   CHECK(read(with_descr("'<V2'"), DType::bfloat16) == "<bfloat16 C (3,) 3");
   CHECK(read(with_descr("'>f8'"), DType::float64) == ">float64 C (3,) 3");
   CHECK(read(with_descr("'>f8'"), DType::float32) ==
-        "the file's dtype is '>f8' (float64), not float32 as the request says");
+        "the file's dtype is '>f8' (float64), but the request says float32");
   CHECK(read(with_descr("'<f2'"), DType::bfloat16) ==
-        "the file's dtype is '<f2' (float16), not bfloat16 as the request says");
+        "the file's dtype is '<f2' (float16), but the request says bfloat16");
   CHECK(read(with_descr("'|V2'"), DType::float16) ==
-        "the file's dtype is '|V2' (bfloat16), not float16 as the request says");
-  CHECK(read(with_descr("'|O'"), DType::bfloat16) == "dtype '|O' (Python objects) is not supported");
+        "the file's dtype is '|V2' (bfloat16), but the request says float16");
+  CHECK(read(with_descr("'|O'"), DType::bfloat16) ==
+        "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))");
 }
 
 TEST_CASE("The place of the data is known from the first bytes") {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "error.hpp"
+
+/// What a file is that should be .npy and is not.
+namespace clipper::npy {
+
+/// The first bytes of every .npy file.
+inline constexpr std::string_view kMagic = "\x93NUMPY";
+
+/// How many of a file's first bytes tell what kind of file it is.
+inline constexpr std::size_t kKindSize = 512;
+
+/// Whether a file that begins with `start`, one byte or more, can be .npy: as far as both go, `start` is
+/// kMagic.
+[[nodiscard]] bool can_be_npy(std::span<const std::byte> start);
+
+/// The error message for a file that begins with `start` and is not .npy: what it is instead, and how to
+/// convert it. `start` is the first kKindSize bytes or the whole file; with less, fewer kinds are recognised.
+/// In the message FILE stands for the file's path.
+[[nodiscard]] Message not_npy(std::span<const std::byte> start);
+
+}  // namespace clipper::npy
