@@ -13,6 +13,10 @@
 
 namespace clipper {
 
+/// The member `version` of everything that is printed as JSON. A new meaning of a member raises it; a new
+/// member does not.
+inline constexpr int kJsonVersion = 1;
+
 /// A JSON value that is printed: null, a scalar, a list, or an object whose members keep the order in which
 /// they were added. Bytes of a text that are not UTF-8 become U+FFFD; a double that is infinite or NaN
 /// becomes null. Where memory runs out, std::bad_alloc is thrown.

@@ -177,7 +177,7 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   check_usage({"--header", "loose", "a.npy", "a.npy"}, "--header: 'loose'");
   check_usage({"--bits", "--atol", "1", "a.npy", "a.npy"}, "--atol");
   check_usage({"--bits", "--bytes", "a.npy", "a.npy"}, "--bits");
-  check_usage({"--json", "--quiet", "a.npy", "a.npy"}, "--json");
+  check_refused(run_compare(directory, {"--json", "--quiet", "a.npy", "a.npy"}), 2, "--json");
   check_refused(run_compare(directory, {"a.npy", "none.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"none.npy", "a.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy file");
