@@ -61,7 +61,7 @@ void check_object(const std::string& text, const std::string& line, int status) 
   CHECK(text.find('\n') + 1 == text.size());
   const std::string message = line.substr(std::string("clipper: ").size());
   CHECK(Json::parse(text) ==
-        Json{{"version", 1}, {"status", status}, {"error", message.substr(0, message.size() - 1)}});
+        Json{{"version", 2}, {"status", status}, {"error", message.substr(0, message.size() - 1)}});
 }
 
 }  // namespace
