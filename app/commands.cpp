@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
 #include <span>
 
@@ -10,9 +11,11 @@
 #include "command_line/command_line.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"
+#include "console/error_line.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "info/info_options.hpp"
+#include "json_failure.hpp"
 #include "profiles/profiles_command.hpp"
 
 namespace clipper {
@@ -48,8 +51,15 @@ int run_command(int argc, const char* const* argv) {
   });
   const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;
   if (named != kCommands.end()) words = words.subspan(1);
-  const std::optional<RawOptions> raw = parse(*row.spec, words);
-  return raw ? row.run(*raw) : 0;
+  try {
+    const std::optional<RawOptions> raw = parse(*row.spec, words);
+    return raw ? row.run(*raw) : 0;
+  } catch (const Reported&) {
+    throw;
+  } catch (...) {
+    print_json_failure(*row.spec, words, explained(std::current_exception()));
+    throw;
+  }
 }
 
 }  // namespace clipper

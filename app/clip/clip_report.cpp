@@ -8,8 +8,6 @@
 namespace clipper {
 namespace {
 
-constexpr int kSchema = 1;
-
 double percent(std::uint64_t count, std::uint64_t of) {
   return of == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(of);
 }
@@ -28,8 +26,8 @@ void add_plan(const Plan& plan, Json& json) {
   json.add("byte_order", plan.header.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.data_size());
-  json.add("min", element_text(dtype, plan.operation.lo));
-  json.add("max", element_text(dtype, plan.operation.hi));
+  json.add("min", Json::number(dtype, element_text(dtype, plan.operation.lo)));
+  json.add("max", Json::number(dtype, element_text(dtype, plan.operation.hi)));
   if (!plan.cut.empty()) json.add("notes", notes_on(plan));
 }
 
@@ -80,7 +78,7 @@ std::string as_text(const ClipReport& report) {
 }
 
 std::string as_json(const ClipReport& report) {
-  Json json{{"version", kSchema}, {"input", report.job.input}};
+  Json json{{"version", kJsonVersion}, {"input", report.job.input}};
   json.add("output", report.job.output.value_or(report.job.input));
   json.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
   if (report.failed) json.add("error", report.failed->message);

@@ -101,13 +101,15 @@ void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
     const Failure failure = explained(why);
     report.failed = failure;
     report.written = failure.kind == ErrorKind::not_durable;
-    print_json(lines(report).json);
+    const std::string json = lines(report).json;
+    print_json(json);
     if (command_.keep_going) {
       progress_.print(stderr, line_of(failure));
       const std::lock_guard lock(mutex_);
       status_ = std::max(status_, static_cast<int>(failure.kind));
       return;
     }
+    if (!json.empty()) why = std::make_exception_ptr(Reported(failure));
   } catch (...) {
     why = std::current_exception();
   }

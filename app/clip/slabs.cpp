@@ -15,9 +15,12 @@ std::string slab_index_text(const npy::Header& whole, const std::string& output,
     const std::string file = std::filesystem::path(slab_path(output, shard)).filename();
     slabs.add({{"file", file}, {"begin", rows.begin}, {"end", rows.begin + rows.count}});
   }
-  const Json index{
-      {"version", 1}, {"dtype", traits(whole.dtype).name}, {"shape", whole.shape}, {"fortran_order", false},
-      {"axis", 0},    {"slabs", std::move(slabs)}};
+  const Json index{{"version", kJsonVersion},
+                   {"dtype", traits(whole.dtype).name},
+                   {"shape", whole.shape},
+                   {"fortran_order", false},
+                   {"axis", 0},
+                   {"slabs", std::move(slabs)}};
   return index.dump(1) + "\n";
 }
 

@@ -11,6 +11,7 @@
 #include "command_line/command_line.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/verify_result.hpp"
+#include "console/error_line.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
@@ -78,8 +79,10 @@ int verify(const Command& command, const Verify& to) {
       for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);
     }
   } catch (...) {
-    if (command.json) print(as_json(report, explained(std::current_exception())));
-    throw;
+    if (!command.json) throw;
+    const Failure failure = explained(std::current_exception());
+    print(as_json(report, failure));
+    throw Reported(failure);
   }
   if (command.json)
     print(as_json(report));

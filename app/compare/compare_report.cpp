@@ -18,8 +18,6 @@
 namespace clipper {
 namespace {
 
-constexpr int kSchema = 1;
-
 double number_of_text(const std::string& text) {
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,8 +42,9 @@ std::string difference_text(DType dtype, Difference difference) {
   return is_floating(dtype) ? rounded_up(float_value(difference)) : fmt::format("{}", difference);
 }
 
-std::string all_digits(DType dtype, Difference difference) {
-  return is_floating(dtype) ? fmt::format("{}", float_value(difference)) : fmt::format("{}", difference);
+Json difference_json(DType dtype, std::optional<Difference> difference) {
+  if (!difference) return {};
+  return is_floating(dtype) ? Json(float_value(*difference)) : Json(*difference);
 }
 
 /// The value for an option with which all would pass, or nothing.
@@ -111,9 +110,9 @@ Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
   const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
   const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
   return {{"index", npy::index_of(report.header, mismatch.position)},
-          {"actual", element_text(dtype, mismatch.actual)},
-          {"expected", element_text(dtype, mismatch.expected)},
-          {"difference", difference ? Json(all_digits(dtype, *difference)) : Json()},
+          {"actual", Json::number(dtype, element_text(dtype, mismatch.actual))},
+          {"expected", Json::number(dtype, element_text(dtype, mismatch.expected))},
+          {"difference", difference_json(dtype, difference)},
           {"ulp", ulps}};
 }
 
@@ -127,13 +126,12 @@ void add_comparison(const PairReport& report, Json& json) {
   json.add("mismatches", comparison.mismatches);
   Json largest;
   if (comparison.largest != 0)
-    largest = {{"difference", all_digits(comparison.dtype, comparison.largest)},
+    largest = {{"difference", difference_json(comparison.dtype, comparison.largest)},
                {"index", npy::index_of(report.header, comparison.largest_at)}};
   json.add("largest", std::move(largest));
   Json passes_with;
   if (comparison.mismatches != 0)
-    passes_with = {{"atol", absolute ? Json(all_digits(comparison.dtype, *absolute)) : Json()},
-                   {"ulp", ulps}};
+    passes_with = {{"atol", difference_json(comparison.dtype, absolute)}, {"ulp", ulps}};
   json.add("passes_with", std::move(passes_with));
   Json first = Json::list();
   for (const Mismatch& mismatch : comparison.first) first.add(mismatch_json(report, mismatch));
@@ -141,8 +139,10 @@ void add_comparison(const PairReport& report, Json& json) {
 }
 
 Json start_of(const PairReport& report, int status) {
-  Json json{
-      {"version", kSchema}, {"actual", report.actual}, {"expected", report.expected}, {"status", status}};
+  Json json{{"version", kJsonVersion},
+            {"actual", report.actual},
+            {"expected", report.expected},
+            {"status", status}};
   if (!report.notes.empty()) json.add("notes", report.notes);
   return json;
 }

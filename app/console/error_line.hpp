@@ -14,6 +14,13 @@ struct Failure {
   std::string message;  ///< one line
 };
 
+/// A failure that was printed as JSON. What is missing is the line on standard error.
+class Reported : public Error {
+ public:
+  explicit Reported(const Failure& failure) : Error(failure.kind, failure.message) {}
+};
+
+/// The failure that any exception stands for.
 [[nodiscard]] Failure explained(const std::exception_ptr& exception);
 
 /// "clipper: message\n", harmless to a terminal.

@@ -1,12 +1,24 @@
 #include "console/json.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 
-// nlohmann-json writes the scalars. Its own lists and objects end the process when they get no memory.
+#include "element/number.hpp"
+
+// nlohmann-json only escapes text: its lists and objects end the process if there is no memory.
 
 namespace clipper {
 
-Json::Json(double number) : text_(nlohmann::json(number).dump()) {}
+Json::Json(double number) : text_(fmt::format("{}", number)) {
+  if (std::isnan(number))
+    text_ = quoted("nan");
+  else if (std::isinf(number))
+    text_ = quoted(text_);
+  else if (number == 0)
+    text_ = std::signbit(number) ? "-0.0" : "0";
+}
 
 Json::Json(std::initializer_list<Member> members) : kind_(Kind::object) {
   for (const auto& [key, value] : members) add(key, value);
@@ -16,6 +28,18 @@ Json Json::list() {
   Json json;
   json.kind_ = Kind::list;
   return json;
+}
+
+Json Json::number(DType dtype, std::string_view text) {
+  const Number number = parse_number(text).value();
+  const Json exact = decimal_text(number);
+  if (!is_floating(dtype) && is_integer(number)) {
+    const Int128 integer = to_integer(number, Rounding::toward_zero);
+    const auto narrow = static_cast<std::int64_t>(integer);
+    return narrow == integer ? Json(narrow) : exact;
+  }
+  const auto nearest = round_to<double>(number);
+  return parse_number(fmt::format("{}", nearest)) == number ? Json(nearest) : exact;
 }
 
 Json& Json::add(Json value) {

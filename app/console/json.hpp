@@ -11,11 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include "element/dtype.hpp"
+
 namespace clipper {
 
-/// A JSON value that is printed: null, a scalar, a list, or an object whose members keep the order in which
-/// they were added. Bytes of a text that are not UTF-8 become U+FFFD; a double that is infinite or NaN
-/// becomes null. Where memory runs out, std::bad_alloc is thrown.
+/// The member `version` of everything that is printed as JSON. A new meaning of a member raises it; a new
+/// member does not.
+inline constexpr int kJsonVersion = 2;
+
+/// A JSON value to print: null, a scalar, a list, or an object whose members keep the order in which they
+/// were added. A number that readers of JSON do not keep becomes a string: "inf", "-inf", "nan", and an
+/// integer beyond 2^53 in magnitude (RFC 8259, section 6). Bytes of a text that are not UTF-8 become U+FFFD.
+/// Throws std::bad_alloc if there is no memory.
 class Json {
  public:
   using Member = std::pair<std::string_view, Json>;
@@ -26,8 +33,11 @@ class Json {
     if constexpr (std::same_as<T, bool>)
       text_ = number ? "true" : "false";
     else
-      text_ = std::to_string(number);
+      text_ = std::in_range<std::int64_t>(number) && is_exact(static_cast<std::int64_t>(number))
+                  ? std::to_string(number)
+                  : quoted(std::to_string(number));
   }
+  /// The shortest decimal that names the double. Readers take "-0" for an integer: -0.0 keeps its point.
   Json(double number);  // NOLINT(google-explicit-constructor)
   template <class T>
   requires std::convertible_to<const T&, std::string_view> Json(const T& text)  // NOLINT
@@ -42,6 +52,11 @@ class Json {
 
   [[nodiscard]] static Json list();  ///< an empty one
 
+  /// The number that the text of an element or of a bound names: see parse_number(). Of a floating dtype, a
+  /// JSON number if the double nearest to it has the same shortest decimal, otherwise its decimal as a
+  /// string: "1e+400". Of an integer dtype, integers are JSON numbers up to 2^53.
+  [[nodiscard]] static Json number(DType dtype, std::string_view text);
+
   Json& add(Json value);                        ///< to a list
   Json& add(std::string_view key, Json value);  ///< to an object, which has no such key
 
@@ -51,6 +66,10 @@ class Json {
  private:
   enum class Kind : std::uint8_t { scalar, list, object };
 
+  static constexpr bool is_exact(std::int64_t number) {
+    constexpr std::int64_t kLargest = std::int64_t{1} << 53;
+    return number >= -kLargest && number <= kLargest;
+  }
   static std::string quoted(std::string_view text);
   void append_to(std::string& text, std::size_t indent, std::size_t level) const;
 

@@ -17,8 +17,6 @@ namespace {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-constexpr int kSchema = 1;
-
 std::string_view word(ByteOrder order) {
   return order == ByteOrder::little ? "little" : "big";
 }
@@ -66,30 +64,33 @@ void add_statistics(const TensorInfo& tensor, Facts& facts) {
   bound("above", tensor.max, statistics.above);
 }
 
-Json text_or_null(DType dtype, const std::optional<ElementBits>& element) {
-  return element ? Json(element_text(dtype, *element)) : Json();
+Json element_json(DType dtype, const std::optional<ElementBits>& element) {
+  return element ? Json::number(dtype, element_text(dtype, *element)) : Json();
+}
+
+Json limit_json(DType dtype, const std::optional<Limit>& limit) {
+  return limit ? Json::number(dtype, limit->text) : Json();
 }
 
 Json statistics_json(const TensorInfo& tensor) {
   const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
-  const std::optional<double> mean = statistics.mean();
   const Histogram& histogram = statistics.histogram;
   Json edges = Json::list();
   for (std::size_t row = 0; row <= histogram.rows && histogram.rows != 0; ++row)
-    edges.add(edge_text(dtype, histogram, row));
+    edges.add(Json::number(dtype, edge_text(dtype, histogram, row)));
   Json counts = Json::list();
   for (std::size_t row = 0; row < histogram.rows; ++row) counts.add(histogram.counts[row]);
-  return {{"min", text_or_null(dtype, statistics.min())},
-          {"max", text_or_null(dtype, statistics.max())},
-          {"mean", mean ? Json(fmt::format("{}", *mean)) : Json()},
+  return {{"min", element_json(dtype, statistics.min())},
+          {"max", element_json(dtype, statistics.max())},
+          {"mean", statistics.mean()},
           {"nan", statistics.nan},
           {"positive_infinity", statistics.positive_infinite},
           {"negative_infinity", statistics.negative_infinite},
           {"histogram", {{"edges", edges}, {"counts", counts}}},
           {"bounds",
-           {{"min", tensor.min ? Json(tensor.min->text) : Json()},
-            {"max", tensor.max ? Json(tensor.max->text) : Json()},
+           {{"min", limit_json(dtype, tensor.min)},
+            {"max", limit_json(dtype, tensor.max)},
             {"below", statistics.below},
             {"above", statistics.above}}}};
 }
@@ -116,7 +117,7 @@ std::string as_text(const TensorInfo& tensor, std::size_t width) {
 
 std::string as_json(const TensorInfo& tensor) {
   const npy::Header& header = tensor.header;
-  Json json{{"version", kSchema},
+  Json json{{"version", kJsonVersion},
             {"input", tensor.input},
             {"status", 0},
             {"npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor)},
@@ -132,7 +133,7 @@ std::string as_json(const TensorInfo& tensor) {
 }
 
 std::string as_json(const std::string& input, const Failure& failure) {
-  const Json json{{"version", kSchema},
+  const Json json{{"version", kJsonVersion},
                   {"input", input},
                   {"status", static_cast<int>(failure.kind)},
                   {"error", failure.message}};

@@ -86,7 +86,7 @@ TEST_CASE(
     CHECK(json["mismatches"] == 1);
     CHECK(json["compared"] == count);
     CHECK(json["first"][0]["index"].get<Shape>() == last);
-    CHECK(json["first"][0]["difference"] == "5");
+    CHECK(json["first"][0]["difference"] == 5);
   }
 }
 

@@ -23,6 +23,11 @@ std::vector<Json> objects(const std::string& output) {
   return result;
 }
 
+/// A number's decimal, whether it is a JSON number or a string.
+std::string text_of(const Json& number) {
+  return number.is_string() ? number.get<std::string>() : number.dump();
+}
+
 /// The only object of a run that succeeds.
 Json info_of(Words arguments, const Process::Settings& settings = {}, std::string_view input = "") {
   arguments.insert(arguments.begin(), {"info", "--json"});
@@ -55,7 +60,7 @@ TEST_CASE("info says what a header says") {
         "  bytes     12 behind a header of 128, npy 1.0\n");
 
   const Json json = info_of({"big.npy"}, {directory.path()});
-  CHECK(json == Json::parse(R"({"version": 1, "input": "big.npy", "status": 0, "npy_version": "1.0",
+  CHECK(json == Json::parse(R"({"version": 2, "input": "big.npy", "status": 0, "npy_version": "1.0",
     "dtype": "int16", "byte_order": "big", "shape": [2, 3], "fortran_order": true, "elements": 6,
     "header_bytes": 128, "bytes": 12})"));
 }
@@ -151,9 +156,9 @@ TEST_CASE("info --stats of no finite elements has no range, no mean and no histo
   CHECK(infinite["min"] == "inf");
   CHECK(infinite["mean"].is_null());
   const Json scalar = statistics(npy_file("<i8", "False", "()", bytes_of<std::int64_t>({-7})));
-  CHECK(scalar["min"] == "-7");
-  CHECK(scalar["mean"] == "-7");
-  CHECK(scalar["histogram"] == Json::parse(R"({"edges": ["-7", "-6"], "counts": [1]})"));
+  CHECK(scalar["min"] == -7);
+  CHECK(scalar["mean"] == -7);
+  CHECK(scalar["histogram"] == Json::parse(R"({"edges": [-7, -6], "counts": [1]})"));
 }
 
 // Made by numpy 2 from the same files: x[~isnan(x)].min() and .max(), isnan(x).sum(), isposinf(x).sum(),
@@ -181,14 +186,14 @@ TEST_CASE("info says of every dtype what numpy says") {
     INFO(row.name);
     const Json statistics =
         info_of({"--min", "0", "--max", "6", CLIPPER_DATA_DIR "/edge/" + row.name + ".npy"})["statistics"];
-    CHECK(statistics["min"] == row.min);
-    CHECK(statistics["max"] == row.max);
+    CHECK(text_of(statistics["min"]) == row.min);
+    CHECK(text_of(statistics["max"]) == row.max);
     CHECK(statistics["nan"] == row.nan);
     CHECK(statistics["positive_infinity"] == row.positive_infinity);
     CHECK(statistics["negative_infinity"] == row.negative_infinity);
     CHECK(statistics["bounds"]["below"] == row.below);
     CHECK(statistics["bounds"]["above"] == row.above);
-    if (!row.mean.empty()) CHECK(std::stod(statistics["mean"].get<std::string>()) == std::stod(row.mean));
+    if (!row.mean.empty()) CHECK(statistics["mean"].get<double>() == std::stod(row.mean));
   }
 }
 
@@ -196,8 +201,8 @@ TEST_CASE("a histogram is numpy's with the same edges") {
   // np.histogram(np.load("data/example.npy"), np.arange(-3, 11))[0]
   const Json statistics = info_of({"--stats", CLIPPER_DATA_DIR "/example.npy"})["statistics"];
   CHECK(statistics["histogram"]["counts"] == Json::parse("[2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 1]"));
-  CHECK(statistics["histogram"]["edges"].front() == "-3");
-  CHECK(statistics["histogram"]["edges"].back() == "10");
+  CHECK(statistics["histogram"]["edges"].front() == -3);
+  CHECK(statistics["histogram"]["edges"].back() == 10);
   CHECK(statistics["bounds"] == Json::parse(R"({"min": null, "max": null, "below": 0, "above": 0})"));
 }
 
@@ -206,7 +211,7 @@ TEST_CASE("info takes streams, and says the same of them, with any number of thr
   const std::string file = float32_file(scattered_floats(500'000));
   write_file(directory / "x.npy", file);
   const Json from_file = info_of({"--min", "-3.25", "x.npy"}, {directory.path()})["statistics"];
-  CHECK(from_file["bounds"]["min"] == "-3.25");
+  CHECK(from_file["bounds"]["min"] == -3.25);
   CHECK(from_file["bounds"]["below"].get<std::uint64_t>() > 100'000);
   for (const char* const threads : {"1", "2", "7"}) {
     CHECK(info_of({"--min", "-3.25", "--threads", threads, "x.npy"}, {directory.path()})["statistics"] ==
@@ -226,15 +231,15 @@ TEST_CASE("info counts what is beyond the bounds as they were typed, exactly") {
     write_file(directory / "x.npy", file);
     const Json bounds =
         info_of({"--min", min, "--max", max, "x.npy"}, {directory.path()})["statistics"]["bounds"];
-    CHECK(bounds["min"] == min);
-    CHECK(bounds["max"] == max);
+    CHECK(text_of(bounds["min"]) == min);
+    CHECK(text_of(bounds["max"]) == max);
     return fmt::format("{} {}", bounds["below"].get<int>(), bounds["above"].get<int>());
   };
   const std::string int32 = npy_file("<i4", "False", "(5,)", bytes_of<std::int32_t>({-2, -1, 0, 1, 2}));
   CHECK(counts(int32, "1.5", "1.5") == "4 1");
   CHECK(counts(int32, "-1.5", "-1.5") == "1 4");
-  CHECK(counts(int32, "1e400", "1e400") == "5 0");
-  CHECK(counts(int32, "-1e400", "-inf") == "0 5");
+  CHECK(counts(int32, "1e+400", "1e+400") == "5 0");
+  CHECK(counts(int32, "-1e+400", "-inf") == "0 5");
   CHECK(counts(int32, "2", "-2") == "4 4");
   const std::string uint8 = npy_file("|u1", "False", "(3,)", {"\x00\x01\xff", 3});
   CHECK(counts(uint8, "300", "255") == "3 0");
@@ -247,7 +252,7 @@ TEST_CASE("info counts what is beyond the bounds as they were typed, exactly") {
       float32_file({-inf, -0.0F, 0.0F, 0.1F, inf, std::numeric_limits<float>::quiet_NaN()});
   CHECK(counts(float32, "0.1", "0.1") == "3 2");  // float32(0.1) is more than 0.1
   CHECK(counts(float32, "0.100000002", "0.100000002") == "4 1");
-  CHECK(counts(float32, "1e400", "-1e400") == "4 4");
+  CHECK(counts(float32, "1e+400", "-1e+400") == "4 4");
   CHECK(counts(float32, "inf", "-inf") == "4 4");
   CHECK(counts(float32, "1e-400", "-1e-400") == "3 4");
   const std::string float64 = npy_file("<f8", "False", "(1,)", bytes_of<double>({0.3}));  // less than 0.3
@@ -276,7 +281,7 @@ TEST_CASE("info shows the bounds as they were typed, those from files as element
   const Words beyond{"info", "--min", "300", "--max", "-300.5", "x.npy"};
   CHECK(run_clipper(beyond, {directory.path()}).output.find("\n  ---") != std::string::npos);
   const Json bounds = info_of({"--max", "@two.npy", "x.npy"}, {directory.path()})["statistics"]["bounds"];
-  CHECK(bounds == Json::parse(R"({"min": null, "max": "2", "below": 0, "above": 1})"));
+  CHECK(bounds == Json::parse(R"({"min": null, "max": 2, "below": 0, "above": 1})"));
 }
 
 TEST_CASE("a file that is refused does not keep info from the others") {
@@ -303,7 +308,7 @@ TEST_CASE("a file that is refused does not keep info from the others") {
   REQUIRE(all.size() == files.size());
   const std::vector<int> statuses{0, 3, 4, 3, 0};
   for (std::size_t i = 0; i < files.size(); ++i) {
-    CHECK(all[i]["version"] == 1);
+    CHECK(all[i]["version"] == 2);
     CHECK(all[i]["input"] == files[i]);
     CHECK(all[i]["status"] == statuses[i]);
     CHECK(all[i].contains("error") == (statuses[i] != 0));
@@ -318,7 +323,7 @@ TEST_CASE("info needs to be told what |V2 is") {
   check_refused(run_clipper({"info", "v.npy"}, {directory.path()}), 3, "--dtype bfloat16");
   const Json json = info_of({"--stats", "--dtype", "bfloat16", "v.npy"}, {directory.path()});
   CHECK(json["dtype"] == "bfloat16");
-  CHECK(json["statistics"]["max"] == "1");
+  CHECK(json["statistics"]["max"] == 1);
 }
 
 TEST_CASE("a path that is no text becomes harmless in both outputs of info") {

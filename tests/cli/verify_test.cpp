@@ -203,7 +203,7 @@ TEST_CASE("--update-golden is told in --json and on standard error, not with --q
   const Result created = run_in(directory, words);
   CHECK(created.exit_code == 0);
   CHECK(Json::parse(created.output) ==
-        Json::parse(R"({"version": 1, "actual": "in.npy", "expected": "golden.npy",
+        Json::parse(R"({"version": 2, "actual": "in.npy", "expected": "golden.npy",
     "status": 0, "reason": "golden.npy is missing"})"));
   CHECK(created.error == "clipper: golden.npy: created\n");
   write_file(directory / "golden.npy", float32_file({0, 3, 8}));

@@ -1,0 +1,159 @@
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/clipper.hpp"
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
+#include "generate/json_members.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+Json read_schema() {
+  std::ifstream file(CLIPPER_DATA_DIR "/clipper.schema.json");
+  return Json::parse(file);
+}
+
+const Json kSchema = read_schema();
+
+const Json& resolved(const Json& part) {
+  return part.contains("$ref") ? kSchema.at(Json::json_pointer(part.at("$ref").get<std::string>().substr(1)))
+                               : part;
+}
+
+/// Calls `visit` with the name of every member that the schema of an object or of its lists has:
+/// "shard.index".
+template <class Visit>
+void for_each_member(const Json& part, const std::string& prefix, const Visit& visit) {
+  if (part.contains("items")) for_each_member(resolved(part.at("items")), prefix, visit);
+  if (!part.contains("properties")) return;
+  for (const auto& [name, member] : part.at("properties").items()) {
+    visit(prefix + name, member);
+    for_each_member(member, prefix + name + ".", visit);
+  }
+}
+
+/// Adds the names of all members that a value has.
+void add_members(const Json& value, const std::string& prefix, std::set<std::string>& names) {
+  if (value.is_array())
+    for (const Json& each : value) add_members(each, prefix, names);
+  if (!value.is_object()) return;
+  for (const auto& [name, member] : value.items()) {
+    names.insert(prefix + name);
+    add_members(member, prefix + name + ".", names);
+  }
+}
+
+struct Example {
+  std::string_view object;  ///< in $defs of the schema
+  std::vector<Words> commands;
+};
+
+const std::array kExamples{
+    Example{"clip",
+            {{"--json", "--min", "1.5", "--shard", "0/2", "i.npy", "o.npy"},
+             {"--json", "--min", "0", "text.npy", "o.npy"}}},
+    Example{"info", {{"info", "--json", "--stats", "x.npy", "text.npy"}}},
+    Example{"compare",
+            {{"compare", "--json", "x.npy", "y.npy"},
+             {"compare", "--json", "x.npy", "i.npy"},
+             {"compare", "--json", "x.npy", "text.npy"},
+             {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"}}},
+    Example{"error", {{"--json", "--unknown"}}},
+    Example{"profiles", {{"profiles", "--json"}}},
+};
+
+std::vector<Json> printed(const std::string& output) {
+  if (Json whole = Json::parse(output, nullptr, false); !whole.is_discarded()) return {whole};
+  std::vector<Json> objects;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) objects.push_back(Json::parse(line));
+  return objects;
+}
+
+}  // namespace
+
+TEST_CASE("the schema allows no other members and describes its own") {
+  for (const auto& [name, part] : kSchema.at("$defs").items()) {
+    CAPTURE(name);
+    if (part.contains("properties")) CHECK(part.at("additionalProperties") == false);
+    for_each_member(part, "", [](const std::string& path, const Json& member) {
+      CAPTURE(path);
+      CHECK_FALSE(member.at("description").get<std::string>().empty());
+      if (member.contains("properties")) CHECK(member.at("additionalProperties") == false);
+      if (member.contains("items") && member.at("items").contains("properties"))
+        CHECK(member.at("items").at("additionalProperties") == false);
+    });
+  }
+}
+
+TEST_CASE("the manual and the schema say the same of every member") {
+  std::map<std::pair<std::string, std::string>, std::string> manual;
+  for (const auto& [object, name, meaning] : kJsonMembers)
+    CHECK(manual.try_emplace({std::string(object), std::string(name)}, meaning).second);
+  std::map<std::pair<std::string, std::string>, std::string> schema;
+  for (const auto& [object, meaning] : kJsonObjects) {
+    const Json& part = kSchema.at("$defs").at(std::string(object));
+    CHECK(part.at("description") == meaning);
+    for_each_member(part, "", [&, &object = object](const std::string& name, const Json& member) {
+      schema[{std::string(object), name}] = member.at("description");
+    });
+  }
+  CHECK(manual == schema);
+  std::set<std::string> objects;
+  for (const Json& each : kSchema.at("oneOf")) objects.insert(each.at("$ref"));
+  CHECK(objects.size() == kJsonObjects.size());
+}
+
+TEST_CASE("every member in the schema is printed by some command") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file({1, 2}));
+  write_file(directory / "y.npy", float32_file({1, 9}));
+  write_file(directory / "i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2})));
+  write_file(directory / "text.npy", "text");
+  for (const auto& [object, commands] : kExamples) {
+    CAPTURE(object);
+    std::set<std::string> names;
+    for (const Words& words : commands)
+      for (const Json& each : printed(run_clipper(words, {directory.path()}).output))
+        add_members(each, "", names);
+    for_each_member(kSchema.at("$defs").at(std::string(object)), "",
+                    [&](const std::string& name, const Json&) {
+                      CAPTURE(name);
+                      CHECK(names.erase(name) == 1);
+                    });
+    CHECK(names.empty());
+  }
+}
+
+TEST_CASE("the file OUT.json of --split-output has the members that the schema has") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file({1, 2}));
+  check_done(
+      run_clipper({"--min", "0", "--shard", "0/2", "--split-output", "x.npy", "o.npy"}, {directory.path()}));
+  const std::string index = read_file(directory / "o.json");
+  std::set<std::string> names;
+  add_members(Json::parse(index), "", names);
+  for_each_member(kSchema.at("$defs").at("slabs"), "",
+                  [&](const std::string& name, const Json&) { CHECK(names.erase(name) == 1); });
+  CHECK(names.empty());
+}
+
+TEST_CASE("the schema has all dtypes and profiles") {
+  Json dtypes = Json::array();
+  for (const DTypeTraits& row : kDTypes) dtypes.push_back(row.name);
+  CHECK(kSchema.at("$defs").at("dtype").at("enum") == dtypes);
+  Json names = Json::array();
+  for (const Profile& profile : profiles()) names.push_back(profile.name);
+  CHECK(kSchema.at("$defs").at("profile_name").at("enum") == names);
+}
+
+}  // namespace clipper::testing
