@@ -1,6 +1,7 @@
 #include "clip/verify.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -11,6 +12,7 @@
 #include "command_line/command_line.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/verify_result.hpp"
+#include "console/color.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
@@ -84,7 +86,7 @@ int verify(const Command& command, const Verify& to) {
   if (command.json)
     print(as_json(report));
   else if (!command.quiet && (command.verbose || report.status != 0))
-    print(as_text(report, 0));
+    print(as_text(report, 0, paint_for(STDOUT_FILENO)));
   return report.status;
 }
 

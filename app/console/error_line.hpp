@@ -16,10 +16,10 @@ struct Failure {
 
 [[nodiscard]] Failure explained(const std::exception_ptr& exception);
 
-/// "clipper: message\n", harmless to a terminal.
+/// "clipper: message\n" for standard error, with control characters escaped.
 [[nodiscard]] std::string line_of(const Failure& failure);
 
-/// "clipper: warning: message\n", harmless to a terminal, too.
+/// "clipper: warning: message\n" for standard error, with control characters escaped.
 [[nodiscard]] std::string warning_line(std::string_view message);
 
 }  // namespace clipper
