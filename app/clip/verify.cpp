@@ -14,6 +14,7 @@
 #include "compare/verify_result.hpp"
 #include "console/color.hpp"
 #include "console/escape_for_terminal.hpp"
+#include "console/progress.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
 
@@ -45,6 +46,7 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
     report.reason = difference_as_whole(plan.header, report.header);
     if (report.reason.empty()) {
       Engine engine(command.engine);
+      const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });
       report.comparison = verify_result(engine, plan, input, {golden, report.header});
     }
   }

@@ -10,7 +10,6 @@ namespace clipper {
 FileTally::FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes)
     : done_(done),
       sizes_(std::move(sizes)),
-      begin_(done),
       bytes_(std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0})) {}
 
 void FileTally::expect(std::uint64_t bytes) noexcept {

@@ -13,8 +13,8 @@ namespace clipper {
 /// The Extent of files that one thread reads one after the other. Another thread may call extent().
 class FileTally {
  public:
-  /// `done` counts the bytes of elements that were read from all files. `sizes` has the bytes expected of
-  /// each file, 0 if unknown.
+  /// `done` counts from 0 the bytes of elements that were read from all files. `sizes` has the bytes expected
+  /// of each file, 0 if unknown.
   FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes);
 
   /// Corrects the size of the current file.

@@ -100,10 +100,10 @@ std::string progress_text(const Extent& extent, double seconds, std::size_t colu
     return joined(shown);
   }
   const std::string text = joined(shown);
-  const std::size_t around_bar = kGap.size() + 2;
+  const std::size_t around_bar = std::string_view("[] ").size();
   if (extent.all_bytes == 0 || text.size() + around_bar + kShortestBar > columns) return text;
   const std::size_t width = std::min(columns - text.size() - around_bar, kLongestBar);
-  return bar_text(share_of(extent), width).append(kGap).append(text);
+  return bar_text(share_of(extent), width) + " " + text;  // the percentage has room for a third digit
 }
 
 std::string progress_line(const Extent& extent, double seconds, bool ended) {
