@@ -9,8 +9,10 @@
 #include "clip/clip_command.hpp"
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
+#include "command_line/terminal_options.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"
+#include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
@@ -53,7 +55,9 @@ int run_command(int argc, const char* const* argv) {
   if (named != kCommands.end()) words = words.subspan(1);
   try {
     const std::optional<RawOptions> raw = parse(*row.spec, words);
-    return raw ? row.run(*raw) : 0;
+    if (!raw) return 0;
+    set_color(color_when(*row.spec, *raw));
+    return row.run(*raw);
   } catch (const Reported&) {
     throw;
   } catch (...) {

@@ -12,6 +12,7 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
+#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 
 namespace clipper {
@@ -202,8 +203,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.verbose = raw.has(kVerbose);
   command.quiet = raw.has(kQuiet);
   command.tensor_on_stdout = raw.value(kOutput) == "-" || writes_to(command.destination, "-");
-  if (raw.has(kProgress)) command.progress = Progress::When::always;
-  if (raw.has(kNoProgress) || raw.has(kQuiet)) command.progress = Progress::When::never;
+  command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (raw.has(kChunkSize))
     command.engine.chunk_size = parse_count("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);

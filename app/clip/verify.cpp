@@ -1,6 +1,7 @@
 #include "clip/verify.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -11,8 +12,10 @@
 #include "command_line/command_line.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/verify_result.hpp"
+#include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "console/escape_for_terminal.hpp"
+#include "console/progress.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
 
@@ -44,6 +47,7 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
     report.reason = difference_as_whole(plan.header, report.header);
     if (report.reason.empty()) {
       Engine engine(command.engine);
+      const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });
       report.comparison = verify_result(engine, plan, input, {golden, report.header});
     }
   }
@@ -87,7 +91,7 @@ int verify(const Command& command, const Verify& to) {
   if (command.json)
     print(as_json(report));
   else if (!command.quiet && (command.verbose || report.status != 0))
-    print(as_text(report, 0));
+    print(as_text(report, 0, paint_for(STDOUT_FILENO)));
   return report.status;
 }
 

@@ -12,6 +12,7 @@
 #include "command_line/help.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
+#include "console/progress.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -91,6 +92,10 @@ class Parser {
   std::map<const Option*, RawOption> typed_;
 };
 
+[[noreturn]] void fail_to_print() {
+  throw Error(ErrorKind::io, "standard output: cannot be written");
+}
+
 }  // namespace
 
 std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words) {
@@ -109,8 +114,11 @@ std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* c
 }
 
 void print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    throw Error(ErrorKind::io, "standard output: cannot be written");
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) fail_to_print();
+}
+
+void print(const std::string& text, Progress& progress) {
+  if (!progress.print(stdout, text)) fail_to_print();
 }
 
 }  // namespace clipper

@@ -9,6 +9,7 @@
 /// What every command does with the words after it, and with what it prints.
 namespace clipper {
 
+class Progress;
 struct CommandSpec;
 struct Option;
 
@@ -47,7 +48,10 @@ class RawOptions {
 /// the version, which are printed then. Every mistake becomes Error{usage}.
 [[nodiscard]] std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words);
 
-/// Error{io} if standard output does not take the text.
+/// Prints on standard output. Error{io} if it cannot be written.
 void print(const std::string& text);
+
+/// Prints on standard output in the place of the progress line. Error{io} if it cannot be written.
+void print(const std::string& text, Progress& progress);
 
 }  // namespace clipper

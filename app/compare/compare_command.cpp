@@ -1,19 +1,24 @@
 #include "compare/compare_command.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "command_line/command_line.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/compare_options.hpp"
 #include "compare/compare_report.hpp"
 #include "compare/file_pairs.hpp"
+#include "console/color.hpp"
 #include "console/error_line.hpp"
+#include "console/file_tally.hpp"
+#include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
 
@@ -45,13 +50,27 @@ void compare_pair(const CompareCommand& command, Engine& engine, const FilePair&
   report.reason = pair.has_expected ? "is missing" : fmt::format("{} is missing", pair.expected);
 }
 
+/// The bytes of one file of each pair. A stream counts as long as the file that it is compared with.
+std::vector<std::uint64_t> sizes_of(const std::vector<FilePair>& pairs) {
+  std::vector<std::uint64_t> sizes;
+  for (const FilePair& pair : pairs) {
+    const bool both = pair.has_actual && pair.has_expected;
+    sizes.push_back(both ? std::max(expected_bytes(pair.actual), expected_bytes(pair.expected)) : 0);
+  }
+  return sizes;
+}
+
 int compare_all(const CompareCommand& command) {
   std::error_code ignored;
   if (command.difference_file && std::filesystem::is_directory(command.actual, ignored))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
+  const std::vector<FilePair> pairs = file_pairs(command.actual, command.expected);
+  const Paint paint = paint_for(STDOUT_FILENO);
   Engine engine(command.engine);
+  FileTally tally(engine.done(), sizes_of(pairs));
+  Progress progress(command.progress, [&] { return tally.extent(); });
   int status = 0;
-  for (const FilePair& pair : file_pairs(command.actual, command.expected)) {
+  for (const FilePair& pair : pairs) {
     PairReport report;
     report.actual = pair.actual;
     report.expected = pair.expected;
@@ -62,14 +81,15 @@ int compare_all(const CompareCommand& command) {
       if (command.json)
         text = as_json(report);
       else if (command.verbose || report.status != 0)
-        text = as_text(report, command.shown);
+        text = as_text(report, command.shown, paint);
     } catch (...) {
       const Failure failure = explained(std::current_exception());
       status = std::max(status, static_cast<int>(failure.kind));
-      std::fputs(line_of(failure).c_str(), stderr);
+      progress.print(stderr, line_of(failure));
       if (command.json) text = as_json(report, failure);
     }
-    if (!command.quiet) print(text);
+    if (!command.quiet && !text.empty()) print(text, progress);
+    tally.next();
   }
   return status;
 }

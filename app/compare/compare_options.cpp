@@ -8,6 +8,7 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 
 namespace clipper {
@@ -143,6 +144,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.json = raw.has(kJson);
   command.verbose = raw.has(kVerbose);
   command.quiet = raw.has(kQuiet);
+  command.progress = command.quiet ? Progress::When::never : progress_when(raw);
   return command;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compare/compare_report.hpp"
 #include "compare/comparison.hpp"
+#include "console/progress.hpp"
 #include "element/dtype.hpp"
 #include "element/percentage.hpp"
 #include "engine/engine.hpp"
@@ -38,6 +39,7 @@ struct CompareCommand {
   bool json = false;
   bool verbose = false;
   bool quiet = false;
+  Progress::When progress = Progress::When::automatic;
   Engine::Options engine;
 };
 

@@ -149,16 +149,17 @@ Json start_of(const PairReport& report, int status) {
 
 }  // namespace
 
-std::string as_text(const PairReport& report, std::size_t shown) {
+std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint) {
   const ElementComparison& comparison = report.comparison;
-  std::string text = fmt::format("{} {}", report.status == 0 ? "ok" : "FAIL", report.actual);
-  if (!report.reason.empty()) return escape_for_terminal(fmt::format("{}: {}", text, report.reason)) + "\n";
+  const std::string word = report.status == 0 ? paint(Ink::good, "ok") : paint(Ink::error, "FAIL");
+  const auto line = [&](const std::string& text) { return word + " " + escape_for_terminal(text) + "\n"; };
+  std::string text = report.actual;
+  if (!report.reason.empty()) return line(fmt::format("{}: {}", text, report.reason));
   const std::string largest = report.compared == Compared::bytes ? "" : largest_text(report);
-  if (comparison.mismatches == 0)
-    return escape_for_terminal(text + (largest.empty() ? "" : ": ") + largest) + "\n";
+  if (comparison.mismatches == 0) return line(text + (largest.empty() ? "" : ": ") + largest);
   text += fmt::format(": {}; first {}", count_text(report), mismatch_text(report, comparison.first.front()));
   if (!largest.empty()) text += "; " + largest;
-  text = escape_for_terminal(text + advice_text(report)) + "\n";
+  text = line(text + advice_text(report));
   for (std::size_t i = 0; i < std::min(shown, comparison.first.size()); ++i)
     text += fmt::format("  {}\n", mismatch_text(report, comparison.first[i]));
   return text;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/compare_files.hpp"
+#include "console/color.hpp"
 #include "console/error_line.hpp"
 
 namespace clipper {
@@ -25,7 +26,7 @@ struct PairReport : FileComparison {
 /// For people: a line that begins with "ok" or "FAIL" and the actual file, and below it the first mismatches,
 /// at most `shown` of them. Differences are rounded up to two digits, so that what is said to be a
 /// tolerance with which the files pass is one.
-[[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown);
+[[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint);
 
 /// One JSON object in a line. Elements and differences are text; bytes of a path that are not UTF-8 become
 /// U+FFFD. Always:

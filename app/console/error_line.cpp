@@ -1,11 +1,13 @@
 #include "console/error_line.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 #include <new>
 
+#include "console/color.hpp"
 #include "console/escape_for_terminal.hpp"
 
 namespace clipper {
@@ -71,11 +73,13 @@ Failure explained(const std::exception_ptr& exception) {
 }
 
 std::string line_of(const Failure& failure) {
-  return fmt::format("clipper: {}\n", escape_for_terminal(failure.message));
+  const Paint paint = paint_for(STDERR_FILENO);
+  return fmt::format("{} {}\n", paint(Ink::error, "clipper:"), escape_for_terminal(failure.message));
 }
 
 std::string warning_line(std::string_view message) {
-  return fmt::format("clipper: warning: {}\n", escape_for_terminal(message));
+  const Paint paint = paint_for(STDERR_FILENO);
+  return fmt::format("clipper: {} {}\n", paint(Ink::warning, "warning:"), escape_for_terminal(message));
 }
 
 }  // namespace clipper

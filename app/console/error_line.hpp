@@ -23,10 +23,10 @@ class Reported : public Error {
 /// The failure that any exception stands for.
 [[nodiscard]] Failure explained(const std::exception_ptr& exception);
 
-/// "clipper: message\n", harmless to a terminal.
+/// "clipper: message\n" for standard error, with control characters escaped.
 [[nodiscard]] std::string line_of(const Failure& failure);
 
-/// "clipper: warning: message\n", harmless to a terminal, too.
+/// "clipper: warning: message\n" for standard error, with control characters escaped.
 [[nodiscard]] std::string warning_line(std::string_view message);
 
 }  // namespace clipper

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -9,25 +8,17 @@
 #include <string>
 #include <thread>
 
+#include "console/progress_text.hpp"
+
 namespace clipper {
 
-/// How far the work is.
-struct Extent {
-  std::uint64_t bytes = 0;  ///< of elements that are done with
-  std::uint64_t all_bytes = 0;
-  std::size_t files = 0;
-  std::size_t all_files = 1;
-};
-
-/// "[#########           ]  45 %  1.8 of 4.0 GiB  850 MiB/s  3 s left", with the files in front if there are
-/// several; cut to `columns`.
-[[nodiscard]] std::string progress_text(const Extent& extent, double seconds, std::size_t columns);
-
-/// A line on standard error that says how far the work is, for as long as this lives; then it is gone.
+/// Shows on standard error how far the work is, as long as this object lives: on a terminal as one line that
+/// is redrawn and erased at the end, elsewhere as a plain line of text every ten seconds and at the end. Work
+/// that takes less than half a second shows no line on a terminal.
 class Progress {
  public:
   enum class When : std::uint8_t {
-    automatic,  ///< where standard error is a terminal, from the work's first half second on
+    automatic,  ///< on a terminal
     always,
     never,
   };
@@ -38,12 +29,12 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Writes a text in the line's place; the line comes back below it. False if the stream does not take it.
+  /// Erases the line and writes a text in its place; the line is redrawn below the text. False if the stream
+  /// cannot be written.
   bool print(std::FILE* stream, const std::string& text) noexcept;
 
  private:
-  void show_until_the_end();
-  void erase() noexcept;
+  void show_until_the_end(bool redraws);
 
   std::function<Extent()> look_;
   std::mutex mutex_;
@@ -52,7 +43,7 @@ class Progress {
   std::thread thread_;
 };
 
-/// Removes the line; for a signal handler that ends the process.
+/// Erases the line. Safe in a signal handler that ends the process.
 void erase_progress() noexcept;
 
 }  // namespace clipper

@@ -71,9 +71,10 @@ std::size_t row_of_max(const ElementStatistics& statistics, const Limit& max) {
   return row;
 }
 
-std::string bound_line(std::string_view name, const Limit& limit, std::size_t width) {
+std::string bound_line(std::string_view name, const Limit& limit, std::size_t width, const Paint& paint) {
   const std::string text = fmt::format(" {} {}", name, limit.text);
-  return fmt::format("  {:-<{}}{}\n", "", std::max(width, text.size() + 4) - text.size() - 2, text);
+  const std::size_t dashes = std::max(width, text.size() + 4) - text.size() - 2;
+  return "  " + paint(Ink::bound, std::string(dashes, '-') + text) + "\n";
 }
 
 /// "[ -2,   0)", or a value.
@@ -85,7 +86,7 @@ std::string range_text(const Label& label, std::size_t begin_width, std::size_t 
 }  // namespace
 
 std::string histogram_text(const ElementStatistics& statistics, const std::optional<Limit>& min,
-                           const std::optional<Limit>& max, std::size_t width) {
+                           const std::optional<Limit>& max, std::size_t width, const Paint& paint) {
   const Histogram& histogram = statistics.histogram;
   std::vector<Label> labels;
   std::size_t begin_width = 0;
@@ -100,8 +101,8 @@ std::string histogram_text(const ElementStatistics& statistics, const std::optio
 
   std::string text;
   for (std::size_t row = 0; row <= histogram.rows; ++row) {
-    if (min && row_of_min(statistics, *min) == row) text += bound_line("min", *min, width);
-    if (max && row_of_max(statistics, *max) == row) text += bound_line("max", *max, width);
+    if (min && row_of_min(statistics, *min) == row) text += bound_line("min", *min, width, paint);
+    if (max && row_of_max(statistics, *max) == row) text += bound_line("max", *max, width, paint);
     if (row == histogram.rows) break;
     const auto count = static_cast<double>(histogram.counts[row]);
     std::string line = "  " + range_text(labels[row], begin_width, end_width);

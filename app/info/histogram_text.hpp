@@ -4,15 +4,17 @@
 #include <optional>
 #include <string>
 
+#include "console/color.hpp"
 #include "contract/plan.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
 
 /// The histogram as lines of ASCII: range, count, share and bar of each row, at most `width` columns wide if
-/// that leaves room for a bar. Between the lines for the bounds is all that lies within them. There must be
-/// rows.
+/// that leaves room for a bar. Colored lines mark the bounds: the rows between them lie within the bounds.
+/// The histogram must have rows.
 [[nodiscard]] std::string histogram_text(const ElementStatistics& statistics, const std::optional<Limit>& min,
-                                         const std::optional<Limit>& max, std::size_t width);
+                                         const std::optional<Limit>& max, std::size_t width,
+                                         const Paint& paint);
 
 }  // namespace clipper

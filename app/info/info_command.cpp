@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "console/color.hpp"
 #include "console/error_line.hpp"
+#include "console/file_tally.hpp"
+#include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
@@ -21,7 +24,7 @@
 namespace clipper {
 namespace {
 
-TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path) {
+TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path, FileTally& tally) {
   InputFile input = InputFile::open(path);
   if (command.ignore_trailing) input.ignore_trailing();
   std::vector<std::byte> header_bytes;
@@ -33,6 +36,7 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
   if (!command.statistics) return tensor;
 
   const npy::Header& header = tensor.header;
+  tally.expect(header.data_size());
   with_path(input.path(), [&] {
     tensor.min = min_limit(command.bounds, header.dtype);
     tensor.max = max_limit(command.bounds, header.dtype);
@@ -41,24 +45,35 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
   return tensor;
 }
 
+std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& path : command.inputs)
+    sizes.push_back(command.statistics ? expected_bytes(path) : 0);
+  return sizes;
+}
+
 int show_all(const InfoCommand& command) {
   const std::size_t width = terminal_columns(STDOUT_FILENO);
+  const Paint paint = paint_for(STDOUT_FILENO);
   Engine engine(command.engine);
+  FileTally tally(engine.done(), sizes_of(command));
+  Progress progress(command.progress, [&] { return tally.extent(); });
   int status = 0;
   bool first = true;
   for (const std::string& path : command.inputs) {
     std::string text;
     try {
-      const TensorInfo tensor = inspect(command, engine, path);
-      text = command.json ? as_json(tensor) : (first ? "" : "\n") + as_text(tensor, width);
+      const TensorInfo tensor = inspect(command, engine, path, tally);
+      text = command.json ? as_json(tensor) : (first ? "" : "\n") + as_text(tensor, width, paint);
       first = false;
     } catch (...) {
       const Failure failure = explained(std::current_exception());
       status = std::max(status, static_cast<int>(failure.kind));
-      std::fputs(line_of(failure).c_str(), stderr);
+      progress.print(stderr, line_of(failure));
       if (command.json) text = as_json(path, failure);
     }
-    print(text);
+    print(text, progress);
+    tally.next();
   }
   return status;
 }

@@ -5,6 +5,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 
 namespace clipper {
@@ -70,6 +71,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
+  if (command.statistics) command.progress = progress_when(raw);
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "console/progress.hpp"
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
 #include "engine/engine.hpp"
@@ -22,6 +23,7 @@ struct InfoCommand {
   std::optional<DType> dtype;
   bool ignore_trailing = false;
   Engine::Options engine;
+  Progress::When progress = Progress::When::never;  ///< only elements take time
 };
 
 extern const CommandSpec kInfoSpec;

@@ -97,7 +97,7 @@ Json statistics_json(const TensorInfo& tensor) {
 
 }  // namespace
 
-std::string as_text(const TensorInfo& tensor, std::size_t width) {
+std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint) {
   const npy::Header& header = tensor.header;
   Facts facts{{"dtype", dtype_text(header)},
               {"shape", fmt::format("{}, {} order", npy::shape_text(header.shape),
@@ -111,7 +111,7 @@ std::string as_text(const TensorInfo& tensor, std::size_t width) {
   std::string text = (tensor.input == "-" ? "standard input" : escape_for_terminal(tensor.input)) + "\n";
   for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
   if (tensor.statistics && tensor.statistics->histogram.rows != 0)
-    text += "\n" + histogram_text(*tensor.statistics, tensor.min, tensor.max, width);
+    text += "\n" + histogram_text(*tensor.statistics, tensor.min, tensor.max, width, paint);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "contract/plan.hpp"
 #include "npy/header.hpp"
@@ -23,7 +24,7 @@ struct TensorInfo {
 };
 
 /// For people: the path and a line for each fact, with a histogram that is `width` columns wide.
-[[nodiscard]] std::string as_text(const TensorInfo& tensor, std::size_t width);
+[[nodiscard]] std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint);
 
 /// One JSON object in a line. Elements, bounds, edges and the mean are text, since JSON has no infinity and
 /// few readers keep 64 bits; bytes of a path that are not UTF-8 become U+FFFD. Always:

@@ -80,6 +80,7 @@ void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInp
     read(actual, {memory, count * size}, begin);
     read(expected, {memory + room, count * size}, begin);
     total.add(memory, memory + room, count, begin);
+    engine.add_done(count * size);
   });
 }
 
@@ -108,6 +109,7 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
     reorder(box, actual.header.fortran_order, size, {memory, length}, {reordered, length});
     for (const FileRange& range : ranges)
       total.add(reordered + range.at * size, memory + room + range.at * size, range.count, range.position);
+    engine.add_done(length);
   });
 }
 

@@ -26,7 +26,8 @@ using BeforeComparison = std::function<void(const ElementPairs&)>;
 
 /// Compares two tensors of the same dtype and shape, element by element; positions are those of
 /// `expected.header`. Memory orders may differ if both are files: Error{input} for streams. Error{input} if a
-/// stream is shorter or longer than its header says, Error{io} if a file changes meanwhile.
+/// stream is shorter or longer than its header says, Error{io} if a file changes meanwhile. engine.done()
+/// counts the bytes of one of the tensors.
 [[nodiscard]] ElementComparison compare(Engine& engine, const TensorInput& actual,
                                         const TensorInput& expected, const ComparisonRule& rule,
                                         const BeforeComparison& before = {});

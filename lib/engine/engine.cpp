@@ -218,7 +218,10 @@ void Engine::read(const npy::Header& header, InputFile& input,
     input.read_next_at(elements(chunk, memory), header.data_offset + chunks[chunk].begin * size);
     return true;
   };
-  const auto look_at = [&](std::uint64_t chunk, std::byte* memory) { look(elements(chunk, memory)); };
+  const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {
+    look(elements(chunk, memory));
+    done_ += elements(chunk, memory).size();
+  };
 
   if (!input.is_regular() && pool_ && !many_)
     pipe_chunks(chunks.size(), read, look_at, [](std::uint64_t, std::byte*) {});

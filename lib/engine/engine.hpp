@@ -83,6 +83,9 @@ class Engine {
   /// other. The memory is chunk_size() bytes, or what was prepared for if that is less.
   void for_each_chunk(std::uint64_t count, bool parallel, const Step& step);
 
+  /// Adds to done(). Called by a Step after it has handled that many bytes of elements.
+  void add_done(std::uint64_t bytes) noexcept { done_ += bytes; }
+
   /// Changes every element of the file where it is. The file is not committed. What was changed before an
   /// interruption is not counted.
   ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);

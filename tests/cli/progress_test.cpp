@@ -1,8 +1,7 @@
-#include "console/progress.hpp"
-
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -27,28 +26,47 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
+/// What the terminal shows between two erasures.
+std::vector<std::string> lines_of(std::string written) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; (at = written.find(kErase)) != std::string::npos;) {
+    lines.push_back(written.substr(0, at));
+    written.erase(0, at + kErase.size());
+  }
+  lines.push_back(written);
+  return lines;
+}
+
+bool is_plain_text(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+}
+
 Words pipe_into_file(const Words& more) {
   Words words{"--min", "0"};
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {"-", "out.npy"});
-  return clipper_words(words);
+  return words;
 }
 
-/// A clipper that shows its progress in a file, and waits for more of its input.
+/// A clipper that logs its progress in a file, and waits for more of its input.
 class InFile {
  public:
-  explicit InFile(const TemporaryDirectory& directory)
+  InFile(const TemporaryDirectory& directory, const Words& words)
       : errors_((write_file(directory / "errors", ""), directory / "errors")),
-        process_(pipe_into_file({"--progress"}),
+        process_(clipper_words(words),
                  {directory.path(), [&] { ::dup2(::open(errors_.c_str(), O_WRONLY), STDERR_FILENO); }}) {
     process_.write(kInput.substr(0, kGiven));
   }
 
   void wait_for_progress() const {
-    wait_until([&] { return read_file(errors_).find("of 8.0 MiB") != std::string::npos; });
+    wait_until([&] { return read_file(errors_).find('\n') != std::string::npos; });
   }
 
-  void end() { CHECK(process_.finish(kInput.substr(kGiven)).exit_code == 0); }
+  /// Returns what was logged.
+  std::string end() {
+    CHECK(process_.finish(kInput.substr(kGiven)).exit_code == 0);
+    return read_file(errors_);
+  }
 
  private:
   std::string errors_;
@@ -57,25 +75,11 @@ class InFile {
 
 }  // namespace
 
-TEST_CASE("the progress says the share, the rate and the time left, cut to the columns") {
-  const std::uint64_t gib = 1UL << 30U;
-  CHECK(progress_text({gib, 4 * gib, 0, 1}, 2, 200) ==
-        "[#####               ]  25 %  1.0 of 4.0 GiB  512 MiB/s  6 s left");
-  CHECK(progress_text({gib, 4 * gib, 3, 10'000}, 200, 200) ==
-        "[#####               ]  25 %  3 of 10000 files  1.0 of 4.0 GiB  5 MiB/s  10:00 left");
-  CHECK(progress_text({4 * gib, 4 * gib, 1, 1}, 2, 200) ==
-        "[####################] 100 %  4.0 of 4.0 GiB  2 GiB/s  0 s left");
-  CHECK(progress_text({5 * gib, 4 * gib, 1, 1}, 2, 30) == "[####################] 100 %  ");
-  CHECK(progress_text({0, 100, 0, 1}, 0.5, 200) == "[                    ]   0 %  0.0 of 100.0 B  0 B/s");
-  CHECK(progress_text({}, 0, 200) == "[                    ]   0 %  0.0 of 0.0 B  0 B/s");
-  CHECK(progress_text({1, 10'000, 0, 1}, 1, 200).ends_with("2:46:39 left"));
-}
-
 TEST_CASE("a long run shows its progress on a terminal, and removes it") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   Terminal terminal;
-  Process process(pipe_into_file({}), {directory.path(), terminal.as(STDERR_FILENO)});
+  Process process(clipper_words(pipe_into_file({})), {directory.path(), terminal.as(STDERR_FILENO)});
   process.write(kInput.substr(0, kGiven));
   wait_until([&] { return terminal.written().find("of 8.0 MiB") != std::string::npos; });
   wait_until([&] { return count(terminal.written(), kErase) > 3; });
@@ -91,7 +95,7 @@ TEST_CASE("a signal removes the progress") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   Terminal terminal;
-  Process process(pipe_into_file({}), {directory.path(), terminal.as(STDERR_FILENO)});
+  Process process(clipper_words(pipe_into_file({})), {directory.path(), terminal.as(STDERR_FILENO)});
   process.write(kInput.substr(0, kGiven));
   wait_until([&] { return terminal.written().find('%') != std::string::npos; });
   process.send(SIGTERM);
@@ -100,11 +104,106 @@ TEST_CASE("a signal removes the progress") {
   CHECK(directory.entries().empty());
 }
 
-TEST_CASE("--progress shows it in a file, too") {
+TEST_CASE("the progress fits the terminal, also after it is resized") {
+  if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
-  InFile shown(directory);
-  shown.wait_for_progress();
-  shown.end();
+  Terminal terminal;
+  terminal.resize(70);
+  Process process(clipper_words(pipe_into_file({})), {directory.path(), terminal.as(STDERR_FILENO)});
+  process.write(kInput.substr(0, kGiven));
+  const auto wait_for_length = [&](std::size_t least, std::size_t most) {
+    wait_until([&] {
+      const std::size_t length = lines_of(terminal.written()).back().size();
+      return length >= least && length <= most;
+    });
+  };
+  wait_for_length(60, 69);
+  const std::size_t before = lines_of(terminal.written()).size();
+  terminal.resize(40);
+  wait_for_length(30, 39);
+  terminal.resize(200);
+  wait_for_length(80, 199);
+  CHECK(process.finish(kInput.substr(kGiven)).exit_code == 0);
+  const std::vector<std::string> lines = lines_of(terminal.written());
+  for (std::size_t i = 0; i < before; ++i) CHECK(lines[i].size() <= 69);
+  for (const std::string& line : lines) CHECK((line.empty() || line.find(" %  ") != std::string::npos));
+}
+
+TEST_CASE("info, compare and --verify show their progress, too, and print in its place") {
+  if (!Terminal::exists()) return;
+  const TemporaryDirectory directory;
+  write_file(directory / "small.npy", float32_file({1}));
+  write_file(directory / "big.npy", kInput);
+  const auto shows = [&](const Words& words, const std::string& facts) {
+    CAPTURE(words);
+    Terminal terminal;
+    Process process(clipper_words(words), {directory.path(), [&] {
+                                             terminal.as(STDERR_FILENO)();
+                                             terminal.as(STDOUT_FILENO)();
+                                           }});
+    process.write(kInput.substr(0, kGiven));
+    wait_until([&] { return terminal.written().find(facts) != std::string::npos; });
+    CHECK(process.finish(kInput.substr(kGiven)).exit_code == 0);
+    const std::vector<std::string> lines = lines_of(terminal.written());
+    CHECK(lines.size() > 2);
+    for (std::size_t i = 1; i < lines.size(); ++i)
+      if (lines[i].find("of 8.0 MiB") != std::string::npos) CHECK(lines[i].find('\n') == std::string::npos);
+    return lines.back();
+  };
+  CHECK(shows({"info", "--stats", "-"}, "4.8 of 8.0 MiB").starts_with("standard input\r\n"));
+  shows({"info", "--max", "6", "small.npy", "-"}, "1 of 2 files  4.8 of 8.0 MiB");
+  CHECK(shows({"compare", "-v", "-", "big.npy"}, "4.8 of 8.0 MiB").find(" -\r\n") != std::string::npos);
+  shows({"--min", "0", "--verify", "big.npy", "-"}, "4.8 of 8.0 MiB");
+}
+
+TEST_CASE("--progress logs plain lines in a file") {
+  const TemporaryDirectory directory;
+  write_file(directory / "small.npy", float32_file({1}));
+  write_file(directory / "big.npy", kInput);
+  for (const Words& words : {pipe_into_file({"--progress"}), Words{"compare", "--progress", "-", "big.npy"},
+                             Words{"info", "--stats", "--progress", "-", "small.npy"}}) {
+    CAPTURE(words);
+    InFile logged(directory, words);
+    logged.wait_for_progress();
+    const std::string log = logged.end();
+    CAPTURE(log);
+    CHECK(is_plain_text(log));
+    CHECK(log.starts_with("clipper:  59 %  "));
+    const std::size_t last = log.rfind("\nclipper: 100 %  ");
+    CHECK(last != std::string::npos);
+    CHECK(log.find("8.0 of 8.0 MiB", last) != std::string::npos);
+    CHECK(log.find("  in ", last) != std::string::npos);
+    CHECK(log.ends_with(" s\n"));
+  }
+}
+
+TEST_CASE("--progress says at the end how far it got, however short the run") {
+  const TemporaryDirectory directory;
+  for (const std::string side : {"a/", "e/"}) {
+    std::filesystem::create_directory(directory / side);
+    for (const std::string name : {"1.npy", "2.npy"}) write_file(directory / side + name, float32_file({1}));
+  }
+  write_file(directory / "e/3.npy", "no tensor");
+  write_file(directory / "a/3.npy", "no tensor");
+  const Result result = run_clipper({"compare", "--progress", "a", "e"}, {directory.path()});
+  CAPTURE(result.error);
+  CHECK(result.exit_code == 3);
+  CHECK(is_plain_text(result.error));
+  CHECK(result.error.find("\nclipper: 100 %  3 of 3 files  8 of 8 B  ") != std::string::npos);
+  CHECK(run_clipper({"info", "--progress", "a/1.npy"}, {directory.path()}).error.empty());
+}
+
+TEST_CASE("--progress logs plain lines on a terminal that cannot do more") {
+  if (!Terminal::exists()) return;
+  const TemporaryDirectory directory;
+  Terminal terminal;
+  Process process(clipper_words(pipe_into_file({"--progress"})), {directory.path(), [&] {
+                                                                    terminal.as(STDERR_FILENO)();
+                                                                    ::setenv("TERM", "dumb", 1);
+                                                                  }});
+  check_done(process.finish(kInput));
+  CHECK(terminal.written().starts_with("clipper: "));
+  CHECK(terminal.written().find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("no progress where nobody looks, and where it is not wanted") {
@@ -115,7 +214,7 @@ TEST_CASE("no progress where nobody looks, and where it is not wanted") {
     const std::string place = directory / std::to_string(processes.size());
     std::filesystem::create_directory(place);
     processes.push_back(
-        std::make_unique<Process>(pipe_into_file(options), Process::Settings{place, prepare}));
+        std::make_unique<Process>(clipper_words(pipe_into_file(options)), Process::Settings{place, prepare}));
     processes.back()->write(kInput.substr(0, kGiven));
   };
   begin({}, [] {});
@@ -128,7 +227,9 @@ TEST_CASE("no progress where nobody looks, and where it is not wanted") {
       ::setenv("TERM", "dumb", 1);
     });
   }
-  InFile shown(directory);  // begins later, and shows it when the others would have shown it
+  InFile shown(
+      directory,
+      pipe_into_file({"--progress"}));  // begins later, and shows it when the others would have shown it
   shown.wait_for_progress();
   for (const auto& process : processes) check_done(process->finish(kInput.substr(kGiven)));
   for (const auto& terminal : terminals) CHECK(terminal->written().empty());

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,10 +34,16 @@ class Terminal {
   }
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// For Settings::prepare: a standard stream leads to the terminal.
+  void resize(unsigned short columns) const {
+    const struct winsize size { 24, columns, 0, 0 };
+    REQUIRE(::ioctl(fd_.get(), TIOCSWINSZ, &size) == 0);
+  }
+
+  /// For Settings::prepare: a standard stream leads to the terminal, which understands escape sequences.
   [[nodiscard]] std::function<void()> as(int stream) const {
     return [this, stream] {
       ::setenv("TERM", "xterm", 1);
+      ::unsetenv("NO_COLOR");
       ::dup2(::open(path_.c_str(), O_RDWR | O_NOCTTY), stream);
     };
   }

@@ -1,0 +1,31 @@
+#include "command_line/terminal_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "command_line/choices.hpp"
+#include "command_line/command_line.hpp"
+#include "command_line/command_spec.hpp"
+#include "command_line/shared_options.hpp"
+#include "command_line/values.hpp"
+
+namespace clipper {
+
+Progress::When progress_when(const RawOptions& raw) {
+  if (raw.has(kNoProgress)) return Progress::When::never;
+  return raw.has(kProgress) ? Progress::When::always : Progress::When::automatic;
+}
+
+ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
+  if (std::ranges::count(options_of(spec), &kColor) == 0 || !raw.has(kColor)) return ColorWhen::automatic;
+  const std::vector<std::string_view> words = color_words();
+  const auto word = std::ranges::find(words, raw.text(kColor));
+  if (word == words.end())
+    refuse(fmt::format("{}: '{}' is not one of {}", long_name(kColor), raw.text(kColor),
+                       fmt::join(words, ", ")));
+  return static_cast<ColorWhen>(word - words.begin());
+}
+
+}  // namespace clipper

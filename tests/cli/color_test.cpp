@@ -1,0 +1,152 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "cli/clipper.hpp"
+#include "cli/terminal.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+const std::string kFail = "\x1b[1;31mFAIL\x1b[0m ";
+const std::string kOk = "\x1b[32mok\x1b[0m ";
+const std::string kError = "\x1b[1;31mclipper:\x1b[0m ";
+const std::string kWarning = "clipper: \x1b[1;33mwarning:\x1b[0m ";
+const std::string kBound = "\x1b[36m---";
+
+bool has_color(const std::string& text) {
+  return text.find('\x1b') != std::string::npos;
+}
+
+void write_files(const TemporaryDirectory& directory) {
+  write_file(directory / "a.npy", float32_file({0, 1, 2, 9}));
+  write_file(directory / "e.npy", float32_file({0, 1, 2, 8}));
+}
+
+using Environment = std::vector<std::pair<const char*, const char*>>;
+
+/// What a terminal gets of the stream. A variable whose value is nullptr is unset.
+std::string on_terminal(const TemporaryDirectory& directory, int stream, const Words& words,
+                        const Environment& environment = {}) {
+  Terminal terminal;
+  const auto prepare = [&] {
+    terminal.as(stream)();
+    for (const auto& [name, value] : environment)
+      value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+  };
+  const Result result = run_clipper(words, {directory.path(), prepare});
+  CHECK_FALSE(has_color(result.output + result.error));  // the other stream is a pipe
+  return terminal.written();
+}
+
+}  // namespace
+
+TEST_CASE("a terminal gets color, unless the environment or --color says no") {
+  if (!Terminal::exists()) return;
+  const TemporaryDirectory directory;
+  write_files(directory);
+  const auto colors = [&](const Words& options, const Environment& environment) {
+    Words words{"compare", "a.npy", "e.npy"};
+    words.insert(words.end(), options.begin(), options.end());
+    const std::string text = on_terminal(directory, STDOUT_FILENO, words, environment);
+    CAPTURE(words, text);
+    CHECK(text.starts_with(has_color(text) ? kFail + "a.npy: " : "FAIL a.npy: "));
+    return has_color(text);
+  };
+  CHECK(colors({}, {}));
+  CHECK(colors({"--color", "auto"}, {}));
+  CHECK(colors({"--color=always"}, {}));
+  CHECK_FALSE(colors({"--color", "never"}, {}));
+  CHECK_FALSE(colors({}, {{"NO_COLOR", "1"}}));
+  CHECK_FALSE(colors({"--color", "auto"}, {{"NO_COLOR", "0"}}));
+  CHECK(colors({}, {{"NO_COLOR", ""}}));
+  CHECK(colors({"--color", "always"}, {{"NO_COLOR", "1"}}));
+  CHECK_FALSE(colors({}, {{"TERM", "dumb"}}));
+  CHECK_FALSE(colors({}, {{"TERM", nullptr}}));
+  CHECK(colors({"--color", "always"}, {{"TERM", nullptr}}));
+}
+
+TEST_CASE("standard output and standard error get color each for itself") {
+  if (!Terminal::exists()) return;
+  const TemporaryDirectory directory;
+  write_files(directory);
+  const Words fails{"compare", "a.npy", "missing.npy"};
+  CHECK(on_terminal(directory, STDERR_FILENO, fails).starts_with(kError + "missing.npy: "));
+  CHECK(on_terminal(directory, STDOUT_FILENO, fails).empty());
+  CHECK_FALSE(on_terminal(directory, STDERR_FILENO, {"compare", "a.npy", "e.npy"}).starts_with(kFail));
+}
+
+TEST_CASE("error lines obey --color as soon as the command line was read") {
+  if (!Terminal::exists()) return;
+  const TemporaryDirectory directory;
+  write_files(directory);
+  const auto line = [&](const Words& words) { return on_terminal(directory, STDERR_FILENO, words); };
+  CHECK(line({"--unknown"}).starts_with(kError));
+  CHECK(line({"--min", "x", "a.npy", "out.npy"}).starts_with(kError));
+  CHECK(line({"--color", "never", "--min", "x", "a.npy", "out.npy"}).starts_with("clipper: "));
+  CHECK(line({"--color", "never", "--min", "0", "missing", "out.npy"}).starts_with("clipper: "));
+  CHECK(line({"info", "--color", "never", "missing"}).starts_with("clipper: "));
+}
+
+TEST_CASE("--color always colors files and pipes") {
+  const TemporaryDirectory directory;
+  write_files(directory);
+  const auto run = [&](Words words) {
+    words.insert(words.begin() + (words[0].starts_with("-") ? 0 : 1), {"--color", "always"});
+    return run_clipper(words, {directory.path()});
+  };
+  CHECK(run({"compare", "a.npy", "e.npy"}).output.starts_with(kFail + "a.npy: 1 of 4 differ"));
+  CHECK(run({"compare", "-v", "a.npy", "a.npy"}).output == kOk + "a.npy\n");
+  CHECK(run({"--max", "8", "--verify", "a.npy", "a.npy"}).output.starts_with(kFail));
+  CHECK(run({"--max", "8", "-v", "--verify", "e.npy", "a.npy"}).output == kOk + "a.npy\n");
+  CHECK(run({"--max", "x", "a.npy", "b.npy"}).error.starts_with(kError + "--max"));
+  CHECK(run({"info", "missing", "a.npy"}).error.starts_with(kError + "missing: "));
+  write_file(directory / "i.npy", npy_file("<i2", "False", "(1,)", std::string(2, '\0')));
+  CHECK(run({"--min", "1.5", "i.npy", "out.npy"}).error.starts_with(kWarning + "--min 1.5"));
+
+  const std::string text = run({"info", "--min", "1", "--max", "2", "a.npy"}).output;
+  CAPTURE(text);
+  CHECK(text.find("  " + kBound) != std::string::npos);
+  CHECK(text.find("- min 1\x1b[0m\n") != std::string::npos);
+  CHECK(text.find("- max 2\x1b[0m\n") != std::string::npos);
+}
+
+TEST_CASE("JSON has no color") {
+  const TemporaryDirectory directory;
+  write_files(directory);
+  for (const Words& words : {Words{"compare", "--json", "a.npy", "e.npy"}, Words{"info", "--json", "a.npy"},
+                             Words{"info", "--json", "--min", "1", "a.npy"}, Words{"info", "--json", "x.npy"},
+                             Words{"--max", "8", "--json", "--verify", "a.npy", "a.npy"},
+                             Words{"--max", "8", "--json", "a.npy", "out.npy"}}) {
+    Words colored = words;
+    colored.insert(colored.end(), {"--color", "always"});
+    const Result result = run_clipper(colored, {directory.path()});
+    CAPTURE(colored, result.output);
+    CHECK(result.output.starts_with('{'));
+    CHECK_FALSE(has_color(result.output));
+  }
+}
+
+TEST_CASE("color codes in names of files are escaped, also where there is color") {
+  const TemporaryDirectory directory;
+  const std::string name = "\x1b[32m.npy";
+  write_file(directory / name, float32_file({1}));
+  write_files(directory);
+  const Result differ = run_clipper({"compare", "--color", "always", name, "a.npy"}, {directory.path()});
+  CHECK(differ.output.starts_with(kFail + "\\x1b[32m.npy: "));
+  const Result missing = run_clipper({"info", "--color", "always", name + "x"}, {directory.path()});
+  CHECK(missing.error.starts_with(kError + "\\x1b[32m.npyx: "));
+}
+
+TEST_CASE("--color takes three words") {
+  const TemporaryDirectory directory;
+  write_files(directory);
+  for (const Words& words :
+       {Words{"compare", "--color", "yes", "a.npy", "e.npy"}, Words{"info", "--color=Always", "a.npy"},
+        Words{"--color", "", "--max", "6", "a.npy", "out.npy"}})
+    check_refused_untouched(directory, words, 2, "is not one of auto, always, never");
+}
+
+}  // namespace clipper::testing
