@@ -10,11 +10,11 @@
 #include "clip/clip_job.hpp"
 #include "clip/conflicts.hpp"
 #include "clip/finalize.hpp"
+#include "clip/inputs.hpp"
 #include "clip/jobs.hpp"
 #include "clip/run_log.hpp"
 #include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/file_list.hpp"
 #include "command_line/given_number.hpp"
 #include "engine/engine.hpp"
 #include "files/replacement_batch.hpp"
@@ -30,19 +30,14 @@ struct Overloaded : Functions... {
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 does not find it by itself
 
-void take_inputs(const Command& command, Jobs& jobs) {
-  for (const std::string& input : command.inputs) jobs.add(input);
-  if (command.list) read_names(*command.list, [&](const std::string& name) { jobs.add(name); });
-}
-
-/// The files that are read besides the inputs: while others are clipped, they must stay what they are.
+/// Files that are read besides the inputs. No output may replace them.
 std::vector<std::string> also_read(const Command& command) {
   std::vector<std::string> paths = number_files(command.request);
   if (command.list && command.list->path != "-") paths.push_back(command.list->path);
   return paths;
 }
 
-/// Of many jobs those of the shard. Every process must see the same sizes.
+/// Keeps the shard's jobs. All processes must see the same sizes, on which the division depends.
 void keep_share(const Shard& shard, Jobs& jobs) {
   std::vector<std::uint64_t> sizes;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -55,7 +50,7 @@ void keep_share(const Shard& shard, Jobs& jobs) {
   jobs.keep(own);
 }
 
-/// Keeps the jobs whose files can be clipped, as far as their headers tell: before the first output is
+/// Keeps the jobs whose files can be clipped, as far as their headers tell. Called before the first output is
 /// created.
 void keep_good(const ClipRun& run, Jobs& jobs) {
   std::vector<char> good(jobs.size(), 0);
@@ -70,28 +65,28 @@ void keep_good(const ClipRun& run, Jobs& jobs) {
     }
     run.log.stop_after_failure();
   });
-  run.log.expect(jobs.size(), bytes);
   jobs.keep(good);
+  run.log.expect(jobs.size(), bytes);
 }
 
 }  // namespace
 
 int clip_files(const Command& command, const ClipWay& way) {
-  Jobs jobs;
-  take_inputs(command, jobs);
-  way.name_outputs(jobs);
-  check_conflicts(jobs, also_read(command));
-  if (command.share) keep_share(*command.share, jobs);
   Engine engine(command.engine);
   ReplacementBatch replacements;
   RunLog log(command, engine);
+  Jobs jobs;
+  take_inputs(command, log, jobs);
+  way.name_outputs(jobs);
+  check_conflicts(jobs, also_read(command));
+  if (command.share) keep_share(*command.share, jobs);
   const ClipSettings settings = settings_of(command);
   const ClipRun run{command, way, settings, engine, replacements, log};
 
   const bool many = jobs.size() > 1;
-  if (many || way.makes_directories) keep_good(run, jobs);
+  if (many || command.recursive || way.makes_directories) keep_good(run, jobs);
   if (way.makes_directories && !command.dry_run) make_directories(jobs);
-  if (many && way.rewriting != Rewriting::direct)  // a direct run has parts of many chunks in memory
+  if (many && way.rewriting != Rewriting::direct)  // one direct run takes the memory of many chunks
     engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
   else
     for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);

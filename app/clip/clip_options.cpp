@@ -104,7 +104,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   for (const Option* const option :
        {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kFilesFrom, &kFiles0From, &kSync,
-        &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kShard, &kSplitOutput})
+        &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kShard, &kSplitOutput, &kRecursive})
     if (raw.has(*option)) refuse(fmt::format("--verify and {} contradict each other", long_name(*option)));
   if (raw.text(kVerify).empty()) refuse("--verify: no file (an empty variable?)");
   if (files.empty()) refuse("IN is missing (clipper --help says more)");
@@ -136,6 +136,12 @@ void validate_files(const RawOptions& raw, Command& command) {
   if (raw.has(kInPlace) && raw.has(kNoClobber)) refuse("--in-place and --no-clobber contradict each other");
   if (raw.has(kDirect) && !raw.has(kInPlace)) refuse("--direct needs --in-place");
   if (raw.has(kUpdateGolden)) refuse("--update-golden needs --verify");
+  if (raw.has(kRecursive) && to.empty())
+    refuse("--recursive needs --output-dir, --output or --in-place to say where results go");
+  if (raw.has(kRecursive) && raw.has(kShard) && raw.has(kOutput))
+    refuse(
+        "--recursive and --output with --shard: a shard could take another shard's results as inputs; use "
+        "--output-dir");
   if (raw.has(kRelativeTo) && !raw.has(kOutputDir)) refuse("--relative-to needs --output-dir");
   if (raw.value(kRelativeTo) == "") refuse("--relative-to: no directory (an empty variable?)");
   if (raw.value(kOutputDir) == "" || raw.value(kOutput) == "")
@@ -179,7 +185,7 @@ void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   for (const Option* const option :
        {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo,
-        &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun})
+        &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun, &kRecursive})
     if (raw.has(*option)) refuse(fmt::format("--finalize and {} contradict each other", long_name(*option)));
   if (files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
   const bool has_operation =
@@ -197,6 +203,7 @@ bool writes_to(const Destination& destination, std::string_view path) {
 }
 
 void validate_running(const RawOptions& raw, Command& command) {
+  command.recursive = raw.has(kRecursive);
   command.keep_going = raw.has(kKeepGoing);
   command.dry_run = raw.has(kDryRun);
   command.json = raw.has(kJson);

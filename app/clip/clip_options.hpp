@@ -22,6 +22,7 @@ class RawOptions;
 struct Command {
   Request request;
   std::vector<std::string> inputs;  ///< "-" is standard input
+  bool recursive = false;           ///< inputs may be directories
   std::optional<FileList> list;     ///< of more inputs; at least one of the two is there
   Destination destination;
   std::optional<Shard> share;  ///< of the files: those of one process

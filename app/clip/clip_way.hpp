@@ -11,13 +11,13 @@
 
 namespace clipper {
 
-/// What clipping is like for one destination; the same for all files of a command.
+/// How to clip for one kind of destination. The same for all files of a command.
 struct ClipWay {
   using Existing = OutputFile::Existing;
 
-  std::function<void(Jobs&)> name_outputs = [](Jobs&) {};  ///< none in place
-  bool makes_directories = false;
-  Rewriting rewriting = Rewriting::with_second_file;  ///< of files in place
+  std::function<void(Jobs&)> name_outputs = [](Jobs&) {};  ///< does nothing for files in place
+  bool makes_directories = false;                          ///< creates missing directories of outputs
+  Rewriting rewriting = Rewriting::with_second_file;       ///< how files are changed in place
 
   /// Clips a job that has an output.
   std::function<void(const Clipping&, const Job&, Existing, ClipResult&)> write =
@@ -25,9 +25,10 @@ struct ClipWay {
         clip_to_file(clipping, job.input, *job.output, existing, result);
       };
 
-  // Of one process's share of a tensor.
+  // Only if the process clips one shard of a tensor:
   std::optional<Shard> shard;
-  bool waits = false;  ///< for --finalize
+  bool waits = false;  ///< the output is not complete before --finalize
+  /// Makes the function that narrows a plan from the whole tensor to the shard.
   std::function<std::function<void(Plan&, const InputFile&)>(const Job&, Existing)> narrow;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -19,6 +20,12 @@ const char* Jobs::kept_text(std::string_view text) {
 
 void Jobs::add(std::string_view input) {
   jobs_.push_back({kept_text(input)});
+}
+
+void Jobs::sort_from(std::size_t first) {
+  const auto begin = jobs_.begin() + static_cast<std::ptrdiff_t>(first);
+  std::sort(begin, jobs_.end(),
+            [](const Entry& a, const Entry& b) { return std::strcmp(a.input, b.input) < 0; });
 }
 
 void Jobs::set_output(std::size_t job, std::string_view path) {

@@ -6,29 +6,37 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace clipper {
 
-/// One input and where its result goes; without an output, in its own place.
+/// One input and its output. Without an output, the result replaces the input.
 struct Job {
   std::string input;
   std::optional<std::string> output;
-  bool output_is_new = false;  ///< nothing had its name when many jobs were checked
+  bool output_is_new = false;  ///< no file had the output's name when check_conflicts() looked
 };
 
-/// The jobs of a run, of which there may be millions: a name takes its characters, one byte and 24 for the
-/// job, and an output that ends like its input takes no more.
+/// The jobs of a run, of which there may be millions. A job takes 24 bytes, the characters of its input and
+/// a NUL. An output takes memory only if its path does not end the input's path.
 class Jobs {
  public:
   void add(std::string_view input);
 
-  /// The output of a job is `directory`, the same for all jobs and perhaps empty, and `path`.
+  /// Adds a directory that was given as an input. Its files are added as jobs.
+  void add_root(std::string directory) { roots_.push_back(std::move(directory)); }
+  [[nodiscard]] const std::vector<std::string>& roots() const noexcept { return roots_; }
+
+  /// Sorts the jobs from `first` on by the bytes of their inputs' paths. They must not have outputs yet.
+  void sort_from(std::size_t first);
+
+  /// The output of a job is `directory`, which all jobs share and which may be empty, followed by `path`.
   void set_directory(std::string directory) { directory_ = std::move(directory); }
   void set_output(std::size_t job, std::string_view path);
   void set_output_is_new(std::size_t job) { jobs_[job].output_is_new = true; }
 
-  /// Forgets the jobs for which there is a 0.
+  /// Removes each job whose element in `kept` is 0.
   void keep(const std::vector<char>& kept);
 
   [[nodiscard]] std::size_t size() const noexcept { return jobs_.size(); }
@@ -45,10 +53,11 @@ class Jobs {
 
   std::pmr::monotonic_buffer_resource memory_;
   std::deque<Entry> jobs_;
+  std::vector<std::string> roots_;
   std::string directory_;
 };
 
-/// Makes the directories of the outputs. Error{io} if one cannot be made.
+/// Creates the missing directories of all outputs. Error{io} if a directory cannot be created.
 void make_directories(const Jobs& jobs);
 
 }  // namespace clipper

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "error.hpp"
 #include "files/directory.hpp"
@@ -24,7 +25,8 @@ void set_directory(const std::string& directory, Jobs& jobs) {
   jobs.set_directory(directory.ends_with('/') ? directory : directory + "/");
 }
 
-/// Absolute, without "//", "/./", "/../" and a slash at the end; the root directory is "".
+/// The absolute path without "//", ".", ".." and a slash at the end; "" for the root directory. `here` is the
+/// working directory.
 std::string normal(std::string_view here, std::string_view path) {
   std::string result;
   const auto add = [&](std::string_view text) {
@@ -42,7 +44,7 @@ std::string normal(std::string_view here, std::string_view path) {
   return result;
 }
 
-/// Of two normal paths.
+/// The path of the deepest common directory of two directories, both given by normal() paths.
 std::string_view common_part(std::string_view a, std::string_view b) {
   const auto ends_name = [](std::string_view path, std::size_t at) {
     return at == path.size() || path[at] == '/';
@@ -51,7 +53,7 @@ std::string_view common_part(std::string_view a, std::string_view b) {
   return a.substr(0, ends_name(a, end) && ends_name(b, end) ? end : a.rfind('/', end - 1));
 }
 
-/// Paths from a directory, which is known by its inode: names may be links or mounts.
+/// Paths from a root directory, which is identified by its inode because names may be links or mounts.
 class PathsBelow {
  public:
   explicit PathsBelow(const std::string& root) : root_(root) {
@@ -66,7 +68,9 @@ class PathsBelow {
     const std::string directory = directory_of(input);
     if (directory != last_directory_) {
       const std::optional<std::string> path = path_of(directory);
-      if (!path) throw Error(ErrorKind::usage, fmt::format("{}: not below {} (--relative-to)", input, root_));
+      if (!path)
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: not below the --relative-to directory {}", input, root_));
       last_path_ = path->empty() ? "" : *path + "/";
       last_directory_ = directory;
     }
@@ -74,8 +78,8 @@ class PathsBelow {
   }
 
  private:
-  /// As it was written, if that leads through the root; otherwise without links. A ".." behind a link leads
-  /// elsewhere than it seems.
+  /// The directory's path from the root. The path as given is used if it leads through the root, and has no
+  /// "..", which after a link leads elsewhere than the text suggests. Otherwise links are resolved.
   [[nodiscard]] std::optional<std::string> path_of(const std::string& directory) const {
     const std::string written = normal(here_, directory);
     const bool exists = find_file(directory).has_value();
@@ -85,7 +89,7 @@ class PathsBelow {
     return rest ? rest : real;
   }
 
-  /// What follows the root in a normal path.
+  /// The part of a normal path that follows the root; nothing if the path does not lead through the root.
   [[nodiscard]] std::optional<std::string> rest_of(const std::string& path) const {
     for (std::size_t end = 0;; end = std::min(path.find('/', end + 1), path.size())) {
       if (find_file(end == 0 ? "/" : path.substr(0, end)) == id_)
@@ -98,17 +102,19 @@ class PathsBelow {
   FileId id_;
   std::string here_ = fs::current_path();
   std::string last_directory_;
-  std::string last_path_;  ///< from the root to that directory, with a slash at the end
+  std::string last_path_;  ///< from the root to last_directory_, with a slash at the end
 };
 
 std::string part_of(const fs::path& input, std::string_view name) {
-  if (input == "-") throw Error(ErrorKind::usage, "--output: standard input has no name");
+  if (input == "-")
+    throw Error(ErrorKind::usage, fmt::format("--output: standard input has no {{{}}}", name));
   if (name == "dir") return input.has_parent_path() ? input.parent_path() : ".";
   if (name == "name") return input.filename();
   if (name == "stem") return input.stem();
   if (name == "ext") return input.extension();
-  throw Error(ErrorKind::usage,
-              fmt::format("--output: {{{}}} is not {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--output: unknown placeholder {{{}}}; use {{dir}}, {{name}}, {{stem}} or {{ext}}", name));
 }
 
 std::string filled_in(std::string_view output_template, const fs::path& input) {
@@ -138,13 +144,19 @@ void write_below(const std::string& directory, Jobs& jobs) {
     const std::string path = path_of(i);
     return path.substr(0, path.rfind('/'));
   };
-  std::string root = jobs.size() > 0 ? parent_of(0) : "";
-  for (std::size_t i = 1; i < jobs.size(); ++i) root.resize(common_part(root, parent_of(i)).size());
+  std::optional<std::string> root;
+  const auto include = [&](std::string other) {
+    if (root)
+      root->resize(common_part(*root, other).size());
+    else
+      root = std::move(other);
+  };
+  for (const std::string& given : jobs.roots()) include(normal(here, given));
+  for (std::size_t i = 0; i < jobs.size(); ++i) include(parent_of(i));
   set_directory(directory, jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string path =
-        path_of(i);  // of the root directory itself, which is no tensor, "" like its parent
-    jobs.set_output(i, path.substr(std::min(root.size() + 1, path.size())));
+    const std::string path = path_of(i);  // "" for "/", which is no tensor: opening it will fail
+    jobs.set_output(i, path.substr(std::min(root->size() + 1, path.size())));
   }
 }
 
@@ -156,6 +168,15 @@ void write_below(const std::string& directory, const std::string& root, Jobs& jo
 
 void write_named(const std::string& output_template, Jobs& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, filled_in(output_template, jobs[i].input));
+}
+
+bool has_placeholder(std::string_view output_template) {
+  for (std::size_t i = 0; i < output_template.size(); ++i) {
+    if (output_template[i] != '{') continue;
+    if (output_template.substr(i + 1, 1) != "{") return true;
+    ++i;
+  }
+  return false;
 }
 
 }  // namespace clipper

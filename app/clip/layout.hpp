@@ -1,21 +1,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "clip/jobs.hpp"
 
-/// How outputs are named after their inputs.
+/// Names for outputs, made from the paths of their inputs.
 namespace clipper {
 
-/// Outputs below `directory`: every input keeps its path from the deepest directory that all inputs are in.
+/// Names outputs below `directory`: each keeps its input's path from the deepest common directory of all
+/// inputs. A directory given as an input counts itself, whichever files are found below it.
 void write_below(const std::string& directory, Jobs& jobs);
 
-/// Outputs below `directory`: every input keeps its path from `root`, whatever other inputs there are.
-/// Error{usage} for an input that is not below `root`, links followed.
+/// Names outputs below `directory`: each keeps its input's path from the directory `root`. Error{usage} if
+/// `root` is no directory, or if an input, links followed, is not below `root`.
 void write_below(const std::string& directory, const std::string& root, Jobs& jobs);
 
-/// {dir}, {name}, {stem} and {ext} stand for the parts of DIR/NAME and STEM.EXT ("." for no directory; EXT
-/// has its dot), {{ and }} for braces. Error{usage} for anything else in braces.
+/// Names outputs by a template. For the input DIR/NAME, {dir} is DIR ("." if the path has no directory) and
+/// {name} is NAME, which is {stem} followed by {ext}; {ext} includes its dot. {{ and }} are literal braces.
+/// Error{usage} for any other text in braces.
 void write_named(const std::string& output_template, Jobs& jobs);
+
+/// Whether the template depends on the input.
+[[nodiscard]] bool has_placeholder(std::string_view output_template);
 
 }  // namespace clipper

@@ -50,7 +50,7 @@ RunLog::RunLog(const Command& command, const Engine& engine)
 RunLog::~RunLog() = default;
 
 void RunLog::expect(std::size_t files, std::uint64_t bytes) {
-  files_ = files;
+  files_ = files_done_ + files;
   bytes_ = bytes;
 }
 

@@ -5,18 +5,18 @@
 
 namespace clipper {
 
-/// Two files to be compared.
+/// Two files to compare.
 struct FilePair {
   std::string actual;
   std::string expected;
-  bool has_actual = true;  ///< whether it is there; of files that were given themselves, not known yet
+  bool has_actual = true;  ///< whether `actual` exists; files given by name are assumed to exist
   bool has_expected = true;
-  bool found = false;  ///< below two directories; only regular files are compared there
+  bool found = false;  ///< found below a directory, where only regular files are compared
 };
 
-/// The two files; or of two directories everything called .npy that is below either, by its path there,
-/// sorted. Links to directories are followed. Error{usage} for a file and a directory, Error{input} if there
-/// is nothing of that name, Error{io} if a directory cannot be read or leads back to one that it is in.
+/// The two files; or for two directories, a pair for each path of a .npy file below either, sorted by path.
+/// Links to directories are followed. Error{usage} for a file and a directory, Error{input} if neither
+/// directory contains a .npy file, Error{io} if a directory cannot be read or is part of a loop of links.
 [[nodiscard]] std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected);
 
 }  // namespace clipper

@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/tensor_tree.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "console/file_tally.hpp"
@@ -52,6 +54,30 @@ std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
   return sizes;
 }
 
+/// Replaces each directory among the inputs by the .npy files below it, sorted by path. Returns the exit
+/// status of directories that cannot be read.
+int expand_directories(InfoCommand& command) {
+  int status = 0;
+  TensorWalk walk;
+  walk.failed = [&](const std::string& path) {
+    const Failure failure = explained(std::current_exception());
+    status = std::max(status, static_cast<int>(failure.kind));
+    std::fputs(line_of(failure).c_str(), stderr);
+    if (command.json) print(as_json(path, failure));
+  };
+  std::vector<std::string> files;
+  for (const std::string& input : command.inputs) {
+    const auto first = static_cast<std::ptrdiff_t>(files.size());
+    if (input == "-" || !is_directory(input))
+      files.push_back(input);
+    else
+      for_each_tensor(input, walk, [&](const std::string& path) { files.push_back(path); });
+    std::sort(files.begin() + first, files.end());
+  }
+  command.inputs = std::move(files);
+  return status;
+}
+
 int show_all(const InfoCommand& command) {
   const std::size_t width = terminal_columns(STDOUT_FILENO);
   const Paint paint = paint_for(STDOUT_FILENO);
@@ -81,7 +107,9 @@ int show_all(const InfoCommand& command) {
 }  // namespace
 
 int show_info(const RawOptions& raw) {
-  return show_all(validate_info(raw));
+  InfoCommand command = validate_info(raw);
+  const int status = expand_directories(command);
+  return std::max(status, show_all(command));
 }
 
 }  // namespace clipper

@@ -72,6 +72,9 @@ Place Place::of(const std::string& path, std::string_view what) {
   };
   Descriptor fd(open(O_RDONLY));
   if (fd.get() < 0 && errno == EACCES) fd = Descriptor(open(O_PATH));
+  if (fd.get() < 0 && errno == ENOENT)
+    throw Error(ErrorKind::io,
+                fmt::format("{}: directory {} does not exist; create it first", path, directory));
   if (fd.get() < 0) throw_system_error(path, what);
   return {std::make_shared<const Descriptor>(std::move(fd)), std::move(name), path};
 }

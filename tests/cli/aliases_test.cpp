@@ -85,7 +85,8 @@ TEST_CASE("an output that a bind mount makes an input is refused") {
           "a.npy would be written to mount/b.npy, which is the input real/b.npy");
   fs::copy(directory / "a.npy", directory / "in/b.npy");
   refused({"in/b.npy", "real/b.npy", "-o", "{dir}/../mount/{stem}{ext}"}, "which is the input real/b.npy");
-  refused({"in/b.npy", "real/b.npy", "--output-dir", "mount", "--relative-to", "in"}, "not below in");
+  refused({"in/b.npy", "real/b.npy", "--output-dir", "mount", "--relative-to", "in"},
+          "not below the --relative-to directory in");
   fs::copy(directory / "a.npy", directory / "in/a.npy");
   fs::create_directory(directory / "real/in");
   write_file(directory / "real/in/a.npy", input(3));

@@ -115,10 +115,10 @@ TEST_CASE("an --output that cannot be is refused") {
   const auto refused = [&](const Words& words, const char* why) {
     check_refused_untouched(directory, clip(words), 2, why);
   };
-  refused({"a.npy", "-o", "{base}.npy"}, "{base} is not {dir}, {name}, {stem} or {ext}");
+  refused({"a.npy", "-o", "{base}.npy"}, "unknown placeholder {base}; use {dir}, {name}, {stem} or {ext}");
   refused({"a.npy", "-o", "{name"}, "{name");
   refused({"a.npy", "-o", ""}, "--output");
-  refused({"-", "-o", "{name}"}, "standard input has no name");
+  refused({"-", "-o", "{name}"}, "standard input has no {name}");
   refused({"a.npy", "-o", "x", "--output-dir", "y"}, "contradict");
   refused({"a.npy", "-o", "x", "-i"}, "contradict");
 }

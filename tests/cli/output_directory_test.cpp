@@ -90,7 +90,8 @@ TEST_CASE("--relative-to refuses what is not below, whatever it is called") {
   };
   for (const char* file : {"x.npy", "in2/x.npy", "in/../x.npy", "in/../in2/x.npy", "in/out_of_it/x.npy",
                            "in/a/deep/x.npy", "in/a/deep/../x.npy"})
-    refused({"in/x.npy", file}, "in", 2, (std::string(file) + ": not below in (--relative-to)").c_str());
+    refused({"in/x.npy", file}, "in", 2,
+            (std::string(file) + ": not below the --relative-to directory in").c_str());
   refused({"in/x.npy"}, "missing", 2, "missing is not a directory");
   refused({"in/x.npy"}, "x.npy", 2, "x.npy is not a directory");
   refused({"in/x.npy"}, "", 2, "--relative-to");
@@ -170,7 +171,7 @@ TEST_CASE("what --output-dir cannot do is refused") {
   check_refused_untouched(directory, {"-i", "--output-dir", "out", "x.npy"}, 2, "--in-place");
   check_refused_untouched(directory, {"x.npy", "y.npy", "z.npy"}, 2, "z.npy");
   const Result of_root = run_clipper(clip_into("out", {"/"}), {directory.path()});
-  check_refused(of_root, 4, "/: cannot be read: Is a directory");
+  check_refused(of_root, 4, "/: is a directory; to clip the .npy files below it, add --recursive");
 }
 
 }  // namespace clipper::testing

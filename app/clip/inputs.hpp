@@ -1,0 +1,17 @@
+#pragma once
+
+#include "clip/clip_options.hpp"
+#include "clip/jobs.hpp"
+#include "clip/run_log.hpp"
+
+namespace clipper {
+
+/// Adds the command's inputs, those in its list, and with --recursive the .npy files below directories, which
+/// are sorted by path. Links to directories are skipped, unless they were given as inputs themselves: with
+/// --in-place they could lead to files that nobody meant to change.
+/// An input that cannot be taken has failed in the log: a directory without --recursive, one that cannot be
+/// read, one without a .npy file. Error{usage} if the outputs would be below a directory that is walked,
+/// where the next run would take them as inputs.
+void take_inputs(const Command& command, RunLog& log, Jobs& jobs);
+
+}  // namespace clipper

@@ -1,0 +1,170 @@
+#include "command_line/tensor_tree.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "files/descriptor.hpp"
+
+namespace clipper {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = TensorWalk::Kind;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+};
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+Directory open_directory(const std::string& path, int flags) {
+  flags |= O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
+  Directory directory(fd.get() < 0 ? nullptr : ::fdopendir(fd.get()));
+  if (!directory) throw_system_error(path, "cannot be read");
+  static_cast<void>(fd.release());
+  return directory;
+}
+
+const dirent* next_entry(DIR* directory, const std::string& path) {
+  errno = 0;
+  const dirent* const entry = ::readdir(directory);
+  if (entry == nullptr && errno != 0) throw_system_error(path, "cannot be read");
+  return entry;
+}
+
+Kind kind_of(mode_t mode) {
+  return S_ISREG(mode) ? Kind::file : S_ISDIR(mode) ? Kind::directory : Kind::other;
+}
+
+class Walker {
+ public:
+  explicit Walker(const TensorWalk& walk) : walk_(walk) {}
+
+  void visit(const std::string& path, const std::string& prefix) {
+    Directory directory;
+    if (!attempt(path, [&] { directory = enter(path); })) return;
+    walk_.entered(levels_.back().id);
+    std::vector<std::string> directories;
+    const dirent* read = nullptr;
+    while (attempt(path, [&] { read = next_entry(directory.get(), path); }) && read != nullptr) {
+      Entry entry{read->d_name, Kind::nowhere, read->d_type == DT_LNK};
+      if (entry.name == "." || entry.name == "..") continue;
+      const std::string entry_path = fs::path(path) / entry.name;
+      if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, entry); })) continue;
+      if (entry.name.ends_with(".npy")) walk_.found(prefix + entry.name, entry.kind);
+      if (is_walked(entry)) directories.push_back(std::move(entry.name));
+    }
+    directory.reset();
+    for (const std::string& name : directories) visit(fs::path(path) / name, prefix + name + "/");
+    levels_.pop_back();
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    Kind kind;
+    bool is_link;
+  };
+
+  struct Level {
+    std::string path;
+    FileId id;
+  };
+
+  /// Whether the work succeeded. If it failed and walk_.failed() does not throw, the walk goes on without it.
+  template <class Work>
+  bool attempt(const std::string& path, Work work) const {
+    try {
+      work();
+      return true;
+    } catch (...) {
+      walk_.failed(path);
+      return false;
+    }
+  }
+
+  [[nodiscard]] bool follows() const { return walk_.links == TensorWalk::Links::followed; }
+
+  [[nodiscard]] bool is_walked(const Entry& entry) const {
+    return entry.kind == Kind::directory && (follows() || !entry.is_link);
+  }
+
+  /// O_NOFOLLOW: after its name was read, somebody may have replaced the directory by a link.
+  [[nodiscard]] Directory enter(const std::string& path) {
+    Directory directory = open_directory(path, levels_.empty() || follows() ? 0 : O_NOFOLLOW);
+    struct stat status {};
+    if (::fstat(::dirfd(directory.get()), &status) != 0) throw_system_error(path, "cannot be examined");
+    const FileId id = id_of(status);
+    const auto same = std::ranges::find(levels_, id, &Level::id);
+    if (same != levels_.end())
+      throw Error(ErrorKind::io, fmt::format("{}: leads back to {}: a loop of links", path, same->path));
+    levels_.push_back({path, id});
+    return directory;
+  }
+
+  /// Many file systems report the kind of a file with its name. Links need a closer look, unless nobody wants
+  /// to know where they lead.
+  void examine(DIR* directory, unsigned char type, const std::string& path, Entry& entry) const {
+    if (type != DT_LNK && type != DT_UNKNOWN) {
+      entry.kind = kind_of(DTTOIF(type));
+      return;
+    }
+    struct stat status {};
+    const auto look = [&](int flags) {
+      return ::fstatat(::dirfd(directory), entry.name.c_str(), &status, flags) == 0;
+    };
+    if (type == DT_UNKNOWN) entry.is_link = look(AT_SYMLINK_NOFOLLOW) && S_ISLNK(status.st_mode);
+    if (entry.is_link && !follows() && !entry.name.ends_with(".npy")) return;
+    if (look(0))
+      entry.kind = kind_of(status.st_mode);
+    else if (errno != ENOENT && errno != ELOOP)
+      throw_system_error(path, "cannot be examined");
+  }
+
+  const TensorWalk& walk_;
+  std::vector<Level> levels_;  ///< the directories from the given one to the one that is visited
+};
+
+}  // namespace
+
+void walk_tensors(const std::string& directory, const TensorWalk& walk) {
+  Walker(walk).visit(directory, "");
+}
+
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+void for_each_tensor(const std::string& directory, TensorWalk walk,
+                     const std::function<void(const std::string& full_path)>& add) {
+  bool is_empty = true;
+  walk.found = [&](const std::string& path, Kind kind) {
+    if (kind != Kind::file && kind != Kind::nowhere) return;
+    is_empty = false;
+    add(fs::path(directory) / path);
+  };
+  walk.failed = [&is_empty, failed = walk.failed](const std::string& path) {
+    is_empty = false;
+    failed(path);
+  };
+  walk_tensors(directory, walk);
+  if (is_empty) try {
+      throw Error(ErrorKind::input, fmt::format("{}: contains no .npy file", directory));
+    } catch (...) {
+      walk.failed(directory);
+    }
+}
+
+}  // namespace clipper

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "files/place.hpp"
+
+namespace clipper {
+
+/// A walk through a directory and all directories below it, in no particular order. Paths in calls are
+/// relative to the directory that is walked. A walk holds one descriptor, however deep the tree is.
+struct TensorWalk {
+  /// Links to directories that are met on the way. The directory itself may always be given by a link.
+  enum class Links : bool { skipped, followed };
+
+  /// What a name leads to, links to files followed. `other` is a FIFO, socket or device.
+  enum class Kind { file, directory, other, nowhere };
+
+  Links links = Links::followed;
+
+  /// Called for every name that ends in .npy.
+  std::function<void(const std::string& path, Kind kind)> found;
+
+  /// Called for every directory before its names are read.
+  std::function<void(const FileId& directory)> entered = [](const FileId&) {};
+
+  /// Called in an exception handler, with the full path of a directory or a link that cannot be read. If the
+  /// function returns, the walk goes on without that directory or link; by default it throws.
+  std::function<void(const std::string& full_path)> failed = [](const std::string&) { throw; };
+};
+
+/// Error{io}, for `failed`, if a directory cannot be read, or if following links leads back to a directory
+/// that the walk is in: every tensor in such a loop would have endlessly many paths.
+void walk_tensors(const std::string& directory, const TensorWalk& walk);
+
+[[nodiscard]] bool is_directory(const std::string& path);
+
+/// Calls `add` with the full path of every regular file called .npy below the directory, and of every link
+/// called .npy that leads nowhere, so that opening the link is an error that names it. Other kinds of files
+/// are left out, as `find -type f` does. If there is none, and no other failure, `walk.failed` is called with
+/// an Error{input}. Replaces `walk.found`.
+void for_each_tensor(const std::string& directory, TensorWalk walk,
+                     const std::function<void(const std::string& full_path)>& add);
+
+}  // namespace clipper

@@ -1,0 +1,246 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "cli/numbered.hpp"
+#include "support/fork.hpp"
+#include "support/mounts.hpp"
+#include "support/skip.hpp"
+
+namespace clipper::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// in/ with tensors 1 to 3, and files that are not tensors.
+class Tree {
+ public:
+  Tree() {
+    fs::create_directories(directory_ / "in/train/deep");
+    fs::create_directories(directory_ / "in/val.npy");
+    write("in/train/a.npy", 1);
+    write("in/train/deep/b.npy", 2);
+    write("in/val.npy/\xff.npy", 3);
+    write_file(directory_ / "in/notes.txt", "no tensor");
+    write_file(directory_ / "in/train/.a.npy.clipper-0123456789abcdef", "a temporary file of clipper");
+    make_fifo(directory_ / "in/fifo.npy");
+    fs::create_directory(directory_ / "empty");
+  }
+
+  void write(const std::string& name, int number) const { write_file(directory_ / name, input(number)); }
+  void link(const std::string& to, const std::string& name) const {
+    fs::create_symlink(to, directory_ / name);
+  }
+  [[nodiscard]] const TemporaryDirectory& directory() const { return directory_; }
+  [[nodiscard]] std::string read(const std::string& name) const { return read_file(directory_ / name); }
+  [[nodiscard]] Result run(const Words& words) const { return run_clipper(clip(words), {directory_.path()}); }
+  void refused(const Words& words, int code, std::string_view why) const {
+    check_refused_untouched(directory_, clip(words), code, why);
+  }
+
+  void check_clipped(const std::string& in) const {
+    CHECK(read(in + "/train/a.npy") == output(1));
+    CHECK(read(in + "/train/deep/b.npy") == output(2));
+    CHECK(read(in + "/val.npy/\xff.npy") == output(3));
+  }
+
+  [[nodiscard]] std::size_t count(const std::string& below) const {
+    std::size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_ / below))
+      count += entry.is_directory() ? 0 : 1;
+    return count;
+  }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+}  // namespace
+
+TEST_CASE("--recursive with --output-dir recreates the layout below the given directory") {
+  const Tree tree;
+  for (const char* in : {"in", "in/", "./in//", "in/train/..", "empty/../in"}) {
+    CAPTURE(in);
+    check_done(tree.run({"-r", "--output-dir", "out", in}));
+    tree.check_clipped("out");
+    CHECK(tree.count("out") == 3);
+    fs::remove_all(tree.directory() / "out");
+  }
+  fs::remove_all(tree.directory() / "in/val.npy");
+  fs::remove(tree.directory() / "in/train/a.npy");
+  check_done(tree.run({"-r", "--output-dir", "out", "in"}));
+  CHECK(tree.read("out/train/deep/b.npy") == output(2));
+}
+
+TEST_CASE("--recursive with several directories recreates the layout below their common directory") {
+  const Tree tree;
+  tree.write("x.npy", 4);
+  check_done(tree.run({"-r", "--output-dir", "one", "in/train", "in/val.npy"}));
+  tree.check_clipped("one");
+  check_done(tree.run({"-r", "--output-dir", "two", "in", "x.npy"}));
+  tree.check_clipped("two/in");
+  CHECK(tree.read("two/x.npy") == output(4));
+  check_done(tree.run({"-r", "--output-dir", "three", "--relative-to", ".", "in/train/deep"}));
+  CHECK(tree.read("three/in/train/deep/b.npy") == output(2));
+  CHECK(tree.run({"-r", "-k", "--output-dir", "four", "in/train/deep", "empty"}).exit_code == 3);
+  CHECK(tree.read("four/in/train/deep/b.npy") == output(2));
+}
+
+TEST_CASE("--recursive with --in-place replaces the files below a directory, sorted by path") {
+  const Tree tree;
+  const Result trial = tree.run({"-r", "-i", "--dry-run", "--threads", "1", "in"});
+  CHECK(trial.exit_code == 0);
+  const std::size_t a = trial.error.find("in/train/a.npy:");
+  const std::size_t b = trial.error.find("in/train/deep/b.npy:");
+  CHECK(a < b);
+  CHECK(b < trial.error.find("in/val.npy/"));
+  CHECK(tree.read("in/train/a.npy") == input(1));
+  check_done(tree.run({"--recursive", "--in-place", "in"}));
+  tree.check_clipped("in");
+}
+
+TEST_CASE("--recursive takes templates, lists and shards") {
+  const Tree tree;
+  check_done(tree.run({"-r", "-o", "{dir}/{stem}.clip{ext}", "in"}));
+  CHECK(tree.read("in/train/deep/b.clip.npy") == output(2));
+  fs::remove(tree.directory() / "in/train/deep/b.clip.npy");
+  check_done(run_clipper(clip({"-r", "--output-dir", "out", "--files0-from", "-"}), {tree.directory().path()},
+                         std::string_view("in/train/deep\0in/val.npy", 24)));
+  CHECK(tree.read("out/train/deep/b.npy") == output(2));
+  CHECK(tree.count("out") == 3);  // with \xff.clip.npy
+  for (const char* shard : {"0/2", "1/2"})
+    check_done(tree.run({"-r", "--shard", shard, "--output-dir", "shards", "in"}));
+  tree.check_clipped("shards");
+  tree.refused({"-r", "--shard", "0/2", "-o", "{dir}/{stem}.2.npy", "in"}, 2, "use --output-dir");
+}
+
+TEST_CASE("a directory without --recursive is refused with advice, before anything is written") {
+  const Tree tree;
+  tree.write("x.npy", 4);
+  const char* const why = "in: is a directory; to clip the .npy files below it, add --recursive";
+  tree.refused({"in", "out.npy"}, 4, why);
+  tree.refused({"-i", "x.npy", "in"}, 4, why);
+  tree.refused({"--output-dir", "out", "x.npy", "in"}, 4, why);
+  tree.refused({"-o", "{stem}.2.npy", "x.npy", "in"}, 4, why);
+  const Result kept = tree.run({"-i", "-k", "in", "x.npy"});
+  check_refused(kept, 4, why);
+  CHECK(tree.read("x.npy") == output(4));
+}
+
+TEST_CASE("what --recursive cannot do is refused") {
+  const Tree tree;
+  tree.refused({"-r", "in", "out.npy"}, 2, "--recursive needs --output-dir, --output or --in-place");
+  tree.refused({"-r", "-i", "empty"}, 3, "empty: contains no .npy file");
+  tree.refused({"-r", "-i", "in", "empty"}, 3, "empty: contains no .npy file");
+  tree.refused({"-r", "--verify", "x.npy", "in"}, 2, "--verify and --recursive");
+  tree.refused({"-r", "--finalize", "x.npy"}, 2, "--finalize and --recursive");
+  tree.refused({"-r", "-i", "in", "in/train"}, 2, "are one file");
+}
+
+TEST_CASE("--output-dir within a directory that is walked is refused, by any name") {
+  const Tree tree;
+  tree.link("in/train", "link");
+  const char* const why = "lies within the input directory";
+  for (const char* out :
+       {"in", "in/out", "in/train/deep/new/er", "link/out", "empty/../in/out", "in/./../in"})
+    tree.refused({"-r", "--output-dir", out, "in"}, 2, why);
+  tree.refused({"-r", "--output-dir", "out", "."}, 2, why);
+  tree.refused({"-r", "-k", "--output-dir", "in/train/out", "link"}, 2, why);
+  tree.refused({"-r", "--output-dir", "link", "in"}, 2, why);
+  if (::geteuid() != 0) skip_unless_possible("mounting");
+  if (::geteuid() != 0) return;
+  const auto mount = [] {
+    if (!has_own_mounts() || ::mount("in/train", "empty", nullptr, MS_BIND, nullptr) != 0) ::_exit(125);
+  };
+  check_refused_untouched(tree.directory(), clip({"-r", "--output-dir", "empty/out", "in"}), 2, why, mount);
+}
+
+TEST_CASE("links to directories are skipped, links to files and a directory given by a link are followed") {
+  const Tree tree;
+  fs::create_directory(tree.directory() / "other");
+  tree.write("other/o.npy", 5);
+  tree.link("../other", "in/elsewhere");
+  tree.link("..", "in/train/loop");
+  tree.link("in", "link");
+  tree.link("../other/o.npy", "in/file.npy");
+  tree.link("../other", "in/directory.npy");
+  check_done(tree.run({"-r", "--output-dir", "out", "link"}));
+  tree.check_clipped("out");
+  CHECK(tree.read("out/file.npy") == output(5));
+  CHECK(tree.count("out") == 4);
+  fs::remove(tree.directory() / "in/file.npy");
+  check_done(tree.run({"-r", "-i", "link"}));
+  tree.check_clipped("in");
+  CHECK(tree.read("other/o.npy") == input(5));
+  tree.link("nowhere", "in/x.npy");
+  tree.refused({"-r", "-i", "in"}, 4, "in/x.npy: cannot be opened");
+}
+
+TEST_CASE("a directory that cannot be read is an error, and --keep-going goes on") {
+  const Tree tree;
+  fs::permissions(tree.directory().path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(tree.directory() / "in", fs::perms::all);
+  fs::create_directory(tree.directory() / "in/out");
+  fs::permissions(tree.directory() / "in/out", fs::perms::all);
+  fs::permissions(tree.directory() / "in/train/deep", fs::perms::none);
+  const auto run = [&](const Words& words) {
+    return run_clipper(clip(words), {tree.directory() / "in", be_no_root});
+  };
+  const char* const why = "train/deep: cannot be read: Permission denied";
+  check_refused(run({"-r", "--output-dir", "out", "train", "val.npy"}), 4, why);
+  CHECK(tree.count("in/out") == 0);
+  check_refused(run({"-r", "-k", "--output-dir", "out", "train", "val.npy"}), 4, why);
+  CHECK(tree.count("in/out") == 2);
+  check_refused(run({"-r", "-k", "--output-dir", "out", "train/deep"}), 4, why);
+  fs::permissions(tree.directory() / "in/train/deep", fs::perms::owner_all);
+}
+
+TEST_CASE("info shows the .npy files below directories, sorted by path") {
+  const Tree tree;
+  tree.write("x.npy", 4);
+  tree.link("../../empty", "in/train/empty");
+  const auto names = [](const Result& result) {
+    Words names;
+    std::istringstream lines(result.output);
+    for (std::string line; std::getline(lines, line);)
+      if (line.ends_with(".npy")) names.push_back(line);
+    return names;
+  };
+  const auto info = [&](const Words& words) { return run_clipper(words, {tree.directory().path()}); };
+  const Result result = info({"info", "x.npy", "in/"});
+  check_done(result);
+  CHECK(names(result) == Words{"x.npy", "in/train/a.npy", "in/train/deep/b.npy", "in/val.npy/\\xff.npy"});
+  tree.link("../in", "empty/link");
+  CHECK(names(info({"info", "empty"})).size() == 3);
+  fs::remove(tree.directory() / "empty/link");
+  tree.link("..", "in/train/deep/loop");
+  const Result loop = info({"info", "in"});
+  check_refused(loop, 4, "in/train/deep/loop: leads back to in/train: a loop of links");
+  CHECK(names(loop).size() == 3);
+  fs::create_directory(tree.directory() / "none");
+  const Result none = info({"info", "--json", "none", "x.npy"});
+  check_refused(none, 3, "none: contains no .npy file");
+  CHECK(none.output.starts_with("{\"version\":"));
+  CHECK(std::ranges::count(none.output, '\n') == 2);
+}
+
+TEST_CASE("a TEMPLATE without a placeholder is a path like OUT, whose directory must exist") {
+  const Tree tree;
+  tree.write("x.npy", 4);
+  const char* const why = "no/dir/y.npy: directory no/dir does not exist; create it first";
+  for (const Words& more : {Words{}, Words{"--dry-run"}, Words{"--sync"}}) {
+    for (Words words : {Words{"x.npy", "no/dir/y.npy"}, Words{"x.npy", "-o", "no/dir/y.npy"}}) {
+      words.insert(words.end(), more.begin(), more.end());
+      tree.refused(words, 4, why);
+    }
+  }
+  tree.refused({"x.npy", "-o", "no/{{}}.npy"}, 4, "no/{}.npy: directory no does not exist");
+  check_done(tree.run({"x.npy", "-o", "no/dir/{name}"}));
+  CHECK(tree.read("no/dir/x.npy") == output(4));
+}
+
+}  // namespace clipper::testing
