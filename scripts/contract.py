@@ -1,7 +1,7 @@
-"""What clipper promises, in plain Python: the table of rules and the formula, independent of the C++.
+"""The profiles' rules and the clip formula in plain Python, independent of the C++.
 
-Numbers are exact: text becomes a Fraction (or the floats inf, -inf, nan, -0.0, which no Fraction is) and
-is rounded once per step that the rules name. Elements are unsigned integers that hold their bits.
+Numbers are exact: text becomes a Fraction, or a float for inf, -inf, nan and -0.0, which no Fraction can hold.
+A number is rounded once per step that the rules name. Elements are unsigned integers that hold their bits.
 """
 
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ def bits_type(dtype):
 
 
 def values(bits, dtype):
-    """Elements as numbers that numpy can calculate with: bfloat16 as the float32 it is the upper half of."""
+    """Elements as numbers that numpy can calculate with. bfloat16 becomes float32, whose upper half it is."""
     if dtype == "bfloat16":
         return (bits.astype("<u4") << 16).view("<f4")
     return bits.view(np.dtype(dtype).newbyteorder("<"))
 
 
 def to_bits(numbers, dtype):
-    """The inverse of values(), which needs no rounding."""
+    """The inverse of values(). Does not round."""
     if dtype == "bfloat16":
         return (numbers.view("<u4") >> 16).astype("<u2")
     return numbers.view(bits_type(dtype))
@@ -42,7 +42,7 @@ def to_bits(numbers, dtype):
 
 
 def exact(text):
-    """The number that a text spells."""
+    """The number that is written in the text."""
     text = text.lower()
     if "inf" in text or "nan" in text:
         return float(text)
@@ -55,7 +55,7 @@ def is_finite(number):
 
 
 def nearest(number, dtype):
-    """The bits of the float nearest to a number, ties to even, beyond the largest infinity."""
+    """The bits of the float nearest to a number, ties to even. Overflow gives infinity."""
     exponent_bits, fraction_bits = FLOATS[dtype]
     infinity = (2**exponent_bits - 1) << fraction_bits
     if number != number:
@@ -74,7 +74,7 @@ def nearest(number, dtype):
 
 
 def value(bits, dtype):
-    """The number that an element is."""
+    """The number that the bits of an element stand for."""
     number = float(values(np.array([bits], bits_type(dtype)), dtype)[0])
     return Fraction(number) if is_finite(number) and str(number) != "-0.0" else number
 
@@ -87,14 +87,14 @@ def rounded(number, dtype):
 
 
 class Refused(Exception):
-    """A case that a rule forbids: the exit code, and a word that the message must contain."""
+    """clipper refuses the case: the rule, the exit code and a word that the message must contain."""
 
     def __init__(self, rule, code, word):
         self.rule, self.code, self.word = rule, code, word
 
 
 class Unspecified(Exception):
-    """The rules do not say, so that there is no golden."""
+    """The rules do not specify the result, so there is no golden."""
 
 
 USAGE, INPUT = 2, 3  # exit codes
@@ -103,18 +103,18 @@ USAGE, INPUT = 2, 3  # exit codes
 @dataclass(frozen=True)
 class Profile:
     name: str
-    document: str                          # what the goldens follow where no library does it
+    document: str                          # what the goldens follow if no library implements the case
     dtypes: tuple = tuple(DTYPES)
     ranks: range = range(65)
     bounds_required: bool = False
     absent: str = "infinite"               # or float32, lowest
-    through: tuple = ()                    # the types that a bound passes on its way to T
+    through: tuple = ()                    # a bound is rounded to each of these types, then to x's dtype
     integers: str = "truncate"             # or exact, inward
     saturate_wrong_side: bool = False
     above: str = "error"                   # min > max: or min, max
     nan_bounds: bool = False
     scale: bool = False
-    newer: str = ""                        # the next version, as a message must name it
+    newer: str = ""                        # the next newer version of the profile
 
 
 DML_2 = ("float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")
@@ -140,7 +140,7 @@ PROFILES = [
 
 
 def version_that_takes(profile, accepts):
-    """How a message names the first newer version that would take what this one does not; else nothing."""
+    """The first newer version that accepts the tensor, as clipper's message names it, or "" if no version does."""
     rows = {row.name: row for row in PROFILES}
     while profile.newer:
         profile = rows[profile.newer]
@@ -186,7 +186,7 @@ def int_bound(profile, dtype, text, side):
     wrong = result > highest if side == "--min" else result < lowest
     if wrong and not profile.saturate_wrong_side:
         if lowest <= number <= highest:
-            raise Unspecified  # only the float32 on the way left the range
+            raise Unspecified  # rounding to float32 has left the range
         raise Refused(f"range {side}", USAGE, text)
     return int(min(max(result, lowest), highest)) & (2 ** (8 * size(dtype)) - 1)
 
@@ -223,7 +223,7 @@ def bound(profile, dtype, side, text, read_file):
 
 @dataclass
 class Plan:
-    """A case as the rules understand it: bounds as bits, numbers exact."""
+    """A case after the rules were applied: bounds as bits, scale and bias as exact numbers."""
     dtype: str
     lo: int
     hi: int
@@ -235,7 +235,7 @@ class Plan:
 
 
 def plan(profile, dtype, shape, arguments, read_file):
-    """What a command line means for a tensor; Refused or Unspecified."""
+    """Applies the rules to a command line and a tensor. Raises Refused or Unspecified."""
     check_tensor(profile, dtype, shape)
     options = dict(zip(arguments.split()[::2], arguments.split()[1::2]))
     for name in ("--scale", "--bias"):
@@ -265,7 +265,7 @@ def nan_element(dtype, text, lo, hi):
 
 
 def narrowed(numbers, dtype):
-    """float32 to a half type, nearest even; a NaN keeps its sign and upper payload and is quiet."""
+    """Rounds float32 to a half type, ties to even. A NaN keeps its sign and upper payload bits and becomes quiet."""
     if dtype == "float16":
         return numbers.astype("<f2").view("<u2")
     wide = numbers.view("<u4").astype("<u8")
@@ -282,7 +282,7 @@ def clipped(numbers, lo, hi, above):
 
 
 def scaled_ints(p, numbers, lo, hi):
-    """Exact for 64-bit integers with integer scale and bias, in float64 otherwise; Python compares exactly."""
+    """Exact for 64-bit integers with integer scale and bias, otherwise in float64. Python compares without rounding."""
     scale, bias = 1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias
     whole = size(p.dtype) == 8 and all(n == trunc(n) and -(2**63) <= n < 2**64 for n in (scale, bias))
     result = []
@@ -293,7 +293,7 @@ def scaled_ints(p, numbers, lo, hi):
 
 
 def result(p, bits):
-    """The bits that clipper must write for a tensor's."""
+    """The bits that clipper must write for the input bits of a tensor."""
     x = values(bits, p.dtype)
     lo, hi = values(np.array([p.lo, p.hi], bits_type(p.dtype)), p.dtype)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""The libraries that clipper is compared with, at pinned versions: for programs that call require() before they import them."""
+"""Pinned versions of the libraries that clipper is compared with. Programs call require() before they import them."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def install(pins):
 
 
 def require(pins):
-    """Runs the program again in a virtual environment, which the first call makes, unless this Python has the libraries."""
+    """Returns if this Python has the libraries. Otherwise restarts the program in a virtual environment that has them."""
     if has(pins):
         return
     if Path(sys.prefix) == HOME:
@@ -42,6 +42,6 @@ def require(pins):
     os.execv(HOME / "bin/python", [HOME / "bin/python", *sys.argv])
 
 
-if __name__ == "__main__":  # libraries.py NAME: the Python that has them
+if __name__ == "__main__":  # libraries.py PEERS|PLOTTING|DASK: prints the path of a Python with them
     install(globals()[sys.argv[1]])
     print(HOME / "bin/python")

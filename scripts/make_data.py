@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
-"""Makes all of data/ but its README: inputs, and goldens by the real libraries.
+"""Writes all files in data/ except README.md: the inputs, and the goldens that numpy, ONNX and OpenVINO make.
 
-    python3 scripts/make_data.py           regenerates data/
-    python3 scripts/make_data.py --check   regenerates elsewhere and compares
-
-Deterministic. The first call makes a virtual environment with the pinned libraries in build-data/, unless
-the running Python has them. Needs Python >= 3.11.
+The output is deterministic. The first call installs the pinned libraries in build-data/ unless this Python has them.
+Needs Python 3.11 or newer.
 """
 
+import argparse
 import io
 import sys
 from collections import Counter
@@ -16,21 +14,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
 
-sys.dont_write_bytecode = True  # leave no trace in scripts/
+sys.dont_write_bytecode = True  # keeps __pycache__ out of scripts/
 
 import libraries  # noqa: E402
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file in data/ differs")
+    arguments = parser.parse_args()
     libraries.require(libraries.PEERS)
 
-import numpy as np  # noqa: E402  (the libraries are there only from here on)
+import numpy as np  # noqa: E402  (importable only after require())
 
 import contract  # noqa: E402
 import oracles  # noqa: E402
 from contract import DTYPES, FLOATS, INTS, PROFILES, bits_type, nearest, size  # noqa: E402
 
-# The cases: what is typed behind the profile. The rules decide which profile takes a case and which
-# refuses it, so that each is tried with each.
+# The cases: what is typed after --profile NAME. Every profile is tried with every case; the rules decide which cases
+# a profile refuses.
 
 FLOAT_CASES = [
     "",
@@ -52,7 +53,7 @@ FLOAT_CASES = [
     "--min -1e30 --max 1e30 --scale 16777217 --bias 16777219", "--scale 0.1 --bias 0.2", "--scale 1e30", "--scale 1",
     "--min -inf --max inf --scale 1e-6", "--min -6 --max 6 --scale inf", "--min -6 --max 6 --bias nan",
 ]
-# Numbers that lie beside a tie, or on it: one rounding and two differ.
+# Numbers on or next to a tie, where rounding once and rounding twice give different results.
 EXTRA_CASES = {
     "float16": [
         "--min 1.000488281250000000001 --max 6", "--min 1.00048828125 --max 1.00146484375", "--max 65519.99",
@@ -108,7 +109,7 @@ FILE_CASES = ["--min @data/bounds/{0}-lo.npy --max @data/bounds/{0}-hi.npy", "--
 FILE_REFUSED = {"float32": ["--min @data/bounds/float64-lo.npy", "--max @data/bounds/float32-two.npy"],
                 "int8": ["--min @data/bounds/uint8-lo.npy"]}
 SHAPES = [(), (6,), (2, 3), (1, 1, 2, 3), (1, 1, 1, 2, 3), (1,) * 7 + (6,), (1,) * 8 + (6,)]
-SAME_AS_NEWER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # but for dtypes and ranks
+SAME_AS_NEWER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # except for dtypes and ranks
 TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13")
 
 
@@ -166,12 +167,12 @@ def npy(array):
 
 
 def element_npy(bits, dtype):
-    """bfloat16 is written as numpy writes an ml_dtypes array."""
+    """The bytes of a .npy file. bfloat16 is written as numpy writes an ml_dtypes array."""
     return npy(oracles.typed(bits, dtype))
 
 
 def bound_files():
-    """path -> dtype, bits"""
+    """path -> (dtype, bits)"""
     files = {}
     for dtype in DTYPES:
         number = {"lo": 3, "hi": 20} if dtype in INTS else {"lo": contract.exact("-0.7"), "hi": contract.exact("2.3")}
@@ -189,11 +190,11 @@ HEADER_SHAPES = [
     (10, 9), (9, 10), (1000, 2), (2, 1000), (2, 3, 400), (20, 3, 4), (2**31, 0), (0, 2**40), (1,) * 16, (2, *(1,) * 30, 3),
     (1,) * 32, (1,) * 64, (2, *(1,) * 62, 2), (0,) * 64, (*(10**3,) * 5, 0), (0, *(9,) * 63), (0, *(1,) * 40, *(10**5,) * 3),
 ]
-HEADER_SHAPES += [(0, *(1,) * n) for n in (*range(14, 18), *range(35, 39), *range(56, 60))]  # texts around 64 * n
+HEADER_SHAPES += [(0, *(1,) * n) for n in (*range(14, 18), *range(35, 39), *range(56, 60))]  # around multiples of 64
 
 
 def header(descr, fortran, shape):
-    """What np.save writes in front of such an array; an array too large to make has the same header as its flags."""
+    """The header that np.save writes. Huge shapes get theirs from dtype, order and shape, without an array."""
     dtype = oracles.BFLOAT16 if descr == "<V2" else np.dtype(descr)
     if np.prod([max(n, 1) for n in shape], dtype=object) <= 10**6:
         array = np.zeros(shape, dtype, order="F" if fortran else "C")
@@ -240,7 +241,7 @@ class Goldens:
         self.files, self.cases, self.refused, self.disagreements = {}, [], [], {}
 
     def oracle(self, profile, p, arguments, bits, golden):
-        """Whose bytes the golden is; who took the case and gave others is counted, with the first example."""
+        """The column "oracle": the libraries that give the golden's bytes, or its document. Counts disagreements."""
         agree = []
         for library, y in oracles.outputs(profile.name, p, bits).items():
             kinds = [kind_of_difference(p.dtype, theirs, ours) for theirs, ours in zip(y, golden)]
@@ -281,14 +282,14 @@ class Goldens:
             self.refuse(profile, dtype, shape, "--min 0 --max 6", refusal)
 
     def refuse(self, profile, dtype, shape, arguments, refusal):
-        """Two examples of each rule are enough for each profile and dtype; shapes are all kept."""
+        """Keeps the first two cases of each rule per profile and dtype, and all cases of wrong rank."""
         self.seen[profile.name, dtype, refusal.rule] += 1
         if refusal.rule == "rank" or self.seen[profile.name, dtype, refusal.rule] <= 2:
             self.refused.append((profile.name, dtype, comma(shape), refusal.code, arguments, refusal.word))
 
 
 def make():
-    """path under data/ -> bytes"""
+    """path below data/ -> bytes"""
     goldens = Goldens()
     inputs = {dtype: edges(dtype) for dtype in DTYPES}
     for profile in PROFILES:
@@ -322,14 +323,14 @@ def check(files):
     return sorted(path for path in stored.keys() | files.keys() if stored.get(path) != files.get(path))
 
 
-def main():
+def main(only_check):
     files = make()
-    if sys.argv[1:] == ["--check"]:
+    if only_check:
         different = check(files)
-        sys.exit("make_data.py: not as stored: " + ", ".join(different) if different else 0)
+        sys.exit("make_data.py: files in data/ differ: " + ", ".join(different) if different else 0)
     write(files, DATA)
     print(f"data/: {len(files)} files, {sum(map(len, files.values())):,} bytes")
 
 
 if __name__ == "__main__":
-    main()
+    main(arguments.check)

@@ -1,6 +1,7 @@
-"""The real libraries, each as a function (profile name, plan, input bits) -> output bits.
+"""The libraries that make goldens, each as a function (profile name, plan, input bits) -> output bits.
 
-They get a case's bounds as their users would pass them. One that cannot take the case raises or returns None.
+Each function passes the bounds as a user of the library would. It raises or returns None if the library does not
+support the case.
 """
 
 import ml_dtypes
@@ -18,12 +19,12 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def typed(bits, dtype):
-    """Elements in the libraries' own types."""
+    """Elements as an array of the type that the libraries expect."""
     return bits.view(BFLOAT16) if dtype == "bfloat16" else values(bits, dtype)
 
 
 def with_numpy(profile, p, bits):
-    """Two-sided, with bounds of the dtype of x: one-sided calls break ties of ±0 the other way."""
+    """np.clip with both bounds in x's dtype. A call with one bound treats -0.0 and 0.0 differently."""
     if profile != "native":
         return None
     bounds = values(np.array([p.lo, p.hi], bits_type(p.dtype)), p.dtype)
@@ -39,7 +40,7 @@ def with_numpy(profile, p, bits):
 
 
 def clip_model(profile, p, length):
-    """A model of one Clip node and what to feed it beside x."""
+    """An ONNX model of one Clip node, and the values of its inputs except x."""
     opset = int(profile.removeprefix("onnx-"))
     element = {"bfloat16": TensorProto.BFLOAT16}.get(p.dtype) or helper.np_dtype_to_tensor_dtype(np.dtype(p.dtype))
     given = [(name, bits) for name, bits in (("min", p.lo), ("max", p.hi)) if f"--{name}" in p.arguments]
@@ -69,7 +70,7 @@ def with_onnx(profile, p, bits):
 
 
 def with_openvino(profile, p, bits):
-    """Model.evaluate, the reference; a compiled model would run the plugin of the machine's CPU."""
+    """Uses Model.evaluate, the reference implementation. A compiled model would depend on this machine's CPU."""
     kind = "bf16" if p.dtype == "bfloat16" else np.dtype(p.dtype).kind + str(8 * size(p.dtype))
     element = getattr(openvino.Type, kind)
     lo, hi = (float(rounded(exact(p.arguments[side]), "float64")) for side in ("--min", "--max"))
@@ -81,7 +82,7 @@ def with_openvino(profile, p, bits):
 
 
 def libraries(profile, p):
-    """Those that define or implement this case: name -> function."""
+    """The libraries that define or implement this case: name -> function."""
     if "--nan" in p.arguments or "--min-above-max" in p.arguments:
         return {}
     if profile == "native":
@@ -92,7 +93,7 @@ def libraries(profile, p):
 
 
 def outputs(profile, p, bits):
-    """library -> its output bits, of those that took the case."""
+    """library name -> output bits, for each library that supports the case."""
     results = {}
     for name, run in libraries(profile, p).items():
         try:

@@ -1,4 +1,6 @@
-"""What another process does to a name while clipper is stopped. It knows nothing of clipper, and leaves what it moves beside it."""
+"""The actions of an outsider: what another process does to a file or directory while clipper is stopped.
+
+The outsider knows nothing of clipper. It moves files aside but loses none."""
 
 import os
 import re
@@ -9,12 +11,12 @@ from pathlib import Path
 from modes import numbers, tensor
 
 MOVED = ".moved"
-HEADER = 128  # bytes of a tensor's header here
+HEADER = 128  # bytes of the header that tensor() writes
 
 
 @dataclass(frozen=True)
 class Stuff:
-    """What the outsider has: tensors of the input's shape and of another one."""
+    """The outsider's own tensors: one of the input's shape, one of another shape."""
     same: bytes
     other: bytes
 
@@ -28,7 +30,7 @@ def away(path: str, _: Stuff) -> None:
 
 
 def put(path: str, content: bytes) -> None:
-    """As `mv x moved; cp new x`; also where nothing is."""
+    """Like `mv x moved; cp new x`. Creates the file if there is none."""
     make_room(path)
     Path(path).write_bytes(content)
 
@@ -44,7 +46,7 @@ def rename_over(path: str, stuff: Stuff) -> None:
 
 
 def overwrite(path: str, content: bytes, at: int) -> None:
-    """The file stays as long as it was, if the content is not longer."""
+    """Writes into the file without truncating it."""
     fd = os.open(path, os.O_WRONLY)
     os.pwrite(fd, content, at)
     os.close(fd)
@@ -77,7 +79,7 @@ def fifo(path: str, _: Stuff) -> None:
 
 
 def swap_directory(path: str, stuff: Stuff) -> None:
-    """The new one has files of the same names, but for those that nobody else would choose, and one more."""
+    """Puts another directory in its place, with files of the same names, except clipper's random names, and one more."""
     names = [name for name in os.listdir(path) if not re.search(r"\.[0-9a-f]{16}$|-[0-9a-f]{16}$|\.\d+$", name)]
     os.rename(path, path + MOVED)
     os.mkdir(path)
@@ -87,7 +89,7 @@ def swap_directory(path: str, stuff: Stuff) -> None:
 
 
 def link_directory(path: str, stuff: Stuff) -> None:
-    """As swap_directory, by a symbolic link."""
+    """Like swap_directory, but the new directory is a symbolic link."""
     swap_directory(path, stuff)
     os.rename(path, path + ".other")
     os.symlink(os.path.basename(path) + ".other", path)
@@ -98,7 +100,7 @@ class Action:
     do: Callable[[str, Stuff], None]
     of_directory: bool = False
     may_be_absent: bool = False
-    writes: bool = False  # into the file, whoever has it open
+    writes: bool = False  # changes the file itself, which clipper may have open
 
     def applies(self, path: str) -> bool:
         if not os.path.lexists(path):

@@ -1,4 +1,5 @@
-"""Scenarios of two paths to one file: by bind mounts, by the case of letters, by two file systems with the same files."""
+"""Scenarios in which two paths lead to one file: through bind mounts, names that differ in case, or two mounted file
+systems with the same files."""
 
 import os
 import subprocess
@@ -24,7 +25,7 @@ def refused_or_right(place: Place, run: Run, before: Files, after: Files) -> lis
 
 
 def input_is_output(place: Place) -> list[str]:
-    """Of another input, by a bind mount."""
+    """The output of one input is another input, through a bind mount."""
     before = {"p/a.npy": OLD, "o/a.npy": OTHER}
     place.put(before)
     os.mkdir("p/m")
@@ -34,7 +35,7 @@ def input_is_output(place: Place) -> list[str]:
 
 
 def outputs_are_one(place: Place) -> list[str]:
-    """By a bind mount: they cannot both be there."""
+    """Two outputs have one path because of a bind mount, so clipper cannot write both."""
     texts = []
     for more in ({}, {"o/d/x.npy": b"old"}):
         before = {"i/d/x.npy": OLD, "i/e/x.npy": OTHER} | more
@@ -45,7 +46,7 @@ def outputs_are_one(place: Place) -> list[str]:
             run = place.run(*OPERATION, "--output-dir", "o", "i/d/x.npy", "i/e/x.npy")
         place.refusal = run if run.code else None
         kept = {name: content for name, content in found().items() if name != "o/d/x.npy" or more}
-        half = run.code == 5 and not more and found().get("o/d/x.npy") in (NEW, NEW_OTHER)  # the first, complete
+        half = run.code == 5 and not more and found().get("o/d/x.npy") in (NEW, NEW_OTHER)  # the first output was written
         texts += refused(run, 2, 5) + ([] if half and kept == before else differences(before))
     return texts
 
@@ -62,7 +63,7 @@ CASES = (("x.npy", "X.npy"), ("d/x.npy", "D/x.npy"))
 
 
 def outputs_differ_in_case(place: Place, exists: bool) -> list[str]:
-    """Where that is no difference they cannot both be there, and the first must not be replaced by the second."""
+    """If the file system ignores case, both outputs are one file: the second must not replace the first."""
     texts = []
     for names in CASES:
         clear_outside()
@@ -86,7 +87,7 @@ def judged_cases(place: Place, run: Run, names: tuple[str, ...], existing: Files
 
 
 def output_is_input_by_case(place: Place) -> list[str]:
-    """Then it is --in-place."""
+    """IN and OUT differ only in case. If the file system ignores case, clipper replaces IN."""
     place.put({"in.npy": OLD})
     run = place.run(*OPERATION, "in.npy", "IN.npy")
     files = found()
@@ -95,7 +96,8 @@ def output_is_input_by_case(place: Place) -> list[str]:
 
 
 def twice_by_case(place: Place) -> list[str]:
-    """One file is clipped once, or not at all. No other scenario has these names, or the kernel may remember that one is free."""
+    """One file, named twice, is clipped once or not at all. The names are used by no other scenario, because the kernel may
+    remember that a name does not exist."""
     before, after = {"twice.npy": OLD}, {"twice.npy": NEW}
     if "two cases" in place.has:
         before, after = before | {"TWICE.npy": OTHER}, after | {"TWICE.npy": NEW_OTHER}
@@ -104,7 +106,7 @@ def twice_by_case(place: Place) -> list[str]:
 
 
 def kept_by_case(place: Place) -> list[str]:
-    """-n, where the output exists in another case."""
+    """-n with an output that exists under a name in another case."""
     before = {"in.npy": OLD, "out.npy": OTHER}
     place.put(before)
     run = place.run(*OPERATION, "-n", "in.npy", "OUT.npy")
@@ -121,17 +123,17 @@ def clipped(option: str, times: int) -> bytes:
 
 @dataclass(frozen=True)
 class Finish:
-    """Of clippers at once at one file."""
+    """The end of several clippers that ran on one file at once."""
     codes: list[int]
-    times: int | None  # how often it was clipped; None: that is no number
-    text: str  # what they said
+    times: int | None  # how often the file was clipped; None if its content fits no number
+    text: str  # their messages
 
     def __str__(self) -> str:
         return f"exit {self.codes}, clipped {self.times} times: {self.text}"
 
 
 def race(place: Place, option: str) -> Finish:
-    """By two mounts."""
+    """Runs several clippers at once on one file, through two mounts in turn."""
     mode = in_place(option, RACED[option], *([] if option == "--in-place" else [option]))
     (PLACE / "in.npy").write_bytes(clipped(option, 0))
     words = [place.clipper.binary, *mode.arguments[:-1]]
@@ -145,9 +147,9 @@ def race(place: Place, option: str) -> Finish:
 
 
 def two_mounts(place: Place) -> list[str]:
-    """Of one directory, as the kernel knows: locks hold."""
+    """Two bind mounts of one directory. The kernel sees one file, so locks work."""
     texts = []
-    # A file's status changes by itself when it goes to the upper layer, and by what FUSE's kernel side remembers.
+    # Status 4, too: overlayfs changes a file's status when it copies the file up, and FUSE's kernel side caches the status.
     losers = (4, 5) if place.system.lower or "unnamed files" not in place.has else (5,)
     for option in RACED:
         for _ in range(place.often):
@@ -161,8 +163,8 @@ def two_mounts(place: Place) -> list[str]:
 
 
 def two_file_systems(place: Place) -> list[str]:
-    """Which have the same files, and the kernel does not know it: neither locks nor what is in the page cache are shared. What
-    --in-place replaces is whole all the same."""
+    """Two mounted file systems show the same files, and the kernel does not know it: they share neither locks nor the page
+    cache. The file must be whole after --in-place."""
     texts, limits = [], set()
     for option in RACED:
         for _ in range(place.often):
@@ -176,7 +178,7 @@ def two_file_systems(place: Place) -> list[str]:
                 texts.append(f"{option}: {end}")
             elif end.codes.count(0) != end.times:
                 limits.add(f"{option} {'mixes' if end.times is None else 'loses'} results")
-    place.note = f"no locks are seen: {' and '.join(sorted(limits))}" if limits else ""
+    place.note = f"the mounts share no locks: {' and '.join(sorted(limits))}" if limits else ""
     return texts
 
 

@@ -1,4 +1,4 @@
-"""The processes of a schedule, and what may become of each."""
+"""The processes of a schedule, and how each may end."""
 
 import math
 import random
@@ -10,15 +10,15 @@ from pathlib import Path
 
 SHARD, STRANGER, FINALIZE = "shards", "strangers", "--finalize"
 DONE, IO_FAILED, REFUSED, UNCONFIRMED, KILLED = 0, 4, 5, 6, -signal.SIGKILL
-CALLS = {SHARD: 90, STRANGER: 90, FINALIZE: 250}  # among which one is chosen
+CALLS = {SHARD: 90, STRANGER: 90, FINALIZE: 250}  # a fault hits one of the first so many calls
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to a process: at a call, as the shim takes it, or by the clock."""
-    fault: str | None = None
+    """When a process is killed or stopped: at a call, by the shim, or at a time."""
+    fault: str | None = None  # $CLIPPER_FAULT
     kill_at: float = math.inf
-    wake_at: float = 0  # never stopped, or when it goes on; math.inf: after everything else
+    wake_at: float = 0  # when a stopped process continues; 0: is never stopped; math.inf: after all others
 
     @property
     def kills(self) -> bool:
@@ -43,9 +43,9 @@ class Attempt:
     kind: str
     mount: int
     fate: Fate
-    shard: int | None  # of this run
-    has_arguments: bool  # those of this run
-    disturbed: bool  # by what happened to the file system
+    shard: int | None  # its number; None if the process is no shard of this run
+    has_arguments: bool  # the command line names this run's input
+    disturbed: bool  # the file system was disturbed while it ran
     begin: float = field(default_factory=time.monotonic)
     end: float = math.inf
     was_stopped: bool = False
@@ -60,12 +60,12 @@ class Attempt:
         return self.fate.wake_at < time.monotonic()
 
     def kill(self) -> None:
-        """It may end later, if it waits for a server."""
+        """A process that waits for a file server may end later."""
         self.was_killed = True
         self.process.kill()
 
     def has_ended(self, is_over: bool) -> bool:
-        """Does to it what is due."""
+        """Kills or continues the process if that is due, and returns whether it has ended."""
         if time.monotonic() > self.fate.kill_at:
             self.kill()
         if self.fate.wake_at and (is_over or self.is_awake()):
@@ -85,7 +85,7 @@ class Attempt:
             return False
 
     def wrong_ending(self) -> str:
-        """Nothing, if it has ended as it should."""
+        """A description of a wrong exit code or message, or ""."""
         allowed = {DONE}
         if self.kind == FINALIZE:
             allowed |= {REFUSED}

@@ -1,4 +1,4 @@
-"""The files in a schedule's directory: its own, those that shards make beside OUT, and what somebody does to them."""
+"""The files in a schedule's directory: its own, the files that shards create next to OUT, and ways to damage them."""
 
 import os
 import re
@@ -14,7 +14,7 @@ RUN = "out.npy.shards"
 
 @dataclass(frozen=True)
 class Names:
-    """Of one run."""
+    """The names of the files that belong to one run."""
     shards: int
     fingerprint: str
 
@@ -26,12 +26,12 @@ class Names:
 
     @property
     def common(self) -> str:
-        """Where machines do not share the file system, parts are stretches of this."""
+        """The file that all shards write to, on a file system that machines do not share."""
         return f"{RUN}.{self.fingerprint}"
 
 
 def exists(path: Path) -> bool:
-    """Also if it is just being replaced, for which some file systems have ESTALE."""
+    """Also true while the file is being replaced, when some file systems fail with ESTALE."""
     try:
         return path.exists()
     except OSError:

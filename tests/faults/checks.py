@@ -1,4 +1,4 @@
-"""What must hold after a run, whatever happened in it. Each function gives the violations as texts."""
+"""What must hold after every run of clipper. Each function returns the violations as texts."""
 
 import os
 import re
@@ -13,20 +13,20 @@ from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
 SHARED = re.compile(r"(.*/)?[^/]+\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
-# Whoever ignores that one of these failed has lost something, or does not know what he does.
+# Calls whose failure must not be ignored, because data may be lost.
 MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat",
              "renameat2", "fstat", "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
-REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # whose failure may end with 5
-LOSING = {"EDQUOT", "EFBIG", "ESTALE", "ETIMEDOUT"}  # of the errnos that mean more than "not here"
+REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # a failure may end with exit 5
+LOSING = {"EDQUOT", "EFBIG", "ESTALE", "ETIMEDOUT"}  # errnos that mean lost data, not just an unsupported call
 REMOVING = {"unlink", "unlinkat"}
-CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", "opendir", "readdir", *REMOVING}  # whose failure may end with 6
+CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", "opendir", "readdir", *REMOVING}  # a failure may end with exit 6
 PLACING = {"rename", "renameat", "renameat2", "link", "linkat", *REMOVING}
-UNSUPPORTED = {"getxattr", "fgetxattr", "flistxattr", "fsetxattr", "fremovexattr"}  # where there are none
+UNSUPPORTED = {"getxattr", "fgetxattr", "flistxattr", "fsetxattr", "fremovexattr"}  # may fail on file systems without attributes
 MODE = 0o640
 
 
 def access_list() -> bytes:
-    """Owner rw, user 1234 r, group r, others nothing; acl(5) as the kernel has it."""
+    """An access control list in the kernel's format: owner rw, user 1234 r, group r, others none; see acl(5)."""
     anyone = 0xFFFFFFFF
     entries = [(0x01, 6, anyone), (0x02, 4, 1234), (0x04, 4, anyone), (0x10, 4, anyone), (0x20, 0, anyone)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
@@ -37,7 +37,7 @@ ATTRIBUTES = {"user.note": b"kept", ACCESS_LIST: access_list()}
 
 
 def has_attributes(directory: Path) -> bool:
-    """Whether files there can have them."""
+    """Whether files in the directory can have ATTRIBUTES."""
     probe = directory / "probe"
     probe.touch()
     try:
@@ -51,7 +51,7 @@ def has_attributes(directory: Path) -> bool:
 
 
 def prepare(files: Files, attributes: bool = False) -> None:
-    """The current directory has these and nothing else."""
+    """Makes the current directory hold exactly these files."""
     for entry in os.scandir():
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)
@@ -69,7 +69,7 @@ def prepare(files: Files, attributes: bool = False) -> None:
 
 
 def found() -> Files:
-    """All files in the current directory and below, by name. In user space, what a process had open goes a moment after it."""
+    """All files in and below the current directory, by name. FUSE may remove a dead process's open files a moment later."""
     files: Files = {}
     for path in (Path(parent, name) for parent, _, names in os.walk(".") for name in names):
         with suppress(FileNotFoundError):
@@ -78,8 +78,8 @@ def found() -> Files:
 
 
 def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
-    """Whether the call must not fail unnoticed. Of a written file's closes that is the last before the file gets its name, or
-    before its journal goes."""
+    """Whether clipper must notice that the call fails. Of the calls that close a written file only the last one before the
+    file gets its name, or before its journal is removed, counts."""
     placing = PLACING - REMOVING if mode.after_shards else PLACING
     call, later = calls[fault.at - 1], calls[fault.at :]
     if call.name != "close_written":
@@ -89,7 +89,7 @@ def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
 
 
 def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) -> list[str]:
-    """`checked`: the call must not fail unnoticed."""
+    """`checked`: clipper must notice that the call failed."""
     fired = set(run.fired)
     allowed = {0}
     if fault and fault.signal and fired:
@@ -100,8 +100,8 @@ def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) ->
         allowed = {4} if checked else {0, 4}
         allowed |= {5} if fired & REFUSING else set()
         allowed |= {6} if mode.durable and fired & {*CONFIRMING, "malloc"} else set()
-    allowed |= {6} if fired & REMOVING else set()  # done, but what it no longer needs is left
-    if mode.shared or mode.after_shards:  # they try some things again; what becomes of OUT is judged after the next --finalize, too
+    allowed |= {6} if fired & REMOVING else set()  # the output is complete, but a temporary file is left
+    if mode.shared or mode.after_shards:  # shared.py checks OUT again after the next --finalize
         allowed |= {0} | ({6} if mode.after_shards and fired else set())
     return [] if run.code in allowed else [f"exit {run.code}, not {sorted(allowed)}"]
 
@@ -109,13 +109,13 @@ def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) ->
 def message_violations(run: Run) -> list[str]:
     lines = run.stderr.splitlines()
     wanted = 1 if run.code > 0 else 0
-    may_warn = "flock" in run.fired  # of each file
+    may_warn = "flock" in run.fired  # one warning for each file
     good = (len(lines) == wanted or (may_warn and len(lines) > wanted)) and all(line.startswith("clipper: ") for line in lines)
     return [] if good else [f"{wanted} line on stderr expected, not {run.stderr!r}"]
 
 
 def content_violations(mode: Mode, run: Run, files: Files) -> list[str]:
-    """Each file is old or new, all are new if that was said, and not all if failure was said."""
+    """Each file is old or new. After exit 0 all are new; after a failure not all are new."""
     texts = []
     for name in {**mode.before, **mode.after}:
         old, new = mode.before.get(name), mode.after.get(name, mode.before.get(name))
@@ -138,14 +138,14 @@ def stream_violations(mode: Mode, run: Run) -> list[str]:
 
 def litter_violations(mode: Mode, fault: Fault | None, run: Run, files: Files) -> list[str]:
     known = {**mode.before, **mode.after}
-    may_stay = run.code in (-9, 6) or bool(REMOVING & {*run.fired})  # 6 says which
-    of_shards = mode.shared or (mode.after_shards and (may_stay or run.code != 0))  # for the next run, see shared.py
+    may_stay = run.code in (-9, 6) or bool(REMOVING & {*run.fired})  # the message of exit 6 names the file
+    of_shards = mode.shared or (mode.after_shards and (may_stay or run.code != 0))  # see shared.py
     return [f"{name} is left" for name in files if name not in known and not (may_stay and TEMPORARY.fullmatch(name))
             and not (of_shards and SHARED.fullmatch(name))]
 
 
 def attribute_violations(mode: Mode, run: Run, files: Files, attributes: bool) -> list[str]:
-    """What was there before is as it was, even where it is new."""
+    """A replaced or changed file keeps its mode and attributes."""
     texts = []
     links = {name for name, content in mode.before.items() if isinstance(content, Link)}
     for name in ({**mode.before, **mode.after}.keys() & files.keys()) - links:
@@ -153,7 +153,7 @@ def attribute_violations(mode: Mode, run: Run, files: Files, attributes: bool) -
         if stat.S_IMODE(os.stat(name).st_mode) != wanted:
             texts.append(f"{name} has another mode")
         if attributes and name in mode.before and not UNSUPPORTED & {*run.fired}:
-            replaced = name in mode.after and not mode.in_place  # which keeps permissions, but no notes
+            replaced = name in mode.after and not mode.in_place  # a replaced OUT keeps permissions, but no other attributes
             kept = [ACCESS_LIST] if replaced else ATTRIBUTES
             texts += [f"{name} has lost {each}" for each in kept
                       if attribute(name, each) != ATTRIBUTES[each]]
@@ -161,7 +161,7 @@ def attribute_violations(mode: Mode, run: Run, files: Files, attributes: bool) -
 
 
 def attribute(name: str, attribute: str) -> bytes | None:
-    """MooseFS does not list access lists."""
+    """The value of an attribute. Read by name, because MooseFS does not list access control lists."""
     try:
         return os.getxattr(name, attribute)
     except OSError:
@@ -175,7 +175,7 @@ def umask() -> int:
 
 
 def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool = False, attributes: bool = False) -> list[str]:
-    """Of a mode that replaces files, makes them or streams."""
+    """All checks, for a mode that creates or replaces files or writes to a pipe."""
     files = found()
     return (code_violations(mode, fault, run, checked) + message_violations(run) + content_violations(mode, run, files)
             + stream_violations(mode, run) + litter_violations(mode, fault, run, files)

@@ -1,5 +1,6 @@
-"""What must hold after a run in which an outsider has acted once. Each function gives the violations as texts; README.md says what
-each means, and what is beyond it."""
+"""What must hold after a run in which an outsider has acted once: README.md lists the rules and their limits.
+
+Each function returns the violations of one rule as texts."""
 
 import functools
 import os
@@ -37,19 +38,19 @@ def contents(files: Tree) -> set[bytes]:
 
 @dataclass(frozen=True)
 class Scene:
-    """A run and what surrounded it."""
+    """A run, the outsider's action, and the files before and after them."""
     mode: Mode
     action: Action
-    path: str  # that the action was about
-    late: bool  # clipper had no look to come
+    path: str  # the target of the action
+    late: bool  # clipper did not look at the file again after the action
     stuff: Stuff
     stopped: Tree  # before the action
     acted: Tree  # after it
-    outputs: frozenset[str]  # the names of OUT then, links followed
+    outputs: frozenset[str]  # the names of OUT after the action, and their links' targets
     end: Tree
     run: Run
-    drained: frozenset[bytes] = frozenset()  # from a FIFO at OUT
-    again: bool = False  # the same command, after the outsider
+    drained: frozenset[bytes] = frozenset()  # what was read from a FIFO that replaced OUT
+    again: bool = False  # this is the second run of the same command
 
     @property
     def is_done(self) -> bool:
@@ -57,7 +58,7 @@ class Scene:
 
     @property
     def own(self) -> set[int]:
-        """clipper's temporaries, which it may change wherever they are now."""
+        """clipper's temporary files. clipper may change these even if they were renamed."""
         return {file.inode for path, file in self.stopped.items() if OWN.fullmatch(path)}
 
     @property
@@ -67,7 +68,7 @@ class Scene:
     @property
     def correct(self) -> set[bytes]:
         given = {self.mode.stdin or b"", *self.mode.before.values(), *contents(self.acted), self.stuff.same, self.stuff.other}
-        given -= set(self.mode.after.values())  # twice is once too often
+        given -= set(self.mode.after.values())  # no result may be clipped again
         tensors = [each for each in given if is_tensor(each)]
         if self.mode.compares:
             return {difference(a, e) for a in tensors for e in tensors if len(a) == len(e)}
@@ -90,7 +91,7 @@ def is_poisoned(content: bytes) -> bool:
 
 
 def lost(scene: Scene) -> list[str]:
-    """Nothing is lost or changed that was there after the action, except what the command replaces, or has clipped in place."""
+    """Rule 1: no content is lost that existed after the action, except what the command replaces or clips in place."""
     left = Counter({file.inode: file.content for file in scene.end.values()}.values())
     kept = contents(scene.end)
     texts, seen = [], set()
@@ -113,7 +114,7 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
         if not overwritten and is_poisoned(file.content) or not scene.is_done:
             return overwritten or is_poisoned(file.content) or is_poisoned(now)
     if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
-        return True  # a result that is taken back
+        return True  # clipper took back a result
     if scene.mode.in_place:
         return is_tensor(file.content) and clipped(file.content) in kept and (scene.is_done or len(scene.mode.after) > 1)
     replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
@@ -121,7 +122,7 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
 
 
 def undone(scene: Scene) -> list[str]:
-    """Exit 0: the result is somewhere, or was when the outsider came."""
+    """Rule 2: after exit 0 the result exists under some name, or existed when the outsider acted."""
     if scene.run.code != 0 or (scene.late and scene.action.writes):
         return []
     there = contents(scene.end) | contents(scene.stopped) | scene.drained | {scene.run.stdout}
@@ -132,7 +133,7 @@ def undone(scene: Scene) -> list[str]:
 
 
 def done_nevertheless(scene: Scene) -> list[str]:
-    """Exit 3, 4, 5: there is no result that was not there when the outsider had acted."""
+    """Rule 4: after exit 3, 4 and 5 there is no result that is newer than the action."""
     if scene.run.code not in (3, 4, 5) or len(scene.mode.after) != 1:
         return []
     new = contents(scene.end) - contents(scene.acted) - contents(scene.stopped)
@@ -142,7 +143,7 @@ def done_nevertheless(scene: Scene) -> list[str]:
 
 
 def mixed(scene: Scene) -> list[str]:
-    """Whatever can be read is old, the outsider's, or the result of one of them."""
+    """Rule 3: every readable file is old, the outsider's, or the result of one of them."""
     allowed = contents(scene.acted) | scene.correct | set(scene.mode.before.values())
     names = {*scene.mode.before, *scene.mode.after}
     texts = []
@@ -162,7 +163,7 @@ def mixed(scene: Scene) -> list[str]:
 
 
 def wrong_ending(scene: Scene) -> list[str]:
-    """Exit 0 with at most a warning, or 3, 4, 5, 6 with a line."""
+    """Rule 4: exit 0 with at most one warning, or exit 3, 4, 5 or 6 with one line."""
     run, texts = scene.run, []
     if run.code == -9:
         return []
@@ -176,7 +177,7 @@ def wrong_ending(scene: Scene) -> list[str]:
 
 
 def litter(scene: Scene) -> list[str]:
-    """No temporary stays, but with a journal what an unfinished change needs."""
+    """Rule 5: no temporary file stays, and a journal stays only while its file is unfinished."""
     if scene.run.code == -9 or OWN.fullmatch(scene.path):
         return []
     texts = []
@@ -207,13 +208,13 @@ def violations(scene: Scene) -> list[str]:
 
 
 def can_go_on(scene: Scene) -> bool:
-    """Whether the same command is to finish what was interrupted: not what had ended its work and could only not say so."""
+    """Whether the same command must finish an interrupted --direct run. False if that run had done all of its work."""
     finished = scene.mode.after.items() <= {path: file.content for path, file in scene.end.items()}.items()
     return scene.mode.direct and scene.run.code not in (0, 6) and not (
         finished and not any(OWN.fullmatch(path) for path in scene.end))
 
 
 def outputs(mode: Mode) -> frozenset[str]:
-    """OUT's names, and what they lead to now."""
+    """OUT's names and the paths that they lead to."""
     names = {*mode.after, *(name for name, content in mode.before.items() if isinstance(content, Link))}
     return frozenset(names | {os.path.relpath(os.path.realpath(name)) for name in names})

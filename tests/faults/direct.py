@@ -1,4 +1,5 @@
-"""What must hold after a direct run: the file is old, new, or refused by readers until the same command has finished it."""
+"""What must hold after a run with --direct: the file is old, new, or poisoned: every reader refuses it until the same
+command has finished it."""
 
 import os
 from dataclasses import replace
@@ -13,7 +14,7 @@ NAME = "in.npy"
 
 
 def state(mode: Mode, content: bytes) -> str:
-    """Of the file: old, new, poisoned or mixed, which must never be."""
+    """The state of the file: old, new, poisoned, or mixed, which must never happen."""
     if content == mode.after[NAME]:
         return "new"
     if len(content) == len(mode.after[NAME]) and content[VERSION_AT] == POISON:
@@ -22,8 +23,8 @@ def state(mode: Mode, content: bytes) -> str:
 
 
 def interrupted(clipper: Clipper, mode: Mode, run: Run) -> tuple[list[str], bool]:
-    """The violations right after a run that met a fault, and whether it may be run again: not if it had ended its work and
-    only was killed before it could say so."""
+    """The violations after a run that met a fault, and whether the same command must finish the file. It need not if the
+    run was killed after all of its work was done."""
     files = found()
     now = state(mode, files.get(NAME, b""))
     texts = [f"{name} is left" for name in files if name not in (NAME, JOURNAL)]
@@ -47,7 +48,7 @@ def interrupted(clipper: Clipper, mode: Mode, run: Run) -> tuple[list[str], bool
 
 
 def refusal_violations(clipper: Clipper) -> list[str]:
-    """Of readers, that is of clipper as one."""
+    """Checks that clipper refuses to read a poisoned file."""
     run = clipper.plain(*OPERATION, NAME, "copy.npy")
     texts = [] if run.code == 5 else [f"a reader of the poisoned file ends with {run.code}: {run.stderr.strip()}"]
     if Path("copy.npy").exists():
@@ -57,8 +58,8 @@ def refusal_violations(clipper: Clipper) -> list[str]:
 
 
 def stranger_violations(clipper: Clipper, mode: Mode) -> list[str]:
-    """What has taken the interrupted file's place is refused and left alone: a valid file, and an unfinished one of which a byte
-    differs. The result itself may be taken for what it is."""
+    """Another file in the place of the interrupted one is refused and kept: a valid file, and an unfinished file in which one
+    byte differs. If the valid file is the result itself, clipper may accept it."""
     left = found()
     torn = left[NAME][:-1] + bytes([left[NAME][-1] ^ 0xFF])
     texts = []
@@ -74,14 +75,14 @@ def stranger_violations(clipper: Clipper, mode: Mode) -> list[str]:
 
 
 def write_private(name: str, content: bytes) -> None:
-    """With the permissions that it has, or a journal's."""
+    """Writes a file. An existing file keeps its permissions; a new one gets those of a journal."""
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(fd, "wb") as file:
         file.write(content)
 
 
 def finish(clipper: Clipper, mode: Mode) -> list[str]:
-    """The same command, without a fault."""
+    """Runs the same command without a fault. It must finish the file."""
     run = clipper.run(mode)
     files = found()
     if run.code == 0 and files == mode.after:
@@ -91,7 +92,7 @@ def finish(clipper: Clipper, mode: Mode) -> list[str]:
 
 
 def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, checked: bool = False) -> list[str]:
-    """Finishes the file, too."""
+    """All checks after a --direct run. Also runs the command again to finish the file."""
     texts = code_violations(mode, fault, run, checked) + message_violations(run)
     more, again = interrupted(clipper, mode, run)
     if again and state(mode, found()[NAME]) == "poisoned":
@@ -100,7 +101,7 @@ def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, chec
 
 
 def resumed_modes(clipper: Clipper, mode: Mode) -> list[Mode]:
-    """The same command where an earlier run was killed before one of its calls: all where it had a journal."""
+    """Modes that resume a killed run, one for each call before which the kill leaves a journal."""
     prepare(mode.before)
     modes = []
     for at in range(1, len(clipper.run(mode).calls) + 1):
@@ -112,7 +113,7 @@ def resumed_modes(clipper: Clipper, mode: Mode) -> list[Mode]:
 
 
 def begin(clipper: Clipper, mode: Mode, attributes: bool = False) -> None:
-    """The files as the mode wants them, made by the run that was killed: a journal knows its file."""
+    """Prepares the mode's files. For a resumed mode kills a run, because a journal cannot be copied to another file."""
     prepare(mode.before, attributes)
     if mode.killed_at:
         clipper.run(mode, Fault(mode.killed_at, "KILL"))

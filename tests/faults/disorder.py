@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Power cuts at which a disk has kept what was not synced in part and in any order. Prints a row of figures as JSON.
+"""Simulates power cuts after which the disk has only some of the unsynced writes. Prints a row of figures as JSON.
 
-strace logs what a run writes. From the log's first so many calls it is known what must be on the disk: data after an
-fsync of the file, names after one of the directory. Of everything else a random part is: sectors of 512 bytes in any
-order, or all or none; names in their order, as file systems with a log of them have it.
+strace logs the writes of a run. For a cut after N calls the script computes what must be on the disk: data after an fsync
+of the file, names after an fsync of the directory. Of the unsynced data it keeps all, none, or random sectors of 512
+bytes; of the unsynced names the first few, because file systems log changes of names in order.
 """
 
 import argparse
@@ -30,7 +30,7 @@ UNFINISHED = 204
 
 @dataclass
 class File:
-    """What of it is on the disk for certain, and what was written since."""
+    """A file's content that is certainly on the disk, and its unsynced writes."""
     disk: bytearray = field(default_factory=bytearray)
     pending: list[tuple[int, bytes]] = field(default_factory=list)
 
@@ -47,7 +47,7 @@ class Disk:
         self.open: dict[int, File | None] = {}  # None: the directory
         self.names = {name: File(bytearray(content)) for name, content in files.items()}
         self.synced = dict(self.names)  # the names on the disk
-        self.pending: list[dict[str, File | None]] = []  # names given since, and taken: None
+        self.pending: list[dict[str, File | None]] = []  # unsynced changes of names; None: removed
 
     def rename(self, change: dict[str, File | None]) -> None:
         self.pending.append(change)
@@ -86,7 +86,7 @@ class Disk:
             return None
         if base(path) not in self.names:
             if "O_CREAT" not in flags:
-                return File()  # of the system
+                return File()  # a file of the operating system
             self.rename({base(path): File()})
         return self.names[base(path)]
 
@@ -139,7 +139,7 @@ def base(text: str) -> str:
 
 
 def logged_calls(log: Path) -> Iterator[tuple[str, list[str], int]]:
-    """Strings lose their quotes, vectors their brackets."""
+    """Parses the log into (call, arguments, result). Strings lose their quotes, vectors their brackets."""
     for line in log.read_text().splitlines():
         match = re.fullmatch(r"(\w+)\((.*)\)\s+= (-?\d+).*", line)
         if match:
@@ -166,36 +166,36 @@ def clear() -> None:
 
 
 class Checker:
-    """Looks at what a power cut has left, in the current directory."""
+    """Checks the files after a power cut. Works in the current directory."""
 
     def __init__(self, binary: Path, mode: Mode):
         self.binary, self.mode = binary, mode
-        self.name = next(iter(mode.after))  # the only one of a direct run
+        self.name = next(iter(mode.after))  # a direct run has only one file
         self.new = mode.after[self.name]
 
     def run(self) -> subprocess.CompletedProcess:
         return subprocess.run([self.binary, *self.mode.arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
     def violation(self, files: dict[str, bytes], complete: bool) -> str:
-        """Nothing if all is as promised."""
+        """A description of a broken promise, or ""."""
         before, after = self.mode.before, self.mode.after
         if complete:
-            return "" if all(files.get(name) == after[name] for name in after) else "exit 0, but not there"
+            return "" if all(files.get(name) == after[name] for name in after) else "exit 0, but the result is missing"
         if not self.mode.direct:
             whole = all(files.get(name) in (before.get(name), after[name]) for name in after)
             return "" if whole else "neither old nor new"
         present = files[self.name]
         if present[6] != UNFINISHED and present not in (before[self.name], self.new):
-            return "a mixture that can be read"
+            return "a readable mixture of old and new"
         clear()
         for name, content in files.items():
             Path(name).write_bytes(content)
         run = self.run()
         again = Path(self.name).read_bytes()
-        done_before = present == self.new and run.returncode == 0 and len(files) == 1  # a fresh run then: once more
+        done_before = present == self.new and run.returncode == 0 and len(files) == 1  # the new run clipped a complete result again
         if run.returncode != 0:
             return f"the same command: exit {run.returncode}, {run.stderr.decode().strip()}"
-        return "" if done_before or again == self.new else "not finished exactly"
+        return "" if done_before or again == self.new else "the same command: exit 0, but the file is not the result"
 
 
 def try_mode(binary: Path, mode: Mode, runs: int, seed: int) -> tuple[int, list[str]]:
@@ -226,9 +226,9 @@ def modes() -> list[Mode]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", type=lambda text: Path(text).resolve())
-    parser.add_argument("--runs", type=int, default=100, help="in each mode")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("binary", type=lambda text: Path(text).resolve(), help="the clipper to try")
+    parser.add_argument("--runs", type=int, default=100, help="number of power cuts in each mode (default: 100)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
     arguments = parser.parse_args()
     start = time.monotonic()
     row = {"what": "power cuts that reorder and tear writes", "cases": 0, "fired": 0, "violations": 0}

@@ -1,20 +1,21 @@
-"""What is done to a network file system: the verbs of $CLIPPER_DISTURB, of which each schedule has at most one at a time."""
+"""Disturbs a network file system with the program $CLIPPER_DISTURB, whose verbs engines/volume.sh describes. A schedule has
+at most one disturbance at a time."""
 
 import subprocess
 from dataclasses import dataclass
 
 LIMIT = 300  # seconds
-UNKNOWN = 2  # how the program ends that does not know a verb
+UNKNOWN = 2  # exit code of a program that does not know a verb
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """The verbs that begin and end it get the number of a mount."""
+    """`begin` and `end` are verbs of $CLIPPER_DISTURB; {} is the number of a mount."""
     name: str
     begin: str
     end: str
-    hides: bool = False  # whoever looks has to wait
-    of_client: bool = False  # whose processes are killed before, and whose mount is gone meanwhile
+    hides: bool = False  # nobody can look at files meanwhile
+    of_client: bool = False  # a mount is gone meanwhile; its processes are killed first
 
 
 DISTURBANCES = (
@@ -26,21 +27,21 @@ DISTURBANCES = (
 
 @dataclass(frozen=True)
 class Trouble:
-    """What is disturbed now."""
+    """The current disturbance."""
     kind: Disturbance
     mount: int
     until: float
 
 
 class Disturber:
-    """Does without what the program does not know."""
+    """Begins and ends disturbances. Forgets verbs that the program does not know."""
 
     def __init__(self, program: str | None, mounts: int):
         self.program = program
         self.known = [each for each in DISTURBANCES if program and (mounts > 1 or not each.of_client)]
 
     def begin(self, trouble: Trouble) -> bool:
-        """Whether there is that trouble now."""
+        """Returns whether the disturbance has begun."""
         done = self.run(trouble.kind.begin.format(trouble.mount))
         if not done:
             self.known.remove(trouble.kind)

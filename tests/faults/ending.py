@@ -1,4 +1,4 @@
-"""The end of a schedule: OUT is in place, nothing is left but what may be, and nothing keeps further runs from the same OUT."""
+"""The end of a schedule: OUT is in place, only permitted files are left, and further runs can write the same OUT."""
 
 import os
 import subprocess
@@ -18,7 +18,8 @@ FURTHER = 2  # shards of another run
 
 
 def finish(schedule: "Schedule") -> None:
-    """All have ended. Another run into the same OUT finds no obstacle; the same run again removes what late shards have left."""
+    """Called after all processes have ended. Another run writes the same OUT; then the first run, repeated, must remove what
+    late shards have left."""
     if not schedule.watch.is_in_place():
         schedule.violation("--finalize has ended with 0, and not every mount sees it")
     expect_nothing_but(schedule, lambda name: may_be_left(schedule, name))
@@ -45,8 +46,8 @@ def run_all(schedule: "Schedule", operation: tuple[str, ...], shards: int, new: 
 
 
 def may_be_left(schedule: "Schedule", name: str) -> bool:
-    """By a process that was killed, by strangers, and by shards that were at work after the last --finalize had begun."""
-    if name.startswith(ALIAS) and schedule.outcome.counts["servers killed"]:  # a link that cannot be seen is no link
+    """Killed processes, strangers, and shards that ended after the last --finalize had begun may leave files."""
+    if name.startswith(ALIAS) and schedule.outcome.counts["servers killed"]:  # a client that cannot see the link writes to the link's name
         return True
     if TEMPORARY.fullmatch(name):
         return any(attempt.code == KILLED or attempt.disturbed for attempt in schedule.ended)
@@ -60,7 +61,7 @@ def may_be_left(schedule: "Schedule", name: str) -> bool:
 
 
 def expect_nothing_but(schedule: "Schedule", allowed: Callable[[str], bool]) -> None:
-    """Soon, as a mount may show names that are gone."""
+    """Waits until only allowed files are left, because a mount may show removed names for a while."""
     end = time.monotonic() + PATIENCE
     while left := [name for name in os.listdir(schedule.roots[0]) if name not in OWN_NAMES and not allowed(name)]:
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What a call can fail with besides EIO, ENOMEM, ENOSPC and EINTR, by the man pages; and some that network file systems add."""
+"""The errnos of each call besides EIO, ENOMEM, ENOSPC and EINTR: from its man page, and some of network file systems."""
 
 import random
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from modes import Mode, modes
 from process import Call, Fault
 
 PATH = "EACCES ELOOP ENAMETOOLONG ENOENT ENOTDIR ESTALE"
-ENTRY = f"{PATH} EDQUOT EEXIST EMLINK EPERM EROFS"  # of who changes a directory
+ENTRY = f"{PATH} EDQUOT EEXIST EMLINK EPERM EROFS"  # calls that change a directory
 STAT, STATFS = f"{PATH} EOVERFLOW", f"{PATH} ENOSYS EOVERFLOW"
 RENAME = f"{ENTRY} EBUSY EINVAL EISDIR ENOTEMPTY EXDEV"
 LINK = f"{ENTRY} EINVAL EOPNOTSUPP EXDEV"
@@ -18,8 +18,8 @@ REMOVE = f"{PATH} EBUSY EPERM EROFS"
 READ, WRITE = "EAGAIN EINVAL EISDIR ENXIO ESTALE ETIMEDOUT", "EAGAIN EDQUOT EFBIG EINVAL EPERM ESTALE ETIMEDOUT"
 SYNC = "EDQUOT EINVAL ENOSYS EROFS ESTALE"
 ATTRIBUTE = "E2BIG EACCES EDQUOT ENODATA ENOSYS ENOTSUP EPERM ERANGE EROFS"
-UNTRUE = {"EEXIST", "ENOENT", "ENOTEMPTY"}  # once as if another process had been faster; not again and again
-# The file is there, or it is not: outsiders.py makes these true.
+UNTRUE = {"EEXIST", "ENOENT", "ENOTEMPTY"}  # another process can cause these once, but not at every call
+# Not tried here, because the errno would be false: the file exists, or not. outsiders.py makes them true.
 LIES = {("fstatat", "ENOENT"), ("lstat", "ENOENT"), ("open", "EEXIST"), ("unlink", "ENOENT"), ("unlinkat", "ENOENT")}
 
 ERRNOS = {
@@ -47,7 +47,7 @@ ERRNOS = {
 
 
 def errnos_of(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
-    """Each once, and for all calls of that name from there on."""
+    """Each errno of each call: once, and for all further calls of the same name."""
     for at, call in enumerate(calls, 1):
         for what in ERRNOS[call.name].split():
             if (call.name, what) in LIES:
@@ -58,7 +58,7 @@ def errnos_of(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
 
 
 def cases(runs: int, seed: int) -> list[FaultCase]:
-    """All, or so many, chosen at random but with each errno of each call, and each call of each mode."""
+    """All cases, or a random sample that has each errno of each call and each call of each mode."""
     single = [mode for mode in modes() if mode.threads == 1]
     found = [case for mode in single for case in errnos_of(mode, loops.clean_run(mode).calls)]
     random.Random(seed).shuffle(found)

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Lets clipper's system calls and allocations fail, kills it, and checks what is left. Prints a row of figures as JSON.
+"""Makes clipper's system calls and allocations fail, kills clipper, and checks which files are left.
 
-    faults.py BUILD calls [--runs N]         each call with each fault; N of them, at least each kind of each call
-    faults.py BUILD errnos [--runs N]        each call with all else it can fail with; N, at least each errno of each call
-    faults.py BUILD allocations [--runs N]   each allocation once, and all from each on; N of them
-    faults.py BUILD kills [--runs N]         SIGKILL and all other signals that end, at random instants, N in each mode
-    faults.py BUILD compound [--runs N]      direct runs that end early, and so do those that resume them
-    faults.py BUILD races [--runs N]         see races.py
-    faults.py BUILD outsiders [--runs N]     see outsiders.py: each action at each call; N, at least each at each kind of call
-    faults.py BUILD one MODE FAULT           one run, shown
+Prints the violations and, as the last line, the figures as JSON. Exits with 1 if there were violations.
+
+    faults.py BUILD calls [--runs N]         each system call fails (EIO, ENOSPC, EINTR), is short, or meets a signal
+    faults.py BUILD errnos [--runs N]        each system call fails with each other errno that its man page lists
+    faults.py BUILD allocations [--runs N]   each allocation fails, alone or with all that follow it
+    faults.py BUILD kills [--runs N]         SIGKILL or another fatal signal at N random instants in each mode
+    faults.py BUILD compound [--runs N]      N times per mode: --direct is interrupted, resumed and interrupted again
+    faults.py BUILD races [--runs N]         N races per kind: several clippers, or clipper and a writer, use one file
+    faults.py BUILD outsiders [--runs N]     at each system call another process acts once: renames, truncates, ...
+    faults.py BUILD one MODE FAULT           runs one case and prints what happened
+
+For calls, errnos, allocations and outsiders N is the size of a random sample of all cases. The sample has at least one
+case of each kind, even if these are more than N. Without --runs these parts try all cases.
 """
 
 import argparse
@@ -30,12 +35,12 @@ import outsiders  # noqa: E402
 import races  # noqa: E402
 from loops import Outcome  # noqa: E402
 
-SHOWN = 20  # violations
+SHOWN = 20  # max number of violations that are printed
 
 
 @dataclass(frozen=True)
 class Part:
-    """`cases` makes the work, in this process; `work` does one of them, in any."""
+    """`cases` lists the cases, in this process; `work` tries one case, in a process of the pool."""
     what: str
     cases: Callable[[int, int], Iterable]
     work: Callable[..., Outcome]
@@ -53,7 +58,7 @@ PARTS = {
 
 
 def begin(build: Path, directory: Path) -> None:
-    """In each process: a directory of its own."""
+    """Gives each process a directory of its own."""
     os.chdir(tempfile.mkdtemp(dir=directory))
     loops.begin(build)
 
@@ -76,14 +81,15 @@ def run_part(part: Part, arguments: argparse.Namespace, directory: Path) -> dict
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper and libclipper_faults.so")
-    parser.add_argument("part", choices=[*PARTS, "one"])
-    parser.add_argument("mode", nargs="?", help="of one run")
-    parser.add_argument("fault", nargs="?", help="of one run: INDEX:WHAT:once or ever, or an outsider's INDEX:ACTION:TARGET[:killed]")
-    parser.add_argument("--runs", type=int, default=0, help="how many; all if there is an end")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--directory", help="where the files are (default: BUILD)")
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory with clipper and libclipper_faults.so")
+    parser.add_argument("part", choices=[*PARTS, "one"], help="what to try; described above")
+    parser.add_argument("mode", nargs="?", help="for one: the name of a mode, as violations print it")
+    parser.add_argument("fault", nargs="?", help="for one: INDEX:FAULT:once|ever, or an outsider's INDEX:ACTION:TARGET[:killed]")
+    parser.add_argument("--runs", type=int, default=0, help="number of cases, see above (default: 0)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
+                        help="number of cases at once (default: all CPUs)")
+    parser.add_argument("--directory", help="where clipper reads and writes its files (default: BUILD)")
     return parser.parse_args()
 
 

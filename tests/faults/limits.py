@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs clipper under every limit of memory, processes, descriptors and file sizes that setrlimit(2) has, from next to nothing up to
-enough. Each run must end by itself, with 0 and the right bytes or with 4 and a line. Prints a row of figures as JSON.
+"""Runs clipper under limits of memory, processes, descriptors and file sizes, set by prlimit(1), from too small to sufficient.
 
-    limits.py BUILD [--runs N]    N points, chosen at random; 0: all
+Each run must end by itself: with 0 and the right bytes, or with 4 and one line. Prints a row of figures as JSON.
+
+    limits.py BUILD [--runs N]
 """
 
 import argparse
@@ -27,18 +28,18 @@ from checks import found, prepare  # noqa: E402
 from modes import OPERATION, Files, Mode, numbers, result, tensor  # noqa: E402
 from process import Run  # noqa: E402
 
-TIME = 120  # seconds, after which a run hangs
-SHOWN = 20  # violations
+TIME = 120  # seconds; a run that takes longer has hung
+SHOWN = 20  # max number of violations that are printed
 KIB, MIB = 1 << 10, 1 << 20
 COUNT = 230_000  # elements of a large file: four chunks
 FILES = 6
 THREADS = (1, 2, 8, 64, 1024)
-USERS = 60_000  # without a process of their own, as far as anybody knows
+USERS = 60_000  # user ids from here on, assumed to have no processes
 
 
 @dataclass(frozen=True)
 class Limit:
-    """For prlimit(1)."""
+    """A resource that prlimit(1) limits, and the values to try."""
     name: str
     values: range
     threads: tuple[int, ...] = THREADS
@@ -57,8 +58,8 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Task(Mode):
-    """`words` is all that clipper is told but for the threads."""
-    lines: int = 1  # on standard error after a failure: of several files each may have one
+    """A mode whose `words` are the whole command line except --threads."""
+    lines: int = 1  # max number of lines on stderr after a failure
 
     @property
     def arguments(self) -> list[str]:
@@ -66,7 +67,7 @@ class Task(Mode):
 
 
 def files(directory: str, more: int = 0, times: int = 0) -> Files:
-    """Large ones and small ones."""
+    """Large and small tensors: the inputs (`times` 0) or their results."""
     sizes = [COUNT, 1000, COUNT // 2, 100_000, 10, COUNT][:FILES]
     return {f"{directory}/{i}.npy": tensor(result(numbers(size + more, i), times)) for i, size in enumerate(sizes)}
 
@@ -108,7 +109,7 @@ class Point:
 def all_points() -> Iterator[Point]:
     for limit in LIMITS:
         if limit.name == "nproc" and os.geteuid():
-            print("limits: SKIPPED: --nproc: not root", file=sys.stderr)
+            print("limits: SKIPPED: the limit nproc needs root", file=sys.stderr)
             continue
         for value in limit.values:
             for task in range(len(tasks())):
@@ -117,7 +118,7 @@ def all_points() -> Iterator[Point]:
 
 
 def run_limited(limit: str, value: int, arguments: list[str], stdin: bytes | None = None) -> Run:
-    """By a user of its own where root's processes are not counted. A run that hangs has code None."""
+    """Runs clipper; for nproc as another user, because the limit does not apply to root. A run that hangs has code None."""
     words = ["prlimit", f"--{limit}={value}"]
     if limit == "nproc":
         user = USERS + os.getpid() % 5000
@@ -133,13 +134,13 @@ def run_limited(limit: str, value: int, arguments: list[str], stdin: bytes | Non
 
 @cache
 def starts(limit: str, value: int) -> bool:
-    """Whether the system can load the program at all."""
+    """Whether the system can load the program under this limit."""
     return run_limited(limit, value, ["--version"]).code == 0
 
 
 @cache
 def wanted(task: int) -> Task:
-    """With what it prints when nothing limits it."""
+    """The task, with the output of a run without limits."""
     mode = tasks()[task]
     place(mode)
     run = run_limited("core", 0, mode.arguments, mode.stdin)
@@ -171,16 +172,16 @@ def violations(mode: Task, run: Run) -> list[str]:
     if run.code == 0 and run.stdout != mode.stdout:
         texts.append("exit 0, wrong bytes on stdout")
     present = found()
-    if mode.name == "direct" and run.code:  # left for the same command, which other parts try
+    if mode.name == "direct" and run.code:  # the same command must finish the file; faults.py tries that
         return texts
     texts += checks.litter_violations(mode, None, run, present)
     more = checks.content_violations(mode, run, present)
-    # oneTBB may fail to start one more thread for the last file, which another thread has done meanwhile.
+    # oneTBB may fail to start a thread for the last file after another thread has already clipped that file.
     return texts + [text for text in more if mode.threads == 1 or text != "exit 4, but done"]
 
 
 def try_point(point: Point) -> tuple[bool, list[str]]:
-    """Whether it failed for want of something, and what was wrong."""
+    """Returns whether clipper failed under the limit, and the violations."""
     mode = replace(wanted(point.task), threads=point.threads)
     place(mode)
     if not starts(point.limit, point.value):
@@ -190,7 +191,7 @@ def try_point(point: Point) -> tuple[bool, list[str]]:
 
 
 def begin(program: str, directory: str) -> None:
-    """In each process: a directory of its own."""
+    """Gives each process a directory of its own."""
     global binary
     binary = program
     os.chdir(tempfile.mkdtemp(dir=directory))
@@ -198,11 +199,12 @@ def begin(program: str, directory: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper")
-    parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", default="", help="the limit or the task has this in its name")
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory with clipper")
+    parser.add_argument("--runs", type=int, default=0, help="number of random cases (default: 0, all cases)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
+                        help="number of cases at once (default: all CPUs)")
+    parser.add_argument("--only", default="", help="only limits and tasks whose names contain this text")
     arguments = parser.parse_args()
     start = time.monotonic()
     points = [point for point in all_points() if arguments.only in f"{point.limit} {point.mode.name}"]
@@ -210,7 +212,7 @@ def main() -> int:
     row = {"what": "limits of memory, processes, files", "cases": 0, "fired": 0, "violations": 0}
     with tempfile.TemporaryDirectory(prefix="limits-") as scratch:
         os.chmod(scratch, 0o755)
-        program = shutil.copy(arguments.build / "clipper", scratch)  # where every user can get at it
+        program = shutil.copy(arguments.build / "clipper", scratch)  # every user can read it there
         with Pool(arguments.processes, begin, (program, scratch)) as pool:
             for fired, texts in pool.imap_unordered(try_point, points[: arguments.runs or None], chunksize=8):
                 row["cases"] += 1

@@ -1,4 +1,4 @@
-"""The cases of faults.py: which runs meet which faults. Each process has one Clipper and runs it in its current directory."""
+"""The cases of faults.py: which run meets which fault. Each process has one Clipper and runs it in its current directory."""
 
 import itertools
 import os
@@ -18,13 +18,13 @@ from process import FOR_EVER, KINDS, Call, Clipper, Fault, Run
 
 clipper: Clipper
 attributes: bool
-RESUMED, EVERYWHERE = 4, 1000  # points at which a resumed run was interrupted
-LAST = 40  # allocations of a run
+RESUMED, EVERYWHERE = 4, 1000  # max number of calls at which a run is killed, to be resumed
+LAST = 40  # the last allocations of a run are always tried
 
 
 @dataclass
 class Outcome:
-    """Of one case."""
+    """The figures and violations of one case."""
     cases: int = 0
     fired: int = 0
     violations: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def begin(build: Path) -> None:
-    """Before anything else, in each process."""
+    """Must be called first in each process."""
     global clipper, attributes
     clipper = Clipper(build)
     attributes = checks.has_attributes(Path("."))
@@ -48,7 +48,7 @@ def set_up(mode: Mode) -> None:
 
 
 def checked_run(mode: Mode, fault: Fault | None = None, checked: bool = False) -> tuple[Run, list[str]]:
-    """In a directory that is as the mode wants it."""
+    """Prepares the mode's files, runs clipper and checks the result."""
     set_up(mode)
     run = clipper.run(mode, fault)
     return run, violations(mode, fault, run, checked)
@@ -63,7 +63,7 @@ def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) -> list
 
 
 def clean_run(mode: Mode) -> Run:
-    """Without a fault, which must do its work."""
+    """A run without a fault. Ends the program if it fails."""
     run, texts = checked_run(mode)
     if texts or run.code:
         raise SystemExit(f"{mode.name}: fails without any fault: {texts} {run.stderr}")
@@ -71,7 +71,7 @@ def clean_run(mode: Mode) -> Run:
 
 
 def all_modes(points: int = RESUMED) -> Iterator[Mode]:
-    """Also direct runs that resume one, which was interrupted at so many points."""
+    """All modes, and the --direct modes that resume a run that was killed at one of `points` calls."""
     for mode in modes():
         yield mode
         if mode.direct and mode.threads == 1:
@@ -86,13 +86,13 @@ def all_modes(points: int = RESUMED) -> Iterator[Mode]:
 class FaultCase:
     mode: Mode
     fault: Fault
-    name: str  # of the call
-    checked: bool = False  # the call must not fail unnoticed
+    name: str  # the name of the call
+    checked: bool = False  # clipper must notice that the call fails
 
 
 def try_fault(case: FaultCase) -> Outcome:
     run, texts = checked_run(case.mode, case.fault, case.checked)
-    if not run.fired and case.mode.threads == 1:  # more make their calls in any order and number
+    if not run.fired and case.mode.threads == 1:  # several threads make different calls in each run
         texts.append("the fault did not fire")
     outcome = Outcome()
     outcome.add(f"'{case.mode.name}' {case.fault}", run, texts)
@@ -110,7 +110,7 @@ def faults_of_calls(mode: Mode, calls: tuple[Call, ...]) -> Iterator[FaultCase]:
 
 
 def call_cases(runs: int, seed: int) -> list[FaultCase]:
-    """All, or so many, chosen at random but with each fault of each call of each mode."""
+    """All cases, or a random sample that has each fault of each call of each mode."""
     source = all_modes() if runs else all_modes(EVERYWHERE)
     cases = [case for mode in source for case in faults_of_calls(mode, clean_run(mode).calls)]
     random.Random(seed).shuffle(cases)
@@ -121,7 +121,7 @@ def call_cases(runs: int, seed: int) -> list[FaultCase]:
 
 
 def allocation_cases(runs: int, seed: int) -> list[FaultCase]:
-    """All, or so many, chosen at random but with the last of each mode, when there are files already."""
+    """All cases, or a random sample that has each mode's last allocations, which happen when files exist already."""
     first, others = [], []
     for mode in all_modes():
         last = clean_run(mode).allocations if mode.threads == 1 else 0
@@ -143,14 +143,14 @@ class KillCase:
     after: float  # seconds
 
 
-# What ends a process unless it is told otherwise; 32 and 33 are libc's own, and clipper ignores SIGXFSZ.
+# Signals that do not end clipper: by default, because clipper ignores SIGXFSZ, or because libc reserves 32 and 33.
 SURVIVED = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN,
             signal.SIGTTOU, signal.SIGXFSZ, 32, 33}
 ENDING = [int(each) for each in range(1, 65) if each not in SURVIVED and each != signal.SIGKILL]
 
 
 def kill_cases(runs: int, seed: int) -> Iterator[KillCase]:
-    """Half of them by SIGKILL, the others by one signal after the other."""
+    """Half of the cases use SIGKILL, the others use the other fatal signals in turn."""
     source = random.Random(seed)
     others = itertools.cycle(ENDING)
     for mode in all_modes():
@@ -169,7 +169,7 @@ def try_kill(case: KillCase) -> Outcome:
     set_up(case.mode)
     run = clipper.run(case.mode, None, kill)
     hit = run.code == -case.signal
-    # As if the shim had raised it, which the checks know.
+    # The checks expect a signal that the shim has raised.
     fault = Fault(0, str(int(case.signal))) if hit else None
     run = replace(run, fired=("kill",) if hit else ())
     outcome = Outcome()
@@ -178,13 +178,13 @@ def try_kill(case: KillCase) -> Outcome:
     return outcome
 
 
-# Resumed runs that fail, too ----------------------------------------------------------------------------
+# Resumed runs that fail again ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CompoundCase:
     mode: Mode
-    faults: tuple[Fault, ...]  # of one run after the other
+    faults: tuple[Fault, ...]  # one for each run
 
 
 def random_fault(calls: tuple[Call, ...], source: random.Random) -> Fault:
@@ -202,7 +202,7 @@ def compound_cases(runs: int, seed: int) -> Iterator[CompoundCase]:
 
 
 def try_compound(case: CompoundCase) -> Outcome:
-    """Ends when a run has finished the file."""
+    """Interrupts one run after another until a run has finished the file."""
     prepare(case.mode.before, attributes)
     outcome = Outcome()
     what = f"'{case.mode.name}'"
@@ -217,7 +217,7 @@ def try_compound(case: CompoundCase) -> Outcome:
     return outcome
 
 
-# One, shown ---------------------------------------------------------------------------------------------
+# faults.py BUILD one MODE FAULT ------------------------------------------------------------------------
 
 
 def show(name: str, text: str) -> int:

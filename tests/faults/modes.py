@@ -1,4 +1,4 @@
-"""What clipper is asked to do: the files before, and what they may be afterwards."""
+"""The modes: ways to run clipper, each with the files before the run and the files after it."""
 
 import json
 import random
@@ -6,11 +6,11 @@ import struct
 from array import array
 from dataclasses import dataclass, field, replace
 
-# Applied twice it gives something else than once, and so on.
+# Clipping a result again gives other bytes, so a result that was clipped twice is noticed.
 OPERATION = ("--bias", "1", "--min", "-50", "--max", "1000")
 LOWEST, HIGHEST = -50.0, 1000.0
 CHUNK = 4096
-BATCH = 32 * CHUNK  # of a direct run
+BATCH = 32 * CHUNK  # bytes that --direct records in its journal at a time
 SLAB = "out.00000-of-00001.npy"
 JOURNAL = ".in.npy.clipper-journal"
 
@@ -22,14 +22,14 @@ class Link(bytes):
 
 
 def tensor(values: array) -> bytes:
-    """As numpy saves it."""
+    """The bytes of a .npy file, as numpy writes it."""
     text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(values)},), }}".encode()
     size = -(10 + len(text) + 1) % 64 + len(text) + 1
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n" + values.tobytes()
 
 
 def result(values: array, times: int = 1) -> array:
-    """Computed here, not by clipper; multiples of 1/4 are exact."""
+    """The elements after clipping `times` times. Not computed by clipper; exact for multiples of 1/4."""
     for _ in range(times):
         values = array("f", (min(max(value + 1, LOWEST), HIGHEST) for value in values))
     return values
@@ -41,7 +41,7 @@ def numbers(count: int, seed: int = 1) -> array:
 
 
 def batches(count: int) -> array:
-    """As many batches and a bit; the second does not change."""
+    """The elements of `count` batches and a few more. Clipping does not change the second batch."""
     values = numbers(count * BATCH // 4 + 500)
     values[BATCH // 4 : 2 * BATCH // 4] = array("f", [HIGHEST]) * (BATCH // 4)
     return values
@@ -49,23 +49,23 @@ def batches(count: int) -> array:
 
 @dataclass(frozen=True)
 class Mode:
-    """One way to run clipper. Files are given by name: before the run, and those that it makes or changes."""
+    """One way to run clipper. `before`: the files before the run; `after`: those that the run creates or changes."""
     name: str
     words: tuple[str, ...]
     before: Files
     after: Files
     stdin: bytes | None = None
     stdout: bytes = b""
-    durable: bool = False  # it may end with 6
-    named: bool = False  # the file system has no unnamed files
-    flagless: bool = False  # the file system's rename has no flags
+    durable: bool = False  # may exit with 6
+    named: bool = False  # the file system has no O_TMPFILE
+    flagless: bool = False  # the file system has no flags of renameat2
     direct: bool = False
-    killed_at: int = 0  # a direct run that finishes one which was killed before that call
-    shared: bool = False  # a shard, which leaves OUT alone
-    after_shards: tuple["Mode", ...] = ()  # that have been run before --finalize
-    remote: bool = False  # the file system is one that machines share
+    killed_at: int = 0  # resumes a --direct run that was killed before this call; 0: does not resume
+    shared: bool = False  # a shard, which must not change OUT
+    after_shards: tuple["Mode", ...] = ()  # shards to run before this --finalize
+    remote: bool = False  # the file system looks as if machines shared it
     threads: int = 1
-    directories: tuple[str, ...] = field(default=())  # that it makes
+    directories: tuple[str, ...] = field(default=())  # directories that the run creates
 
     @property
     def in_place(self) -> bool:
@@ -77,7 +77,7 @@ class Mode:
 
     @property
     def arguments(self) -> list[str]:
-        """A later --chunk-size or --threads is none: each mode gives its own or none."""
+        """The command line. Small chunks, unless the mode sets --chunk-size."""
         threads = ["--threads", str(self.threads)]
         if self.compares or self.after_shards:
             return [*self.words, *threads]
@@ -86,12 +86,12 @@ class Mode:
 
 
 def one_file(name: str, words: tuple[str, ...], values: array, **more) -> Mode:
-    """IN OUT."""
+    """A new output."""
     return Mode(name, (*words, "in.npy", "out.npy"), {"in.npy": tensor(values)}, {"out.npy": tensor(result(values))}, **more)
 
 
 def replacement(name: str, words: tuple[str, ...], **more) -> Mode:
-    """IN OUT, which exists."""
+    """An output that exists."""
     before = {"in.npy": tensor(numbers(10_000)), "out.npy": b"something else" * 5000}
     after = {"out.npy": tensor(result(numbers(10_000)))}
     return Mode(name, (*words, "in.npy", "out.npy"), before, after, **more)
@@ -110,7 +110,7 @@ def many_files(name: str, words: tuple[str, ...], directory: str, **more) -> Mod
 
 
 def linked_output(count: int) -> Mode:
-    """OUT is a symbolic link: its target is replaced."""
+    """The output is a symbolic link, whose target is replaced."""
     before = {"in.npy": tensor(numbers(count)), "link.npy": Link(b"real.npy"), "real.npy": b"something else" * 500}
     return Mode("replace a link's target", ("in.npy", "link.npy"), before, {"real.npy": tensor(result(numbers(count)))})
 
@@ -125,7 +125,7 @@ SHARDS = 2
 
 
 def shards(mode: Mode, **more) -> list[Mode]:
-    """The last of two shards of what the mode does, whose part has no bytes, the first, and --finalize after both."""
+    """Two shards that do together what the mode does, and --finalize after both. The second shard has no elements."""
     source, out = mode.words
     each = [replace(mode, name=f"{mode.name}, shard {i}", words=("--shard", f"{i}/{SHARDS}", source, out), after={}, shared=True, **more)
             for i in range(SHARDS)]
@@ -133,7 +133,7 @@ def shards(mode: Mode, **more) -> list[Mode]:
 
 
 def result_of(shard: Mode) -> Files:
-    """What its --finalize makes."""
+    """The output after --finalize."""
     source, out = shard.words[-2:]
     return {out: tensor(result(elements(shard.before[source])))}
 
@@ -157,13 +157,13 @@ def difference(actual: bytes, expected: bytes) -> bytes:
 
 
 def elements(content: bytes) -> array:
-    """Of what tensor() has made."""
+    """The elements of a file that tensor() has made."""
     start = 10 + struct.unpack_from("<H", content, 8)[0]
     return array("f", content[start:])
 
 
 def slab_index(count: int) -> bytes:
-    """Of an output in one part."""
+    """The index of --split-output with one slab."""
     index = {"version": 2, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
              "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
     return json.dumps(index, indent=1).encode() + b"\n"
@@ -184,7 +184,7 @@ def streams() -> list[Mode]:
 
 
 def flagless(count: int) -> list[Mode]:
-    """Where the file system knows neither unnamed files nor flags of rename, as FUSE does."""
+    """Modes on a file system without O_TMPFILE and flags of renameat2, such as FUSE."""
     values, more = numbers(count), {"named": True, "flagless": True}
     return [one_file("new, --no-clobber, plain file system", ("--no-clobber",), values, **more),
             replacement("replace, plain file system", (), **more),
@@ -192,7 +192,7 @@ def flagless(count: int) -> list[Mode]:
 
 
 def modes() -> list[Mode]:
-    """All but resumed direct runs, whose files before depend on where the first run ended."""
+    """All modes except resumed --direct runs, see direct.resumed_modes()."""
     values = numbers(10_000)
     return [
         one_file("new", (), values),

@@ -1,4 +1,4 @@
-"""The file systems of systems.py: how each is mounted, and what each lacks."""
+"""The file systems of systems.py: how each is made and mounted, and which features it lacks."""
 
 import ctypes
 import os
@@ -12,25 +12,25 @@ from pathlib import Path
 from checks import has_attributes
 from power import command
 
-ROOM = Path("/mnt")  # everything is below, in memory, where only this process and its children see it
-PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # in this order of length: FUSE's paths get no longer
+ROOM = Path("/mnt")  # a tmpfs that only this process and its children see
+PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # the longest first: FUSE programs prepend INSIDE to paths
 OUTSIDE, MIRROR, SPARE = ROOM / "outside", ROOM / "mirror", ROOM / "spare"
-ANYONE = 1001  # a user
+ANYONE = 1001  # the id of a user who is not root
 RENAME_NOREPLACE = 1
 
 
 @dataclass(frozen=True)
 class System:
-    """`make` and `mount` are for the shell, which knows IMAGE, a file of so many MiB, INSIDE, a directory, and PLACE, where the
-    file system shall be."""
+    """`make` and `mount` are shell commands. They use $IMAGE, a file of `size` MiB, $INSIDE, a directory, and $PLACE, where they
+    mount the file system."""
     name: str
-    make: str  # what outlives a mount; if nothing, nothing does
+    make: str  # creates what outlives a mount; empty if nothing does
     mount: str
     size: int = 0
     lacks: frozenset[str] = frozenset()
-    lower: bool = False  # files are put into its lower layer
-    breaks: Mapping[str, str] = field(default_factory=dict)  # scenarios that its own defects keep from being tried, and why
-    again: str = ""  # mounts what is in it at TWICE, too, and the kernel does not know that it is the same
+    lower: bool = False  # overlayfs: the test's files are in its lower layer
+    breaks: Mapping[str, str] = field(default_factory=dict)  # scenarios that are not tried because of the file system's own defects, and why
+    again: str = ""  # mounts the same files at $TWICE as another file system
 
 
 def lacking(*features: str) -> frozenset[str]:
@@ -63,7 +63,7 @@ SYSTEMS = (
 
 
 def given(directory: Path, twin: Path | None = None) -> System:
-    """What is mounted already."""
+    """The file system of a directory (systems.py --at)."""
     return System(str(directory), "", f"mount --bind {directory} $PLACE", lacks=frozenset(FEATURES),
                   again=f"mount --bind {twin} $TWICE" if twin else "")
 
@@ -76,7 +76,7 @@ def shell(lines: str, **more: str) -> None:
 
 
 def make_room() -> None:
-    """After which all that is made is in memory, and gone with the last process that sees it."""
+    """Mounts a tmpfs for all files. It disappears with the last process that sees it."""
     command("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", str(ROOM))
     for directory in (PLACE, INSIDE, OUTSIDE, MIRROR):
         directory.mkdir()
@@ -93,13 +93,13 @@ def mounted(system: System) -> Iterator[None]:
         os.chdir(ROOM)
         for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
             if line.split()[1].startswith((str(PLACE), f"{INSIDE}/", str(MIRROR))) or line.split()[1] == str(INSIDE):
-                command("umount", "-l", line.split()[1])  # FUSE's programs end a little later
+                command("umount", "-l", line.split()[1])  # lazily: FUSE programs end a little later
         for entry in INSIDE.iterdir():
             shutil.rmtree(entry)
 
 
 def mount_again(system: System) -> None:
-    """As after a reboot: by another device number, and with nothing remembered."""
+    """Mounts the file system again as after a reboot: with another device number and empty caches."""
     os.chdir(ROOM)
     SPARE.write_bytes(bytes(1 << 20))
     shell("umount $PLACE; mount -t tmpfs tmpfs $TWICE; spare=$(losetup -f --show $SPARE);"
@@ -109,7 +109,7 @@ def mount_again(system: System) -> None:
 
 @contextmanager
 def bound(source: Path, target: Path, options: str = "bind") -> Iterator[Path]:
-    """`source`, at `target` too."""
+    """Mounts `source` at `target`, too."""
     command("mount", "--bind", str(source), str(target))
     try:
         if options != "bind":
@@ -158,7 +158,7 @@ def made(name: str) -> str:
     return name
 
 
-# What is tried of each, in an empty directory; None and True: it can do that.
+# How each feature is tried, in an empty directory. The file system has it unless the call fails or returns False.
 FEATURES: dict[str, Callable[[], bool | None]] = {
     "unnamed files": unnamed_file,
     "renames that do not replace": lambda: renamed_if_free(made("from"), "to"),
@@ -174,7 +174,7 @@ FEATURES: dict[str, Callable[[], bool | None]] = {
 
 
 def features() -> frozenset[str]:
-    """Of the file system that the current directory is on."""
+    """The features of the current directory's file system."""
     return frozenset(name for name, has in FEATURES.items() if succeeds(has))
 
 

@@ -1,5 +1,5 @@
-"""Another process that acts once, at any call of clipper: the shim stops clipper there, and lets it go on afterwards. For shards see
-sharded.py."""
+"""Another process ("outsider") acts once while clipper is stopped at a call. The shim stops clipper. sharded.py does the same
+to shards."""
 
 import os
 import random
@@ -22,13 +22,13 @@ from process import Fault, Run, read_all, wait_for_stop
 TEMPORARIES = "a temporary"
 LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
 LOOKS_AT_THE_FILE = {"fstat", "statx"}
-OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # with --direct; then comes a look at what the file's times are now
+OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # after these --direct looks at the file's times again
 HOUR = 3600
 COUNT = 2500  # elements
 
 
 def modes() -> list[Mode]:
-    """In one thread, so that call number n always is the same. Inputs are in i, what is written is in o."""
+    """Modes with one thread, so that call number N is the same in each run. Inputs are in i, outputs in o."""
     values = numbers(COUNT)
     bare = [one_file("new", (), values), one_file("new, --no-clobber", ("--no-clobber",), values),
             one_file("new, named", (), values, named=True), replacement("replace", ()), linked_output(COUNT), golden(COUNT),
@@ -56,7 +56,7 @@ def placed(mode: Mode) -> Mode:
 
 
 def targets(mode: Mode) -> list[str]:
-    """Names that an outsider may act on; of many files, one."""
+    """Names that an outsider may act on. Of many files only one is used."""
     names = list({**mode.before, **mode.after})
     if len(names) > 5 or len(mode.after) > 2:
         names = [name for name in names if name.endswith("b.npy")]
@@ -66,7 +66,8 @@ def targets(mode: Mode) -> list[str]:
 
 
 def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
-    """Not who takes part in what clipper is writing, but what has another size or is gone. A batch waits for a FIFO twice."""
+    """Whether clipper can notice the action, and ends after it. It cannot notice a write into its own temporary file, and with
+    several files it reads an input twice, which would wait forever for a second writer of a FIFO."""
     if name == "put a FIFO" and len(mode.after) > 2 and target.startswith("i/"):
         return False
     if target == TEMPORARIES:
@@ -75,7 +76,7 @@ def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
 
 
 def actual(target: str) -> str | None:
-    """The name of the temporary that there is, if it is about that."""
+    """The path of the target. For a temporary file: the name that it has now, or None."""
     if target != TEMPORARIES:
         return target
     return next((path for path in sorted(tree()) if TEMPORARY.fullmatch(path)), None)
@@ -88,7 +89,7 @@ class Case:
     call: str
     action: str
     target: str
-    late: bool  # clipper does not look at any file afterwards
+    late: bool  # clipper does not look at files after this call
     killed: bool
 
     def __str__(self) -> str:
@@ -96,7 +97,7 @@ class Case:
 
 
 def set_up(mode: Mode) -> None:
-    """An hour ago, so that a write shows however coarse the system's clock is."""
+    """Prepares the mode's files. Their times are an hour old, so that a write changes them even if the clock is coarse."""
     prepare(mode.before)
     past = time.time() - HOUR
     for name, content in mode.before.items():
@@ -106,7 +107,7 @@ def set_up(mode: Mode) -> None:
 
 
 def possible(mode: Mode) -> tuple[Run, list[list[tuple[str, str]]]]:
-    """A run, and for each of its calls the actions that can be done there, with their targets."""
+    """A run, and for each of its calls the possible (action, target) pairs."""
     found = []
 
     def look(pid: int) -> None:
@@ -139,13 +140,13 @@ def all_cases(mode: Mode) -> Iterator[Case]:
 
 
 def last(mode: Mode, run: Run, looks: set[str]) -> int:
-    """Of many files, each has its own, one after the other."""
+    """The last look at a file. If there are several files: the first of their last looks."""
     found = [at for at, call in enumerate(run.calls, 1) if call.name in looks]
     return found[-min(len(mode.after) or 1, len(found))] if found else 0
 
 
 def cases(runs: int, seed: int) -> list[Case]:
-    """All, or so many, chosen at random but with each action at each kind of call of each mode."""
+    """All cases, or a random sample that has each action at each kind of call of each mode."""
     found = [case for mode in modes() for case in all_cases(mode)]
     random.Random(seed).shuffle(found)
     if not runs:
@@ -156,7 +157,7 @@ def cases(runs: int, seed: int) -> list[Case]:
 
 @dataclass
 class Outsider:
-    """Comes when clipper has stopped."""
+    """Acts when clipper has stopped, then lets it continue, or kills it."""
     case: Case
     stuff: Stuff
     path: str = ""
@@ -184,11 +185,11 @@ class Outsider:
         os.kill(pid, signal.SIGKILL if self.case.killed else signal.SIGCONT)
 
     def is_feeding_nothing(self) -> bool:
-        """Whoever reads this input again waits for a writer."""
+        """Whether the input is a FIFO that has no writer, so that reading it again would never end."""
         return self.case.action == "put a FIFO" and self.path in self.case.mode.before and not self.case.mode.in_place
 
     def moved_outputs(self) -> frozenset[str]:
-        """With their directory, which clipper may have open."""
+        """OUT's names if the action has moved its directory, which clipper may have open."""
         names = conservation.outputs(self.case.mode) if self.action.of_directory else ()
         return frozenset(self.path + MOVED + name.removeprefix(self.path) for name in names if name.startswith(self.path + "/"))
 
@@ -202,7 +203,7 @@ class Outsider:
             os.close(self.drain)
 
     def accompany(self) -> None:
-        """At the other end of a FIFO: writes a tensor into an input, reads from an output, for which a pipe has room."""
+        """Opens the other end of a FIFO: writes a tensor into an input, or will read an output, which fits into a pipe."""
         if self.path in self.outputs:
             self.drain = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         elif self.path in self.case.mode.before:
@@ -242,7 +243,7 @@ def try_case(case: Case) -> Outcome:
 
 
 def show(name: str, text: str) -> int:
-    """One case, and what is left in the end."""
+    """Runs one case and prints the files and violations."""
     mode = next(mode for mode in modes() if mode.name == name)
     case = next(case for case in all_cases(mode) if str(case) == f"'{name}' {text}")
     outcome = try_case(case)
@@ -252,7 +253,7 @@ def show(name: str, text: str) -> int:
 
 
 def go_on(scene: Scene) -> Scene:
-    """The same command, undisturbed."""
+    """Runs the same command again, without an outsider."""
     run = loops.clipper.run(scene.mode)
     return replace(scene, late=False, stopped=scene.end, acted=scene.end, outputs=conservation.outputs(scene.mode), end=tree(),
                    run=run, again=True)

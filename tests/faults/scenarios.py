@@ -1,4 +1,4 @@
-"""What clipper is asked to do on each file system. Strange places and names are in strange.py."""
+"""The scenarios that systems.py runs on each file system; see also aliases.py, sharded.py and strange.py."""
 
 import os
 import shutil
@@ -19,15 +19,15 @@ from process import Fault
 FEW = numbers(10_000)
 OLD, NEW = tensor(FEW), tensor(result(FEW))
 OTHER, NEW_OTHER = (tensor(each) for each in (numbers(10_000, 2), result(numbers(10_000, 2))))
-MANY = 300  # files; more than are replaced together
-FILLERS = 12  # files
-LARGE_OLD, LARGE_NEW = tensor(FEW * 120), tensor(result(FEW) * 120)  # of which four shards have 1 MiB each
+MANY = 300  # files; clipper replaces them in several batches
+FILLERS = 12  # files that fill the disk
+LARGE_OLD, LARGE_NEW = tensor(FEW * 120), tensor(result(FEW) * 120)  # enough for four shards of 1 MiB
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """`act` gives violations. It is refused by `codes` where the file system has none of `without`; `either`: refusing is as good;
-    `needs`: what the file system must have for it to be tried."""
+    """`act` returns violations. `needs`: features without which the scenario is not tried. If the file system has none of
+    the features in `without`, clipper must refuse with one of `codes`. `either`: clipper may refuse anywhere."""
     name: str
     act: Callable[[Place], list[str]]
     needs: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ def through_link(place: Place) -> list[str]:
     os.symlink("real/in.npy", "link.npy")
     run = place.run(*OPERATION, "--in-place", "link.npy")
     if not os.path.islink("link.npy"):
-        return ["the link is none any more"]
+        return ["the link is no longer a link"]
     os.unlink("link.npy")
     return place.judged(Mode("", ("--in-place",), {"real/in.npy": OLD}, {"real/in.npy": NEW}), run)
 
@@ -80,7 +80,7 @@ def direct_with_links(place: Place) -> list[str]:
 
 
 def direct_killed(place: Place, then: Callable[[System], None] | None = None) -> list[str]:
-    """Before any of its calls; then the same command."""
+    """--direct is killed before a random call; then the same command must finish the file."""
     place.put(DIRECT.before)
     calls = len(place.clipper.run(DIRECT).calls)
     texts = []
@@ -98,7 +98,7 @@ def direct_killed(place: Place, then: Callable[[System], None] | None = None) ->
 
 
 def in_place_killed(place: Place) -> list[str]:
-    """A named temporary may stay, the file is old or new."""
+    """--in-place is killed before a random call: the file is old or new. A temporary file may stay."""
     mode = in_place("", FEW)
     place.put(mode.before)
     calls = len(place.clipper.run(mode).calls)
@@ -143,7 +143,7 @@ WAYS = (one_file("new", (), FEW), replacement("replace", ()), in_place("in place
 
 
 def full_disk(place: Place) -> list[str]:
-    """A new file, a replacement and both ways in place where no space is left."""
+    """A new output, a replaced output, --in-place and --in-place --direct on a full disk."""
     before = {"in.npy": LARGE_OLD, "out.npy": OTHER}
     place.put({f"d/{name}": content for name, content in before.items()})
     fillers = fill()
@@ -154,13 +154,13 @@ def full_disk(place: Place) -> list[str]:
         texts += [f"{' '.join(words)}: {text}" for text in place.unchanged(run, before, 4, 5)]
     for filler in fillers:
         with suppress(FileNotFoundError):
-            os.truncate(f"../{filler}", 0)  # btrfs needs space to remove it
+            os.truncate(f"../{filler}", 0)  # btrfs needs free space to remove a file
     return texts
 
 
 def fill() -> list[str]:
-    """Leaves less than what is to be written, on all disks of the file system: each file may be on another. Some say that there
-    is no space when the file is synced or closed."""
+    """Fills all disks of the file system: each filler may be stored on another disk. Some file systems report a full disk
+    only when a file is synced or closed."""
     names = [f"filler{number}" for number in range(FILLERS)]
     for name in names:
         with suppress(OSError), open(name, "wb", buffering=0) as file:
@@ -187,7 +187,7 @@ def read_only(place: Place) -> list[str]:
 
 
 def from_elsewhere(place: Place) -> list[str]:
-    """The input is on another file system, and then the output: no rename goes from one to the other."""
+    """First the input, then the output is on another file system. rename(2) does not work across file systems."""
     clear_outside()
     (OUTSIDE / "in.npy").write_bytes(OLD)
     place.put({})
@@ -200,14 +200,14 @@ def from_elsewhere(place: Place) -> list[str]:
 
 
 def link_elsewhere(place: Place) -> list[str]:
-    """--in-place on a link to a file on another file system."""
+    """--in-place on a symbolic link to a file on another file system."""
     clear_outside()
     (OUTSIDE / "in.npy").write_bytes(OLD)
     place.put({})
     os.symlink(OUTSIDE / "in.npy", "link.npy")
     run = place.run(*OPERATION, "--in-place", "link.npy")
     texts = [] if run.code == 0 and (OUTSIDE / "in.npy").read_bytes() == NEW else [f"exit {run.code}: {run.stderr}"]
-    return texts + ([] if os.path.islink("link.npy") else ["the link is none any more"]) + litter_outside()
+    return texts + ([] if os.path.islink("link.npy") else ["the link is no longer a link"]) + litter_outside()
 
 
 def clear_outside() -> None:

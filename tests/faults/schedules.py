@@ -1,4 +1,4 @@
-"""One random schedule of shards: the engine that runs them, what is done to them, and what must come of it."""
+"""One random schedule of shards: starts them, kills, stops and disturbs them, and checks the results."""
 
 import contextlib
 import os
@@ -17,18 +17,18 @@ from settings import OPERATION, OTHER_OPERATION, Setting
 from truth import NOTHING, Truth, named_shards
 from watch import View, Watch
 
-LOCAL_LIMIT, NETWORK_LIMIT = 30, 300  # seconds, after which a schedule hangs
+LOCAL_LIMIT, NETWORK_LIMIT = 30, 300  # seconds; a schedule that takes longer has hung
 
 
 @dataclass
 class Outcome:
-    """What was done, by name, and what should not have come of it."""
+    """How often each thing was done, and the violations."""
     counts: Counter = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 
 
 class Schedule:
-    """Of one setting. `roots`: the paths of one directory, one by each mount, which has nothing else."""
+    """One run of shards as its setting describes it. `roots` has one path per mount, all to the same directory."""
 
     def __init__(self, clipper: Path, source: random.Random, setting: Setting, roots: list[Path], disturber: Disturber):
         self.clipper, self.source, self.setting, self.roots, self.disturber = clipper, source, setting, roots, disturber
@@ -39,7 +39,7 @@ class Schedule:
         self.running: list[Attempt] = []
         self.ended: list[Attempt] = []
         self.truth = Truth(setting.shards, self.has_record)
-        self.is_final = False  # a --finalize has ended with 0
+        self.is_final = False  # a --finalize has exited with 0
         self.trouble: Trouble | None = None
 
     def run(self) -> Outcome:
@@ -89,7 +89,7 @@ class Schedule:
         if time.monotonic() > self.begun + self.limit:
             raise TimeoutError
 
-    # What is done ------------------------------------------------------------------------------------------
+    # Actions -----------------------------------------------------------------------------------------------
 
     def step(self, extras: list) -> None:
         self.expect_time()
@@ -121,7 +121,7 @@ class Schedule:
             self.watch.look()
 
     def is_due(self, what: str, chance: float) -> bool:
-        """Perhaps, and not more often than the setting has it."""
+        """Decides at random, up to the max number in the setting."""
         return self.outcome.counts[what] < getattr(self.setting, what) and self.source.random() < chance
 
     def can_look(self) -> bool:
@@ -131,17 +131,17 @@ class Schedule:
         self.start(SHARD, ("--shard", f"{shard}/{self.setting.shards}", *OPERATION, *self.setting.words, IN, OUT), shard)
 
     def duplicate(self) -> None:
-        """Of any shard: one that runs, one that is done, perhaps with OUT in place."""
+        """Starts a random shard again, even if it runs, is done, or OUT is in place."""
         self.shard(self.source.randrange(self.setting.shards))
 
     def finalize(self) -> None:
-        """Perhaps too early, beside another one, or again."""
+        """Starts --finalize, even if shards are missing, another --finalize runs, or OUT is in place."""
         arguments = ("--shard", f"0/{self.setting.shards}", *OPERATION, *self.setting.words, IN)
         given = self.source.random() < (0.8 if self.outcome.counts[STRANGER] else 0.5)
         self.start(FINALIZE, ("--finalize", *(arguments if given else ()), OUT))
 
     def stranger(self) -> None:
-        """Of another run, which never gets its last shard."""
+        """Starts a shard of another run with the same OUT. The last shard of that run is never started."""
         shards, operation, tensor = max(2, self.setting.shards), OPERATION, IN
         kind = self.source.choice(("bounds", "number of shards", "input"))
         if kind == "bounds":
@@ -154,14 +154,14 @@ class Schedule:
         self.start(STRANGER, ("--shard", shard, *operation, *self.setting.words, tensor, OUT))
 
     def harm(self) -> None:
-        """Somebody does something to a file of the shards. What is about to become OUT is OUT, and what a killed --finalize has made OUT, too."""
+        """Overwrites, appends to, truncates or removes a file of the shards, unless it is or may become OUT."""
         shard, mount = self.source.choice([*self.truth.done]), self.source.choice(self.mounted())
         names = [name for name in (self.names.part(shard), self.names.record(shard), self.names.common) if self.is_there(name)]
         name = self.source.choice(names or [self.names.record(shard)])
         is_common = name == self.names.common
         if is_common and any(each.kind == FINALIZE for each in self.running):
             return
-        with contextlib.suppress(OSError):  # of a file that is not there, or is being replaced
+        with contextlib.suppress(OSError):  # the file is missing or is being replaced
             if (self.roots[mount] / name).stat().st_nlink > 1:
                 return
             self.source.choice(HARMS)(self.roots[mount] / name)
@@ -172,7 +172,7 @@ class Schedule:
         return [number for number, view in enumerate(self.views) if view.is_mounted]
 
     def start(self, kind: str, words: tuple[str, ...], shard: int | None = None) -> None:
-        """By any mount, perhaps by a link to OUT."""
+        """Starts clipper on a random mount, sometimes with a symbolic link to OUT."""
         mount, fate = self.source.choice(self.mounted()), self.fate(kind)
         root, out = self.roots[mount], ALIAS if self.setting.old is not None and self.source.random() < 0.3 else OUT
         paths = {IN: root / IN, OTHER: root / OTHER, OUT: root / out}
@@ -195,7 +195,7 @@ class Schedule:
         return Fate()
 
     def disturb(self) -> None:
-        """For a while. Who is at work on a client that goes is killed before."""
+        """Disturbs the file system for a while. Kills the processes on a client before it is unmounted."""
         kind, mount = self.source.choice(self.disturber.known), self.source.randrange(len(self.roots))
         if kind.of_client:
             self.kill_all(mount)
@@ -220,10 +220,10 @@ class Schedule:
         self.wait_until(lambda: all(self.is_visible(root / IN, self.setting.tensor) for root in self.roots))
         self.views[self.trouble.mount].is_mounted, self.trouble = True, None
 
-    # What comes of it --------------------------------------------------------------------------------------
+    # Checks ------------------------------------------------------------------------------------------------
 
     def judge(self, attempt: Attempt) -> None:
-        """A process that has ended."""
+        """Checks a process that has ended."""
         if text := attempt.wrong_ending():
             self.violation(text)
         self.outcome.counts["stopped"] += attempt.was_stopped
@@ -245,11 +245,11 @@ class Schedule:
                 self.violation(text)
             for shard in named_shards(attempt.stderr):
                 self.truth.done.pop(shard, None)
-            # After a --finalize that was killed when it had removed all.
+            # An earlier --finalize was killed after it had put OUT in place and removed all parts.
             self.is_final |= NOTHING in attempt.stderr and self.can_look() and self.watch.sees_last([self.views[attempt.mount]])
 
     def stage(self, attempt: Attempt) -> str:
-        """Where it was killed, from what is there."""
+        """At which stage a process was killed, judged by the files that exist."""
         if attempt.kind == STRANGER or not self.can_look():
             return f"of {attempt.kind}"
         if attempt.kind == FINALIZE:
@@ -267,7 +267,7 @@ class Schedule:
         return any(exists(self.roots[mount] / name) for mount in self.mounted())
 
     def abandon(self) -> None:
-        """What has not come to an end."""
+        """Ends the processes that still run."""
         if self.trouble:
             self.disturber.end(self.trouble)
         for attempt in self.running:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Everything that tries to break clipper, and one table of what came of it; exits with 1 if anything did.
+"""Tries to break clipper and prints one table of the results. Exits with 1 if there were violations.
 
-    scripts/torture [--release] [PART...]    without parts, all of them
+    scripts/torture [--release] [PART...]    runs these parts (default: all)
 """
 
 import argparse
@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True)
 class Row:
-    """A command that prints what it found and, as its last line, its figures: an object with `what`, `cases`, `violations`,
-    where there is such a thing `fired`, and `skipped`, a reason, if it could not be done."""
+    """A command that prints violations and, as its last line, a JSON object: `what`, `cases`, `violations`; `fired` and
+    `seconds` if it knows them; `skipped`, the reason, if the machine cannot run it."""
     part: str
     command: str
-    per_commit: str | None  # more words of the command; None: not then
+    per_commit: str | None  # arguments added to the command; None: not run
     release: str
 
 
@@ -63,7 +63,7 @@ HEAD = ("what", "cases", "faults fired", "violations", "seconds")
 
 
 def figures(command: str) -> dict:
-    """Of a command that ends without them: one violation."""
+    """Runs a command and returns its figures. A command that prints no figures counts as one violation."""
     print(f"torture: {command}", file=sys.stderr)
     last, start = "", time.monotonic()
     with subprocess.Popen(command.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -90,11 +90,11 @@ def table(lines: list[list[str]]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="torture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--release", action="store_true", help="as often as before a release: hours")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="one of " + ", ".join(PARTS))
+    parser.add_argument("--release", action="store_true", help="try all cases, or many more random ones: takes hours")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(unknown)}")
+        parser.error(f"unknown part {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
     rows = [(row, row.release if arguments.release else row.per_commit) for row in ROWS if row.part in (arguments.parts or PARTS)]
     found = [figures(f"{row.command} {more}".strip()) for row, more in rows if more is not None]
     print(table([cells(each) for each in found]))
