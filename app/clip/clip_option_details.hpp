@@ -77,8 +77,8 @@ inline constexpr std::string_view kRelativeTo =
 inline constexpr std::string_view kFilesFrom =
     "Read names of further inputs from the file LIST, one in each line, or from standard input if LIST is "
     "`-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error. A "
-    "list takes about 57 bytes of memory for each name besides its length, so that millions of files fit "
-    "into one run.";
+    "list takes about 57 bytes of memory for each name besides its length; `--output` keeps the names of the "
+    "outputs, too.";
 
 inline constexpr std::string_view kFiles0From =
     "Read names of further inputs from LIST as `--files-from` does, but each name ends with a NUL byte, as "

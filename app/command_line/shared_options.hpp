@@ -31,8 +31,8 @@ inline constexpr Option kTrailing =
     with_details({"--trailing", "Data after the tensor in a file: error (default), or ignore, as numpy does",
                   "WHAT", Value::words, &trailing_words},
                  "What to do with bytes after the tensor. `error` refuses the file (3). `ignore` reads the "
-                 "tensor and leaves the rest, as numpy.load does with a file of several arrays. In place "
-                 "such a file is refused either way, because the rest would be lost.");
+                 "tensor and leaves the rest, as numpy.load does with a file of several arrays. With "
+                 "`--in-place` such a file is refused either way, because the rest would be lost.");
 inline constexpr Option kProgress =
     with_details({"--progress", "Show progress even if standard error is not a terminal"},
                  "Show how much of the work is done, how fast it goes and how long it will take, even if "

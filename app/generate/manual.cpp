@@ -51,16 +51,38 @@ std::string text_of(const Option& option) {
   return text;
 }
 
-/// A command's positionals, then its options by group.
-std::string items_of(const CommandSpec& command) {
+std::string item_of(const Option& option) {
+  return item_to_troff(heading_of(option), text_of(option));
+}
+
+std::string positionals_of(const CommandSpec& command) {
   std::string text;
-  for (const Positional& positional : command.positionals)
-    text += item_to_troff(heading_of(*positional.option), text_of(*positional.option));
-  for (const auto& [title, options] : command.groups) {
-    if (title != kGeneralTitle)
-      text += fmt::format(".SS {}\n", title == kHiddenTitle ? kHiddenHeading : escaped_for_troff(title));
-    for (const Option* const option : options) text += item_to_troff(heading_of(*option), text_of(*option));
+  for (const Positional& positional : command.positionals) text += item_of(*positional.option);
+  return text;
+}
+
+std::string options_section(const CommandSpec& main) {
+  std::string text = positionals_of(main);
+  for (const auto& [title, options] : main.groups) {
+    text += fmt::format(".SS {}\n", title == kHiddenTitle ? kHiddenHeading : escaped_for_troff(title));
+    for (const Option* const option : options) text += item_of(*option);
   }
+  return text;
+}
+
+/// The options that only this command has are explained, the others are named.
+std::string own_options(const CommandSpec& command, const CommandSpec& main) {
+  const std::vector<const Option*> explained = options_of(main);
+  std::string text = positionals_of(command);
+  std::vector<std::string> others;
+  for (const Option* const option : options_of(command))
+    if (std::ranges::find(explained, option) == explained.end())
+      text += item_of(*option);
+    else
+      others.push_back(heading_of(*option));
+  if (!others.empty())
+    text += fmt::format(".PP\nOPTIONS explains the other options of this command: {}.\n",
+                        fmt::join(others, "; "));
   return text;
 }
 
@@ -73,17 +95,18 @@ std::string synopsis(const CommandSpecs& commands) {
   return text;
 }
 
-std::string command_section(const CommandSpec& command) {
+std::string command_section(const CommandSpec& command, const CommandSpec& main) {
   std::string text =
       fmt::format(".SS {}\n{}\n", escaped_for_troff(title_of(command)), inline_to_troff(command.description));
   const auto* const more = std::ranges::find(kCommandTexts, command.name, &CommandText::name);
   if (more != kCommandTexts.end()) text += ".PP\n" + to_troff(*more->text);
-  return text + items_of(command);
+  return text + own_options(command, main);
 }
 
 std::string commands_section(const CommandSpecs& commands) {
   std::string text;
-  for (const CommandSpec* const command : std::span(commands).subspan(1)) text += command_section(*command);
+  for (const CommandSpec* const command : std::span(commands).subspan(1))
+    text += command_section(*command, *commands.front());
   return text;
 }
 
@@ -117,7 +140,7 @@ std::string manual(const CommandSpecs& commands) {
   section("NAME", fmt::format("clipper \\- {}\n", escaped_for_troff(main.summary)));
   section("SYNOPSIS", synopsis(commands));
   section("DESCRIPTION", to_troff(manual_text::kDescription));
-  section("OPTIONS", items_of(main));
+  section("OPTIONS", options_section(main));
   section("COMMANDS", commands_section(commands));
   section("DTYPES AND BOUNDS", to_troff(manual_text::kDtypesAndBounds));
   section("PROFILES", profiles_section());

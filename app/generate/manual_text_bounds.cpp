@@ -21,9 +21,9 @@ The rules here are those of the profile native; PROFILES has what other profiles
 tensor's dtype and never by way of a double: `--min 9007199254740993` on int64 is this number.
 
 = Floats
-X becomes the nearest element, of two equally near ones the even one. A max that is too large for the dtype becomes inf
-and is no bound; a min that is too large is an error, because every element would become inf (write inf if you mean
-this). The same holds for a min and -inf with the sides exchanged.
+X becomes the nearest element, of two equally near ones the even one. A max above the range of the dtype becomes inf, and
+a min below the range becomes -inf: they are no bounds. A min above the range or a max below the range is an error, because
+every element would become infinite; write inf or -inf if you mean this.
 
 = Fractions on integers
 The fraction is cut off: `--max 7.5` on int16 is 7. Where this lets elements beyond the bound pass, a warning says so,
@@ -37,8 +37,8 @@ A bound beyond the range of an integer dtype becomes the nearest integer of the 
 An error; the profiles onnx-11 to onnx-13 ignore such a bound of a float tensor.
 
 = inf
-`--min -inf` and `--max inf` are no bounds. `--min inf` sets every element to inf (the largest value of an integer
-dtype is not inf: there it is an error).
+`--min -inf` and `--max inf` are no bounds. `--min inf` sets every element of a float tensor to inf and is an error for
+integers. `--max -inf` sets every element of a float tensor to -inf and is an error for integers.
 
 = @FILE.npy
 FILE has a tensor with one element, of 0 dimensions or more, and of the same dtype as the input. The element
@@ -79,19 +79,39 @@ and cuts the fraction off.
 )text";
 
 const std::string_view kProfileTables = R"text(
-`DIMS` is the number of dimensions that a tensor may have. dtypes are shortened: i8 is int8, u8 is uint8,
-f16 is float16, bf16 is bfloat16; "all" are the 12 dtypes.
+The columns of these tables:
 
-`BOUNDS`: whether `--min` and `--max` must be given. `ABSENT`: what stands in for a bound that is not given: nothing
-(none), or the lowest and largest finite value of float32 (float32-limits: -3.4028234663852886e+38 and
-3.4028234663852886e+38) or of the tensor's dtype (dtype-limits: inf becomes finite). `TEXT TO`: the type that the text
-of a bound is rounded to first; the result is then converted to the tensor's dtype. `INEXACT`: what happens to a bound
-that an integer tensor cannot hold. truncate: the fraction is cut off and the value saturates, which is an error where
-no element could satisfy the bound. inward: min is rounded up, max is rounded down, and both saturate. error: it is refused.
+= `DTYPES`
+The dtypes that are taken: i8 is int8, u8 is uint8, f16 is float16, bf16 is bfloat16, and so on; "all" are the 12 dtypes.
 
-`MIN>MAX`: min above max is an error, or every element becomes min or max; `--min-above-max` overrides this. `NAN BOUND`:
-a bound that is NaN is an error or ignored. `SCALE`: whether `--scale` and `--bias` can be given; float32: they are rounded
-to float32 first.
+= `DIMS`
+How many dimensions a tensor may have.
+
+= `BOUNDS`
+Whether `--min` and `--max` must be given.
+
+= `ABSENT`
+What stands in for a bound that is not given: nothing (none), or the lowest and largest finite value of float32
+(float32-limits: -3.4028234663852886e+38 and 3.4028234663852886e+38) or of the tensor's dtype (dtype-limits). With limits,
+inf becomes finite.
+
+= `TEXT TO`
+The type that the text of a bound is rounded to first. The result is then converted to the tensor's dtype.
+
+= `INEXACT`
+What happens to a bound that an integer tensor cannot hold. truncate: the fraction is cut off and the value saturates;
+this is an error where no element could satisfy the bound. inward: min is rounded up, max is rounded down, and both
+saturate. error: the bound is refused.
+
+= `MIN>MAX`
+If min is above max: an error, or the bound that every element becomes. `--min-above-max` overrides this.
+
+= `NAN BOUND`
+Whether a bound that is NaN is an error or, for float tensors, ignored.
+
+= `SCALE`
+Whether `--scale` and `--bias` can be given. float32: they are rounded to float32 first.
+
 )text";
 
 const std::string_view kProfileRules = R"text(

@@ -3,16 +3,16 @@
 namespace clipper::manual_text {
 
 const std::string_view kCompare = R"text(
-An element a of ACTUAL matches the element e of EXPECTED if |a - e| <= A + R * |e|, where A is `--atol` and R is `--rtol`;
-both are 0 by default. Integers are compared exactly, also beyond 2^53; floats are compared in float64. -0 matches 0. NaN matches only NaN. An infinity
-matches only the infinity of the same sign, whatever the tolerance. dtype and shape must be equal; byte
-order, memory order and the spelling of the header may differ.
+A (`--atol`) and R (`--rtol`) are 0 by default. Integers are compared exactly, also beyond 2^53; floats are compared in
+float64. -0 matches 0. NaN matches only NaN. An infinity matches only the infinity of the same sign, whatever the
+tolerance.
 
-If all elements match, clipper prints nothing and exits with 0. If not, it prints one line on standard output and
-exits with 1. A status of 2 or more is an error; it never means "different" and never "equal". Here the line is folded:
+If all elements match, clipper prints nothing and exits with 0. If not, it prints one line on standard output and exits
+with 1: how many elements differ, the first and the largest difference, and the tolerance with which all elements would
+match. A status of 2 or more is an error; it never means "different" and never "equal". Here the line is shortened:
 
     $ clipper compare in.npy golden.npy || true
-    FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 expected 0 (3, ...
+    FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 ...
 
 Two directories are compared file by file: every file whose name ends in .npy, below either of them, by its path. A missing
 file is a difference. Symbolic links to directories are followed; one that leads back to where it is, is an error
@@ -25,10 +25,11 @@ file is a difference. Symbolic links to directories are followed; one that leads
     $ clipper --min 0 --max 6 in.npy --verify golden.npy
     $ clipper --min 0 --max 6 in.npy --verify golden.npy --update-golden
 
-The last two lines clip and compare in one pass; see `--verify` and `--update-golden`. A test of many results in a script:
+The last two lines clip and compare in one pass; see `--verify` and `--update-golden`. A test of many results in a script,
+with UPDATE=--update-golden set by hand if a change is intended:
 
     $ for f in in/train/*.npy; do
-        clipper --min 0 --max 6 "$f" --verify "golden/${f##*/}" || failed=1
+        clipper --max 6 "$f" --verify "golden/${f##*/}" $UPDATE || failed=1
       done
       exit "${failed:-0}"
 )text";
@@ -53,7 +54,7 @@ The exit status is 0 if every file could be read, otherwise the highest status o
 )text";
 
 const std::string_view kProfilesCommand = R"text(
-The rows are the profiles, and the columns are explained in PROFILES.
+PROFILES has the table and explains its columns.
 )text";
 
 }  // namespace clipper::manual_text

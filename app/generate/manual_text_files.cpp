@@ -117,8 +117,9 @@ file waits by itself.
 
     $ zstd -dc x.npy.zst | clipper --min 0 --max 6 - - | zstd >y.npy.zst
     $ tar -xOf tensors.tar x.npy | clipper --min 0 --max 6 - x.npy
-    $ tar -xf tensors.tar --to-command='clipper --max 6 - "out/$TAR_FILENAME"'
-    $ find . -name '*.npy' -print0 | xargs -0 -n 100 -P 4 clipper --max 6 -i
+    $ tar -xf tensors.tar \
+        --to-command='clipper --max 6 - "out/$TAR_FILENAME"'
+    $ find . -name '*.npy' -print0 | xargs -0 -n 99 -P 4 clipper --max 6 -i
     $ find . -name '*.npy' -print0 | parallel -0 clipper --max 6 -i {}
     $ find in -name '*.npy' -print0 | xargs -0 -n 100 -P 4 \
         clipper --min 0 --max 6 --output-dir out --relative-to in

@@ -127,7 +127,7 @@ See how much a clip would change, then what clipper has done.
     $ clipper info --min 0 --max 6 in.npy
     ...
     $ clipper -v --min 0 --max 6 in.npy out.npy
-    clipper: in.npy: float32 (4, 6), little-endian, C order, min 0, max 6, profile native
+    clipper: in.npy: float32 (4, 6), ... min 0, max 6, profile native
     clipper: 1 thread, 256 KiB chunks, SIMD level ...
     clipper: in.npy: clipped 54.2 % (25 % raised, 29.2 % lowered), 0 NaN
 
