@@ -10,6 +10,7 @@
 #include "command_line/shared_options.hpp"
 #include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
+#include "compare/compare_option_details.hpp"
 
 namespace clipper {
 namespace {
@@ -43,29 +44,49 @@ Exit status:
 
 using Words = std::vector<std::string_view>;
 
-constexpr Option kActual{
-    "ACTUAL", "Tensor file or directory to check; - is standard input", {}, Value::tensor};
-constexpr Option kExpected{"EXPECTED", "Reference file or directory; - is standard input", {}, Value::tensor};
-constexpr Option kRtol{"--rtol", "Tolerance relative to the expected element (default: 0)", "R", Value::text};
-constexpr Option kAtol{"--atol", "Absolute tolerance (default: 0)", "A", Value::text};
-constexpr Option kUlp{"--ulp", "Accept floats at most N units in the last place apart", "N", Value::text};
-constexpr Option kNan{"--nan", "NaN and NaN are equal (default) or differ", "WHAT", Value::words, [] {
-                        return Words{"equal", "differ"};
-                      }};
-constexpr Option kHeader{"--header", "Compare the headers' meaning (semantic, default) or bytes (strict)",
-                         "WHAT", Value::words, [] {
-                           return Words{"semantic", "strict"};
-                         }};
-constexpr Option kBits{"--bits", "Compare elements bit by bit: -0 and 0 differ"};
-constexpr Option kBytes{"--bytes", "Compare whole files byte by byte"};
-constexpr Option kDiffOut{"--diff-out", "Write |a - e| of all elements to FILE, a .npy tensor", "FILE",
-                          Value::tensor};
-constexpr Option kMaxMismatch{"--max-mismatch", "Accept at most N mismatches, or P percent of the elements",
-                              "N|P%", Value::text};
-constexpr Option kShow{"--show", "List the first N mismatches", "N", Value::text};
-constexpr Option kDtype = dtype_option("Read both tensors as DTYPE; needed for bfloat16 saved as |V2");
-constexpr Option kJson = json_option("Print one line of JSON per pair of files");
-constexpr Option kVerbose = verbose_option("Print a line for each pair that matches, too");
+constexpr Option kActual =
+    with_details({"ACTUAL", "Tensor file or directory to check; - is standard input", {}, Value::tensor},
+                 compare_details::kActual);
+constexpr Option kExpected =
+    with_details({"EXPECTED", "Reference file or directory; - is standard input", {}, Value::tensor},
+                 compare_details::kExpected);
+constexpr Option kRtol =
+    with_details({"--rtol", "Tolerance relative to the expected element (default: 0)", "R", Value::text},
+                 compare_details::kRtol);
+constexpr Option kAtol =
+    with_details({"--atol", "Absolute tolerance (default: 0)", "A", Value::text}, compare_details::kAtol);
+constexpr Option kUlp =
+    with_details({"--ulp", "Accept floats at most N units in the last place apart", "N", Value::text},
+                 compare_details::kUlp);
+constexpr Option kNan =
+    with_details({"--nan", "NaN and NaN are equal (default) or differ", "WHAT", Value::words,
+                  [] {
+                    return Words{"equal", "differ"};
+                  }},
+                 compare_details::kNan);
+constexpr Option kHeader = with_details(
+    {"--header", "Compare the headers' meaning (semantic, default) or bytes (strict)", "WHAT", Value::words,
+     [] {
+       return Words{"semantic", "strict"};
+     }},
+    compare_details::kHeader);
+constexpr Option kBits =
+    with_details({"--bits", "Compare elements bit by bit: -0 and 0 differ"}, compare_details::kBits);
+constexpr Option kBytes =
+    with_details({"--bytes", "Compare whole files byte by byte"}, compare_details::kBytes);
+constexpr Option kDiffOut = with_details(
+    {"--diff-out", "Write |a - e| of all elements to FILE, a .npy tensor", "FILE", Value::tensor},
+    compare_details::kDiffOut);
+constexpr Option kMaxMismatch = with_details(
+    {"--max-mismatch", "Accept at most N mismatches, or P percent of the elements", "N|P%", Value::text},
+    compare_details::kMaxMismatch);
+constexpr Option kShow =
+    with_details({"--show", "List the first N mismatches", "N", Value::text}, compare_details::kShow);
+constexpr Option kDtype =
+    dtype_option("Read both tensors as DTYPE; needed for bfloat16 saved as |V2", compare_details::kDtype);
+constexpr Option kJson = json_option("Print one line of JSON per pair of files", compare_details::kJson);
+constexpr Option kVerbose =
+    verbose_option("Print a line for each pair that matches, too", compare_details::kVerbose);
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};

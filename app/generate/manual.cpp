@@ -4,100 +4,124 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <sstream>
+#include <array>
+#include <span>
 #include <string_view>
+#include <vector>
+
+#include "generate/manual_text.hpp"
+#include "generate/troff.hpp"
+#include "profiles/profiles_command.hpp"
 
 namespace clipper {
 namespace {
 
 constexpr std::string_view kHiddenHeading = "For tests and measurements";
-constexpr std::string_view kSeeAlso =
-    ".SH SEE ALSO\n.BR cp (1),\n.BR find (1),\n.BR xargs (1)\n.PP\n"
-    "NumPy's manual describes the files (numpy.lib.format) and the operation (numpy.clip).\n";
 
-/// As it will be read: nothing in it is a command to troff, and a hyphen can be copied into a shell.
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '.' && (result.empty() || result.ends_with('\n')))
-      result += "\\&.";
-    else if (c == '\\')
-      result += "\\e";
-    else if (c == '-')
-      result += "\\-";
-    else if (c == '\'')
-      result += "\\(aq";
-    else
-      result += c;
-  }
-  return result;
-}
+/// What the manual says of a command besides its description and its options.
+struct CommandText {
+  std::string_view name;
+  const std::string_view* text;
+};
 
-std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
-
-std::string item(const std::string& title, const std::string& text) {
-  return fmt::format(".TP\n{}\n{}\n", title, escaped(text));
-}
+constexpr std::array kCommandTexts{
+    CommandText{"compare", &manual_text::kCompare},
+    CommandText{"info", &manual_text::kInfo},
+    CommandText{"profiles", &manual_text::kProfilesCommand},
+};
 
 std::string heading_of(const Option& option) {
-  if (!option.names.starts_with('-')) return fmt::format("\\fI{}\\fR", escaped(option.names));
+  if (!option.names.starts_with('-')) return fmt::format("\\fI{}\\fR", escaped_for_troff(option.names));
   std::vector<std::string> names;
   for (const std::string_view name : names_of(option))
-    names.push_back(fmt::format("\\fB{}\\fR", escaped(name)));
-  const std::string value = option.type.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped(option.type));
+    names.push_back(fmt::format("\\fB{}\\fR", escaped_for_troff(name)));
+  const std::string value =
+      option.type.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped_for_troff(option.type));
   return fmt::format("{}{}", fmt::join(names, ", "), value);
 }
 
-std::string item_of(const Option& option) {
-  std::string text(option.help);
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  if (option.words == nullptr) return item(heading_of(option), text);
+/// An option's details, and those of its words that they do not name.
+std::string text_of(const Option& option) {
+  std::string text(option.details.empty() ? option.help : option.details);
+  if (option.words == nullptr) return text;
   const std::vector<std::string_view> words = option.words();
-  const bool said = std::all_of(words.begin(), words.end(),
-                                [&](std::string_view word) { return text.find(word) != std::string::npos; });
-  if (!said) text += fmt::format(". Known: {}", fmt::join(words, ", "));
-  return item(heading_of(option), text);
+  const bool said =
+      std::ranges::all_of(words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
+  if (!said) text += fmt::format(" {} is one of {}.", option.type, fmt::join(words, ", "));
+  return text;
 }
 
-/// A command's positionals, then its options by group.
-std::string items_of(const CommandSpec& command, std::string_view heading_macro) {
+std::string item_of(const Option& option) {
+  return item_to_troff(heading_of(option), text_of(option));
+}
+
+std::string positionals_of(const CommandSpec& command) {
   std::string text;
   for (const Positional& positional : command.positionals) text += item_of(*positional.option);
-  for (const auto& [title, options] : command.groups) {
-    if (title != kGeneralTitle)
-      text += fmt::format("{} {}\n", heading_macro, title == kHiddenTitle ? kHiddenHeading : escaped(title));
+  return text;
+}
+
+std::string options_section(const CommandSpec& main) {
+  std::string text = positionals_of(main);
+  for (const auto& [title, options] : main.groups) {
+    text += fmt::format(".SS {}\n", title == kHiddenTitle ? kHiddenHeading : escaped_for_troff(title));
     for (const Option* const option : options) text += item_of(*option);
   }
   return text;
 }
 
-/// The footer of --help is made of sections: a heading and a colon; indented lines of one or two columns,
-/// with at least two spaces between them.
-std::string footer_of(const CommandSpec& command, std::string_view heading_macro) {
-  std::string text;
-  bool first = true;
-  std::istringstream lines{std::string(command.footer)};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
-    if (!line.starts_with(' ')) {
-      text += fmt::format("{} {}\n", heading_macro, escaped(upper_case(line.substr(0, line.find(':')))));
-      first = true;
-      continue;
-    }
-    line.erase(0, line.find_first_not_of(' '));
-    const std::size_t gap = line.find("  ");
-    const std::string title = fmt::format("\\fB{}\\fR", escaped(line.substr(0, gap)));
-    if (gap != std::string::npos)
-      text += item(title, line.substr(line.find_first_not_of(' ', gap)));
+/// The options that only this command has are explained, the others are named.
+std::string own_options(const CommandSpec& command, const CommandSpec& main) {
+  const std::vector<const Option*> explained = options_of(main);
+  std::string text = positionals_of(command);
+  std::vector<std::string> others;
+  for (const Option* const option : options_of(command))
+    if (std::ranges::find(explained, option) == explained.end())
+      text += item_of(*option);
     else
-      text += fmt::format("{}{}\n", first ? "" : ".PP\n", title);
-    first = false;
-  }
+      others.push_back(heading_of(*option));
+  if (!others.empty())
+    text += fmt::format(".PP\nOPTIONS explains the other options of this command: {}.\n",
+                        fmt::join(others, "; "));
   return text;
+}
+
+std::string synopsis(const CommandSpecs& commands) {
+  std::string text;
+  for (const CommandSpec* const command : commands)
+    for (const std::string_view form : command->forms)
+      text += fmt::format("{}\\fB{}\\fR {}\n", text.empty() ? "" : ".br\n", title_of(*command),
+                          escaped_for_troff(form));
+  return text;
+}
+
+std::string command_section(const CommandSpec& command, const CommandSpec& main) {
+  std::string text =
+      fmt::format(".SS {}\n{}\n", escaped_for_troff(title_of(command)), inline_to_troff(command.description));
+  const auto* const more = std::ranges::find(kCommandTexts, command.name, &CommandText::name);
+  if (more != kCommandTexts.end()) text += ".PP\n" + to_troff(*more->text);
+  return text + own_options(command, main);
+}
+
+std::string commands_section(const CommandSpecs& commands) {
+  std::string text;
+  for (const CommandSpec* const command : std::span(commands).subspan(1))
+    text += command_section(*command, *commands.front());
+  return text;
+}
+
+std::string table(std::initializer_list<std::string_view> headings) {
+  return ".PP\n" + preformatted(profile_table(std::span(headings.begin(), headings.size())));
+}
+
+std::string profiles_section() {
+  return table({"PROFILE", "DTYPES", "DIMS"}) + table({"PROFILE", "BOUNDS", "ABSENT", "TEXT TO", "INEXACT"}) +
+         table({"PROFILE", "MIN>MAX", "NAN BOUND", "SCALE", "STANDS FOR"}) + ".PP\n" +
+         to_troff(manual_text::kProfileTables) + ".PP\n" + to_troff(manual_text::kProfileRules);
+}
+
+std::string files_section() {
+  return to_troff(manual_text::kFiles) + to_troff(manual_text::kManyFiles) + to_troff(manual_text::kShards);
 }
 
 }  // namespace
@@ -107,17 +131,26 @@ std::string manual(const CommandSpecs& commands) {
   std::string text = fmt::format(
       ".\\\" Written by clipper --generate man.\n"
       ".TH CLIPPER 1 {} \"clipper {}\" \"User Commands\"\n"
-      ".SH NAME\nclipper \\- {}\n.SH SYNOPSIS\n",
-      CLIPPER_RELEASED, escaped(CLIPPER_VERSION), escaped(main.summary));
-  for (const CommandSpec* const command : commands)
-    text += fmt::format("{}{}\n", command == &main ? "" : ".br\n", escaped(usage_of(*command)));
-  text +=
-      fmt::format(".SH DESCRIPTION\n{}\n.SH OPTIONS\n{}", escaped(main.description), items_of(main, ".SS"));
-  text += ".SH COMMANDS\n";
-  for (const CommandSpec* const command : std::span(commands).subspan(1))
-    text += fmt::format(".SS {}\n{}\n{}{}", escaped(title_of(*command)), escaped(command->description),
-                        items_of(*command, ".PP\n.B"), footer_of(*command, ".PP\n.B"));
-  return text.append(footer_of(main, ".SH")).append(kSeeAlso);
+      ".\\\" No hyphenation, and a right margin as ragged as it comes: commands stay in one piece.\n"
+      ".nh\n.ad l\n",
+      CLIPPER_RELEASED, escaped_for_troff(CLIPPER_VERSION));
+  const auto section = [&](std::string_view title, const std::string& body) {
+    text += fmt::format(".SH {}\n{}", title, body);
+  };
+  section("NAME", fmt::format("clipper \\- {}\n", escaped_for_troff(main.summary)));
+  section("SYNOPSIS", synopsis(commands));
+  section("DESCRIPTION", to_troff(manual_text::kDescription));
+  section("OPTIONS", options_section(main));
+  section("COMMANDS", commands_section(commands));
+  section("DTYPES AND BOUNDS", to_troff(manual_text::kDtypesAndBounds));
+  section("PROFILES", profiles_section());
+  section("FILES AND SAFETY", files_section());
+  section("EXIT STATUS", to_troff(manual_text::kExitStatus));
+  section("JSON", to_troff(manual_text::kJson));
+  section("ENVIRONMENT", to_troff(manual_text::kEnvironment));
+  section("EXAMPLES", to_troff(manual_text::kExamples));
+  section("SEE ALSO", to_troff(manual_text::kSeeAlso));
+  return text;
 }
 
 }  // namespace clipper

@@ -29,15 +29,33 @@ Exit status:
   2 or more  the highest error of all files; see the exit status of clipper
 )";
 
-constexpr Option kFiles{
-    "FILE", "A .npy file, or a directory: all .npy files below it; - is standard input", {}, Value::tensor};
-constexpr Option kStats{"--stats", "Read the elements; print min, max, mean, NaN count and a histogram"};
-constexpr Option kMin{"--min", "Count the elements less than X, a number or @FILE.npy; implies --stats", "X",
-                      Value::number};
-constexpr Option kMax{"--max", "Count the elements greater than X, a number or @FILE.npy; implies --stats",
-                      "X", Value::number};
-constexpr Option kJson = json_option("Print one line of JSON per file");
-constexpr Option kDtype = dtype_option("Read the tensor as DTYPE; needed for bfloat16 saved as |V2");
+constexpr Option kFiles = with_details(
+    {"FILE", "A .npy file, or a directory: all .npy files below it; - is standard input", {}, Value::tensor},
+    "A .npy file, or a directory, which stands for all .npy files below it; `-` is standard input. A file "
+    "that cannot be read is a line on standard error, and the others are still shown.");
+constexpr Option kStats =
+    with_details({"--stats", "Read the elements; print min, max, mean, NaN count and a histogram"},
+                 "Read all elements once and print their smallest and largest value, the mean of the finite "
+                 "ones, how many are NaN, inf and -inf, and a histogram. Counts, min and max are exact, and "
+                 "the output does not depend on the number of threads. Each row of the histogram is as wide "
+                 "as a power of two and contains exactly the elements in its range.");
+constexpr Option kMin = with_details(
+    {"--min", "Count the elements less than X, a number or @FILE.npy; implies --stats", "X", Value::number},
+    "Also count the elements that are less than X and mark X in the histogram: this is how many a clip with "
+    "this bound would raise. X is compared exactly as it is typed; it is not converted to the dtype. Implies "
+    "`--stats`.");
+constexpr Option kMax =
+    with_details({"--max", "Count the elements greater than X, a number or @FILE.npy; implies --stats", "X",
+                  Value::number},
+                 "Also count the elements that are greater than X and mark X in the histogram: this is how "
+                 "many a clip with this bound would lower. X is compared exactly as it is typed; it is not "
+                 "converted to the dtype. Implies `--stats`.");
+constexpr Option kJson =
+    json_option("Print one line of JSON per file",
+                "Print one JSON object in one line for every file instead of text. JSON lists the members.");
+constexpr Option kDtype = dtype_option("Read the tensor as DTYPE; needed for bfloat16 saved as |V2",
+                                       "Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as "
+                                       "|V2, a header that does not name the type.");
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 constexpr std::array kOptions{&kStats, &kMin,      &kMax,        &kDtype, &kTrailing, &kThreads,

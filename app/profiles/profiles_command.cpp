@@ -80,10 +80,10 @@ std::string_view word(Profile::ScaleBias scale_bias) {
   __builtin_unreachable();
 }
 
-/// What a profile decides, as a member in JSON and as a column in the table.
+/// What a profile decides, as a member in JSON and as a column in tables.
 struct Column {
-  std::string_view name;     ///< in JSON
-  std::string_view heading;  ///< in the table
+  std::string_view name;  ///< in JSON
+  std::string_view heading;
   std::string_view (*word_of)(const Profile&);
 };
 
@@ -146,28 +146,24 @@ std::string as_json() {
   return rows.dump(2) + "\n";
 }
 
+std::string cell(const Profile& profile, std::string_view heading) {
+  if (heading == "PROFILE") return std::string(profile.name);
+  if (heading == "STANDS FOR") return std::string(profile.system);
+  if (heading == "DTYPES") return short_dtypes(profile);
+  if (heading == "DIMS") return dimensions(profile);
+  return std::string(std::ranges::find(kColumns, heading, &Column::heading)->word_of(profile));
+}
+
 std::string as_table() {
-  std::vector<std::vector<std::string>> rows{{"PROFILE", "DTYPES", "DIMS"}};
-  for (const Column& column : kColumns) rows.front().emplace_back(column.heading);
-  for (const Profile& profile : profiles()) {
-    rows.push_back({std::string(profile.name), short_dtypes(profile), dimensions(profile)});
-    for (const Column& column : kColumns) rows.back().emplace_back(column.word_of(profile));
-  }
-  std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    std::string line;
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      std::size_t width = 0;
-      for (const std::vector<std::string>& other : rows) width = std::max(width, other[column].size());
-      line += fmt::format("{:{}}  ", row[column], width);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text.append(kLegend);
+  std::vector<std::string_view> headings{"PROFILE", "DTYPES", "DIMS"};
+  for (const Column& column : kColumns) headings.push_back(column.heading);
+  return profile_table(headings).append(kLegend);
 }
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS]"};
-constexpr Option kJson = json_option("Print a JSON array with one object per profile");
+constexpr Option kJson = json_option("Print a JSON array with one object per profile",
+                                     "Print all profiles as one JSON array instead of tables. The words in "
+                                     "it are those of the tables in PROFILES.");
 constexpr std::array kOptions{&kJson, &kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
@@ -180,6 +176,20 @@ constexpr CommandSpec kProfilesSpec{
     .forms = kForms,
     .groups = kGroups,
 };
+
+std::string profile_table(std::span<const std::string_view> headings) {
+  std::vector<std::string> lines(profiles().size() + 1);
+  for (const std::string_view heading : headings) {
+    std::vector<std::string> cells{std::string(heading)};
+    for (const Profile& profile : profiles()) cells.push_back(cell(profile, heading));
+    const std::size_t width = std::ranges::max(cells, {}, &std::string::size).size();
+    for (std::size_t row = 0; row < lines.size(); ++row)
+      lines[row] += fmt::format("{:{}}  ", cells[row], width);
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  return text;
+}
 
 int list_profiles(const RawOptions& raw) {
   print(raw.has(kJson) ? as_json() : as_table());

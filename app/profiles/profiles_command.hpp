@@ -1,11 +1,19 @@
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+
 namespace clipper {
 
 class RawOptions;
 struct CommandSpec;
 
 extern const CommandSpec kProfilesSpec;
+
+/// A line of headings and a line for each profile. The headings are those of `clipper profiles`, or STANDS
+/// FOR: the name of the system.
+[[nodiscard]] std::string profile_table(std::span<const std::string_view> headings);
 
 /// `clipper profiles [--json]`: prints the table of contracts. Returns the exit status.
 int list_profiles(const RawOptions& raw);

@@ -1,0 +1,179 @@
+#pragma once
+
+#include <string_view>
+
+/// What the manual says of each option in clip_option_table.hpp. The markup is generate/troff.hpp's.
+namespace clipper::clip_options::details {
+
+inline constexpr std::string_view kFiles =
+    "IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN is "
+    "standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced "
+    "as with `--in-place`.";
+
+inline constexpr std::string_view kProfile =
+    "Follow the rules of another system in one version: which tensors it takes, how the text of a bound "
+    "becomes an element, and what min above max means. `directml`, `onnx` and `openvino` are the newest "
+    "version that clipper knows of each. The default, `native`, follows numpy.clip. A tensor or an option "
+    "that the system does not have is an error that names the rule. PROFILES has all rules.";
+
+inline constexpr std::string_view kMin =
+    "Elements less than X become X. X is a decimal number such as -1e-3, a hexadecimal one such as 0x1.8p3, "
+    "`inf`, `-inf`, or @FILE.npy, a tensor with one element of the input's dtype. Without `--min` there is "
+    "no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X becomes "
+    "an element.";
+
+inline constexpr std::string_view kMax =
+    "Elements greater than X become X. X is written as for `--min`, and the same rules apply.";
+
+inline constexpr std::string_view kScale =
+    "Calculate x * X + bias for every element x, then clip. X is a finite number or @FILE.npy; the bias is 0 "
+    "unless `--bias` is given. For example `--scale 0.5 --bias 1 --max 6` writes min(x * 0.5 + 1, 6). Only "
+    "the profiles native and directml have this operation; with another profile `--scale` is an error.";
+
+inline constexpr std::string_view kBias =
+    "Calculate x * scale + X for every element x, then clip. X is a finite number or @FILE.npy; the scale is "
+    "1 unless `--scale` is given. Only the profiles native and directml have this operation; with another "
+    "profile `--bias` is an error.";
+
+inline constexpr std::string_view kNan =
+    "What becomes of NaN elements, including those that `--scale` and `--bias` produce (inf * 0). `keep` "
+    "leaves them as they are. `error` stops at the first one, names its index, writes nothing and exits with "
+    "3. `min` and `max` replace them by that bound, which must be given; a number replaces them by the "
+    "nearest value of the dtype. Integer tensors have no NaN, and the option has no effect on them. It works "
+    "with every profile.";
+
+inline constexpr std::string_view kMinAboveMax =
+    "What to do if min is greater than max: `error`, or set every element to `min` or to `max`; NaN stays "
+    "NaN. The default depends on the profile: an error, or the bound that the system gives (PROFILES). "
+    "numpy.clip gives max, which is `--min-above-max max`.";
+
+inline constexpr std::string_view kDtype =
+    "Read the tensor as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as 2-byte void, "
+    "and a header with |V2 does not say which type this is. `--dtype bfloat16` does. If the header does name "
+    "a dtype and DTYPE is another one, the file is refused (3): clipper converts no elements.";
+
+inline constexpr std::string_view kFailIfClipped =
+    "A check of data: if more than PERCENT of a tensor's elements would be clipped, write nothing, say how "
+    "many, and exit with 1. PERCENT is a number from 0 to 100, and is compared exactly: `0` allows no "
+    "clipped element. With many files each tensor is judged by itself. A shard cannot be judged, so "
+    "`--shard` of one tensor excludes this option.";
+
+inline constexpr std::string_view kOutput =
+    "Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and {ext} stand "
+    "for the input's directory (`.` if its path has none), its file name, and the two halves of the name "
+    "before and from its last dot; {{ and }} stand for braces. `-o '{dir}/{stem}.clip{ext}'` writes in/a.npy "
+    "to in/a.clip.npy. Missing directories are created. Excludes `--in-place` and `--output-dir`.";
+
+inline constexpr std::string_view kOutputDir =
+    "Write the result of every input below DIR. An input keeps its path from the deepest directory that "
+    "contains all inputs of this run: a/x.npy and a/b/y.npy become DIR/x.npy and DIR/b/y.npy. The layout "
+    "therefore depends on which files share a run; give `--relative-to` if xargs or a scheduler divides the "
+    "files. Missing directories are created. Excludes `--in-place` and `--output`.";
+
+inline constexpr std::string_view kRelativeTo =
+    "With `--output-dir`: an input keeps its path from this directory, whatever other inputs there are, so "
+    "that several runs make one layout. An input outside of it is an error (2). The directory must exist.";
+
+inline constexpr std::string_view kFilesFrom =
+    "Read names of further inputs from the file LIST, one in each line, or from standard input if LIST is "
+    "`-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error. A "
+    "list takes about 57 bytes of memory for each name besides its length; `--output` keeps the names of the "
+    "outputs, too.";
+
+inline constexpr std::string_view kFiles0From =
+    "Read names of further inputs from LIST as `--files-from` does, but each name ends with a NUL byte, as "
+    "find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.";
+
+inline constexpr std::string_view kRecursive =
+    "Inputs may be directories: all files below them whose names end in .npy are inputs. Needs `--in-place`, "
+    "`--output-dir` or `--output`. Without `--recursive`, a directory as an input is an error.";
+
+inline constexpr std::string_view kVerify =
+    "Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. dtype and shape must "
+    "be equal and every element must have the same bits; byte order, memory order and the spelling of the "
+    "header may differ. The exit status is 0 if all elements match; if not, it is 1, and one line on "
+    "standard output names the first difference. Excludes the options that say where or how results are "
+    "written.";
+
+inline constexpr std::string_view kInPlace =
+    "Replace every FILE by its result. At every instant, also after a crash or a power cut, the name holds "
+    "the complete old file or the complete new one. Owner, mode, access control list and user. attributes "
+    "stay, and a symbolic link is followed. A file in which no bit would change is not rewritten. A file "
+    "with several hard links is refused (5), and one that another clipper is replacing, too. Needs room for "
+    "a second copy of the file; `--direct` does not. Excludes `--no-clobber` and `--shard`.";
+
+inline constexpr std::string_view kDirect =
+    "With `--in-place`: overwrite the elements in the file itself, so that hard links stay connected and "
+    "only a journal of 16 MiB, .NAME.clipper-journal, is needed beside the file. While clipper works, and "
+    "after an interruption, readers refuse the file; the same command then finishes the work exactly. Use it "
+    "for files that are too large for a second copy. FILES AND SAFETY has the details.";
+
+inline constexpr std::string_view kSync =
+    "Wait until the result is on the disk before exiting, so that a power cut cannot lose it. If the disk "
+    "does not confirm this, the exit status is 6. `--in-place` and shards always do so. Without `--sync` a "
+    "new output is complete when clipper exits, but as with cp(1), a power cut soon afterwards may cost the "
+    "output.";
+
+inline constexpr std::string_view kNoClobber =
+    "Refuse (5) to replace a file that exists. The check and the creation are one atomic step: of several "
+    "programs that create OUT at the same time, one wins. Refused on a file system that has neither hard "
+    "links nor exclusive renames. Excludes `--in-place`; `--force` after it cancels it.";
+
+inline constexpr std::string_view kForce =
+    "Replace files that exist, which is the default. Cancels a `--no-clobber` before it, for instance one in "
+    "a shell alias. It overrides nothing else: what clipper refuses to avoid a loss of data stays refused.";
+
+inline constexpr std::string_view kKeepGoing =
+    "With many inputs: if one fails, print its error and go on with the others. The exit status is the "
+    "highest of all inputs. Without this option the first failure ends the run; outputs that are complete by "
+    "that time stay.";
+
+inline constexpr std::string_view kDryRun =
+    "Read the inputs, make every check and print for each input what would be written where; create and "
+    "change nothing. Counts with `--verbose` and `--json` are those of a real run. Excludes `--verify` and "
+    "`--finalize`.";
+
+inline constexpr std::string_view kUpdateGolden =
+    "With `--verify`: if GOLDEN is missing or different, write it, print \"created\" or \"updated\" on "
+    "standard error and exit with 0. A GOLDEN with the same elements is not touched, and a file that is not "
+    "a .npy file is refused (3). Set it by hand when a change of results is intended.";
+
+inline constexpr std::string_view kShard =
+    "Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor, and "
+    "`clipper --finalize OUT` makes OUT of the parts; with `--output-dir` or `--output` the inputs are "
+    "divided by their sizes and nothing is to be finalized. `auto` takes K and N from Open MPI, PMI or srun "
+    "(ENVIRONMENT). Standard input and output, `--in-place` and a file that is both IN and OUT are refused: "
+    "a part may run twice and would be scaled twice.";
+
+inline constexpr std::string_view kSplitOutput =
+    "With `--shard`: write part K as a tensor of its own, rows of axis 0, to OUT.K-of-N.npy "
+    "(out.00002-of-00064.npy for OUT out.npy); OUT.json lists the files and their rows. For object stores "
+    "and for programs that read one file each. `--finalize` is not needed. Needs IN and OUT, and a tensor in "
+    "C order with at least one dimension.";
+
+inline constexpr std::string_view kFinalize =
+    "After all shards are done: read every part, compare it with the checksum that its shard took of what it "
+    "calculated, then put OUT in place and remove the parts. If parts are missing or damaged, exit with 5, "
+    "name them and change nothing: run these shards again, then `--finalize`. With the shards' arguments "
+    "(--finalize --shard 0/64 --min 0 --max 6 in.npy out.npy) it takes exactly their run; with OUT alone it "
+    "takes the run that OUT.shards names.";
+
+inline constexpr std::string_view kJson =
+    "Print one JSON object in one line for every input when it is done, also if it failed. It goes to "
+    "standard output, or to standard error if the tensor goes to standard output. JSON lists the members.";
+
+inline constexpr std::string_view kVerbose =
+    "Print on standard error, for every input: its dtype and shape, the bounds as converted, the number of "
+    "threads, the SIMD level, and how many elements were raised, lowered or NaN. `--quiet` after it cancels "
+    "it.";
+
+inline constexpr std::string_view kChunkSize =
+    "Each thread reads, clips and writes BYTES at a time: 4096 to 1073741824, default 262144 (256 KiB). All "
+    "threads together hold at most 16 MiB whatever the value. The result does not depend on it.";
+
+inline constexpr std::string_view kSimd =
+    "Use the vector instructions of LEVEL instead of the best that the CPU has: `baseline` (x86-64: SSE2), "
+    "`v3` (AVX2, F16C) or `v4` (AVX-512). A level that the CPU does not have is an error. The result does "
+    "not depend on it.";
+
+}  // namespace clipper::clip_options::details

@@ -1,0 +1,60 @@
+#include "generate/manual_text.hpp"
+
+namespace clipper::manual_text {
+
+const std::string_view kCompare = R"text(
+A (`--atol`) and R (`--rtol`) are 0 by default. Integers are compared exactly, also beyond 2^53; floats are compared in
+float64. -0 matches 0. NaN matches only NaN. An infinity matches only the infinity of the same sign, whatever the
+tolerance.
+
+If all elements match, clipper prints nothing and exits with 0. If not, it prints one line on standard output and exits
+with 1: how many elements differ, the first and the largest difference, and the tolerance with which all elements would
+match. A status of 2 or more is an error; it never means "different" and never "equal". Here the line is shortened:
+
+    $ clipper compare in.npy golden.npy || true
+    FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 ...
+
+Two directories are compared file by file: every file whose name ends in .npy, below either of them, by its path. A missing
+file is a difference. Symbolic links to directories are followed; one that leads back to where it is, is an error
+(4). Files of any size take a few MiB of memory.
+
+    $ clipper compare out.npy golden.npy
+    $ clipper compare --ulp 2 --show 10 --diff-out d.npy out.npy golden.npy
+    $ clipper compare out/ golden/
+    $ producer | clipper --min 0 --max 6 - - | clipper compare - golden.npy
+    $ clipper --min 0 --max 6 in.npy --verify golden.npy
+    $ clipper --min 0 --max 6 in.npy --verify golden.npy --update-golden
+
+The last two lines clip and compare in one pass; see `--verify` and `--update-golden`. A test of many results in a script,
+with UPDATE=--update-golden set by hand if a change is intended:
+
+    $ for f in in/train/*.npy; do
+        clipper --max 6 "$f" --verify "golden/${f##*/}" $UPDATE || failed=1
+      done
+      exit "${failed:-0}"
+)text";
+
+const std::string_view kInfo = R"text(
+Without `--stats`, `--min` and `--max` only the header is read. With one of them the tensor is read once.
+
+    $ clipper info --min 0 --max 6 in.npy
+    in.npy
+      dtype     float32, little-endian
+      shape     (4, 6), C order
+      elements  24
+      ...
+      below 0   6 (25 %)
+      above 6   7 (29.2 %)
+      ...
+
+The rows of the histogram are as wide as a power of two, and every row holds exactly the elements that it names. Lines mark
+where the bounds are.
+
+The exit status is 0 if every file could be read, otherwise the highest status of all files.
+)text";
+
+const std::string_view kProfilesCommand = R"text(
+PROFILES has the table and explains its columns.
+)text";
+
+}  // namespace clipper::manual_text
