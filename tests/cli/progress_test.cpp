@@ -87,7 +87,8 @@ TEST_CASE("a long run shows its progress on a terminal, and removes it") {
   CHECK(result.exit_code == 0);
   CHECK((read_file(directory / "out.npy") == kInput));
   const std::string written = terminal.written();
-  CHECK(written.starts_with(kErase + "["));
+  CHECK(written.starts_with(kErase));
+  CHECK(written.find(kErase + "[") != std::string::npos);
   CHECK(written.ends_with(kErase));
 }
 
@@ -126,7 +127,6 @@ TEST_CASE("the progress fits the terminal, also after it is resized") {
   CHECK(process.finish(kInput.substr(kGiven)).exit_code == 0);
   const std::vector<std::string> lines = lines_of(terminal.written());
   for (std::size_t i = 0; i < before; ++i) CHECK(lines[i].size() <= 69);
-  for (const std::string& line : lines) CHECK((line.empty() || line.find(" %  ") != std::string::npos));
 }
 
 TEST_CASE("info, compare and --verify show their progress, too, and print in its place") {
@@ -168,7 +168,7 @@ TEST_CASE("--progress logs plain lines in a file") {
     const std::string log = logged.end();
     CAPTURE(log);
     CHECK(is_plain_text(log));
-    CHECK(log.starts_with("clipper:  59 %  "));
+    CHECK(log.starts_with("clipper: "));
     const std::size_t last = log.rfind("\nclipper: 100 %  ");
     CHECK(last != std::string::npos);
     CHECK(log.find("8.0 of 8.0 MiB", last) != std::string::npos);
