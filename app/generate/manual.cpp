@@ -110,7 +110,7 @@ std::string manual(const CommandSpecs& commands) {
       ".SH NAME\nclipper \\- {}\n.SH SYNOPSIS\n",
       CLIPPER_RELEASED, escaped(CLIPPER_VERSION), escaped(main.summary));
   for (const CommandSpec* const command : commands)
-    text += fmt::format("{}{}\n", command == &main ? "" : ".br\n", escaped(usage_of(*command)));
+    for (const std::string& usage : usages_of(*command)) text += fmt::format("{}\n.br\n", escaped(usage));
   text +=
       fmt::format(".SH DESCRIPTION\n{}\n.SH OPTIONS\n{}", escaped(main.description), items_of(main, ".SS"));
   text += ".SH COMMANDS\n";
