@@ -1,20 +1,28 @@
 #include "commands.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "clip/clip_command.hpp"
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
+#include "command_line/nearest_name.hpp"
 #include "command_line/terminal_options.hpp"
+#include "command_line/values.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "generate/generate_command.hpp"
+#include "help_command.hpp"
 #include "info/info_command.hpp"
 #include "info/info_options.hpp"
 #include "json_failure.hpp"
@@ -33,10 +41,18 @@ int generate(const RawOptions& raw) {
 }
 
 constexpr std::array kCommands{
-    CommandRow{&kClipSpec, &run_clip},     CommandRow{&kCompareSpec, &run_compare},
-    CommandRow{&kInfoSpec, &show_info},    CommandRow{&kProfilesSpec, &list_profiles},
-    CommandRow{&kGenerateSpec, &generate},
+    CommandRow{&kClipSpec, &run_clip},  CommandRow{&kCompareSpec, &run_compare},
+    CommandRow{&kInfoSpec, &show_info}, CommandRow{&kProfilesSpec, &list_profiles},
+    CommandRow{&kHelpSpec, &show_help}, CommandRow{&kGenerateSpec, &generate},
 };
+
+/// Refuses a first word that is probably a misspelled command, because no file has this name.
+void check_command(const std::string& word) {
+  if (word.starts_with('-') || word.find_first_of("./") != word.npos) return;
+  const auto meant = nearest_name(word, command_names());
+  if (meant && ::faccessat(AT_FDCWD, word.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    refuse(fmt::format("unknown command '{}'; did you mean '{}'?", word, *meant));
+}
 
 }  // namespace
 
@@ -46,15 +62,30 @@ CommandSpecs command_specs() {
   return specs;
 }
 
+CommandSpecs listed_commands(const CommandSpec& spec) {
+  CommandSpecs specs;
+  if (!spec.name.empty()) return specs;
+  for (const CommandRow& row : kCommands)
+    if (row.spec->is_public && row.spec != &spec) specs.push_back(row.spec);
+  return specs;
+}
+
+std::vector<std::string_view> command_names() {
+  std::vector<std::string_view> names;
+  for (const CommandSpec* const spec : listed_commands(*kCommands.front().spec)) names.push_back(spec->name);
+  return names;
+}
+
 int run_command(int argc, const char* const* argv) {
   std::span words(argv, static_cast<std::size_t>(argc));
-  const auto named = std::find_if(kCommands.begin() + 1, kCommands.end(), [&](const CommandRow& row) {
-    return words.size() > 1 && words[1] == row.spec->name;
-  });
+  if (words.size() < 2) refuse("IN and OUT are missing; clipper --help lists all options and commands");
+  const auto named = std::find_if(kCommands.begin() + 1, kCommands.end(),
+                                  [&](const CommandRow& row) { return words[1] == row.spec->name; });
   const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;
   if (named != kCommands.end()) words = words.subspan(1);
   try {
-    const std::optional<RawOptions> raw = parse(*row.spec, words);
+    if (named == kCommands.end()) check_command(words[1]);
+    const std::optional<RawOptions> raw = parse(*row.spec, words, listed_commands(*row.spec));
     if (!raw) return 0;
     set_color(color_when(*row.spec, *raw));
     return row.run(*raw);

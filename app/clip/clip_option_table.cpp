@@ -32,13 +32,13 @@ Examples:
   clipper --max 6 in.npy --verify golden.npy
   producer | clipper --max 255 - - | consumer
   find . -name '*.npy' -print0 | clipper --max 6 --in-place --files0-from -
-  mpirun clipper --shard auto --max 6 in.npy out.npy && clipper --finalize out.npy
+  mpirun clipper --shard auto --max 6 x.npy y.npy && clipper --finalize y.npy
 
 Exit status:
   0      success
-  1      --fail-if-clipped or --verify found too many clipped elements or a difference
+  1      --fail-if-clipped: too many clipped; --verify: a difference was found
   2      wrong usage
-  3      an input is not a valid .npy file, or the profile does not take its tensor
+  3      an input is not a valid .npy file, or the profile rejects its tensor
   4      an I/O error, or not enough memory
   5      refused to avoid data loss, or the file is locked by another clipper
   6      output written, but not confirmed to be on disk

@@ -1,10 +1,10 @@
 #include "clip/clip_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,18 +22,18 @@ using namespace clip_options;
 
 const Profile* parse_profile(std::string_view text) {
   if (const Profile* const profile = profile_named(text)) return profile;
-  refuse(fmt::format("--profile: '{}' is none of {}", text, fmt::join(profile_names(), ", ")));
+  refuse_word(kProfile, text);
 }
 
 MinAboveMax parse_min_above_max(std::string_view text) {
   if (const std::optional<MinAboveMax> meaning = min_above_max_named(text)) return *meaning;
-  refuse(fmt::format("--min-above-max: '{}' is not error, min or max", text));
+  refuse_word(kMinAboveMax, text);
 }
 
 SimdLevel parse_simd_level(std::string_view text) {
   const std::optional<SimdLevel> level = simd_level_named(text);
-  if (!level) refuse(fmt::format("--simd: '{}' is not baseline, v3 or v4", text));
-  if (*level > simd_levels().back()) refuse(fmt::format("--simd {}: this CPU does not have it", text));
+  if (!level) refuse_word(kSimd, text);
+  if (*level > simd_levels().back()) refuse(fmt::format("--simd: this CPU does not have the level {}", text));
   return *level;
 }
 
@@ -45,7 +45,7 @@ struct NumberOption {
 constexpr std::array kNumbers{NumberOption{&kMin, &Request::min}, NumberOption{&kMax, &Request::max},
                               NumberOption{&kScale, &Request::scale}, NumberOption{&kBias, &Request::bias}};
 
-/// The numbers that were typed, or those in files, which are read only when nothing else is wrong.
+/// Numbers in files are read only after all other options were found right.
 enum class NumberSource : bool { typed, files };
 
 void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
@@ -54,7 +54,7 @@ void take_numbers(const RawOptions& raw, NumberSource source, Request& request) 
       request.*row.number = given(raw, *row.option);
 }
 
-/// But for the numbers in files.
+/// Without the numbers in files.
 Request validate_request(const RawOptions& raw) {
   Request request;
   if (raw.has(kProfile)) request.profile = parse_profile(raw.text(kProfile));
@@ -64,17 +64,24 @@ Request validate_request(const RawOptions& raw) {
   return request;
 }
 
-Percentage parse_percentage(std::string_view text) {
-  if (const std::optional<Percentage> percentage = Percentage::parse(text)) return *percentage;
-  refuse(fmt::format("--fail-if-clipped: '{}' is not a number from 0 to 100", text));
+/// The options given that decide where all results go. Without any, IN and OUT are typed.
+std::vector<const Option*> destinations(const RawOptions& raw) {
+  std::vector<const Option*> given;
+  for (const Option* const option : {&kInPlace, &kOutputDir, &kOutput})
+    if (raw.has(*option)) given.push_back(option);
+  return given;
 }
 
-/// What all the files are if one option says so: the words for an error, and nothing if IN and OUT are typed.
-std::vector<std::string_view> destinations(const RawOptions& raw) {
-  std::vector<std::string_view> given;
-  for (const Option* const option : {&kInPlace, &kOutputDir, &kOutput})
-    if (raw.has(*option)) given.push_back(long_name(*option));
-  return given;
+/// Refuses `option` together with any of `others`.
+void check_alone(const RawOptions& raw, const Option& option, std::initializer_list<const Option*> others) {
+  for (const Option* const other : others)
+    if (raw.has(option) && raw.has(*other)) refuse_pair(option, *other);
+}
+
+/// `option` has a meaning only together with `needed`.
+void check_needed(const RawOptions& raw, const Option& option, const Option& needed) {
+  if (raw.has(option) && !raw.has(needed))
+    refuse(fmt::format("{} needs {}", long_name(option), long_name(needed)));
 }
 
 bool has_standard_input(const RawOptions& raw) {
@@ -85,9 +92,7 @@ bool has_standard_input(const RawOptions& raw) {
 void validate_list(const RawOptions& raw, Command& command) {
   if (raw.has(kFilesFrom)) command.list = FileList{raw.text(kFilesFrom), '\n'};
   if (raw.has(kFiles0From)) command.list = FileList{raw.text(kFiles0From), '\0'};
-  if (!command.list) return;
-  if (command.list->path.empty()) refuse("--files-from: no file (an empty variable?)");
-  if (command.list->path == "-" && has_standard_input(raw))
+  if (command.list && command.list->path == "-" && has_standard_input(raw))
     refuse("standard input cannot be both LIST and FILE");
 }
 
@@ -99,22 +104,21 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
          profile.absent_bound == Profile::AbsentBound::none && request.nan.action == OnNan::keep;
 }
 
-/// --verify: one input, and nothing is written but perhaps the golden file.
+/// --verify takes one input, and writes nothing but perhaps the golden file.
 void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  for (const Option* const option :
-       {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kFilesFrom, &kFiles0From, &kSync,
-        &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kShard, &kSplitOutput, &kRecursive})
-    if (raw.has(*option)) refuse(fmt::format("--verify and {} contradict each other", long_name(*option)));
-  if (raw.text(kVerify).empty()) refuse("--verify: no file (an empty variable?)");
-  if (files.empty()) refuse("IN is missing (clipper --help says more)");
-  if (files.size() > 1) refuse(fmt::format("{}: a second file; --verify takes only IN", files[1]));
-  if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both files");
+  check_alone(
+      raw, kVerify,
+      {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kRecursive, &kFilesFrom, &kFiles0From,
+       &kSync, &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kShard, &kSplitOutput});
+  if (files.empty()) refuse("IN is missing; see clipper --help");
+  if (files.size() > 1) refuse("too many files (expected only IN with --verify)");
+  if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both IN and GOLDEN");
   command.inputs = files;
   command.destination = Verify{raw.text(kVerify), raw.has(kUpdateGolden)};
 }
 
-/// Of destinations() that are not empty.
+/// Only if destinations() are not empty.
 Destination destination_of_all(const RawOptions& raw) {
   if (raw.has(kOutputDir)) return IntoDirectory{raw.text(kOutputDir), raw.value(kRelativeTo)};
   if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
@@ -122,56 +126,59 @@ Destination destination_of_all(const RawOptions& raw) {
   return InPlace{};
 }
 
-void validate_files(const RawOptions& raw, Command& command) {
-  const std::vector<std::string>& files = raw.texts(kFiles);
-  const std::vector<std::string_view> to = destinations(raw);
-  command.inputs = files;
-  validate_list(raw, command);
-  if (command.inputs.empty() && !command.list) refuse("IN is missing (clipper --help says more)");
-  if (to.size() > 1) refuse(fmt::format("{} and {} contradict each other", to[0], to[1]));
+void check_destination_options(const RawOptions& raw) {
+  if (const auto to = destinations(raw); to.size() > 1) refuse_pair(*to[0], *to[1]);
   if (raw.has(kInPlace) && raw.has(kShard))
     refuse(
-        "--in-place with --shard: a shard that runs again would scale twice; give IN OUT, or FILES and "
-        "--output-dir, and rename the results");
-  if (raw.has(kInPlace) && raw.has(kNoClobber)) refuse("--in-place and --no-clobber contradict each other");
-  if (raw.has(kDirect) && !raw.has(kInPlace)) refuse("--direct needs --in-place");
-  if (raw.has(kUpdateGolden)) refuse("--update-golden needs --verify");
-  if (raw.has(kRecursive) && to.empty())
-    refuse("--recursive needs --output-dir, --output or --in-place to say where results go");
+        "--in-place and --shard cannot be used together: a shard that runs twice would scale its data twice; "
+        "use IN OUT or --output-dir, and rename the results");
   if (raw.has(kRecursive) && raw.has(kShard) && raw.has(kOutput))
     refuse(
-        "--recursive and --output with --shard: a shard could take another shard's results as inputs; use "
-        "--output-dir");
-  if (raw.has(kRelativeTo) && !raw.has(kOutputDir)) refuse("--relative-to needs --output-dir");
-  if (raw.value(kRelativeTo) == "") refuse("--relative-to: no directory (an empty variable?)");
-  if (raw.value(kOutputDir) == "" || raw.value(kOutput) == "")
-    refuse(fmt::format("{}: no name (an empty variable?)", to[0]));
-  if (!to.empty()) {
+        "--recursive, --shard and --output cannot be used together: a shard could take another shard's "
+        "results "
+        "as inputs; use --output-dir");
+  check_alone(raw, kInPlace, {&kNoClobber});
+  check_needed(raw, kDirect, kInPlace);
+  check_needed(raw, kUpdateGolden, kVerify);
+  check_needed(raw, kRelativeTo, kOutputDir);
+}
+
+void validate_files(const RawOptions& raw, Command& command) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  command.inputs = files;
+  validate_list(raw, command);
+  if (command.inputs.empty() && !command.list) refuse("IN is missing; see clipper --help");
+  check_destination_options(raw);
+  if (!destinations(raw).empty()) {
     if (has_standard_input(raw) && raw.has(kOutputDir))
-      refuse("--output-dir: standard input has no name there");
+      refuse("--output-dir cannot name a result of standard input; use OUT or --output");
     command.destination = destination_of_all(raw);
     return;
   }
-  if (command.list) refuse("--files-from needs --in-place, --output or --output-dir");
-  if (files.size() == 1) refuse("OUT is missing (- is standard output; --in-place replaces IN)");
+  for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
+    if (raw.has(*option))
+      refuse(fmt::format("{} needs --output-dir, --output or --in-place", long_name(*option)));
+  if (files.size() == 1) refuse("OUT is missing; - is standard output, and --in-place replaces IN");
   if (files.size() > 2)
-    refuse(fmt::format("{}: a third file; many inputs need --output-dir, --output or --in-place", files[2]));
+    refuse("too many files (expected IN OUT); for several inputs use --output-dir, --output or --in-place");
   command.inputs.pop_back();
   command.destination = ToFile{files.back()};
 }
 
-/// One tensor for all shards, unless they divide many files.
+/// The shards divide one tensor if IN and OUT are typed, else many files.
 void validate_shard(const RawOptions& raw, Command& command) {
   const bool splits = raw.has(kSplitOutput);
   const ToFile* const to = std::get_if<ToFile>(&command.destination);
   if (raw.has(kShard)) command.share = parse_shard(raw.text(kShard));
-  if (splits && !command.share) refuse("--split-output needs --shard K/N");
-  if (splits && to == nullptr) refuse("--split-output needs IN and OUT, one tensor");
+  check_needed(raw, kSplitOutput, kShard);
+  if (splits && to == nullptr) refuse("--split-output needs one tensor, IN and OUT");
   if (!command.share || to == nullptr) return;
   if (command.inputs.front() == "-" || to->path == "-")
-    refuse("--shard: IN and OUT must be files, which all processes reach; not standard input or output");
+    refuse("--shard needs files as IN and OUT, not standard input or output");
   if (raw.has(kFailIfClipped))
-    refuse("--fail-if-clipped: a shard of a tensor does not see what the others clip");
+    refuse(
+        "--fail-if-clipped and --shard cannot be used together on one tensor: a shard does not know what the "
+        "other shards clip");
   const std::string out = to->path;
   const Shard shard = *std::exchange(command.share, std::nullopt);
   if (splits)
@@ -180,18 +187,17 @@ void validate_shard(const RawOptions& raw, Command& command) {
     command.destination = PartOf{out, shard};
 }
 
-/// OUT, or what the shards were given.
+/// The words are only OUT, or the same as those of the shards.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  for (const Option* const option :
-       {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo,
-        &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun, &kRecursive})
-    if (raw.has(*option)) refuse(fmt::format("--finalize and {} contradict each other", long_name(*option)));
-  if (files.empty()) refuse("--finalize: OUT is missing (clipper --help says more)");
+  check_alone(raw, kFinalize,
+              {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir,
+               &kRelativeTo, &kRecursive, &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun});
+  if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation =
       !is_without_effect(raw, command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
-    refuse("--finalize takes one OUT, or the operation and the IN OUT of the shards");
+    refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
       Finalize{files.back(), raw.has(kShard) ? parse_shard(raw.text(kShard)).count : std::uint64_t{0}};
   command.inputs.assign(files.begin(), files.end() - 1);
@@ -222,8 +228,6 @@ void validate_running(const RawOptions& raw, Command& command) {
 Command validate_clip(const RawOptions& raw) {
   Command command;
   command.request = validate_request(raw);
-  for (const std::string& file : raw.texts(kFiles))
-    if (file.empty()) refuse("a FILE is named '' (an empty variable?)");
   if (raw.has(kFinalize)) {
     validate_finalize(raw, command);
   } else if (raw.has(kVerify)) {
@@ -235,13 +239,15 @@ Command validate_clip(const RawOptions& raw) {
   validate_running(raw, command);
   if (raw.has(kNoClobber)) command.existing = OutputFile::Existing::refuse;
   if (raw.has(kSync)) command.durability = OutputFile::Durability::on_disk;
-  if (raw.has(kFailIfClipped)) command.max_clipped = parse_percentage(raw.text(kFailIfClipped));
+  if (raw.has(kFailIfClipped))
+    command.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
   if (!raw.has(kFinalize) && is_without_effect(raw, command.request))
     refuse(
-        "nothing to do without --min, --max, --scale, --bias or --nan (clipper compare compares two files, "
-        "clipper info says what is in one)");
+        "nothing to do without --min, --max, --scale, --bias or --nan; clipper info describes a file, "
+        "clipper "
+        "compare compares two");
   take_numbers(raw, NumberSource::files, command.request);
   return command;
 }

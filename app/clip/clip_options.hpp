@@ -18,21 +18,22 @@ namespace clipper {
 
 class RawOptions;
 
-/// What was typed, understood but not yet compared with any file.
+/// A parsed command line, not yet compared with any file.
 struct Command {
   Request request;
   std::vector<std::string> inputs;  ///< "-" is standard input
   bool recursive = false;           ///< inputs may be directories
-  std::optional<FileList> list;     ///< of more inputs; at least one of the two is there
+  std::optional<FileList> list;     ///< names more inputs; without a list, `inputs` is not empty
   Destination destination;
-  std::optional<Shard> share;  ///< of the files: those of one process
+  std::optional<Shard> share;  ///< of the inputs that this process takes
   std::optional<DType> dtype;
-  bool ignore_trailing = false;  ///< of inputs, and of the golden file
+  bool ignore_trailing = false;  ///< in inputs and in the golden file
   OutputFile::Existing existing = OutputFile::Existing::replace;
   OutputFile::Durability durability = OutputFile::Durability::none;
   Engine::Options engine;
-  std::optional<Percentage> max_clipped;  ///< of a tensor's elements, or nothing is written
-  bool keep_going = false;                ///< with the other files when one fails
+  std::optional<Percentage>
+      max_clipped;          ///< if more elements of a tensor would be clipped, nothing is written
+  bool keep_going = false;  ///< with other inputs after one failed
   bool dry_run = false;
   bool json = false;
   bool verbose = false;
@@ -41,7 +42,7 @@ struct Command {
   Progress::When progress = Progress::When::automatic;
 };
 
-/// The command that was typed. Throws Error{usage}.
+/// Throws Error{usage} for options that contradict each other, and for values that mean nothing.
 [[nodiscard]] Command validate_clip(const RawOptions& raw);
 
 }  // namespace clipper

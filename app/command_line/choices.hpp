@@ -6,11 +6,11 @@
 
 #include "contract/profile.hpp"
 
-/// The words that the values of options may be.
+/// The words that options take as values.
 namespace clipper {
 
 [[nodiscard]] std::vector<std::string_view> profile_names();  ///< each family before its versions
-[[nodiscard]] std::vector<std::string_view> nan_words();      ///< besides numbers
+[[nodiscard]] std::vector<std::string_view> nan_words();      ///< --nan takes numbers, too
 [[nodiscard]] std::vector<std::string_view> min_above_max_words();
 [[nodiscard]] std::vector<std::string_view> dtype_names();
 [[nodiscard]] std::vector<std::string_view> simd_level_names();

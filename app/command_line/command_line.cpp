@@ -1,7 +1,7 @@
 #include "command_line/command_line.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,87 +10,151 @@
 
 #include "command_line/command_spec.hpp"
 #include "command_line/help.hpp"
+#include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
+#include "command_line/version.hpp"
 #include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
 
+constexpr std::string_view kIsEmpty = "(is a shell variable empty?)";
+
 /// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
-/// would eat a file's name or an option.
-void check_values_present(const CommandSpec& spec, std::span<const char* const> words) {
-  const std::vector<const Option*> options = options_of(spec);
-  for (std::size_t i = 0; i < words.size(); ++i) {
+/// would consume a file name or an option. CLI11 also takes `--json=false` for a flag that was not given.
+void check_values(const CommandSpec& spec, std::span<const char* const> words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--") return;
-    if (word.size() > 3 && word.starts_with("--") && word.ends_with('='))
-      refuse(fmt::format("{} has no value behind it (an empty variable?)", word));
-    const bool takes_value = std::any_of(options.begin(), options.end(), [&](const Option* option) {
-      return option->value != Value::none && long_name(*option) == word;
-    });
-    if (takes_value && i + 1 < words.size() && std::string_view(words[i + 1]).starts_with("--"))
-      refuse(fmt::format("{} has no value: {} follows (an empty variable?)", word, words[i + 1]));
+    const std::string_view name = word.substr(0, word.find('='));
+    const Option* const option = option_named(spec, name);
+    if (option == nullptr) continue;
+    const bool takes_value = option->value != Value::none;
+    if (name != word) {
+      if (!takes_value) refuse(fmt::format("{} takes no value", name));
+      if (word.size() == name.size() + 1) refuse(fmt::format("{} has no value {}", name, kIsEmpty));
+    } else if (takes_value) {
+      if (++i == words.size()) refuse(fmt::format("{} has no value", name));
+      if (std::string_view(words[i]).starts_with("--"))
+        refuse(fmt::format("{} has no value; {} follows {}", name, words[i], kIsEmpty));
+    }
   }
 }
 
-/// CLI11's options, which write to the options that were typed when it parses.
+[[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
+  const std::string_view typed = word.substr(0, word.find('='));
+  std::vector<std::string_view> names;
+  for (const Option* const option : options_of(spec)) names.push_back(long_name(*option));
+  if (const auto meant = nearest_name(typed, names))
+    refuse(fmt::format("unknown option {}; did you mean {}?", typed, *meant));
+  refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
+}
+
+/// For a positional argument that takes fixed words: "unknown command 'inof'" if its name is COMMAND.
+void check_word(const Option& positional, std::string_view text) {
+  const std::vector<std::string_view> words = positional.words();
+  if (std::ranges::find(words, text) != words.end()) return;
+  std::string what = fmt::format("unknown {}", positional.names);
+  std::ranges::transform(what, what.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  refuse_unknown(what, text, words);
+}
+
+/// Parses options with CLI11. All other words are left to this class: as positional arguments, CLI11 would
+/// take the file name "[a,b]" for the names "a" and "b".
 class Parser {
  public:
-  explicit Parser(const CommandSpec& spec) : app_("", title_of(spec)) {
+  explicit Parser(const CommandSpec& spec) : spec_(spec), app_("", title_of(spec)) {
     app_.set_help_flag();
-    for (const Positional& positional : spec.positionals) add(positional);
-    for (const OptionGroup& group : spec.groups)
-      for (const Option* const option : group.options) {
-        add(*option);
-        added_.at(option)->group(std::string(group.title));  // CLI11's messages do not name hidden options
-      }
-    for (const auto& [one, other] : spec.exclusions) added_.at(one)->excludes(added_.at(other));
+    app_.allow_extras();
+    for (const Option* const option : options_of(spec)) add(*option);
   }
 
-  RawOptions parse(std::span<const char* const> words) {
-    app_.parse(static_cast<int>(words.size()), words.data());
-    for (const auto& [option, parsed] : added_)
-      if (option->value != Value::none) typed_[option].is_given = parsed->count() > 0;
+  void parse(std::span<const char* const> words) {
+    try {
+      app_.parse(static_cast<int>(words.size()), words.data());
+    } catch (const CLI::ParseError&) {  // the only error that is left: no word follows an option with a value
+      refuse(fmt::format("{} has no value", words.back()));
+    }
+  }
+
+  [[nodiscard]] bool has(const Option& option) const {
+    const auto added = added_.find(&option);
+    return added != added_.end() && added->second->count() > 0;
+  }
+
+  [[nodiscard]] RawOptions options() {
+    for (const auto& [option, added] : added_) {
+      RawOption& typed = typed_[option];
+      typed.is_given = added->count() > 0;
+      if (!typed.is_given || option->value == Value::none) continue;
+      typed.text = added->results().back();
+      if (typed.text.empty()) refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
+    }
+    for (const auto& [one, other] : spec_.overrides) typed_[first_of(one, other)] = {};
+    take_positionals();
+    for (const auto& [one, other] : spec_.exclusions)
+      if (typed_[one].is_given && typed_[other].is_given) refuse_pair(*one, *other);
     return RawOptions(std::move(typed_));
   }
 
  private:
-  void add(const Positional& positional) {
-    RawOption& typed = typed_[positional.option];
-    const std::string name(positional.option->names);
-    CLI::Option* const added = positional.arity == Arity::many ? app_.add_option(name, typed.texts)
-                                                               : app_.add_option(name, typed.text);
-    added_[positional.option] = added->required(positional.arity == Arity::required);
-    if (positional.option->words == nullptr) return;
-    const std::vector<std::string_view> words = positional.option->words();
-    added->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end())));
-  }
-
   void add(const Option& option) {
-    RawOption& typed = typed_[&option];
     const std::string names(option.names);
-    if (&option == &kHelp)
-      added_[&option] = app_.set_help_flag(names);
-    else if (&option == &kVersion)
-      added_[&option] = app_.set_version_flag(names, "clipper " CLIPPER_VERSION);
-    else if (option.value == Value::none)
-      added_[&option] = app_.add_flag(names, typed.is_given);
+    added_[&option] = option.value == Value::none ? app_.add_flag(names) : app_.add_option(names);
+    added_[&option]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+
+  /// Which of two options was not typed last.
+  [[nodiscard]] const Option* first_of(const Option* one, const Option* other) const {
+    const std::vector<CLI::Option*>& order = app_.parse_order();
+    const auto last_place = [&](const Option* option) {
+      return std::find(order.rbegin(), order.rend(), added_.at(option));
+    };
+    return last_place(one) < last_place(other) ? other : one;
+  }
+
+  void take_positionals() {
+    for (const Positional& positional : spec_.positionals) typed_[positional.option] = {};
+    auto positional = spec_.positionals.begin();
+    bool options_have_ended = false;
+    for (const std::string& word : app_.remaining()) {
+      if (word == "--" && !std::exchange(options_have_ended, true)) continue;
+      if (!options_have_ended && word.size() > 1 && word.starts_with('-')) refuse_option(spec_, word);
+      if (positional == spec_.positionals.end())
+        refuse(fmt::format("unexpected argument '{}'; usage: {}", word, usages_of(spec_).front()));
+      take(*positional, word);
+      if (positional->arity != Arity::many) ++positional;
+    }
+    if (positional != spec_.positionals.end() && positional->arity == Arity::required)
+      refuse(fmt::format("{} is missing; see {} --help", positional->option->names, title_of(spec_)));
+  }
+
+  void take(const Positional& positional, const std::string& word) {
+    const Option& option = *positional.option;
+    if (word.empty()) refuse(fmt::format("{} is empty {}", option.names, kIsEmpty));
+    if (option.words != nullptr) check_word(option, word);
+    RawOption& typed = typed_[&option];
+    typed.is_given = true;
+    if (positional.arity == Arity::many)
+      typed.texts.push_back(word);
     else
-      added_[&option] = app_.add_option(names, typed.text)->type_name(value_of(option));
+      typed.text = word;
   }
 
-  /// For messages: "WHAT:{error,ignore}".
-  static std::string value_of(const Option& option) {
-    return option.words == nullptr ? std::string(option.type)
-                                   : fmt::format("{}:{{{}}}", option.type, fmt::join(option.words(), ","));
-  }
-
+  const CommandSpec& spec_;
   CLI::App app_;
   std::map<const Option*, CLI::Option*> added_;
   std::map<const Option*, RawOption> typed_;
 };
+
+std::size_t help_columns() {
+  constexpr std::size_t kFewest = 40;
+  constexpr std::size_t kMost = 100;  // longer lines are hard to read
+  return std::clamp(terminal_columns(STDOUT_FILENO), kFewest, kMost);
+}
 
 [[noreturn]] void fail_to_print() {
   throw Error(ErrorKind::io, "standard output: cannot be written");
@@ -98,19 +162,24 @@ class Parser {
 
 }  // namespace
 
-std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words) {
+std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words,
+                                const CommandSpecs& commands) {
+  check_values(spec, words);
   Parser parser(spec);
-  check_values_present(spec, words);
-  try {
-    return parser.parse(words);
-  } catch (const CLI::CallForHelp&) {
-    print(help_of(spec));
-  } catch (const CLI::CallForVersion& version) {
-    print(fmt::format("{}\n", version.what()));
-  } catch (const CLI::ParseError& error) {
-    refuse(fmt::format("{} ({} --help says more)", error.what(), title_of(spec)));
+  parser.parse(words);
+  if (parser.has(kHelp)) {
+    print_help(spec, commands);
+    return std::nullopt;
   }
-  return std::nullopt;
+  if (parser.has(kVersion)) {
+    print(version_text());
+    return std::nullopt;
+  }
+  return parser.options();
+}
+
+void print_help(const CommandSpec& spec, const CommandSpecs& commands) {
+  print(help_of(spec, commands, help_columns()));
 }
 
 void print(const std::string& text) {

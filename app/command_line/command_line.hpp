@@ -6,36 +6,36 @@
 #include <string>
 #include <vector>
 
-/// What every command does with the words after it, and with what it prints.
+#include "command_line/command_spec.hpp"
+
+/// Parses the words of a command line, and prints to standard output.
 namespace clipper {
 
 class Progress;
-struct CommandSpec;
-struct Option;
 
-/// What was typed of one option.
+/// What was typed of one option or positional argument.
 struct RawOption {
   bool is_given = false;
-  std::string text;                ///< its value
-  std::vector<std::string> texts;  ///< instead, those of a positional that takes many words
+  std::string text;                ///< the value; of a repeated option, the last one
+  std::vector<std::string> texts;  ///< all values of a positional that takes many words; `text` is empty then
 };
 
-/// What was typed, not yet understood. All values are text: a parser would read 010 as octal and nothing as
-/// 0. std::out_of_range for an option that is not the command's, whether it was typed or not: the first test
-/// of a command sees such a mistake.
+/// What was typed, with all values as text: CLI11 would read 010 as an octal number, and nothing as 0. All
+/// functions throw std::out_of_range for an option that the command does not have, whether it was typed or
+/// not: the first test of a command finds this mistake.
 class RawOptions {
  public:
   explicit RawOptions(std::map<const Option*, RawOption> options) : options_(std::move(options)) {}
 
   [[nodiscard]] bool has(const Option& option) const { return options_.at(&option).is_given; }
 
-  /// Empty unless it was given.
+  /// Empty if the option was not given.
   [[nodiscard]] const std::string& text(const Option& option) const { return options_.at(&option).text; }
   [[nodiscard]] const std::vector<std::string>& texts(const Option& option) const {
     return options_.at(&option).texts;
   }
 
-  /// The text, or nothing if the option was not given.
+  /// Nothing if the option was not given.
   [[nodiscard]] std::optional<std::string> value(const Option& option) const {
     return has(option) ? std::optional(text(option)) : std::nullopt;
   }
@@ -44,11 +44,17 @@ class RawOptions {
   std::map<const Option*, RawOption> options_;
 };
 
-/// The words as the command's options, words[0] being its own name; nothing if they only asked for help or
-/// the version, which are printed then. Every mistake becomes Error{usage}.
-[[nodiscard]] std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words);
+/// Parses the words of a command; words[0] is the command's own name. If an option is repeated, or if two
+/// options override each other, the last counts. Returns nothing after it printed the help, with a list of
+/// `commands` unless there are none, or the version. Throws Error{usage} for any mistake, and if a value is
+/// an empty text.
+[[nodiscard]] std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words,
+                                              const CommandSpecs& commands = {});
 
-/// Prints on standard output. Error{io} if it cannot be written.
+/// Prints the help, as wide as the terminal.
+void print_help(const CommandSpec& spec, const CommandSpecs& commands);
+
+/// Prints to standard output. Throws Error{io} if the text cannot be written.
 void print(const std::string& text);
 
 /// Prints on standard output in the place of the progress line. Error{io} if it cannot be written.

@@ -5,16 +5,16 @@
 #include <string_view>
 #include <vector>
 
-/// What a command's users can type, as plain data: the parser, --help, the manual and the completions read
-/// it.
+/// What can be typed after a command, as plain data, which the parser, --help, the manual and the completions
+/// read.
 namespace clipper {
 
-/// What a value is, for completions.
+/// What shells complete a value to.
 enum class Value {
   none,  ///< a flag
   text,
-  words,   ///< one of Option::words, perhaps among others
-  number,  ///< or @ and a tensor's file
+  words,   ///< one of Option::words; some options also take other values
+  number,  ///< a number, or @ and a .npy file
   tensor,  ///< a .npy file
   file,
   directory,
@@ -26,7 +26,7 @@ struct Option {
   std::string_view help;       ///< one sentence without a period, for --help and the completions
   std::string_view type = {};  ///< what --help calls the value: "FILE"; empty for flags and positionals
   Value value = Value::none;
-  std::vector<std::string_view> (*words)() = nullptr;  ///< a positional takes no other words
+  std::vector<std::string_view> (*words)() = nullptr;  ///< a positional takes no other values
   std::string_view details = {};                       ///< more sentences, for the manual
 };
 
@@ -46,7 +46,7 @@ struct OptionGroup {
 inline constexpr std::string_view kGeneralTitle = "Options";
 inline constexpr std::string_view kHiddenTitle = "";  ///< not in --help
 
-/// Two options that contradict each other.
+/// Two options of one command.
 struct OptionPair {
   const Option* one;
   const Option* other;
@@ -70,8 +70,8 @@ using CommandSpecs = std::vector<const CommandSpec*>;
 /// "clipper compare".
 [[nodiscard]] std::string title_of(const CommandSpec& spec);
 
-/// "clipper compare [OPTIONS] [ACTUAL] [EXPECTED]".
-[[nodiscard]] std::string usage_of(const CommandSpec& spec);
+/// "clipper compare [OPTIONS] ACTUAL EXPECTED", for each of the command's forms.
+[[nodiscard]] std::vector<std::string> usages_of(const CommandSpec& spec);
 
 /// "-o", "--output".
 [[nodiscard]] std::vector<std::string_view> names_of(const Option& option);
@@ -83,5 +83,8 @@ using CommandSpecs = std::vector<const CommandSpec*>;
 
 /// Every option of the command, in the order of --help.
 [[nodiscard]] std::vector<const Option*> options_of(const CommandSpec& spec);
+
+/// The option called "-o" or "--output"; null if the command has none of this name.
+[[nodiscard]] const Option* option_named(const CommandSpec& spec, std::string_view name);
 
 }  // namespace clipper

@@ -1,11 +1,14 @@
 #include "command_line/given_number.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
+#include "command_line/nearest_name.hpp"
+#include "command_line/values.hpp"
 #include "error.hpp"
 #include "files/element_file.hpp"
 
@@ -14,8 +17,8 @@ namespace {
 
 /// An error about the number, and not about the file, names the flag.
 Given read_given(std::string_view flag, const std::string& path) {
-  if (path.empty()) throw Error(ErrorKind::usage, fmt::format("{} @: no file (an empty variable?)", flag));
-  if (path == "-") throw Error(ErrorKind::usage, fmt::format("{} @-: a file is needed", flag));
+  if (path.empty()) refuse(fmt::format("{} @ has no file name (is a shell variable empty?)", flag));
+  if (path == "-") refuse(fmt::format("{} @-: a number cannot be read from standard input", flag));
   try {
     return read_number(path);
   } catch (const Error& error) {
@@ -24,12 +27,18 @@ Given read_given(std::string_view flag, const std::string& path) {
   }
 }
 
+bool looks_like_file(const std::string& text) {
+  return text.ends_with(".npy") || (!text.empty() && ::access(text.c_str(), F_OK) == 0);
+}
+
 }  // namespace
 
 Given parse_given(std::string_view flag, const std::string& text) {
   if (text.starts_with('@')) return read_given(flag, text.substr(1));
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
-  throw Error(ErrorKind::usage, fmt::format("{}: '{}' is not a number", flag, text));
+  if (looks_like_file(text))
+    refuse(fmt::format("{0}: '{1}' is not a number; to read the number from a file, write @{1}", flag, text));
+  refuse(fmt::format("{}: '{}' is not a number", flag, text));
 }
 
 std::optional<Given> given(const RawOptions& raw, const Option& option) {
@@ -42,7 +51,9 @@ OnNan parse_on_nan(const std::string& text) {
   if (word != kNanWords.end()) return static_cast<OnNan::Action>(word - kNanWords.begin());
   std::optional<Number> number = parse_number(text);
   if (number && number->kind != Number::Kind::nan) return Given(*std::move(number), text);
-  throw Error(ErrorKind::usage, fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));
+  if (const auto meant = nearest_name(text, kNanWords))
+    refuse(fmt::format("--nan: unknown value '{}'; did you mean '{}'?", text, *meant));
+  refuse(fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));
 }
 
 std::vector<std::string> number_files(const Request& request) {

@@ -7,20 +7,20 @@
 
 #include "contract/profile.hpp"
 
-/// The numbers of a request as they are typed.
+/// Numbers on the command line.
 namespace clipper {
 
 class RawOptions;
 struct Option;
 
-/// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Error{usage} for
-/// everything else, and what read_number() throws.
+/// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Throws
+/// Error{usage} for any other text, and what read_number() throws.
 [[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
 
-/// The option's value as parse_given() has it; nothing if the option was not given.
+/// parse_given() of the option's value; nothing if the option was not given.
 [[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
 
-/// One of kNanWords, or a number; Error{usage} for everything else.
+/// One of kNanWords, or a number. Throws Error{usage} for any other text.
 [[nodiscard]] OnNan parse_on_nan(const std::string& text);
 
 /// The files that the request's numbers were read from.

@@ -1,38 +1,110 @@
 #include "command_line/help.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
 
 namespace clipper {
 namespace {
 
-constexpr std::size_t kHelpColumn = 28;
+constexpr std::size_t kOptionColumn = 28;        ///< where the help of an option begins
+constexpr std::size_t kNarrowOptionColumn = 10;  ///< below the option's names
+constexpr std::size_t kNarrow = 60;
+constexpr std::size_t kCommandColumn = 12;
 
-/// The option, and from kHelpColumn on its help, which may be of several lines.
-std::string item(const Option& option) {
-  std::string text = fmt::format("  {}{}{}", option.names, option.type.empty() ? "" : " ", option.type);
-  if (text.size() >= kHelpColumn) text += '\n' + std::string(kHelpColumn, ' ');
-  text.resize(std::max(text.size(), kHelpColumn), ' ');
-  for (const char c : option.help) {
-    text += c;
-    if (c == '\n') text.append(kHelpColumn, ' ');
+/// One section of the help, which grows line by line.
+class Section {
+ public:
+  explicit Section(std::size_t columns) : columns_(columns) {}
+
+  void add_line(std::string_view line) { text_.append(line) += '\n'; }
+
+  /// The words of `text` after `head`; all lines but the first begin at column `indent`, and so does the
+  /// first if the head leaves two spaces before it.
+  void add(std::string_view head, std::string_view text, std::size_t indent) {
+    std::string line(head);
+    if (!head.empty() && head.size() + 2 > indent) end(line);
+    line.resize(indent, ' ');
+    while (!text.empty()) {
+      const std::string_view word = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(word.size() + 1, text.size()));
+      if (line.size() > indent && line.size() + 1 + word.size() > columns_) {
+        end(line);
+        line.resize(indent, ' ');
+      }
+      if (line.size() > indent) line += ' ';
+      line += word;
+    }
+    add_line(line);
   }
-  return text + '\n';
+
+  void add(const Option& option) {
+    const std::size_t indent = columns_ < kNarrow ? kNarrowOptionColumn : kOptionColumn;
+    add(head_of(option), option.help, indent);
+  }
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  /// "  -o, --output TEMPLATE", "      --min X", "  FILE".
+  static std::string head_of(const Option& option) {
+    const std::vector<std::string_view> names = names_of(option);
+    const bool is_positional = !option.names.starts_with('-');
+    const std::string_view indent = names.size() > 1 || is_positional ? "  " : "      ";
+    return fmt::format("{}{}{}{}", indent, fmt::join(names, ", "), option.type.empty() ? "" : " ",
+                       option.type);
+  }
+
+  void end(std::string& line) {
+    add_line(line);
+    line.clear();
+  }
+
+  std::size_t columns_;
+  std::string text_;
+};
+
+Section usage(const CommandSpec& spec, std::size_t columns) {
+  constexpr std::string_view kUsage = "Usage: ";
+  Section section(columns);
+  std::string_view head = kUsage;
+  for (const std::string& form : usages_of(spec)) {
+    section.add_line(fmt::format("{:{}}{}", head, kUsage.size(), form));
+    head = "";
+  }
+  return section;
+}
+
+Section command_list(const CommandSpecs& commands, std::size_t columns) {
+  Section section(columns);
+  section.add_line("Commands:");
+  for (const CommandSpec* const command : commands)
+    section.add(fmt::format("  {}", command->name), command->summary, kCommandColumn);
+  return section;
 }
 
 }  // namespace
 
-std::string help_of(const CommandSpec& spec) {
-  std::string text = fmt::format("{}\nUsage: {}\n\n", spec.description, usage_of(spec));
-  if (!spec.positionals.empty()) text += "Positionals:\n";
-  for (const Positional& positional : spec.positionals) text += item(*positional.option);
-  for (const OptionGroup& group : spec.groups) {
-    if (group.title == kHiddenTitle) continue;
-    text += fmt::format("{}:\n", group.title);
-    for (const Option* const option : group.options) text += item(*option);
-    if (&group != &spec.groups.back()) text += '\n';
+std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns) {
+  std::vector<Section> sections(1, Section(columns));
+  sections.back().add("", spec.description, 0);
+  sections.push_back(usage(spec, columns));
+  if (!commands.empty()) sections.push_back(command_list(commands, columns));
+  if (!spec.positionals.empty()) {
+    sections.emplace_back(columns).add_line("Arguments:");
+    for (const Positional& positional : spec.positionals) sections.back().add(*positional.option);
   }
-  if (!spec.footer.empty()) text += fmt::format("{}\n", spec.footer);
-  return text;
+  for (const auto& [title, options] : spec.groups) {
+    if (title == kHiddenTitle) continue;
+    sections.emplace_back(columns).add_line(fmt::format("{}:", title));
+    for (const Option* const option : options) sections.back().add(*option);
+  }
+  std::string text;
+  for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
+  return text.append(spec.footer);  // which begins with an empty line
 }
 
 }  // namespace clipper

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "command_line/command_spec.hpp"
 
 namespace clipper {
 
-/// What `clipper COMMAND --help` prints.
-[[nodiscard]] std::string help_of(const CommandSpec& spec);
+/// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns, except the footer.
+/// `commands` are listed, unless there are none.
+[[nodiscard]] std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns);
 
 }  // namespace clipper

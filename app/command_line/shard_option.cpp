@@ -7,7 +7,6 @@
 #include <string>
 
 #include "command_line/values.hpp"
-#include "error.hpp"
 
 namespace clipper {
 namespace {
@@ -30,8 +29,7 @@ Shard shard_of(const std::string& flag, std::string_view index, std::string_view
   shard.count = parse_count(flag, count, 1, kMaxShards);
   shard.index = parse_count(flag, index, 0, kMaxShards);
   if (shard.index >= shard.count)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not below {}; the first is 0", flag, shard.index, shard.count));
+    refuse(fmt::format("{}: shard index {} out of range (0 to {})", flag, shard.index, shard.count - 1));
   return shard;
 }
 
@@ -42,8 +40,7 @@ Shard automatic_shard() {
     if (rank != nullptr && size != nullptr)
       return shard_of(fmt::format("--shard auto: {}/{}", launcher.rank, launcher.size), rank, size);
   }
-  throw Error(ErrorKind::usage,
-              "--shard auto: not started by Open MPI, PMI or Slurm (srun); say --shard K/N");
+  refuse("--shard auto: Open MPI, PMI or Slurm (srun) did not start this process; write --shard K/N");
 }
 
 }  // namespace
@@ -52,7 +49,7 @@ Shard parse_shard(std::string_view text) {
   if (text == "auto") return automatic_shard();
   const std::size_t slash = text.find('/');
   if (slash == text.npos)
-    throw Error(ErrorKind::usage, fmt::format("{}: '{}' is not K/N, such as 0/4, or auto", kFlag, text));
+    refuse(fmt::format("{}: '{}' is neither K/N, for example 0/4, nor auto", kFlag, text));
   return shard_of(std::string(kFlag), text.substr(0, slash), text.substr(slash + 1));
 }
 

@@ -7,10 +7,10 @@
 
 namespace clipper {
 
-/// The shard that --shard names: "K/N", or "auto", which takes this process's rank and their number from Open
-/// MPI, PMI or Slurm, in that order. An array job's task is not one of them: when only the failed tasks are
-/// run again, their number is another. Error{usage} for anything else, and if none of them has started the
-/// process.
+/// The shard that --shard names: "K/N", or "auto", which takes K and N from the variables of Open MPI, PMI or
+/// Slurm, in this order. The variables of Slurm's array jobs do not count: the number of tasks changes if
+/// only the failed tasks run again. Throws Error{usage} for any other text, and if no launcher set its
+/// variables.
 [[nodiscard]] Shard parse_shard(std::string_view text);
 
 [[nodiscard]] std::vector<std::string_view> shard_words();  ///< for completions

@@ -1,11 +1,7 @@
 #include "command_line/terminal_options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
-#include "command_line/choices.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
 #include "command_line/shared_options.hpp"
@@ -20,12 +16,7 @@ Progress::When progress_when(const RawOptions& raw) {
 
 ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
   if (std::ranges::count(options_of(spec), &kColor) == 0 || !raw.has(kColor)) return ColorWhen::automatic;
-  const std::vector<std::string_view> words = color_words();
-  const auto word = std::ranges::find(words, raw.text(kColor));
-  if (word == words.end())
-    refuse(fmt::format("{}: '{}' is not one of {}", long_name(kColor), raw.text(kColor),
-                       fmt::join(words, ", ")));
-  return static_cast<ColorWhen>(word - words.begin());
+  return static_cast<ColorWhen>(word_index(kColor, raw.text(kColor)));
 }
 
 }  // namespace clipper

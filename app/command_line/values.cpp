@@ -1,10 +1,14 @@
 #include "command_line/values.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
+#include <vector>
 
+#include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
 #include "error.hpp"
 
@@ -12,6 +16,20 @@ namespace clipper {
 
 void refuse(const std::string& message) {
   throw Error(ErrorKind::usage, message);
+}
+
+void refuse_unknown(std::string_view what, std::string_view text, std::span<const std::string_view> words) {
+  if (const auto meant = nearest_name(text, words))
+    refuse(fmt::format("{} '{}'; did you mean '{}'?", what, text, *meant));
+  refuse(fmt::format("{} '{}'; expected one of: {}", what, text, fmt::join(words, ", ")));
+}
+
+void refuse_word(const Option& option, std::string_view text) {
+  refuse_unknown(fmt::format("{}: unknown value", long_name(option)), text, option.words());
+}
+
+void refuse_pair(const Option& one, const Option& other) {
+  refuse(fmt::format("{} and {} cannot be used together", long_name(one), long_name(other)));
 }
 
 std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
@@ -24,20 +42,30 @@ std::size_t parse_count(std::string_view flag, std::string_view text, std::size_
   return value;
 }
 
+Percentage parse_percentage(std::string_view flag, std::string_view text) {
+  const std::string_view number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+  if (std::optional<Percentage> percentage = Percentage::parse(number)) return *std::move(percentage);
+  refuse(fmt::format("{}: '{}' is not a percentage from 0 to 100", flag, text));
+}
+
 DType parse_dtype(std::string_view text) {
   if (const std::optional<DType> dtype = dtype_named(text)) return *dtype;
-  refuse(fmt::format("--dtype: '{}' is not a dtype that clipper knows", text));
+  refuse_unknown("--dtype: unknown value", text, dtype_names());
 }
 
 unsigned parse_threads(std::string_view text) {
   return static_cast<unsigned>(parse_count(long_name(kThreads), text, 1, 1024));
 }
 
-bool is_second_word(const Option& option, std::string_view text) {
+std::size_t word_index(const Option& option, std::string_view text) {
   const std::vector<std::string_view> words = option.words();
-  if (text != words.at(0) && text != words.at(1))
-    refuse(fmt::format("{}: '{}' is not {} or {}", long_name(option), text, words[0], words[1]));
-  return text == words[1];
+  const auto word = std::find(words.begin(), words.end(), text);
+  if (word == words.end()) refuse_word(option, text);
+  return static_cast<std::size_t>(word - words.begin());
+}
+
+bool is_second_word(const Option& option, std::string_view text) {
+  return word_index(option, text) == 1;
 }
 
 }  // namespace clipper

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "command_line/command_spec.hpp"
 #include "element/dtype.hpp"
+#include "element/percentage.hpp"
 
 /// What the text of an option means. Each function throws Error{usage}, which names the option, unless it
 /// understands all of the text.
@@ -13,10 +15,23 @@ namespace clipper {
 
 [[noreturn]] void refuse(const std::string& message);  ///< throws Error{usage}
 
+/// Refuses `text`, which is none of `words`, and names the nearest of them, or all. `what` begins the
+/// message: "unknown command".
+[[noreturn]] void refuse_unknown(std::string_view what, std::string_view text,
+                                 std::span<const std::string_view> words);
+
+[[noreturn]] void refuse_word(const Option& option, std::string_view text);  ///< none of the option's words
+
+[[noreturn]] void refuse_pair(const Option& one, const Option& other);  ///< both cannot be given
+
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                                       std::size_t highest);
-[[nodiscard]] DType parse_dtype(std::string_view text);       ///< of --dtype
-[[nodiscard]] unsigned parse_threads(std::string_view text);  ///< of --threads
+[[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
+[[nodiscard]] DType parse_dtype(std::string_view text);                                   ///< of --dtype
+[[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
+
+/// Which of the option's words the text is.
+[[nodiscard]] std::size_t word_index(const Option& option, std::string_view text);
 
 /// Whether the text is the second of the option's two words.
 [[nodiscard]] bool is_second_word(const Option& option, std::string_view text);

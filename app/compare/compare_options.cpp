@@ -106,16 +106,14 @@ constexpr std::array kOverrides{OptionPair{&kQuiet, &kVerbose}, OptionPair{&kPro
 Number parse_tolerance(std::string_view flag, std::string_view text) {
   const std::optional<Number> number = parse_number(text);
   if (!number || !is_tolerance(*number))
-    refuse(fmt::format("{}: '{}' is not a finite number from 0", flag, text));
+    refuse(fmt::format("{}: '{}' is not a finite number >= 0", flag, text));
   return *number;
 }
 
 Allowance parse_allowance(std::string_view text) {
   constexpr std::string_view kFlag = "--max-mismatch";
   if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
-  const std::optional<Percentage> percentage = Percentage::parse(text.substr(0, text.size() - 1));
-  if (!percentage) refuse(fmt::format("{}: '{}' is not a percentage from 0% to 100%", kFlag, text));
-  return {0, percentage};
+  return {0, parse_percentage(kFlag, text)};
 }
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
@@ -149,16 +147,16 @@ constexpr CommandSpec kCompareSpec{
 CompareCommand validate_compare(const RawOptions& raw) {
   constexpr std::size_t kMaxShown = 1000;  // every thread keeps as many
   CompareCommand command;
-  if (raw.text(kActual).empty()) refuse("ACTUAL is missing (clipper compare --help says more)");
-  if (raw.text(kExpected).empty()) refuse("EXPECTED is missing (clipper compare --help says more)");
-  if (raw.text(kActual) == "-" && raw.text(kExpected) == "-") refuse("standard input cannot be both files");
+  if (!raw.has(kActual)) refuse("ACTUAL is missing; see clipper compare --help");
+  if (!raw.has(kExpected)) refuse("EXPECTED is missing; see clipper compare --help");
+  if (raw.text(kActual) == "-" && raw.text(kExpected) == "-")
+    refuse("standard input cannot be both ACTUAL and EXPECTED");
   command.actual = raw.text(kActual);
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
   if (raw.has(kShow)) command.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
   command.rule.listed = std::max<std::size_t>(command.shown, 1);
   command.difference_file = raw.value(kDiffOut);
-  if (command.difference_file == "") refuse("--diff-out: no file (an empty variable?)");
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));

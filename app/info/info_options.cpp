@@ -78,9 +78,7 @@ constexpr CommandSpec kInfoSpec{
 
 InfoCommand validate_info(const RawOptions& raw) {
   InfoCommand command;
-  if (raw.texts(kFiles).empty()) refuse("a FILE is missing (clipper info --help says more)");
-  for (const std::string& file : raw.texts(kFiles))
-    if (file.empty()) refuse("a FILE is named '' (an empty variable?)");
+  if (raw.texts(kFiles).empty()) refuse("FILE is missing; see clipper info --help");
   command.inputs = raw.texts(kFiles);
   command.json = raw.has(kJson);
   command.bounds.min = given(raw, kMin);

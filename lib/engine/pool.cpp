@@ -1,10 +1,12 @@
 #include "engine/pool.hpp"
 
+#include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/version.h>
 
 #include <atomic>
 #include <exception>
@@ -56,6 +58,10 @@ struct Pool::Threads {
 Pool::Pool(std::unique_ptr<Threads> threads) : threads_(std::move(threads)) {}
 
 Pool::~Pool() = default;
+
+std::string Pool::version() {
+  return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
+}
 
 std::unique_ptr<Pool> Pool::start(unsigned threads) {
   // When its start throws, oneTBB 2021 keeps its state "pending" (atomic_do_once) and some of its locks:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace clipper {
 
@@ -16,6 +17,9 @@ class Pool {
  public:
   static constexpr std::size_t kStack =
       512UL * 1024;  ///< of a thread; the deepest frames hold a kernel's blocks
+
+  /// Of the oneTBB library that is loaded: "2021.8.0 (interface 12080)".
+  [[nodiscard]] static std::string version();
 
   /// So many threads, the calling one included. Null if oneTBB cannot start, in this call or in one before.
   [[nodiscard]] static std::unique_ptr<Pool> start(unsigned threads);

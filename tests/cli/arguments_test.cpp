@@ -21,7 +21,7 @@ class Directory : public TemporaryDirectory {
     return read_file(*this / "out.npy");
   }
 
-  /// With in.npy and out.npy behind the arguments.
+  /// With in.npy and out.npy after the arguments.
   void check_usage(Words arguments, std::string_view word) const {
     arguments.insert(arguments.end(), {"in.npy", "out.npy"});
     check_refused_untouched(*this, arguments, 2, word);
@@ -97,15 +97,15 @@ TEST_CASE("an empty name is no file, and is seen before any work") {
         Words{"in.npy", "--verify", ""}, Words{"-i", "--files-from", "-", ""}, Words{"--finalize", ""}}) {
     Words words{"--min", "0"};
     words.insert(words.end(), files.begin(), files.end());
-    check_refused_untouched(directory, words, 2, "empty variable");
+    check_refused_untouched(directory, words, 2, "is a shell variable empty?");
   }
-  check_refused_untouched(directory, {"info", "in.npy", ""}, 2, "empty variable");
-  check_refused_untouched(directory, {"--min", "@", "in.npy", "out.npy"}, 2, "empty variable");
+  check_refused_untouched(directory, {"info", "in.npy", ""}, 2, "is a shell variable empty?");
+  check_refused_untouched(directory, {"--min", "@", "in.npy", "out.npy"}, 2, "is a shell variable empty?");
   for (const Words& files :
        {Words{"", "in.npy"}, Words{"in.npy", ""}, Words{"in.npy", "in.npy", "--diff-out", ""}}) {
     Words words{"compare"};
     words.insert(words.end(), files.begin(), files.end());
-    check_refused_untouched(directory, words, 2, "");
+    check_refused_untouched(directory, words, 2, "is a shell variable empty?");
   }
 }
 
@@ -113,11 +113,11 @@ TEST_CASE("an empty or missing value is no number and takes no other word") {
   const Directory directory;
   for (const std::string option : {"--min", "--max", "--scale", "--bias", "--nan", "--min-above-max",
                                    "--dtype", "--threads", "--chunk-size", "--simd", "--profile"}) {
-    directory.check_usage({option + "="}, option);
-    directory.check_usage({option, ""}, option);
+    directory.check_usage({option + "="}, option + " has no value");
+    directory.check_usage({option, ""}, option + " has no value");
   }
-  directory.check_usage({"--min", "--max", "6"}, "--min");
-  check_refused_untouched(directory, {"in.npy", "out.npy", "--min"}, 2, "--min");
+  directory.check_usage({"--min", "--max", "6"}, "--min has no value; --max follows");
+  check_refused_untouched(directory, {"in.npy", "out.npy", "--min"}, 2, "--min has no value");
 }
 
 TEST_CASE("a number is a number to its end") {
@@ -159,16 +159,72 @@ TEST_CASE("counts are whole decimal numbers") {
 
 TEST_CASE("words that mean nothing are refused") {
   const Directory directory;
-  directory.check_usage({"--minimum", "0"}, "--minimum");
-  directory.check_usage({"--mi", "0"}, "--mi");
-  directory.check_usage({"-x"}, "-x");
-  directory.check_usage({"--min", "0", "--min", "1"}, "--min");
-  directory.check_usage({"--threads", "1", "--threads", "2"}, "--threads");
-  directory.check_usage({"-q", "-v"}, "-v");
-  check_refused_untouched(directory, {"in.npy", "out.npy", "more.npy"}, 2, "more.npy");
-  check_refused_untouched(directory, {"--min", "0", "in.npy"}, 2, "OUT");
-  check_refused_untouched(directory, {"--min", "0"}, 2, "IN");
-  check_refused_untouched(directory, {}, 2, "IN");
+  directory.check_usage({"--minimum", "0"}, "unknown option --minimum; clipper --help lists all options");
+  directory.check_usage({"--mi", "0"}, "unknown option --mi; did you mean --min?");
+  directory.check_usage({"-x"}, "unknown option -x; clipper --help lists all options");
+  directory.check_usage({"--min", "0", "--in-place=false"}, "--in-place takes no value");
+  directory.check_usage({"--min", "in.npy"}, "to read the number from a file, write @in.npy");
+  directory.check_usage({"--profile", "onx-6", "--min", "0"},
+                        "--profile: unknown value 'onx-6'; did you mean 'onnx-6'?");
+  check_refused_untouched(
+      directory, {"in.npy", "out.npy", "more.npy"}, 2,
+      "too many files (expected IN OUT); for several inputs use --output-dir, --output or");
+  check_refused_untouched(directory, {"--min", "0", "in.npy"}, 2, "OUT is missing");
+  check_refused_untouched(directory, {"--min", "0"}, 2, "IN is missing; see clipper --help");
+  check_refused_untouched(directory, {}, 2, "clipper --help lists all options and commands");
+  check_refused_untouched(directory, {"--min", "0", "-r", "."}, 2, "--recursive needs --output-dir");
+}
+
+TEST_CASE("the last of a repeated option counts, so that an alias can be overridden") {
+  const Directory directory;
+  CHECK(directory.clipped_by({"--min", "1", "--min", "0"}) == float32_file({0, 0, 0, 9}));
+  CHECK(directory.clipped_by({"--min", "0", "-n", "-f"}) == float32_file({0, 0, 0, 9}));
+  CHECK(directory.clipped_by({"--max", "0", "-j", "1", "-j2", "-v", "-q"}) ==
+        float32_file({-9, -0.7F, 0, 0}));
+  check_refused_untouched(directory, {"--min", "0", "-f", "-n", "in.npy", "out.npy"}, 5, "out.npy");
+  const Result verbose = run_clipper({"--min", "0", "-q", "-v", "in.npy", "out.npy"}, {directory.path()});
+  CHECK(verbose.exit_code == 0);
+  CHECK(verbose.error.find("min 0") != std::string::npos);
+}
+
+TEST_CASE("--fail-if-clipped takes a percentage with its sign") {
+  const Directory directory;
+  CHECK(directory.clipped_by({"--min", "0", "--fail-if-clipped", "50%"}) == float32_file({0, 0, 0, 9}));
+  check_refused_untouched(directory, {"--min", "0", "--fail-if-clipped=49%", "in.npy", "out.npy"}, 1,
+                          "more than 49 %");
+}
+
+TEST_CASE("a first word that is nearly a command and no file is a misspelled command") {
+  const Directory directory;
+  check_refused_untouched(directory, {"inof", "in.npy"}, 2, "unknown command 'inof'; did you mean 'info'?");
+  check_refused_untouched(directory, {"compar", "in.npy", "in.npy"}, 2, "did you mean 'compare'?");
+  check_refused_untouched(directory, {"--min", "0", "inof", "out.npy"}, 4, "inof: ");
+  check_refused_untouched(directory, {"inof.npy", "out.npy", "--min", "0"}, 4, "inof.npy: ");
+  check_refused_untouched(directory, {"./inof", "out.npy", "--min", "0"}, 4, "./inof: ");
+  check_refused_untouched(directory, {"raw", "out.npy", "--min", "0"}, 4, "raw: ");
+  write_file(directory / "inof", float32_file({-1}));
+  check_done(run_clipper({"inof", "out.npy", "--min", "0"}, {directory.path()}));
+  CHECK(read_file(directory / "out.npy") == float32_file({0}));
+}
+
+TEST_CASE("clipper help prints the help of clipper and of each command") {
+  const auto output = [](const Words& words) {
+    const Result result = run_clipper(words);
+    check_done(result);
+    return result.output;
+  };
+  CHECK(output({"help"}) == output({"--help"}));
+  for (const std::string command : {"compare", "info", "profiles", "help"}) {
+    CAPTURE(command);
+    const std::string help = output({"help", command});
+    CHECK(help == output({command, "--help"}));
+    CHECK(help.find("\nUsage: clipper " + command + " ") != std::string::npos);
+    CHECK(output({"--help"}).find("\n  " + command + " ") != std::string::npos);
+  }
+  check_refused(run_clipper({"help", "inof"}), 2, "unknown command 'inof'; did you mean 'info'?");
+  check_refused(run_clipper({"help", "nonsense"}), 2,
+                "unknown command 'nonsense'; expected one of: compare, info, profiles, help");
+  check_refused(run_clipper({"help", "info", "compare"}), 2, "unexpected argument 'compare'");
 }
 
 TEST_CASE("what was typed is checked before any file is opened") {

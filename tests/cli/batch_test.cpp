@@ -57,7 +57,7 @@ TEST_CASE("a list of names that is missing or has none, an empty or a wrong one 
   refused({"--files-from", "-"}, 2, "--files-from needs");
   refused({"--files-from", "-", "in", "out"}, 2, "--files-from needs");
   refused({"-o", "-", "--files-from", "-", "-"}, 2, "standard input cannot be both");
-  refused({"-i", "--files-from="}, 2, "--files-from=");
+  refused({"-i", "--files-from="}, 2, "--files-from has no value");
   refused({"-i", "--files-from", ""}, 2, "--files-from");
   refused({"-i", "--files-from", "-", "--files0-from", "-"}, 2, "--files0-from");
 }
@@ -119,8 +119,8 @@ TEST_CASE("an --output that cannot be is refused") {
   refused({"a.npy", "-o", "{name"}, "{name");
   refused({"a.npy", "-o", ""}, "--output");
   refused({"-", "-o", "{name}"}, "standard input has no {name}");
-  refused({"a.npy", "-o", "x", "--output-dir", "y"}, "contradict");
-  refused({"a.npy", "-o", "x", "-i"}, "contradict");
+  refused({"a.npy", "-o", "x", "--output-dir", "y"}, "cannot be used together");
+  refused({"a.npy", "-o", "x", "-i"}, "cannot be used together");
 }
 
 TEST_CASE("two inputs never get one output, nor does one get another's place") {
@@ -133,7 +133,7 @@ TEST_CASE("two inputs never get one output, nor does one get another's place") {
   };
   refused({"a.npy", "b.npy", "-o", "out.npy"}, "a.npy and b.npy would both be written to out.npy");
   refused({"real/x.npy", "link/y.npy", "-o", "{dir}/new.npy"}, "would both be written to");
-  refused({"real/c.npy", "link/c.npy", "-o", "new/{dir}/{name}", "-i"}, "contradict");
+  refused({"real/c.npy", "link/c.npy", "-o", "new/{dir}/{name}", "-i"}, "cannot be used together");
   refused({"a.npy", "b.npy", "-o", "b.npy"}, "b.npy");
   std::filesystem::create_symlink("b.npy", directory / "a.out");
   refused({"a.npy", "b.npy", "-o", "{stem}.out"},
@@ -235,7 +235,7 @@ TEST_CASE("--fail-if-clipped writes nothing where too much would be clipped") {
   check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "new.npy"}), {directory.path()}, input(1)),
                 1, "standard input: 66.7 %");
   check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "-"}), {}, input(1)), 2, "must be a file");
-  for (const char* wrong : {"-1", "101", "nan", "5%", "x", " 1"})
+  for (const char* wrong : {"-1", "101", "nan", "5%%", "x", " 1"})
     check_refused_untouched(directory, clip({"--fail-if-clipped", wrong, "x.npy", "y.npy"}), 2,
                             "--fail-if-clipped");
   check_done(run_clipper(clip({"--fail-if-clipped", "5", "-i", "--direct", "x.npy"}), {directory.path()}));

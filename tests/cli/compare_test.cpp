@@ -163,7 +163,7 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   check_usage({"-", "-"}, "both");
   check_usage({"empty", "a.npy"}, "empty is a directory and a.npy is not");
   check_usage({"a.npy", "empty"}, "empty is a directory and a.npy is not");
-  for (const char* const wrong : {"-1", "inf", "nan", "x", "1e999", ""}) {
+  for (const char* const wrong : {"-1", "inf", "nan", "x", "1e999"}) {
     check_usage({"--atol", wrong, "a.npy", "a.npy"}, "--atol: '");
     check_usage({"--rtol", wrong, "a.npy", "a.npy"}, "--rtol: '");
   }
@@ -173,8 +173,8 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   }
   check_usage({"--max-mismatch", "101%", "a.npy", "a.npy"}, "--max-mismatch: '101%'");
   check_usage({"--show", "1001", "a.npy", "a.npy"}, "--show: '1001'");
-  check_usage({"--nan", "same", "a.npy", "a.npy"}, "--nan: 'same'");
-  check_usage({"--header", "loose", "a.npy", "a.npy"}, "--header: 'loose'");
+  check_usage({"--nan", "same", "a.npy", "a.npy"}, "--nan: unknown value 'same'");
+  check_usage({"--header", "loose", "a.npy", "a.npy"}, "--header: unknown value 'loose'");
   check_usage({"--bits", "--atol", "1", "a.npy", "a.npy"}, "--atol");
   check_usage({"--bits", "--bytes", "a.npy", "a.npy"}, "--bits");
   check_refused(run_compare(directory, {"--json", "--quiet", "a.npy", "a.npy"}), 2, "--json");

@@ -345,11 +345,11 @@ TEST_CASE("wrong usage of info is refused") {
   };
   check_usage({}, "FILE is missing");
   check_usage({"--min", "low", example}, "--min: 'low' is not a number");
-  check_usage({"--min=", example}, "--min= has no value");
+  check_usage({"--min=", example}, "--min has no value");
   check_usage({"--min", "nan", example}, "NaN cannot be a bound");
   check_usage({"--max", "nan", int8}, "NaN cannot be a bound");
-  check_usage({"--trailing", "drop", example}, "--trailing: 'drop' is not error or ignore");
-  check_usage({"--dtype", "float", example}, "--dtype: 'float'");
+  check_usage({"--trailing", "drop", example}, "--trailing: unknown value 'drop'");
+  check_usage({"--dtype", "float", example}, "--dtype: unknown value 'float'");
   check_usage({"--threads", "0", example}, "--threads: '0'");
   check_usage({"--histogram", example}, "--histogram");
   CHECK(run_clipper({"info", "--help"}).output.find("--stats") != std::string::npos);

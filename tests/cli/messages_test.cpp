@@ -1,10 +1,16 @@
-#include <cctype>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "cli/terminal.hpp"
 #include "simd/levels.hpp"
 #include "support/tensors.hpp"
 
@@ -21,8 +27,9 @@ bool contains(const std::string& text, std::string_view word) {
 }  // namespace
 
 TEST_CASE("names of any bytes are clipped") {
-  for (const std::string name : {"new\nline.npy", "-leading", "--min", "--min=", "-", "\xff\xfe.npy",
-                                 "gr\u00f6\u00dfe", "a b'\"$\\*", "@at", "profiles", "\x1b[31m"}) {
+  for (const std::string name :
+       {"new\nline.npy", "-leading", "--min", "--min=", "-", "\xff\xfe.npy", "gr\u00f6\u00dfe", "a b'\"$\\*",
+        "@at", "profiles", "[a]", "[a,b]", "\x1b[31m"}) {
     CAPTURE(name);
     const TemporaryDirectory directory;
     write_file(directory / name, kInput);
@@ -60,8 +67,8 @@ TEST_CASE("what was typed is escaped in messages, too") {
 TEST_CASE("help and version are printed and nothing else is done") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
-  for (const Words& words :
-       {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"--help", "in.npy", "out.npy"}}) {
+  for (const Words& words : {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"-V"}, Words{"help"},
+                             Words{"--help", "in.npy", "out.npy"}, Words{"--help", "--mim", "0"}}) {
     CAPTURE(words);
     const Result result = run_clipper(words, {directory.path()});
     check_done(result);
@@ -71,8 +78,12 @@ TEST_CASE("help and version are printed and nothing else is done") {
     check_refused(run_in_shell("\"$@\" >/dev/full", words, {directory.path()}), 4, "standard output: ");
   }
   const std::string version = run_clipper({"--version"}).output;
-  CHECK(version.starts_with("clipper "));
-  CHECK(std::isdigit(static_cast<unsigned char>(version[8])) != 0);
+  CHECK(std::regex_match(version, std::regex("clipper [0-9]+\\.[0-9]+\\.[0-9]+\n"
+                                             "SIMD level: .+ \\(this CPU has baseline.*\\)\n"
+                                             "oneTBB: [0-9.]+ \\(interface [0-9]+\\)\n"
+                                             "build: .+\n")));
+  CHECK(contains(version, "SIMD level: " + std::string(to_string(simd_levels().back()))));
+  CHECK(run_clipper({"-V"}).output == version);
 }
 
 TEST_CASE("the help names every public option, and examples") {
@@ -85,16 +96,16 @@ TEST_CASE("the help names every public option, and examples") {
                            "--min-above-max ",
                            "--dtype ",
                            "--profile ",
-                           "-i,--in-place ",
-                           "-n,--no-clobber ",
-                           "--threads ",
-                           "-q,--quiet ",
-                           "-v,--verbose ",
-                           "-h,--help ",
-                           "--version ",
+                           "-i, --in-place ",
+                           "-n, --no-clobber ",
+                           "-j, --threads N ",
+                           "-q, --quiet ",
+                           "-v, --verbose ",
+                           "-h, --help ",
+                           "-V, --version ",
                            "IN ",
                            "OUT",
-                           "--output-dir ",
+                           "      --output-dir DIR ",
                            "Examples:",
                            "clipper --min 0 --max 6 in.npy out.npy",
                            "Exit status:"}) {
@@ -103,8 +114,29 @@ TEST_CASE("the help names every public option, and examples") {
   }
   CHECK_FALSE(contains(help, "--simd"));
   CHECK_FALSE(contains(help, "--chunk-size"));
-  for (std::size_t at = 0; at < help.size(); at = help.find('\n', at) + 1)
-    CHECK(help.find('\n', at) - at <= 110);
+}
+
+TEST_CASE("the help is as wide as the terminal, from 40 to 100 columns") {
+  if (!Terminal::exists()) return;
+  const auto widest_description = [](unsigned short columns) {
+    Terminal terminal;
+    const auto prepare = [&] {
+      terminal.as(STDOUT_FILENO)();
+      const struct winsize size { 24, columns, 0, 0 };
+      ::ioctl(STDOUT_FILENO, TIOCSWINSZ, &size);
+    };
+    CHECK(run_clipper({"info", "-h"}, {".", prepare}).exit_code == 0);
+    std::istringstream description(terminal.written().substr(0, terminal.written().find("Usage: ")));
+    std::size_t widest = 0;
+    for (std::string line; std::getline(description, line);) widest = std::max(widest, line.find('\r'));
+    return widest;
+  };
+  CHECK(widest_description(30) > 30);
+  CHECK(widest_description(30) <= 40);
+  CHECK(widest_description(60) <= 60);
+  CHECK(widest_description(60) > 50);
+  CHECK(widest_description(300) > 90);
+  CHECK(widest_description(300) <= 100);
 }
 
 TEST_CASE("--verbose says on standard error what was chosen") {

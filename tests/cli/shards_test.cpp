@@ -105,14 +105,14 @@ TEST_CASE("--finalize refuses what it would not finalize") {
     words.insert(words.end(), more.begin(), more.end());
     check_refused_untouched(directory, words, 2, why);
   };
-  refused({"a.npy", "b.npy"}, "--finalize takes one OUT");
-  refused({"--max", "6", "a.npy", "b.npy", "c.npy"}, "--finalize takes one OUT");
+  refused({"a.npy", "b.npy"}, "--finalize takes only OUT");
+  refused({"--max", "6", "a.npy", "b.npy", "c.npy"}, "--finalize takes only OUT");
   refused({"--output-dir", "out", "a.npy"}, "--finalize and --output-dir");
   refused({"--files-from", "list", "a.npy"}, "--finalize and --files-from");
   refused({"-o", "out", "a.npy"}, "--finalize and --output");
   refused({"--dry-run", "a.npy"}, "--finalize and --dry-run");
-  refused({"--max", "6", "a.npy"}, "--finalize takes one OUT");
-  refused({"--max", "6", "-", "a.npy"}, "--finalize takes one OUT");
+  refused({"--max", "6", "a.npy"}, "--finalize takes only OUT");
+  refused({"--max", "6", "-", "a.npy"}, "--finalize takes only OUT");
 }
 
 TEST_CASE("--split-output does not replace IN by a slab or by the index") {
@@ -172,7 +172,7 @@ TEST_CASE("--shard refuses what it cannot do safely") {
     check_refused_untouched(directory, arguments, exit_code, word, prepare);
   };
   const Words files{"--max", "1", "in.npy", "out.npy"};
-  check(shard(2, 2, files), 2, "--shard: 2 is not below 2; the first is 0");
+  check(shard(2, 2, files), 2, "--shard: shard index 2 out of range (0 to 1)");
   check(shard(0, 0, files), 2, "--shard: '0'");
   for (const char* text : {"", "1", "1/", "/2", "-1/2", "a/b", "1/2/3", "1 /2", "0/1000001"})
     check({"--shard", text, "--max", "1", "in.npy", "out.npy"}, 2, "--shard");
@@ -185,17 +185,17 @@ TEST_CASE("--shard refuses what it cannot do safely") {
     ::setenv("OMPI_COMM_WORLD_RANK", "4", 1);
     ::setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
   });
-  check(shard(0, 2, {"--in-place", "--max", "1", "in.npy"}), 2, "IN OUT, or FILES and --output-dir");
+  check(shard(0, 2, {"--in-place", "--max", "1", "in.npy"}), 2, "use IN OUT or --output-dir");
   check(shard(0, 2, {"--max", "1", "in.npy", "in.npy"}), 2, "IN is OUT");
-  check(shard(0, 2, {"--max", "1", "-", "out.npy"}), 2, "must be files");
-  check(shard(0, 2, {"--max", "1", "in.npy", "-"}), 2, "must be files");
+  check(shard(0, 2, {"--max", "1", "-", "out.npy"}), 2, "--shard needs files");
+  check(shard(0, 2, {"--max", "1", "in.npy", "-"}), 2, "--shard needs files");
   check(shard(0, 2, {"--max", "1", "/dev/null", "out.npy"}), 3, "not a regular file");
   check(shard(0, 2, {"--max", "1", "in.npy", "/dev/null"}), 5, "is not a regular file");
   check(shard(0, 2, {"--fail-if-clipped", "1", "--max", "1", "in.npy", "out.npy"}), 2, "--fail-if-clipped");
   check(shard(0, 2, {"--output-dir", ".", "--max", "1", "in.npy"}), 2, "IN is OUT");
   check({"--split-output", "--max", "1", "in.npy", "out.npy"}, 2, "--split-output needs --shard");
   check(shard(0, 2, {"--split-output", "--output-dir", "d", "--max", "1", "in.npy"}), 2,
-        "--split-output needs IN");
+        "--split-output needs one tensor");
 }
 
 TEST_CASE("a shard with a refused NaN leaves the output unfinished") {

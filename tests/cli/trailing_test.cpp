@@ -87,7 +87,7 @@ TEST_CASE("in place, what comes after the array is not thrown away") {
 TEST_CASE("wrong usage of --trailing is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray);
-  const std::string word = "--trailing: 'keep' is not error or ignore";
+  const std::string word = "--trailing: unknown value 'keep'; expected one of: error, ignore";
   check_refused_untouched(directory, clip({"--trailing", "keep", "x.npy", "out.npy"}), 2, word);
   check_refused_untouched(directory, {"compare", "--trailing=keep", "x.npy", "x.npy"}, 2, word);
   check_refused_untouched(directory, {"compare", "--bytes", "--trailing=ignore", "x.npy", "x.npy"}, 2,

@@ -266,9 +266,10 @@ TEST_CASE("wrong usage of --verify is refused") {
                                                {"--fail-if-clipped", "5"}}) {
     Words words{"in.npy", "--verify", "golden.npy"};
     words.insert(words.end(), other.begin(), other.end());
-    check_usage(words, fmt::format("--verify and {} contradict each other", other[0]));
+    check_usage(words, fmt::format("--verify and {} cannot be used together", other[0]));
   }
-  check_usage({"in.npy", "out.npy", "--verify", "golden.npy"}, "out.npy: a second file");
+  check_usage({"in.npy", "out.npy", "--verify", "golden.npy"},
+              "too many files (expected only IN with --verify)");
   check_usage({"--verify", "golden.npy"}, "IN is missing");
   check_usage({"in.npy", "--verify", ""}, "--verify");
   check_usage({"-", "--verify", "-"}, "standard input cannot be both");

@@ -19,11 +19,24 @@ TEST_CASE("text that is not a number is refused, with its flag") {
   CHECK(refused("--max", "1,5") == "--max: '1,5' is not a number");
   CHECK(refused("--scale", "0.5x") == "--scale: '0.5x' is not a number");
   CHECK(refused("--bias", " 1") == "--bias: ' 1' is not a number");
-  CHECK(refused("--min", "@") == "--min @: no file (an empty variable?)");
-  CHECK(refused("--min", "@-") == "--min @-: a file is needed");
-  for (const std::string text : {"nan", "Keep", "", "@lo.npy"})
+  CHECK(refused("--min", "@") == "--min @ has no file name (is a shell variable empty?)");
+  CHECK(refused("--min", "@-") == "--min @-: a number cannot be read from standard input");
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(parse_on_nan("Keep")); }) ==
+        "--nan: unknown value 'Keep'; did you mean 'keep'?");
+  for (const std::string text : {"nan", "", "@lo.npy"})
     CHECK(refusal(ErrorKind::usage, [&] { return parse_on_nan(text); }) ==
           "--nan: '" + text + "' is not keep, error, min, max or a number");
+}
+
+TEST_CASE("a file name without @ is refused as a number, and the answer shows the @") {
+  const testing::TemporaryDirectory directory;
+  testing::write_file(directory / "bound", "");
+  for (const std::string& name : {std::string("lo.npy"), directory / "bound"})
+    CHECK(refusal(ErrorKind::usage, [&] { static_cast<void>(parse_given("--min", name)); }) ==
+          "--min: '" + name + "' is not a number; to read the number from a file, write @" + name);
+  CHECK(refusal(ErrorKind::usage, [&] {
+          static_cast<void>(parse_given("--min", directory / "none"));
+        }).ends_with(" is not a number"));
 }
 
 TEST_CASE("--nan takes its words and numbers") {

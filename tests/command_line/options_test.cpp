@@ -6,10 +6,9 @@
 
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/values.hpp"
 #include "commands.hpp"
-#include "error.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 namespace clipper {
 namespace {
@@ -46,11 +45,13 @@ TEST_CASE("the table of every command agrees with itself") {
       check_option(*option);
       for (const std::string_view name : names_of(*option)) CHECK(names.insert(name).second);
     }
-    for (const auto& [one, other] : spec->exclusions) {
-      CAPTURE(one->names, other->names);
-      CHECK(one != other);
-      CHECK((has(*spec, one) && has(*spec, other)));
-    }
+    for (const auto& pairs : {spec->exclusions, spec->overrides})
+      for (const auto& [one, other] : pairs) {
+        CAPTURE(one->names, other->names);
+        CHECK(one != other);
+        CHECK((has(*spec, one) && has(*spec, other)));
+      }
+    for (const auto& [one, other] : spec->overrides) CHECK((one->type.empty() && other->type.empty()));
   }
 }
 
@@ -71,20 +72,84 @@ TEST_CASE("the text of an option is what was typed") {
   CHECK(raw.texts(kFiles) == std::vector<std::string>{"in.npy", "out.npy"});
 }
 
-TEST_CASE("a flag that is typed as false is not given") {
-  CHECK(typed({"--json=true"}).has(kJson));
-  CHECK_FALSE(typed({"--json=false"}).has(kJson));
+TEST_CASE("the last of a repeated option counts, and a flag may be repeated") {
+  const RawOptions raw = typed({"--min", "1", "-j4", "-i", "--min=2", "--in-place", "-j", "5", "-i"});
+  CHECK(raw.text(kMin) == "2");
+  CHECK(raw.text(kThreads) == "5");
+  CHECK(raw.has(kInPlace));
+}
+
+TEST_CASE("the last of two options that override each other counts") {
+  const auto check = [](const std::vector<const char*>& words, const Option& given,
+                        const Option& overridden) {
+    CAPTURE(words);
+    const RawOptions raw = typed(words);
+    CHECK(raw.has(given));
+    CHECK_FALSE(raw.has(overridden));
+  };
+  check({"-q"}, kQuiet, kVerbose);
+  check({"-q", "-v"}, kVerbose, kQuiet);
+  check({"-vq"}, kQuiet, kVerbose);
+  check({"-q", "-v", "--quiet"}, kQuiet, kVerbose);
+  check({"--progress", "x", "--no-progress"}, kNoProgress, kProgress);
+  check({"--no-progress", "--progress"}, kProgress, kNoProgress);
+  check({"-n", "-f"}, kForce, kNoClobber);
+  check({"--force", "--no-clobber"}, kNoClobber, kForce);
+  check({"-v", "--", "-q"}, kVerbose, kQuiet);
+}
+
+TEST_CASE("a word is a positional argument whatever it is made of") {
+  const RawOptions raw = typed({"[a]", "[a,b]", "-", "{x}", "a=b", "++", "--", "--", "-q", "--min=", "x"});
+  CHECK(raw.texts(kFiles) ==
+        std::vector<std::string>{"[a]", "[a,b]", "-", "{x}", "a=b", "++", "--", "-q", "--min=", "x"});
+  CHECK(typed({"-o", "[a,b]"}).text(kOutput) == "[a,b]");
+  CHECK_FALSE(raw.has(kQuiet));
+}
+
+TEST_CASE("every mistake is answered in words of clipper") {
+  const auto refused = [](const std::vector<const char*>& words) {
+    return refusal(ErrorKind::usage, [&] { static_cast<void>(typed(words)); });
+  };
+  CHECK(refused({"--mim", "0"}) == "unknown option --mim; did you mean --min?");
+  CHECK(refused({"--mim=0"}) == "unknown option --mim; did you mean --min?");
+  CHECK(refused({"-min", "0"}) == "unknown option -min; did you mean --min?");
+  CHECK(refused({"--verb"}) == "unknown option --verb; did you mean --verbose?");
+  CHECK(refused({"--foo"}) == "unknown option --foo; clipper --help lists all options");
+  CHECK(refused({"-x"}) == "unknown option -x; clipper --help lists all options");
+  CHECK(refused({"-vx"}) == "unknown option -x; clipper --help lists all options");
+  CHECK(refused({"---"}) == "unknown option ---; clipper --help lists all options");
+  CHECK(refused({"--in-place=false"}) == "--in-place takes no value");
+  CHECK(refused({"-i=false"}) == "-i takes no value");
+  CHECK(refused({"--min=", "x"}) == "--min has no value (is a shell variable empty?)");
+  CHECK(refused({"--min", "", "x"}) == "--min has no value (is a shell variable empty?)");
+  CHECK(refused({"--min", "--max", "6"}) == "--min has no value; --max follows (is a shell variable empty?)");
+  CHECK(refused({"-j", "--max"}) == "-j has no value; --max follows (is a shell variable empty?)");
+  CHECK(refused({"--min", "--", "6"}) == "--min has no value; -- follows (is a shell variable empty?)");
+  CHECK(refused({"--min"}) == "--min has no value");
+  CHECK(refused({"-qj"}) == "-qj has no value");
+  CHECK(refused({"x", ""}) == "FILE is empty (is a shell variable empty?)");
+  CHECK(refused({"--files-from", "a", "--files0-from", "b"}) ==
+        "--files-from and --files0-from cannot be used together");
+}
+
+TEST_CASE("positional arguments are counted, and their words are known") {
+  const auto refused = [](const char* command, std::vector<const char*> words) {
+    const CommandSpecs specs = command_specs();
+    const auto spec = std::ranges::find(specs, std::string_view(command), &CommandSpec::name);
+    words.insert(words.begin(), command);
+    return refusal(ErrorKind::usage, [&] { static_cast<void>(parse(**spec, words)); });
+  };
+  CHECK(refused("compare", {"a", "b", "c"}) ==
+        "unexpected argument 'c'; usage: clipper compare [OPTIONS] ACTUAL EXPECTED");
+  CHECK(refused("compare", {"", "b"}) == "ACTUAL is empty (is a shell variable empty?)");
+  CHECK(refused("--generate", {}) == "KIND is missing; see clipper --generate --help");
+  CHECK(refused("--generate", {"tcsh"}) == "unknown kind 'tcsh'; expected one of: bash, fish, man, zsh");
+  CHECK(refused("help", {"inof"}) == "unknown command 'inof'; did you mean 'info'?");
 }
 
 TEST_CASE("an option of another command is a mistake of the program") {
   constexpr Option kOther{"--other", "Of no command"};
   CHECK_THROWS_AS(typed({}).has(kOther), std::out_of_range);
-}
-
-TEST_CASE("one of an option's two words is the second") {
-  CHECK(is_second_word(kTrailing, "ignore"));
-  CHECK_FALSE(is_second_word(kTrailing, "error"));
-  CHECK_THROWS_AS(is_second_word(kTrailing, "warn"), Error);
 }
 
 }  // namespace clipper

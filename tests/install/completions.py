@@ -26,15 +26,16 @@ NUMBER = [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "
 NUMBER.append(("tens\t", "tens"))
 DIRECTORY = [("dir\tnew", "directory/new"), ("directory/sub\tnew", "directory/subdirectory/new")]
 VALUES = {
-    **dict.fromkeys(["FILES", "ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
+    **dict.fromkeys(["ACTUAL", "EXPECTED", "GOLDEN", "FILE"], TENSOR),
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "X": NUMBER,
     **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "R"], [("tens\t", "tens")]),
 }
 
-# Likewise for options that take fixed words.
+# The same for options and arguments that take fixed words.
 WORDS = {
+    ("help", "COMMAND"): ("inf\t", "info"),
     ("", "--profile"): ("directml-1\t", "directml-1.0"),
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
@@ -43,6 +44,7 @@ WORDS = {
     ("compare", "--header"): ("st\t", "strict"),
     **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info")},
     **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info")},
+    **{(command, "--color"): ("ne\t", "never") for command in ("", "compare", "info")},
 }
 
 # What is typed after "clipper ", and the words that the program then gets.
@@ -52,6 +54,8 @@ COMPLETED = [
     ("-- tens\t", ["--", "tensor.npy"]),
     ("--output-dir dir\tnew", ["--output-dir", "directory/new"]),
     ("prof\t", ["profiles"]),
+    ("hel\t", ["help"]),
+    ("help prof\t", ["help", "profiles"]),
     ("profiles --js\t", ["profiles", "--json"]),
     ("--max 6 prof\t", ["--max", "6", "prof"]),
     ("profiles tens\t", ["profiles", "tens"]),
@@ -68,8 +72,8 @@ STRICT = [
 # What is typed, and what is on the screen then.
 SHOWN = {
     "bash": [("--s\t\t", ["--scale", "--sync"]), ("--dtype \t\t", ["uint8", "bfloat16"])],
-    "zsh": [("--s\t", ["--scale", "Multiply by X first", "Have the result on the disk"])],
-    "fish": [("--s\t", ["--scale", "Multiply by X first", "Have the result on the disk"])],
+    "zsh": [("--s\t", ["--scale", "Multiply each element", "Flush output to disk"])],
+    "fish": [("--s\t", ["--scale", "Multiply each element", "Flush output to disk"])],
 }
 
 
@@ -149,17 +153,22 @@ class Shell:
         os.close(self.terminal)
 
 
-def commands(prefix: Path) -> list[str]:
-    """Those that the manual describes, and first the one without a name."""
-    manual = (prefix / "share" / "man" / "man1" / "clipper.1").read_text().replace("\\-", "-")
-    return ["", *re.findall(r"^\.SS clipper (\S+)$", manual, re.MULTILINE)]
-
-
-def rows(prefix: Path, command: str) -> list[tuple[str, str]]:
-    """The names and the value of all that --help shows: ("-o,--output", "TEMPLATE"), ("FILES", "")."""
+def help_of(prefix: Path, command: str) -> str:
     words = [prefix / "bin" / "clipper", *command.split(), "--help"]
-    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    return re.findall(r"^  (-\S+|[A-Z]+)(?: ([A-Z|/%]+)(?= |$))?", text.split("\nExamples:\n")[0], re.MULTILINE)
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def commands(prefix: Path) -> list[str]:
+    """Those that --help lists, and first the one without a name."""
+    section = help_of(prefix, "").split("\nCommands:\n")[1].split("\n\n")[0]
+    return ["", *re.findall(r"^  (\S+)", section, re.MULTILINE)]
+
+
+def rows(prefix: Path, command: str) -> list[tuple[list[str], str]]:
+    """The names and the value of all that --help shows: (["-o", "--output"], "TEMPLATE"), (["FILE"], "")."""
+    text = help_of(prefix, command).split("\nExamples:\n")[0]
+    shown = re.findall(r"^  (?:(-\w), |    )?(--[\w-]+|[A-Z]+)(?: ([A-Z|/%]+))?(?=  |$)", text, re.MULTILINE)
+    return [([name for name in names if name], value) for *names, value in shown]
 
 
 def unique_beginning(name: str, names: list[str]) -> str | None:
@@ -183,11 +192,11 @@ def values_of(command: str, name: str, value: str) -> list[tuple[str, str]]:
 def completed_of(prefix: Path, command: str) -> list[tuple[str, list[str]]]:
     """All that --help shows of a command: what is typed and the words that the program gets."""
     shown = rows(prefix, command)
-    long_names = [name.split(",")[-1] for name, _ in shown if name.startswith("-")]
+    long_names = [names[-1] for names, _ in shown if names[-1].startswith("-")]
     before = command.split()
     cases = []
     for names, value in shown:
-        *short, name = names.split(",")
+        *short, name = names
         if not name.startswith("-"):
             place = [] if name != "EXPECTED" else ["tensor.npy"]
             for typed, word in values_of(command, name, name):

@@ -1,0 +1,63 @@
+#include "command_line/nearest_name.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kMaxDistance = 2;
+constexpr std::size_t kMinAbbreviation = 3;
+
+bool is_near(std::string_view typed, std::string_view name, std::size_t distance) {
+  return distance <= kMaxDistance && 2 * distance < std::max(typed.size(), name.size());
+}
+
+std::optional<std::string_view> shortest_name_from(std::string_view beginning,
+                                                   std::span<const std::string_view> names) {
+  std::optional<std::string_view> shortest;
+  for (const std::string_view name : names)
+    if (name.starts_with(beginning) && (!shortest || name.size() < shortest->size())) shortest = name;
+  return shortest;
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view one, std::string_view other) {
+  // Distances of the first i bytes of `one` (row i and the two rows before) to the first j bytes of `other`.
+  std::vector<std::size_t> before_last;
+  std::vector<std::size_t> last;
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    before_last = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool is_swap = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (is_swap) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+std::optional<std::string_view> nearest_name(std::string_view typed,
+                                             std::span<const std::string_view> names) {
+  if (typed.size() >= kMinAbbreviation)
+    if (const auto name = shortest_name_from(typed, names)) return name;
+  std::optional<std::string_view> nearest;
+  std::size_t nearest_distance = kMaxDistance + 1;
+  for (const std::string_view name : names) {
+    if (typed.size() > name.size() + kMaxDistance) continue;  // which may be very long
+    const std::size_t distance = edit_distance(typed, name);
+    if (distance >= nearest_distance || !is_near(typed, name, distance)) continue;
+    nearest = name;
+    nearest_distance = distance;
+  }
+  return nearest;
+}
+
+}  // namespace clipper

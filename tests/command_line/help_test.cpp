@@ -1,0 +1,114 @@
+#include "command_line/help.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr Option kText{"-t,--text", "Seven words that need two lines of help", "TEXT", Value::text};
+constexpr Option kLong{"--with-a-long-name", "Below its name", "VALUE", Value::text};
+constexpr Option kHiddenOption{"--hidden", "For tests"};
+constexpr Option kFile{"FILE", "A file", {}, Value::file};
+constexpr std::array kPositionals{Positional{&kFile, Arity::many}};
+constexpr std::array kShown{&kText, &kLong};
+constexpr std::array kHiddenOptions{&kHiddenOption};
+constexpr std::array kGroups{OptionGroup{"Group", kShown}, OptionGroup{kHiddenTitle, kHiddenOptions}};
+constexpr std::array<std::string_view, 2> kForms{"FILE...", "--text TEXT"};
+constexpr CommandSpec kSpec{.name = "try",
+                            .summary = "try it",
+                            .description = "Tries to wrap a line that is longer than the screen is wide.",
+                            .forms = kForms,
+                            .footer = "\nExamples:\n  clipper try x\n",
+                            .positionals = kPositionals,
+                            .groups = kGroups};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("the help has its sections in order, wrapped between words") {
+  CHECK(help_of(kSpec, {&kSpec}, 60) ==
+        R"(Tries to wrap a line that is longer than the screen is wide.
+
+Usage: clipper try FILE...
+       clipper try --text TEXT
+
+Commands:
+  try       try it
+
+Arguments:
+  FILE                      A file
+
+Group:
+  -t, --text TEXT           Seven words that need two lines
+                            of help
+      --with-a-long-name VALUE
+                            Below its name
+
+Examples:
+  clipper try x
+)");
+}
+
+TEST_CASE("on a narrow terminal, all help is below the names") {
+  CHECK(help_of(kSpec, {}, 40) ==
+        R"(Tries to wrap a line that is longer than
+the screen is wide.
+
+Usage: clipper try FILE...
+       clipper try --text TEXT
+
+Arguments:
+  FILE    A file
+
+Group:
+  -t, --text TEXT
+          Seven words that need two
+          lines of help
+      --with-a-long-name VALUE
+          Below its name
+
+Examples:
+  clipper try x
+)");
+}
+
+TEST_CASE("the help of every command fits 80 columns, with one empty line between sections") {
+  for (const CommandSpec* const spec : command_specs()) {
+    CAPTURE(spec->name);
+    const std::string help = help_of(*spec, listed_commands(*spec), 80);
+    for (const std::string& line : lines_of(help)) {
+      CAPTURE(line);
+      CHECK(line.size() <= 80);
+      CHECK_FALSE(line.ends_with(' '));
+    }
+    CHECK(help.find("\n\n\n") == std::string::npos);
+    CHECK_FALSE(help.starts_with('\n'));
+    CHECK(help.ends_with('\n'));
+    CHECK_FALSE(help.ends_with("\n\n"));
+    CHECK_FALSE(spec->forms.empty());
+    for (const std::string& usage : usages_of(*spec)) CHECK(help.find(usage) != std::string::npos);
+  }
+}
+
+TEST_CASE("only the help of the command without a name lists commands") {
+  const CommandSpecs commands = command_specs();
+  CHECK(command_names() == std::vector<std::string_view>{"compare", "info", "profiles", "help"});
+  CHECK(listed_commands(*commands.front()).size() == 4);
+  CHECK(listed_commands(*commands.back()).empty());
+}
+
+}  // namespace clipper

@@ -1,0 +1,47 @@
+#include "command_line/values.hpp"
+
+#include <string>
+
+#include "command_line/shard_option.hpp"
+#include "command_line/shared_options.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper {
+namespace {
+
+template <class Parse>
+std::string refused(const Parse& parse) {
+  return refusal(ErrorKind::usage, [&] { static_cast<void>(parse()); });
+}
+
+}  // namespace
+
+TEST_CASE("a word that an option does not take is answered with the nearest word, or with all words") {
+  CHECK(word_index(kColor, "auto") == 0);
+  CHECK(word_index(kColor, "never") == 2);
+  CHECK(is_second_word(kTrailing, "ignore"));
+  CHECK_FALSE(is_second_word(kTrailing, "error"));
+  CHECK(refused([] { return word_index(kColor, "alway"); }) ==
+        "--color: unknown value 'alway'; did you mean 'always'?");
+  CHECK(refused([] { return is_second_word(kTrailing, "drop"); }) ==
+        "--trailing: unknown value 'drop'; expected one of: error, ignore");
+  CHECK(refused([] { return parse_dtype("bfloat61"); }) ==
+        "--dtype: unknown value 'bfloat61'; did you mean 'bfloat16'?");
+}
+
+TEST_CASE("a percentage may have its sign") {
+  CHECK(parse_percentage("--limit", "10").text() == "10");
+  CHECK(parse_percentage("--limit", "0.5%").text() == "0.5");
+  for (const std::string text : {"", "%", "10%%", "101%", "-1", "x%", "10 %"})
+    CHECK(refused([&] { return parse_percentage("--limit", text); }) ==
+          "--limit: '" + text + "' is not a percentage from 0 to 100");
+}
+
+TEST_CASE("a shard's index is less than the number of shards") {
+  CHECK(parse_shard("3/4").index == 3);
+  CHECK(refused([] { return parse_shard("5/4"); }) == "--shard: shard index 5 out of range (0 to 3)");
+  CHECK(refused([] { return parse_shard("5"); }) == "--shard: '5' is neither K/N, for example 0/4, nor auto");
+}
+
+}  // namespace clipper
