@@ -18,9 +18,9 @@ enum class Exchanged : std::uint8_t {
 /// Exchanges the names `hidden` and `place` in one directory, then checks which file came out before anybody
 /// removes it. (If the check came first and a rename second, another program could put its own file there in
 /// between.) `is_right` is called when the old file has the hidden name, and returns whether that is the file
-/// to be replaced. `replacement` is the file that has the hidden name before. A file that another program
-/// renames to `place` meanwhile stays there. This function does not use the heap, and `is_right` must not:
-/// see without_cleanup().
+/// to be replaced. `replacement` is the file that has the hidden name before the exchange. A file that
+/// another program renames to `place` meanwhile stays there. Neither this function nor `is_right` may use the
+/// heap: see without_cleanup().
 [[nodiscard]] Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
                                  const std::function<bool()>& is_right) noexcept;
 

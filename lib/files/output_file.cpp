@@ -241,7 +241,7 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
   clipper::write_at(fd_, bytes, base_ + offset, path_);
   // A replacement must be on the disk before the rename (by fsync(), or by ext4 itself in rename()); so must
-  // a file that other machines shall see. Starting the write-out here overlaps it with the clipping.
+  // a file that other machines may read. Starting the write-out here lets it run alongside the clipping.
   if (mode_ || durability_ == Durability::visible)
     ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);
