@@ -25,9 +25,9 @@ struct FileId {
 
 [[nodiscard]] FileId id_of(const struct stat& status) noexcept;
 
-/// Which file the path leads to, links followed. Nothing if there is none, or if it could not be opened
-/// either, such as for lack of permission. Error{io} for every other failure, which says nothing about the
-/// file.
+/// Which file the path leads to, links followed. Nothing if there is none, or if the path cannot be followed
+/// (no permission, a loop of links), so that the file cannot be opened either. Error{io} for every other
+/// failure, which says nothing about the file.
 [[nodiscard]] std::optional<FileId> find_file(const std::string& path);
 
 /// Whether both paths lead to one file; "-" leads to none. Error{io} as find_file().
