@@ -29,7 +29,7 @@ std::optional<std::byte> version_of(const InputFile& input, Rewriting rewriting)
   return rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt;
 }
 
-/// A shell's `clipper IN - >>IN` would write into the file that is read.
+/// The shell command `clipper IN - >>IN` would append to the file that is read.
 void expect_other_file(const InputFile& input, const OutputFile& output) {
   struct stat status {};
   if (::fstat(output.descriptor().get(), &status) != 0)
@@ -38,7 +38,7 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));
 }
 
-/// What is written to a stream cannot be taken back: the limit is checked in a pass of its own.
+/// Counts in a separate pass before the first write, because output to a stream cannot be taken back.
 void check_limit_of_stream(const Clipping& clipping, InputFile& input, ClipResult& result) {
   if (!input.is_regular())
     throw Error(ErrorKind::usage, Term{"max_clipped", "a limit"} + ": " + Term{"input", "the input"} +
@@ -69,7 +69,7 @@ void count_for_trial(const Clipping& clipping, InputFile& input, ClipResult& res
   complete(clipping, result, false);
 }
 
-/// What OutputFile::create() would refuse, as far as that can be known before the directories are made.
+/// Throws the errors of OutputFile::create() as far as they are known before the directories are made.
 void check_output(const std::string& out, OutputFile::Existing existing, bool makes_directory) {
   const bool may_lack_directory = makes_directory && ::access(directory_of(out).c_str(), F_OK) != 0;
   if (!may_lack_directory) OutputFile::check(out, existing);
@@ -142,7 +142,7 @@ void replace_file(const Clipping& clipping, const std::string& path, Replacement
   std::vector<std::byte> header;
   plan_file(clipping, input, result, &header);
 
-  if (OutputFile::space_beside(input) < input.size()) batch.commit();  // those take space twice until then
+  if (OutputFile::space_beside(input) < input.size()) batch.commit();  // frees the space of replaced files
   OutputFile output = OutputFile::create_in_place(input);
   result.counts = clipping.engine.scan(*result.plan, input);
   if (!result.counts->changed) {
@@ -203,7 +203,7 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
                             OutputFile::Existing existing, bool makes_directory) {
   struct stat status {};
   if (in == "-" || (::stat(in.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
-    return 0;  // opening it might take what it has
+    return 0;  // opening it could consume its data
   InputFile input = InputFile::open(in);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
   return read_plan(settings, input).data_size();

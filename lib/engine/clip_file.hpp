@@ -15,32 +15,32 @@
 #include "files/output_file.hpp"
 #include "files/replacement_batch.hpp"
 
-/// How a file is clipped: to another file, in place, and in place without a second file. Each function opens,
-/// checks, plans, works and commits: nothing of a result is visible before it is complete.
+/// The ways to clip a file: to another file, in place, and in place without a second file. Each function
+/// opens, checks, plans, works and commits. No part of a result is visible before the result is complete.
 namespace clipper {
 
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
-  std::optional<DType> dtype;    ///< what the user says that the inputs are: see npy::parse()
-  bool ignore_trailing = false;  ///< bytes after an input's array
+  std::optional<DType> dtype;    ///< the dtype of all inputs according to the user: see npy::parse()
+  bool ignore_trailing = false;  ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;
-  bool counting = false;  ///< otherwise only what the work itself needs is counted
+  bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 
-  /// Of a tensor's elements: if more would be clipped, Error{different}, and nothing is written.
+  /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.
   std::optional<Percentage> max_clipped;
 };
 
-/// What is known of a file; of one that failed, as far as the work had come.
+/// What is known about one file. After an error, the members that were not reached keep their defaults.
 struct ClipResult {
-  std::string name;                     ///< the input's, for people
-  std::optional<Plan> plan;             ///< of a shard, its part's
-  std::optional<ElementCounts> counts;  ///< nothing if nothing was counted
-  bool written = false;                 ///< otherwise nothing changes
-  bool resumed = false;                 ///< finished what was interrupted: `counts` are only the rest's
+  std::string name;                     ///< the input, for messages
+  std::optional<Plan> plan;             ///< for a shard, the plan of its part
+  std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
+  bool written = false;                 ///< whether there is a new output, or the file was changed
+  bool resumed = false;                 ///< an interrupted change was finished; `counts` covers only the rest
 };
 
-/// Is told what happens to one file, in the thread that works on it.
+/// Notified about one file at a time, in the thread that works on the file.
 class ClipObserver {
  public:
   ClipObserver() = default;
@@ -48,17 +48,17 @@ class ClipObserver {
   ClipObserver& operator=(const ClipObserver&) = delete;
   virtual ~ClipObserver() = default;
 
-  /// There is a plan, and nothing has been created.
+  /// The plan exists; nothing has been created.
   virtual void planned(const ClipResult& /*result*/) {}
 
-  /// The result is complete, but not yet in place. An exception keeps it from getting there.
+  /// The result is complete, but not in place yet. An exception prevents the commit.
   virtual void complete(const ClipResult& /*result*/) {}
 
   virtual void warn(const std::string& /*line*/) {}
 };
 
-/// What all functions need. A part of a tensor has a `narrow`, which makes the whole tensor's plan the
-/// part's.
+/// The arguments that all functions share. For a part of a tensor, `narrow` turns the plan for the whole
+/// tensor into the plan for the part.
 struct Clipping {
   const ClipSettings& settings;
   Engine& engine;
@@ -66,55 +66,57 @@ struct Clipping {
   std::function<void(Plan&, const InputFile&)> narrow = nullptr;
 };
 
-/// The header at the start of the input, and what is done to the tensor.
+/// Reads the input's header and makes the plan. `header` and `version` are those of read_header().
 [[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input,
                              std::vector<std::byte>* header = nullptr,
                              std::optional<std::byte> version = std::nullopt);
 
-/// The same, into the result, which the observer is shown; the engine is ready for the tensor afterwards.
+/// Reads the plan into `result`, notifies the observer, and prepares the engine for the tensor.
 void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result,
                std::vector<std::byte>* header = nullptr, std::optional<std::byte> version = std::nullopt);
 
-/// Clips the planned input to a new output, which is complete then and is not committed. Error{refused} if
-/// the output is the file that is read.
+/// Clips the planned input to a new output, which the caller commits. Error{refused} if the output is the
+/// input file.
 void write_output(const Clipping& clipping, InputFile& input, OutputFile& output, ClipResult& result);
 
-/// Whether all that is done to a file is counted.
+/// Whether all clipped elements are counted.
 [[nodiscard]] Counting counting_of(const ClipSettings& settings);
 
-/// Error{different} if more elements were counted as clipped than the settings allow.
+/// Error{different} if more elements were clipped than the settings allow.
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
 
-/// Clips `in` to `out`; "-" is standard input or output. For an `out` that is `in`, see is_in_place().
+/// Clips `in` to `out`; "-" is standard input or output. If `out` is `in`, call replace_file() instead: see
+/// is_in_place().
 void clip_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
                   OutputFile::Existing existing, ClipResult& result);
 
-/// Whether `out` is `in`, which is then to be replaced. Error{refused} if they are two names of one file by a
-/// mount: a new file would get only one of them.
+/// Whether `out` is the file `in`, which is replaced then. Error{refused} if the names are two mounts of one
+/// file, because the new file would get only one of them.
 [[nodiscard]] bool is_in_place(const std::string& in, const std::string& out, OutputFile::Existing existing);
 
-/// Replaces the file by its result, unless that has the same bytes. `done` is called once the file is in
-/// place, perhaps only by `batch`, with what became of it; see ReplacementBatch. What this function throws is
-/// not passed to `done`.
+/// Replaces the file by its result, or leaves it alone if the result has the same bytes. `done` is called
+/// once the file is in place, possibly by `batch` and later, or with the error that prevented it: see
+/// ReplacementBatch. Errors that this function throws are not passed to `done`.
 void replace_file(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
                   std::function<void(std::exception_ptr)> done, ClipResult& result);
 
-/// Changes the elements of the file where they are, or finishes what was interrupted: see JournaledFile.
+/// Changes the elements of the file where they are, or finishes an interrupted change: see JournaledFile.
 void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult& result);
 
-/// Throws what clip_to_file() would throw before it writes, and counts what it would do. The output's
-/// directory may be missing if it is going to be made.
+/// A dry run of clip_to_file(): throws the errors that it would throw before it writes, and counts. With
+/// `makes_directory`, the directory of `out` may be missing.
 void try_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
                  OutputFile::Existing existing, bool makes_directory, ClipResult& result);
 
 enum class Rewriting : std::uint8_t { with_second_file, direct };
 
-/// Throws what replace_file() or rewrite_file() would throw before it writes, and counts what it would do.
+/// A dry run of replace_file() or rewrite_file(): throws the errors that they would throw before they write,
+/// and counts.
 void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting, ClipResult& result);
 
-/// For a batch that checks all files before it creates the first output: the bytes of the elements. Throws
-/// what opening, reading the header and planning would throw, and if `out` must be new, what
-/// OutputFile::create() would. An input that is a stream is not touched and counts as 0.
+/// For a run that checks all files before it creates the first output. Returns the size of the elements in
+/// bytes; 0 for a stream, which is not opened. Throws the errors of opening, reading the header and planning
+/// and, if `out` must be new, of OutputFile::create().
 [[nodiscard]] std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
                                           const std::string& out, OutputFile::Existing existing,
                                           bool makes_directory);

@@ -16,13 +16,13 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kPage = 4096;  // chunks and parts are multiples of it, or a tensor's end
+constexpr std::size_t kPage = 4096;  // size unit of chunks and parts
 static_assert(kPage % kSummedBlock == 0);
-constexpr std::size_t kOfPool = 8UL << 20;  // what oneTBB takes, and more for each thread
+constexpr std::size_t kOfPool = 8UL << 20;  // memory of oneTBB itself, without its threads
 constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-/// Whether the process may have so much more memory.
+/// Whether the process can map `size` more bytes.
 bool is_available(std::size_t size) {
   void* const memory =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -65,10 +65,10 @@ void Engine::prepare(std::uint64_t data_size) {
   prepared_for_ = small ? data_size : kNone;
 }
 
-/// As many as there is memory for, and what each has of the buffers.
+/// Chooses the number of threads that the memory allows, and the size and number of buffers.
 void Engine::choose_threads() {
   const auto chunk = [&](unsigned n) { return std::min(options_.chunk_size, kMemory / n / kPage * kPage); };
-  // Two each, so that ordered reads and writes can go on while every thread clips.
+  // Two buffers per thread, so that ordered reads and writes go on while every thread clips.
   const auto buffers = [&](unsigned n) {
     return n == 1 ? 1 : std::min(std::size_t{2} * n, kMemory / chunk(n));
   };
@@ -100,7 +100,7 @@ void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step
   take_each(count, parallel, [&](std::uint64_t i) { step(i, buffer(pool_ ? Pool::this_thread() : 0)); });
 }
 
-/// In every thread and in any order if `parallel`, otherwise in the calling one.
+/// Calls `take` in all threads and in any order if `parallel`, otherwise in order in the calling thread.
 void Engine::take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take) {
   const auto take_all = [&] {
     for (std::uint64_t i = 0; i < count; ++i) take(i);
@@ -113,8 +113,8 @@ void Engine::take_each(std::uint64_t count, bool parallel, const std::function<v
     pool_->call(take_all);
 }
 
-/// Reads and writes keep the order, as streams need; a chunk's memory is free again when it is written.
-/// `read` returns false to end it.
+/// Streams need ordered reads and writes. The memory of a chunk is reused after the chunk is written. `read`
+/// returns false to stop.
 void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                          const Step& clip, const Step& write) {
   const auto memory = [&](std::uint64_t i) { return buffer(i % buffers_); };
@@ -128,7 +128,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
   Transfer transfer(plan, input, chunks);
-  std::atomic<std::uint64_t> written = 0;  // its sum
+  std::atomic<std::uint64_t> written = 0;  // placed_sum() of the output
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_nan(chunk)) return false;
     transfer.read(chunk, memory);
@@ -201,7 +201,7 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
     scanned += transfer.size(chunk);
     done_ += transfer.size(chunk);
   });
-  if (changed) done_ -= scanned;  // it is going to be read again
+  if (changed) done_ -= scanned;  // run() reads it again
   transfer.refuse_nan();
   return transfer.counts();
 }

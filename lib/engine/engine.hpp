@@ -21,21 +21,21 @@ namespace clipper {
 
 class Pool;
 
-/// Bytes of a file that follow each other.
+/// Consecutive bytes of a file.
 struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
 
-/// A Plan over chunks and threads: read, clip, write. For one tensor or for many, one after the other or at
-/// once.
+/// Carries out a Plan in chunks and threads: read, clip, write. Works on one tensor, or on many, one after
+/// the other or at once.
 ///
-/// Memory is bounded by threads and chunk size, whatever the tensors' sizes. Every thread count and chunk
-/// size gives the same bytes.
+/// The number of threads and the chunk size bound the memory, whatever the size of the tensors. Every number
+/// of threads and every chunk size gives the same bytes.
 class Engine {
  public:
   struct Options {
-    unsigned threads = 0;                   ///< at the most; 0: available_threads()
+    unsigned threads = 0;                   ///< maximum; 0: available_threads()
     std::size_t chunk_size = 256UL * 1024;  ///< bytes that a thread handles at a time; at least 4096
     SimdLevel level = simd_levels().back();
   };
@@ -45,56 +45,58 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
-  /// Gets the memory and the threads for a tensor of that many bytes. Whatever works on a tensor does it,
-  /// too; called before, it gets them before the output is created. A tensor that fits a chunk gets no
-  /// threads. Error{io} without memory.
+  /// Allocates memory and starts threads for a tensor of `data_size` bytes. All functions that work on a
+  /// tensor call this; an earlier call lets it fail before the output is created. A tensor of one chunk
+  /// starts no threads. Error{io} if there is not enough memory.
   void prepare(std::uint64_t data_size);
 
-  /// Calls `work(0)` to `work(count - 1)`, several at once; each may run() and read(). After an exception
-  /// no further ones begin, and the first is thrown again.
+  /// Calls `work(0)` to `work(count - 1)`, several at once; each may call run() and read(). After an
+  /// exception no further calls begin, and the first exception is thrown again.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
-  /// Writes `header`, then every element of the input, which stands behind its own header. The output is not
-  /// committed. Error{input} if a stream is shorter or longer than its header says, or for a NaN with
-  /// plan.refuse_nan. What is not counted is zero. `sum`, if asked for, becomes placed_sum() of all bytes
-  /// that were written to a regular output.
+  /// Writes `header`, then every clipped element of the input. The caller commits the output. Error{input} if
+  /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
+  /// the counts are zero. `sum`, if given, becomes placed_sum() of all bytes written to a regular output.
   ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
                     Counting counting = Counting::off, std::uint64_t* sum = nullptr);
 
-  /// Reads a range of a file that is called `path`, and writes it to `offset` of a regular output if there
-  /// is one. Returns placed_sum() of the bytes, as if they were a file; nothing if the file ends before.
+  /// Reads a range of the file `from`, named `path` in errors, and writes it to `offset` of `output` if
+  /// given, which must be regular. Returns placed_sum() of the range as if it began at offset 0; nothing if
+  /// the file ends before.
   [[nodiscard]] std::optional<std::uint64_t> copy(const Descriptor& from, const std::string& path,
                                                   const ByteRange& range, const OutputFile* output,
                                                   std::uint64_t offset);
 
-  /// Whether run() would change a regular file's elements: what it would count, complete if nothing changes
-  /// or if asked for. Error{input} for a NaN as by run(), also if something changes.
+  /// Whether run() would change a regular file: the counts that run() would return. They are complete with
+  /// Counting::on or if nothing changes; otherwise scan() stops at the first change. Error{input} for a NaN
+  /// if plan.refuse_nan.
   [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
 
-  /// Calls `look` with the elements of each chunk, which it may overwrite: several at once, from a file in
-  /// any order. Error{input} as by run(), Error{io} if a file changes meanwhile.
+  /// Calls `look` with the elements of each chunk, which it may overwrite: several chunks at once and, from a
+  /// regular file, in any order. Error{input} as by run(); Error{io} if a regular file changes meanwhile.
   void read(const npy::Header& header, InputFile& input,
             const std::function<void(std::span<std::byte>)>& look);
 
-  /// What is done with a chunk: its number, the memory for it.
+  /// Handles a chunk: its number, and the memory for it.
   using Step = std::function<void(std::uint64_t, std::byte*)>;
 
-  /// Calls `step` for every chunk: with `parallel` several at once and in any order, otherwise one after the
-  /// other. The memory is chunk_size() bytes, or what was prepared for if that is less.
+  /// Calls `step` for every chunk: with `parallel` several at once and in any order, otherwise in order. The
+  /// memory has chunk_size() bytes, or less if prepare() was called for less.
   void for_each_chunk(std::uint64_t count, bool parallel, const Step& step);
 
   /// Adds to done(). Called by a Step after it has handled that many bytes of elements.
   void add_done(std::uint64_t bytes) noexcept { done_ += bytes; }
 
-  /// Changes every element of the file where it is. The file is not committed. What was changed before an
-  /// interruption is not counted.
+  /// Clips the elements of the file where they are. The caller commits the file. Elements that were changed
+  /// before an interruption are not counted.
   ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
 
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< 1 before prepare()
 
-  /// The bytes of elements that are done with, of all tensors so far; for a look at it from another thread.
+  /// The bytes of elements that are finished, for all tensors so far. Other threads may read it, to show
+  /// progress.
   [[nodiscard]] const std::atomic<std::uint64_t>& done() const noexcept { return done_; }
 
  private:
@@ -103,19 +105,19 @@ class Engine {
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
 
-  /// Of all buffers together, and of the two parts that rewrite() has: each part waits twice for the disk.
+  /// For all buffers together, and for the two parts of rewrite(), where each part waits twice for the disk.
   static constexpr std::size_t kMemory = 16UL << 20;
 
-  /// What is done with a chunk of bytes: where it begins, the memory for it.
+  /// Handles a chunk of bytes: its offset, and the memory for it.
   using ByteStep = std::function<void(std::uint64_t, std::span<std::byte>)>;
 
-  /// Calls `step` for every chunk of so many bytes, several at once.
+  /// Calls `step` for every chunk of `size` bytes, several at once.
   void for_each_chunk_of(std::uint64_t size, const ByteStep& step);
   void choose_threads();
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
-  /// Fills `part.after`, and both sums.
+  /// Fills `part.after` and both sums.
   ElementCounts clip_part(const Plan& plan, JournaledFile::Part& part);
 
   /// placed_sum() of a part of the file.
@@ -124,12 +126,12 @@ class Engine {
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 
   Options options_;
-  std::uint64_t prepared_for_ = 0;  ///< bytes of a tensor
+  std::uint64_t prepared_for_ = 0;  ///< the largest data_size of prepare()
   unsigned threads_ = 1;
-  std::size_t buffers_ = 1;  ///< of a chunk each, in memory_
+  std::size_t buffers_ = 1;  ///< in memory_, each of one chunk
   Memory memory_;
-  std::unique_ptr<Pool> pool_;  ///< of several threads
-  bool many_ = false;           ///< in for_each(): every thread has its own tensor
+  std::unique_ptr<Pool> pool_;  ///< null with one thread
+  bool many_ = false;           ///< true in for_each(), where every thread has its own tensor
   std::atomic<std::uint64_t> done_ = 0;
 };
 

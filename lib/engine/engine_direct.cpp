@@ -7,11 +7,11 @@
 #include "engine/engine.hpp"
 #include "files/checksum.hpp"
 
-/// What the engine does to a file that is changed where it is.
+/// How the engine changes a file where it is.
 namespace clipper {
 namespace {
 
-constexpr std::size_t kMaxChunks = 32;  // of a part: a small chunk size makes small parts
+constexpr std::size_t kMaxChunks = 32;  // max chunks in a part; a small chunk size makes small parts
 
 }  // namespace
 

@@ -10,14 +10,14 @@
 
 namespace clipper {
 
-/// The first NaN of a tensor whose parts are looked at from many threads and in any order.
+/// Finds the first NaN of a tensor whose parts are searched by many threads in any order.
 class FirstNan {
  public:
-  /// `position` is that of the first element.
+  /// Searches `count` elements; the first of them has the index `position` in the tensor.
   void look_at(DType dtype, ByteOrder order, const std::byte* elements, std::size_t count,
                std::uint64_t position) noexcept;
 
-  /// Of the parts so far.
+  /// The index of the first NaN in the parts searched so far.
   [[nodiscard]] std::optional<std::uint64_t> position() const noexcept;
   [[nodiscard]] bool is_before(std::uint64_t position) const noexcept { return position_ < position; }
 

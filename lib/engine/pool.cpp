@@ -15,10 +15,10 @@
 namespace clipper {
 namespace {
 
-/// The first exception of what many threads do.
+/// Keeps the first exception of many threads.
 class FirstFailure {
  public:
-  /// Nothing after a failure.
+  /// Calls `work`, unless an earlier call has failed.
   template <class Work>
   void guard(const Work& work) noexcept {
     if (failed_) return;
@@ -29,7 +29,7 @@ class FirstFailure {
     }
   }
 
-  /// When no thread is in guard() any more.
+  /// Only after all threads have left guard().
   void throw_again() const {
     if (exception_) std::rethrow_exception(exception_);
   }
@@ -50,7 +50,7 @@ struct Pool::Threads {
     arena.execute(work);
   }
 
-  tbb::global_control count;  ///< more than cores if so asked
+  tbb::global_control count;  ///< may exceed the number of CPUs
   tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
   tbb::task_arena arena;
 };
@@ -64,8 +64,9 @@ std::string Pool::version() {
 }
 
 std::unique_ptr<Pool> Pool::start(unsigned threads) {
-  // When its start throws, oneTBB 2021 keeps its state "pending" (atomic_do_once) and some of its locks:
-  // whoever touches it again waits for them for ever, a destructor, too.
+  // If its start throws, oneTBB 2021 stays in the state "pending" (atomic_do_once) and keeps some of its
+  // locks: any later use, even by a destructor, waits forever. So the object is leaked and oneTBB is not used
+  // again.
   static std::atomic<bool> has_failed = false;
   if (has_failed) return nullptr;
   auto started = std::make_unique<Threads>(threads);
@@ -87,7 +88,7 @@ void Pool::for_each(std::uint64_t count, Effort effort, const Work& work) {
   const tbb::blocked_range<std::uint64_t> all(0, count);
   const auto share = [&] {
     if (effort == Effort::uneven)
-      tbb::parallel_for(all, guarded, tbb::simple_partitioner());  // a task for each
+      tbb::parallel_for(all, guarded, tbb::simple_partitioner());  // one task per number
     else
       tbb::parallel_for(all, guarded);
   };

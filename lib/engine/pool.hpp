@@ -8,20 +8,21 @@
 
 namespace clipper {
 
-/// oneTBB's threads; the only place that knows oneTBB.
+/// The thread pool; the only file that uses oneTBB.
 ///
-/// An exception of the work ends it: nothing further begins, and the first exception is thrown again when
-/// no thread works any more. An exception of oneTBB itself, which has run out of memory or threads, calls
-/// std::terminate(): nobody can say then which threads still work.
+/// An exception in `work` stops it: no further calls begin, and the first exception is thrown again after all
+/// threads have stopped. If oneTBB itself throws, because it has no more memory or threads, std::terminate()
+/// is called: nobody can tell then which threads are still working.
 class Pool {
  public:
-  static constexpr std::size_t kStack =
-      512UL * 1024;  ///< of a thread; the deepest frames hold a kernel's blocks
+  /// Bytes of a thread's stack; the deepest frames hold the blocks of a kernel.
+  static constexpr std::size_t kStack = 512UL * 1024;
 
-  /// Of the oneTBB library that is loaded: "2021.8.0 (interface 12080)".
+  /// The oneTBB library that the program has loaded: "2021.8.0 (interface 12080)".
   [[nodiscard]] static std::string version();
 
-  /// So many threads, the calling one included. Null if oneTBB cannot start, in this call or in one before.
+  /// Starts `threads` threads, which include the calling one. Null if oneTBB cannot start, now or in an
+  /// earlier call.
   [[nodiscard]] static std::unique_ptr<Pool> start(unsigned threads);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -30,19 +31,19 @@ class Pool {
   using Work = std::function<void(std::uint64_t)>;
   enum class Effort : std::uint8_t { even, uneven };
 
-  /// Calls `work(0)` to `work(count - 1)`, several at once and in any order. May be called in `work`: a
-  /// thread that waits for the end of an inner call takes part in nothing else, which could go on for long.
+  /// Calls `work(0)` to `work(count - 1)`, several at once and in any order. `work` may call this again: a
+  /// thread that waits for the inner call takes no work from the outer one, which could last long.
   void for_each(std::uint64_t count, Effort effort, const Work& work);
 
-  /// Calls all three for each number: `read` and `write` in order, `clip` several at once. `read` returns
-  /// false to end it; it comes at most `ahead` numbers before `write`.
+  /// Calls all three functions for each number: `read` and `write` in order, `clip` for several numbers at
+  /// once. `read` returns false to stop, and is at most `ahead` numbers before `write`.
   void pipe(std::uint64_t count, std::size_t ahead, const std::function<bool(std::uint64_t)>& read,
             const Work& clip, const Work& write);
 
-  /// Calls `work` in the calling thread, which has a number then.
+  /// Calls `work` in the calling thread, where this_thread() is valid.
   void call(const std::function<void()>& work);
 
-  /// The number of the calling thread, in what the functions above call: less than the number of threads.
+  /// The number of the calling thread: 0 to threads - 1. Only valid in functions that the pool calls.
   [[nodiscard]] static std::size_t this_thread() noexcept;
 
  private:

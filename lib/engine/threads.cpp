@@ -50,7 +50,8 @@ unsigned lowest_quota(std::string group, Quota quota) {
   }
 }
 
-/// /proc/self/cgroup has lines `hierarchy:controllers:group`; version 2 is hierarchy 0 without controllers.
+/// Lines of /proc/self/cgroup are `hierarchy:controllers:group`; cgroup version 2 has hierarchy 0 and no
+/// controllers.
 unsigned control_group_limit() {
   unsigned limit = kNoLimit;
   std::ifstream groups("/proc/self/cgroup");

@@ -66,7 +66,7 @@ std::uint64_t Transfer::sum(std::uint64_t chunk, const std::byte* memory,
                             std::span<const std::byte> header) const {
   const std::span bytes(memory, size(chunk));
   if (chunk != 0) return placed_sum(bytes, header.size() + chunks_[chunk].begin * element_size_);
-  // The header's last block has elements in it, too.
+  // The last block of the header also has elements in it.
   std::vector<std::byte> start(header.begin(), header.end());
   const std::size_t more = std::min(bytes.size(), kSummedBlock - header.size() % kSummedBlock);
   start.insert(start.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));

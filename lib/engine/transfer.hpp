@@ -11,17 +11,17 @@
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 
-/// What is done with a chunk of a tensor.
+/// The steps for one chunk of a tensor.
 namespace clipper {
 
-/// The cut of a tensor's elements into chunks. All but the first begin at a multiple of the chunk size in the
-/// output file, so that no two threads write to one page.
+/// Divides the elements of a tensor into chunks. All chunks but the first begin at a multiple of the chunk
+/// size in the output file, so that no two threads write to one page.
 class Chunks {
  public:
   Chunks(std::uint64_t count, std::size_t element_size, std::size_t chunk_size, std::size_t data_offset);
 
   struct Chunk {
-    std::uint64_t begin;  ///< elements before it
+    std::uint64_t begin;  ///< index of the first element
     std::size_t count;
   };
 
@@ -34,8 +34,8 @@ class Chunks {
   std::uint64_t first_;
 };
 
-/// One tensor on its way. Every step is for the chunk of that number, with its elements at `memory`, and may
-/// be called from many threads.
+/// The transfer of one tensor. Each function handles the chunk with the given number, whose elements are at
+/// `memory`, and may be called from many threads.
 class Transfer {
  public:
   Transfer(const Plan& plan, InputFile& input, const Chunks& chunks)
@@ -43,28 +43,28 @@ class Transfer {
 
   [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * element_size_; }
 
-  /// In any order from a regular file, otherwise one after the other.
+  /// Reads the chunk. From a stream, chunks must be read in order.
   void read(std::uint64_t chunk, std::byte* memory) const;
 
-  /// Returns the chunk's counts, if it is counted.
+  /// Clips the chunk. Returns its counts, or zeros without counting.
   ElementCounts clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting);
 
-  /// In any order to a regular file, otherwise one after the other. The first chunk brings the header along.
+  /// Writes the chunk, and the header before the first chunk. To a stream, chunks must be written in order.
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
              std::span<const std::byte> header) const;
 
-  /// placed_sum() of the bytes that write() has written.
+  /// placed_sum() of the bytes that write() writes.
   [[nodiscard]] std::uint64_t sum(std::uint64_t chunk, const std::byte* memory,
                                   std::span<const std::byte> header) const;
 
-  /// Whether a NaN that is refused, as far as is known, stands in the chunk or before it.
+  /// Whether a refused NaN is known in this chunk or before it. comes_after_nan(): before it.
   [[nodiscard]] bool is_refused(std::uint64_t chunk) const;
   [[nodiscard]] bool comes_after_nan(std::uint64_t chunk) const;
 
-  /// Error{input} for the first NaN if there was one that is refused.
+  /// Error{input} for the first refused NaN, if there is one.
   void refuse_nan() const;
 
-  /// Of all chunks that were counted.
+  /// The sum over all counted chunks.
   [[nodiscard]] ElementCounts counts() const;
 
  private:

@@ -17,9 +17,10 @@ namespace clipper {
 namespace {
 
 constexpr const char* kAccessList = "system.posix_acl_access";
-constexpr std::size_t kMaxBytes = 64UL * 1024;  // of an attribute, in Linux
+constexpr std::size_t kMaxBytes = 64UL * 1024;  // max size of an attribute in Linux
 
-/// There is no such attribute, or the file system has none at all.
+/// Whether getxattr() or removexattr() failed because there is no such attribute, or the file system has
+/// none.
 bool is_none(int error) {
   return error == ENODATA || error == EOPNOTSUPP;
 }
@@ -34,7 +35,7 @@ bool is_kept(std::string_view name) {
   return name == "security.selinux" || name.starts_with("user.");
 }
 
-/// The names, each with a zero behind it; none where the file system has no attributes.
+/// The names, each followed by a NUL; empty if the file system has no attributes.
 std::string attribute_names(const InputFile& input) {
   std::string names;
   for (;;) {
@@ -48,7 +49,7 @@ std::string attribute_names(const InputFile& input) {
   }
 }
 
-/// Nothing if there is no such attribute, or it cannot be read.
+/// Nothing if the attribute does not exist or cannot be read.
 std::optional<std::string> attribute(const Descriptor& file, const char* name) {
   std::string value(kMaxBytes, '\0');
   const ssize_t size = ::fgetxattr(file.get(), name, value.data(), value.size());
@@ -65,7 +66,7 @@ void keep_owner(const InputFile& input, const Descriptor& replacement) {
   refuse(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
 }
 
-/// False, with errno, if that fails. `read` is getxattr() of the list.
+/// Returns false, with errno, on failure. `read` calls getxattr() for the ACL.
 template <class Read>
 bool give_access_list(const Descriptor& replacement, Read read) {
   std::string list(kMaxBytes, '\0');

@@ -5,17 +5,17 @@
 #include "files/descriptor.hpp"
 #include "files/input_file.hpp"
 
-/// What a file in place of another keeps of it, besides its permission bits, which are the caller's to set,
-/// last.
+/// What a replacement keeps from the file that it replaces. The permission bits are not included: the caller
+/// sets them as the last step.
 namespace clipper {
 
-/// Gives the replacement the access control list of the file at `path`, or takes away the one that its
-/// directory has given it. Without it, a list's mask would become permissions of the group. False, with
-/// errno, if that fails.
+/// Gives `replacement` the POSIX access control list (ACL) of the file at `path`, or removes the ACL that it
+/// inherited from its directory. Otherwise the old ACL's mask would become the permissions of the group.
+/// Returns false, with errno, on failure.
 [[nodiscard]] bool keep_access_list(const std::string& path, const Descriptor& replacement);
 
-/// Gives the file that is going to replace `input` its owner, access control list, `user.` attributes and
-/// security label. Error{refused} for what cannot be kept.
+/// Gives `replacement` the owner, ACL, `user.` attributes and SELinux label of `input`. Error{refused} if one
+/// of them cannot be kept.
 void keep_attributes(const InputFile& input, const Descriptor& replacement);
 
 }  // namespace clipper

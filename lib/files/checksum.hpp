@@ -8,11 +8,11 @@
 #include <cstring>
 #include <span>
 
-/// What tells bytes from others by 64 bits: changed, exchanged, shifted, missing, torn. It is no protection
-/// against somebody who wants two files to have the same.
+/// 64-bit checksums that detect bytes that were changed, exchanged, shifted, lost or torn. They are no
+/// protection against deliberate collisions.
 namespace clipper {
 
-/// XXH64 as its specification has it (github.com/Cyan4973/xxHash): the same on every machine.
+/// XXH64 (github.com/Cyan4973/xxHash), with the same value on every machine.
 class Checksum {
  public:
   static constexpr std::size_t kStripe = 32;
@@ -20,7 +20,7 @@ class Checksum {
   explicit Checksum(std::uint64_t seed = 0) noexcept
       : lanes_{seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1}, seed_(seed) {}
 
-  /// All but the last bytes come in multiples of kStripe.
+  /// The size of `bytes` must be a multiple of kStripe in every call but the last.
   void add(std::span<const std::byte> bytes) noexcept {
     size_ += bytes.size();
     std::array<std::uint64_t, 4> lanes = lanes_;
@@ -87,9 +87,9 @@ class Checksum {
 
 inline constexpr std::size_t kSummedBlock = 4096;  ///< bytes of a block of placed_sum()
 
-/// Of bytes that stand at `offset` of a file: the sum of the checksums of their blocks, each of which depends
-/// on the block's place. Many threads can sum parts of a file, and sums of parts can be added and subtracted,
-/// if all parts but the last are whole blocks.
+/// The checksum of bytes at `offset` of a file: the sum of the checksums of their blocks, each seeded with
+/// its place in the file. Many threads can sum parts of a file, and the sums of parts can be added and
+/// subtracted, if all parts but the last are whole blocks.
 [[nodiscard]] inline std::uint64_t placed_sum(std::span<const std::byte> bytes,
                                               std::uint64_t offset) noexcept {
   std::uint64_t total = 0;

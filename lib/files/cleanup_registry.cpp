@@ -17,20 +17,20 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kMaxAtOnce = 2048;  // 1,024 threads, and two batches of 256 files in place
+constexpr std::size_t kMaxAtOnce = 2048;  // 1,024 threads and two batches of 256 files in place
 
 struct Slot {
   std::atomic<bool> taken = false;
   int directory = -1;
   std::array<char, NAME_MAX + 1> name{};
 };
-constinit std::array<Slot, kMaxAtOnce> slots;  // zeros of the loader: a constructor would touch every page
+constinit std::array<Slot, kMaxAtOnce> slots;  // zero-initialized: a constructor would touch every page
 
-std::atomic<int> in_use = 0;  ///< threads in the table
+std::atomic<int> in_use = 0;  ///< threads that use the table
 std::atomic<bool> ending = false;
 
-/// A thread's use of the table. While it lasts no signal comes to the thread, so that a handler can wait for
-/// all of them.
+/// Marks the thread as using the table, and blocks its signals: a handler waits for all users, and must not
+/// interrupt one.
 class Use {
  public:
   Use() {
@@ -53,7 +53,7 @@ class Use {
   sigset_t before_{};
 };
 
-/// In a Use.
+/// Only during a Use.
 void release(int registration) noexcept {
   Slot& slot = slots[static_cast<std::size_t>(registration)];
   slot.name[0] = '\0';

@@ -4,26 +4,26 @@
 
 #include "files/place.hpp"
 
-/// The names of the unfinished files on the disk, for a signal handler.
+/// The names of unfinished files, which a signal handler removes.
 namespace clipper {
 
-/// Calls `create`, which makes the file and says whether it could; no signal's handler removes files between
-/// the two, so it must not use the heap: see without_cleanup(). What this returns is for
-/// unregister_temporary(), or -1 with errno if there is no file. The place must outlive the registration.
-/// Error{io} for a name that is too long, and if there are too many.
+/// Calls `create`, which makes the file and returns whether it succeeded, and registers the name `place`.
+/// Returns a registration for unregister_temporary(), or -1 with errno if `create` failed. `create` must not
+/// use the heap, because signal handlers wait for it: see without_cleanup(). `place` must outlive the
+/// registration. Error{io} if the name is too long or too many are registered.
 [[nodiscard]] int register_temporary(const Place& place, const std::function<bool()>& create);
 
-/// The file is gone, or finished.
+/// For a file that was removed or completed.
 void unregister_temporary(int registration) noexcept;
 
-/// Calls `work`, in which the registered name may stand for a file that must not be removed: until it
-/// returns, signal handlers that would remove files wait. If it returns false, that is so for good, and the
-/// name is unregistered. It must not use the heap: the thread that a waiting handler interrupted may hold its
-/// lock.
+/// Calls `work` while the registered name may belong to a file that must not be removed: signal handlers that
+/// would remove it wait until `work` returns. If `work` returns false, the name is unregistered, because it
+/// still belongs to such a file. `work` must not use the heap: a waiting handler may have interrupted a
+/// thread that holds the heap's lock.
 void without_cleanup(int registration, const std::function<bool()>& work);
 
-/// Removes the files that are registered; from then on every thread that would register one waits for the
-/// process's end. Only for a signal handler, or a function, that ends the process.
+/// Removes the registered files. Every thread that registers one afterwards blocks until the process ends.
+/// Only for a signal handler, or a function, that ends the process.
 void remove_temporaries() noexcept;
 
 }  // namespace clipper

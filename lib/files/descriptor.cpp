@@ -60,7 +60,7 @@ bool lock(const Descriptor& fd, const std::string& path) {
   if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) == 0) return true;
   if (errno == EWOULDBLOCK) refuse(path, "is in use by another clipper");
   if (errno == ESTALE || errno == ENOENT)
-    refuse(path, "was replaced while it was opened; try again");  // on GlusterFS
+    refuse(path, "was replaced while it was opened; try again");  // seen on GlusterFS
   if (!is_unsupported(errno) && errno != ENOLCK) throw_system_error(path, "cannot be locked");
   return false;
 }
@@ -71,7 +71,7 @@ void check_close(const Descriptor& fd, const std::string& path) {
 }
 
 void enlarge_pipe(const Descriptor& fd) noexcept {
-  constexpr int kMaxPipe = 1 << 20;  // the kernel's own default for fs.pipe-max-size
+  constexpr int kMaxPipe = 1 << 20;  // default of fs.pipe-max-size
   ::fcntl(fd.get(), F_SETPIPE_SZ, kMaxPipe);
 }
 

@@ -34,16 +34,17 @@ class Descriptor {
 /// Throws Error{io}: "out.npy: cannot be written: No space left on device".
 [[noreturn]] void throw_system_error(const std::string& path, std::string_view what, int error = errno);
 
-/// Throws Error{io} for a file that somebody has written to or cut off: "x.npy: changed while it was read".
+/// Throws Error{io} because another program has written to the file or truncated it: "x.npy: changed while it
+/// was read".
 [[noreturn]] void throw_changed(const std::string& path, std::string_view how = "");
 
-/// Whether a system call failed because the file system has none of its kind.
+/// Whether a system call failed because the file system does not support it.
 [[nodiscard]] bool is_unsupported(int error) noexcept;
 
-/// The same of link(), whose file system may have links, but not for that file.
+/// Whether link() failed because the file system has no hard links, or allows none for this file.
 [[nodiscard]] bool has_no_links(int error) noexcept;
 
-/// The result of a system call that is made again for as long as a signal interrupts it.
+/// Repeats a system call while signals interrupt it (EINTR). Returns its result.
 template <class Call>
 auto retry_interrupted(Call call) {
   auto result = call();
@@ -51,7 +52,8 @@ auto retry_interrupted(Call call) {
   return result;
 }
 
-/// Reads at `offset` of the file; less than asked for only at its end. Callable from many threads.
+/// Reads at `offset` of the file. Returns the number of bytes, less than requested only at the end of the
+/// file. Callable from many threads.
 [[nodiscard]] std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,
                                   const std::string& path);
 
@@ -59,16 +61,16 @@ auto retry_interrupted(Call call) {
 void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint64_t offset,
               const std::string& path);
 
-/// Takes the file's lock until its last descriptor is closed; false if the file system has no locks.
-/// Error{refused} if another clipper has it.
+/// Locks the file until its last descriptor is closed. Returns false if the file system has no locks.
+/// Error{refused} if another clipper holds the lock.
 [[nodiscard]] bool lock(const Descriptor& fd, const std::string& path);
 
-/// What close() has to report (a network file system, a quota), it reports for every descriptor of the file:
-/// before the last one is closed, then.
+/// Error{io} for a write that failed late, which network file systems and quotas report in close(). Closes a
+/// copy of the descriptor, so that the error is known while the file is still open.
 void check_close(const Descriptor& fd, const std::string& path);
 
-/// Makes a pipe hold as much as an unprivileged process may ask for, so that both ends wait less for each
-/// other. Anything else stays as it is.
+/// Enlarges the buffer of a pipe to 1 MiB, so that both ends wait less for each other. Does nothing to other
+/// files.
 void enlarge_pipe(const Descriptor& fd) noexcept;
 
 }  // namespace clipper

@@ -6,8 +6,8 @@
 
 namespace clipper {
 
-/// The one element of an .npy file, as a number that messages quote as "@PATH". Error{usage} if the file has
-/// more or fewer elements, and what InputFile throws.
+/// Reads the only element of an .npy file as a number, which messages quote as "@PATH". Error{usage} if the
+/// file has more or fewer elements; other errors are those of InputFile.
 [[nodiscard]] Given read_number(const std::string& path);
 
 }  // namespace clipper

@@ -8,14 +8,15 @@
 namespace clipper {
 namespace {
 
-constexpr int kMaxTries = 1000;  // each needs another program that renames in the same microseconds
+constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
 
 bool swap(const Place& a, const Place& b) {
   return ::renameat2(a.directory(), a.name(), b.directory(), b.name(), RENAME_EXCHANGE) == 0;
 }
 
-/// Puts the stranger's file back. What comes out should be what was put there last, the replacement; if it is
-/// something else, that was renamed over the replacement meanwhile, is newer, and goes back in turn.
+/// Puts back the file that came out. The second exchange should bring out the file put in last, the
+/// replacement. If it brings out another file, a program has just renamed that over the replacement: it is
+/// newer, so it is put back in turn.
 Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const auto going_back = hidden.id();

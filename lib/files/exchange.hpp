@@ -8,18 +8,19 @@
 namespace clipper {
 
 enum class Exchanged : std::uint8_t {
-  done,         ///< what was to be replaced has the hidden name now
-  taken_back,   ///< it was something else: every name is as it was
-  stranded,     ///< it was something else, has the hidden name now, and could not get its own again
-  unsupported,  ///< the file system cannot exchange names: every name is as it was
-  failed,       ///< every name is as it was, and errno says why
+  done,         ///< the old file has the hidden name
+  taken_back,   ///< another file had the name: every name is as before
+  stranded,     ///< another file had the name, and could not get it back: it has the hidden name
+  unsupported,  ///< the file system cannot exchange names: every name is as before
+  failed,       ///< every name is as before, and errno has the reason
 };
 
-/// Exchanges the names of two files in one directory, and looks at what has come out before anybody removes
-/// it: between a look at a name and a rename over it, another program could have put its own file there.
-/// `is_right` is called when the old file has the hidden name; `replacement` is the file that has `hidden`
-/// now. Whatever another program renames to `place` meanwhile is what stays there. Does not use the heap,
-/// which `is_right` must not do either: see without_cleanup().
+/// Exchanges the names `hidden` and `place` in one directory, then checks which file came out before anybody
+/// removes it. (If the check came first and a rename second, another program could put its own file there in
+/// between.) `is_right` is called when the old file has the hidden name, and returns whether that is the file
+/// to be replaced. `replacement` is the file that has the hidden name before the exchange. A file that
+/// another program renames to `place` meanwhile stays there. Neither this function nor `is_right` may use the
+/// heap: see without_cleanup().
 [[nodiscard]] Exchanged exchange(const Place& hidden, const Place& place, const FileId& replacement,
                                  const std::function<bool()>& is_right) noexcept;
 

@@ -33,7 +33,7 @@ InputFile InputFile::open(const std::string& path) {
 }
 
 InputFile InputFile::open_regular(const std::string& path) {
-  InputFile file = open_path(path, O_NONBLOCK);  // nobody may be at a FIFO's other end
+  InputFile file = open_path(path, O_NONBLOCK);  // do not wait for the writer of a FIFO
   if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
   return file;
 }
@@ -50,8 +50,8 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
 
 namespace {
 
-/// sshfs has no locks between its clients, and removes a file that is open before it replaces it: killed
-/// then, it leaves no file at all.
+/// sshfs has no locks between its clients. To replace an open file it first removes it: a process that is
+/// killed in between leaves no file at all.
 void expect_replaceable(const Descriptor& fd, const std::string& path) {
   if (is_on_fuse(fd.get(), "fuse.sshfs"))
     refuse(path, "refused to avoid data loss: " + kInPlace +
@@ -60,11 +60,11 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 
 }  // namespace
 
-/// The file is opened by its last name without links: what is locked, read and replaced is one file, whatever
-/// happens to the links of `path` meanwhile.
+/// Opens the last name without following links: the file that is locked is the file that is read and
+/// replaced, whatever happens to the links in `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
   if (path == "-") refuse(path, kInPlace + " needs a regular file");
-  struct stat followed {};  // by the system, which may not allow links of others (fs.protected_symlinks)
+  struct stat followed {};  // fails if fs.protected_symlinks forbids following the links
   if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   Place place = Place::resolved(path);
   const auto status = place.status();
@@ -87,8 +87,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
   return file;
 }
 
-/// The lock is the file's, not the name's: whoever waited for nothing may hold a file that has just been
-/// replaced.
+/// flock() locks the file, not the name: the file may have been replaced before the lock was taken.
 void InputFile::lock() {
   locked_ = clipper::lock(fd_, path_);
   if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");

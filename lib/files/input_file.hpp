@@ -13,7 +13,7 @@
 #include "files/place.hpp"
 #include "npy/header.hpp"
 
-/// Reading. Every failure is an Error that names the path: {io} if nothing else is said.
+/// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
 namespace clipper {
 
 /// A file, pipe or device that is read.
@@ -22,60 +22,61 @@ class InputFile {
   /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal.
   [[nodiscard]] static InputFile open(const std::string& path);
 
-  /// Opens a regular file; Error{input} for anything else, which is not waited for.
+  /// Opens a regular file. Error{input} for any other kind of file; does not wait for the writer of a FIFO.
   [[nodiscard]] static InputFile open_regular(const std::string& path);
 
-  /// Opens the regular file that `path` leads to, which is going to be replaced or changed, and keeps other
-  /// runs of clipper from doing the same until it is closed. Error{refused} if it is no regular file, is
-  /// write-protected, or is in use, and if another file gets its name meanwhile, and on sshfs.
+  /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
+  /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
+  /// locked by another clipper, replaced meanwhile, or on sshfs.
   [[nodiscard]] static InputFile open_to_change(const std::string& path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
-  [[nodiscard]] const struct stat& status() const noexcept { return status_; }  ///< as it was when opened
+  [[nodiscard]] const struct stat& status() const noexcept { return status_; }  ///< when it was opened
 
-  /// Whether open_to_change() could lock it; some network file systems have no locks.
+  /// Whether open_to_change() has locked the file; some network file systems have no locks.
   [[nodiscard]] bool is_locked() const noexcept { return locked_; }
 
-  /// The name of a file that was opened to change, links followed.
+  /// The name of a file that was opened by open_to_change(), links followed.
   [[nodiscard]] const Place& place() const noexcept { return *place_; }
 
-  /// Whether somebody has written to the regular file since it was opened; one that was opened to change,
-  /// whether it has got or lost a name, too. True, with errno, if it cannot be examined; otherwise errno is
-  /// 0.
+  /// Whether a regular file was written to since it was opened or, after open_to_change(), has gained or lost
+  /// a hard link. If the file cannot be examined, returns true with errno; otherwise errno is 0.
   [[nodiscard]] bool has_changed() const noexcept;
-  void expect_unwritten() const;  ///< Error{io} if it has changed
+  void expect_unwritten() const;  ///< Error{io} if has_changed()
 
-  /// Of a file that was opened to change: Error{refused} if its name is another file's now, Error{io} if
-  /// somebody has written to it, or changed its attributes or names.
+  /// Only after open_to_change(). Error{refused} if another file has the name now. Error{io} if the file was
+  /// written to, or its attributes or names were changed.
   void expect_unchanged() const;
 
-  /// A regular file: it has a size, and is read anywhere. Everything else is a stream: read once, in order.
-  /// Standard input always is a stream, as it may stand anywhere in a file.
+  /// Whether the file is regular: it has a size and can be read at any offset. Everything else is a stream,
+  /// which is read once and in order. Standard input always is a stream, because its position in a file may
+  /// be anywhere.
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(status_.st_size); }
 
-  /// The next bytes, less than asked for only at the end.
+  /// Reads the next bytes. Returns their number, less than requested only at the end.
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
 
-  /// The next bytes, all of them; Error{input} if the stream ends before.
+  /// Reads exactly as many bytes as requested. Error{input} if the stream ends before.
   void read_exactly(std::span<std::byte> bytes);
 
-  /// Bytes that are read in order: those at `offset` of a regular file; of a stream, which stands there, the
-  /// next.
+  /// Reads the bytes at `offset` of a regular file, or the next bytes of a stream, which must have been read
+  /// up to `offset`.
   void read_next_at(std::span<std::byte> bytes, std::uint64_t offset);
 
-  /// Bytes after the array are no part of the tensor, instead of an error.
+  /// From now on, bytes after the array are ignored instead of refused.
   void ignore_trailing() noexcept { trailing_ignored_ = true; }
 
-  /// Error{input} unless everything has been read, or the rest is read and dropped if it is to be ignored.
+  /// Error{input} if a stream has bytes after the array. If they are ignored, reads and drops them.
   void expect_end();
 
-  /// Error{input} for a regular file that goes on after the array, which ends at byte `end`. If that is to be
-  /// ignored, Error{refused} for one that was opened to change: nothing would keep those bytes.
+  /// Error{input} if a regular file has bytes after the array, which ends at byte `end`. If they are ignored,
+  /// Error{refused} after open_to_change(), because the result would lose them.
   void expect_size(std::uint64_t end) const;
 
-  /// The bytes at `offset` of a regular file, all of them. Callable from many threads.
+  /// Reads exactly the bytes at `offset` of a regular file; Error{io} if it ends before. Callable from many
+  /// threads.
   void read_at(std::span<std::byte> bytes, std::uint64_t offset) const;
 
  private:
@@ -92,19 +93,19 @@ class InputFile {
   bool trailing_ignored_ = false;
 };
 
-/// The header at the start of the file, which stands before the first element afterwards. Errors have the
-/// path in front. A regular file must have the size that its header says: see expect_size(). `header_bytes`,
-/// if asked for, are the bytes before the first element. `version` stands for the file's own version byte.
-/// `opaque` is for npy::parse().
+/// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
+/// path in front. A regular file must have the size that its header says: see expect_size(). If
+/// `header_bytes` is given, it receives the bytes before the first element. If `version` is given, it is used
+/// in place of the file's version byte. `opaque` is for npy::parse().
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused);
 
-/// Whether somebody has written to the file between the two, as far as its times say: before Linux 6.13 two
-/// writes in the same tick of its clock, a few milliseconds, have the same time. A program that has mapped
-/// the file into its memory changes the time with its first write to a page only, until the system writes it
-/// out.
+/// Whether the file was written to between the two states, as far as size and modification time show. Two
+/// writes within one tick of the kernel's clock, a few milliseconds, have the same time (before Linux 6.13).
+/// Writes through a memory mapping change the time at the first write to a page only, until the kernel writes
+/// that page out.
 [[nodiscard]] bool is_written(const struct stat& before, const struct stat& now);
 
 }  // namespace clipper

@@ -23,7 +23,7 @@ constexpr std::uint64_t kFormat = 3;
 constexpr std::uint64_t kSlots = 2;
 constexpr const char* kNoJournal = "is not a clipper journal; move it elsewhere and try again";
 
-/// A record as it is in the file.
+/// A record as stored in the journal.
 struct Block {
   std::uint64_t magic;
   std::uint64_t format;
@@ -54,8 +54,8 @@ std::uint64_t bytes_offset(std::uint64_t slot, std::uint64_t capacity) {
   return kSlots * sizeof(Block) + slot * capacity;
 }
 
-/// Whoever can write the journal could have clipper write his bytes into the tensor, and whoever can read it
-/// sees the tensor's. Where files have no permissions, both have the same.
+/// Whoever can write to the journal could make clipper write their bytes into the tensor; whoever can read it
+/// can read the tensor's bytes. On file systems without permissions, journal and tensor show the same mode.
 void expect_private(const struct stat& journal, mode_t mode, const std::string& path) {
   if (!S_ISREG(journal.st_mode) || journal.st_nlink > 1) refuse(path, kNoJournal);
   if (journal.st_uid != ::geteuid())
@@ -86,7 +86,7 @@ std::optional<Journal> Journal::find(const Place& file, mode_t mode) {
   if (journal.fd_.get() < 0 && errno == ENOENT) return std::nullopt;
   if (journal.fd_.get() < 0) throw_system_error(journal.path(), "cannot be opened");
   journal.own(mode);
-  if (!place.is(journal.id_)) return std::nullopt;  // whoever had the lock has removed it
+  if (!place.is(journal.id_)) return std::nullopt;  // removed by the process that had the lock
   for (std::uint64_t slot = 0; slot < kSlots; ++slot)
     if (auto record = journal.read_slot(slot))
       if (!journal.last_ || journal.last_->sequence < record->sequence) journal.last_ = std::move(record);
@@ -94,8 +94,7 @@ std::optional<Journal> Journal::find(const Place& file, mode_t mode) {
   return journal;
 }
 
-/// Without a whole record: a slot that nothing has been written to yet, or not enough, has zeros at its
-/// start.
+/// Without a complete record, a slot that was never written, or only in part, begins with zeros.
 void Journal::expect_known_format() const {
   for (std::uint64_t slot = 0; slot < kSlots; ++slot) {
     std::array<std::uint64_t, 2> start{};  // Block's magic and format
@@ -107,8 +106,8 @@ void Journal::expect_known_format() const {
   }
 }
 
-/// The lock is for a journal whose tensor has been renamed while it is changed: another file may have got the
-/// tensor's name, which does not make the journal that file's.
+/// The lock protects the journal of a tensor that is renamed while it is changed: another file may then get
+/// the tensor's name, but must not use the journal.
 void Journal::own(mode_t mode) {
   std::ignore = lock(fd_, path());
   struct stat status {};
@@ -238,7 +237,7 @@ bool Journal::remove() {
 bool Journal::unlink() const noexcept {
   struct stat now {};
   if (::fstatat(place_.directory(), place_.name(), &now, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
-  const bool is_known = id_ != FileId{};  // own() has not failed
+  const bool is_known = id_ != FileId{};  // own() has succeeded
   if (is_known && id_of(now) != id_) return true;
   return ::unlinkat(place_.directory(), place_.name(), 0) == 0 || errno == ENOENT;
 }

@@ -12,42 +12,44 @@
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
 
-/// What is needed to go on with a file after its change has been interrupted: `.NAME.clipper-journal` beside
-/// it. Every failure is an Error{io} that names the journal if nothing else is said.
+/// The journal of a file that is changed without a second copy, from which an interrupted change can be
+/// finished: `.NAME.clipper-journal` in the same directory. Every failure is an Error that names the journal;
+/// its kind is {io} unless stated otherwise.
 namespace clipper {
 
-/// One step of the change: the part of the file that is overwritten once the record is on the disk. The last
-/// record has no part: nothing is left to be overwritten.
+/// One step of the change: the part of the file that is overwritten after the record is on the disk. The last
+/// record has no part, because nothing is left to overwrite.
 struct JournalRecord {
-  std::uint64_t sequence = 0;        ///< the highest one counts
-  std::uint64_t capacity = 0;        ///< max bytes of a part, the same in the whole journal
+  std::uint64_t sequence = 0;        ///< the record with the highest number counts
+  std::uint64_t capacity = 0;        ///< max bytes of a part, the same in all records of a journal
   std::uint64_t offset = 0;          ///< of the part in the file
   std::uint64_t length = 0;          ///< of the part
   std::uint64_t file_size = 0;       ///< of the whole file
-  std::array<std::byte, 8> start{};  ///< the file's first bytes as they were before the change
+  std::array<std::byte, 8> start{};  ///< the first bytes of the file before the change
   std::uint64_t part_sum = 0;        ///< placed_sum() of the part before it is overwritten
-  std::uint64_t rest_sum = 0;  ///< placed_sum() of everything else meanwhile, with the file's own version
-  std::string parameters;      ///< all that decides what is done to the file
-  std::string description;     ///< the same for people; cut off where the record has no more room
+  std::uint64_t rest_sum = 0;        ///< placed_sum() of the rest of the file, with its original version
+  std::string parameters;            ///< everything that decides the result
+  std::string description;           ///< the parameters for people; truncated to fit the record
 
   [[nodiscard]] bool is_last() const noexcept { return length == 0; }
 };
 
-/// Two slots, used in turn: while one is written, and may end up torn, the other is still valid. A slot is a
-/// block of 4 KiB for the record, and room for the part's bytes as they were before. Checksums tell a whole
-/// slot from a torn one. Numbers are in this machine's byte order; a journal of another order is not valid.
+/// A journal has two slots, which are used in turn: while one is written, and may end up torn, the other is
+/// still valid. A slot is a block of 4 KiB for the record, and space for the original bytes of its part.
+/// Checksums tell a complete slot from a torn one. Numbers are in the byte order of this machine; a journal
+/// with another byte order is not valid.
 class Journal {
  public:
-  /// The journal of the file with that name; nothing if it has none. `mode` is the file's: what that does not
-  /// permit to others, the journal must not permit either. Error{refused} if it does, is another user's, in
-  /// use, of another version of clipper, or no journal at all.
+  /// Opens and locks the journal of the file `file`; nothing if it has none. Error{refused} if the journal
+  /// has permissions for others that the file's `mode` lacks, belongs to another user, is in use, was written
+  /// by another version of clipper, or is not a journal.
   [[nodiscard]] static std::optional<Journal> find(const Place& file, mode_t mode);
 
-  /// Where the journal of the file with that name is.
+  /// The name of the journal of `file`.
   [[nodiscard]] static Place place_for(const Place& file);
 
-  /// A new one, with the space for two parts of `capacity` bytes. It is removed when it is destroyed, and by
-  /// remove_temporaries(), until keep().
+  /// Creates a journal with the space for two parts of `capacity` bytes. Until keep() is called, it is
+  /// removed by its destructor and by remove_temporaries().
   [[nodiscard]] static Journal create(const Place& file, mode_t mode, std::uint64_t capacity);
 
   Journal(const Journal&) = delete;
@@ -56,25 +58,25 @@ class Journal {
   Journal& operator=(Journal&&) = delete;
   ~Journal();
 
-  /// The last whole record; nothing if there is none.
+  /// The last complete record; nothing if there is none.
   [[nodiscard]] const std::optional<JournalRecord>& last() const noexcept { return last_; }
 
-  /// The bytes of the last record's part; as many as its length.
+  /// Reads the original bytes of the last record's part. The size of `bytes` must be the length of the part.
   void read_last(std::span<std::byte> bytes) const;
 
-  /// Writes the next record and its part's bytes. They are on the disk when it returns. Error{refused} if the
-  /// record's text is too long.
+  /// Writes the next record and the original bytes of its part. They are on the disk when this returns.
+  /// Error{refused} if the parameters are too long.
   void append(JournalRecord record, std::span<const std::byte> bytes);
 
-  /// The same with the last record once more: that it can be read after a sync has failed does not mean that
-  /// it is on the disk.
+  /// Writes the last record and the original bytes of its part once more. After a failed sync, they may be
+  /// readable without being on the disk.
   void confirm(std::span<const std::byte> bytes);
 
-  /// From now on it stays if the process ends. Its name is on the disk when that returns.
+  /// Keeps the journal when the process ends from now on. Its name is on the disk when this returns.
   void keep();
 
-  /// Removes the journal unless somebody else has done that, or has given its name to another file. False,
-  /// with errno, if it may still be there after a power cut.
+  /// Removes the journal, unless it was removed already or another file has its name now. Returns false, with
+  /// errno, if the journal may exist after a power failure.
   [[nodiscard]] bool remove();
 
   [[nodiscard]] const std::string& path() const noexcept { return place_.path(); }

@@ -22,10 +22,11 @@ JournaledFile::JournaledFile(const InputFile& input)
       change_(),
       known_(input.status()) {
   next_.file_size = input.size();
-  if (input.size() < next_.start.size()) return;  // no .npy file, as its reader will say
+  if (input.size() < next_.start.size()) return;  // not an .npy file: read_header() reports that
   input.read_at(next_.start, 0);
   unfinished_ = next_.start[npy::kVersionAt] == npy::kUnfinishedVersion;
-  // A client shows for a second what it knew, whatever the lock: a change that another one made is lost.
+  // GlusterFS clients show cached data for up to a second, despite the lock: a change by another client would
+  // be lost.
   if (!unfinished_ && is_on_fuse(input.descriptor().get(), "fuse.glusterfs"))
     refuse(input.path(), "refused to avoid data loss: " + Term{"direct", "changing a file directly"} +
                              " is not safe on GlusterFS, which may show other clients' changes late; " +
@@ -46,7 +47,7 @@ void JournaledFile::refuse_unless_it_can_go_on() const {
   if (!is_recorded(*journal_->last())) refuse(fmt::format("{} belongs to another file", journal_->path()));
 }
 
-/// Whether the record can be of a file of this size.
+/// Whether the record fits a file of this size.
 bool JournaledFile::is_recorded(const JournalRecord& record) const {
   const std::uint64_t size = input_.size();
   return record.file_size == size && record.capacity <= size && record.offset <= size &&
@@ -65,8 +66,8 @@ std::uint64_t JournaledFile::header_sum() const {
   return placed_sum(header, 0);
 }
 
-/// Whether the whole file is as the record has it: everything but the part, and the part, too, if the file is
-/// valid. The part of an unfinished file is for finish_interrupted().
+/// Whether all bytes of the file outside the part match the record and, if the file is valid, also the part.
+/// For an unfinished file, finish_interrupted() checks the part.
 bool JournaledFile::is_as_recorded(const JournalRecord& record) {
   if (!is_recorded(record) || record.offset < change_.data_offset) return false;
   const std::uint64_t end = record.offset + record.length;
@@ -92,9 +93,9 @@ void JournaledFile::discard_journal() {
   journal_.reset();
 }
 
-/// A valid file with a journal was interrupted before the first part was written, and its journal can be
-/// forgotten, or after the last. Both must be proven: a file that was made anew since, or has got the name of
-/// the interrupted one, is valid, too.
+/// A valid file has a journal if the change was interrupted before the first part was written (the journal is
+/// not needed), or after the last (the change is complete). Checksums must prove either, because a file that
+/// was written anew, or got the name of the interrupted one, is valid, too.
 std::optional<JournalRecord> JournaledFile::begin(Change change) {
   change_ = std::move(change);
   next_.parameters = change_.what;
@@ -118,7 +119,8 @@ std::optional<JournalRecord> JournaledFile::begin(Change change) {
   return std::nullopt;
 }
 
-/// Whether every byte of the file's part is as before or as after: a write that was torn leaves nothing else.
+/// Whether every byte of the part in the file is the original or the new one: a torn write leaves nothing
+/// else.
 bool JournaledFile::is_part_or_torn(const Part& part) const {
   std::vector<std::byte> step(64UL * 1024);
   for (std::size_t at = 0; at < part.after.size(); at += step.size()) {
@@ -130,7 +132,8 @@ bool JournaledFile::is_part_or_torn(const Part& part) const {
   return true;
 }
 
-/// Only what was synced without an error is on the disk; the process that was interrupted may have got one.
+/// Writes the journal and the version again: the interrupted process may have had a sync error, and only what
+/// was synced without one is on the disk.
 void JournaledFile::finish_interrupted(const Part& part) {
   if (unfinished_) {
     if (!is_part_or_torn(part)) refuse_changed();
@@ -184,7 +187,7 @@ void JournaledFile::poison() {
 void JournaledFile::commit() {
   expect_own();
   if (!journal_) return;
-  if (sum_after_ != 0) refuse_written();  // parts were not as they had been when the first record was made
+  if (sum_after_ != 0) refuse_written();  // parts changed after the first record was made
   if (!journal_->last()->is_last()) {
     next_.offset = next_.file_size;
     next_.part_sum = 0;
@@ -203,13 +206,13 @@ void JournaledFile::commit() {
                             input_.path(), journal_->path(), std::generic_category().message(errno)));
 }
 
-/// What cannot be noticed: what another process has written between this one's last write and the look at the
-/// file's times after it, and what is_written() does not notice.
+/// Checks that no other process has written to the file. Cannot detect a write between this process's last
+/// write and the fstat() after it, nor a write that is_written() cannot see.
 void JournaledFile::expect_own() {
   if (is_written(known_, expect_named())) refuse_written();
 }
 
-/// Without a name nobody can go on with it.
+/// A file without a name could not be finished after an interruption.
 struct stat JournaledFile::expect_named() {
   struct stat now {};
   if (::fstat(input_.descriptor().get(), &now) != 0) throw_system_error(input_.path(), "cannot be examined");

@@ -14,33 +14,34 @@
 
 namespace clipper {
 
-/// A tensor file whose elements are changed where they are, without a second file. No reader takes the file
-/// during a change: its version is npy::kUnfinishedVersion. However a change is interrupted, by a process's
-/// end or a power cut, the same change finishes it: each part is changed exactly once.
+/// A tensor file whose elements are changed where they are, without a second file. No reader accepts the file
+/// during a change, because its version is npy::kUnfinishedVersion. If a change is interrupted by the end of
+/// the process or a power failure, the same change finishes it: each part is changed exactly once.
 ///
-/// At every instant: what lies before the journal's last part is changed, what lies after it is not, and the
-/// part itself can be calculated from the journal. Nothing rests on names or inodes, which copies, renames
-/// and restored backups change: a journal is a file's if every byte of the file is as the journal's last
-/// record has it. Every failure is an Error that names the path: {io} if nothing else is said.
+/// At every instant, all bytes before the journal's last part are changed, all bytes after it are unchanged,
+/// and the part itself can be calculated from the journal. Names and inodes do not identify the journal of a
+/// file, because copies, renames and restored backups change them: a journal belongs to a file if every byte
+/// of the file is as the journal's last record says. Every failure is an Error that names the path; its kind
+/// is {io} unless stated otherwise.
 class JournaledFile {
  public:
-  /// `input` is open to be changed, and outlives it. Error{refused} if a change was interrupted and cannot be
-  /// gone on with, and on GlusterFS unless one was.
+  /// `input` is from InputFile::open_to_change() and must outlive this. Error{refused} if an interrupted
+  /// change cannot be finished; also on GlusterFS, unless there is an interrupted change to finish.
   explicit JournaledFile(const InputFile& input);
 
-  /// The file's version before the change that was interrupted; nothing if none was.
+  /// The file's version before the interrupted change; nothing if no change was interrupted.
   [[nodiscard]] std::optional<std::byte> version() const;
 
-  /// What is going to be done.
+  /// The change to be made.
   struct Change {
-    std::string what;           ///< all that decides the bytes: by this the same change is known again
-    std::string description;    ///< the same for people
-    std::uint64_t capacity;     ///< max bytes of a part: a multiple of a page, or the whole data
+    std::string what;           ///< everything that decides the result; identifies an interrupted change
+    std::string description;    ///< the change for people
+    std::uint64_t capacity;     ///< max bytes of a part: a multiple of a page, or all data
     std::uint64_t data_offset;  ///< where the first part begins
-    std::function<std::uint64_t(std::uint64_t begin, std::uint64_t end)> sum;  ///< placed_sum() in the file
+    std::function<std::uint64_t(std::uint64_t begin, std::uint64_t end)> sum;  ///< placed_sum() of a range
   };
 
-  /// A part of the file, and what becomes of it.
+  /// A part of the file: its bytes before and after the change.
   struct Part {
     std::uint64_t offset;
     std::span<const std::byte> before;
@@ -49,30 +50,31 @@ class JournaledFile {
     std::uint64_t sum_after;
   };
 
-  /// If that change was interrupted, the part where it was: to be read, finished, and gone on from. It is
-  /// empty, at the file's end, if only the end of the work was missing. Error{refused} if something else was
-  /// interrupted, or if the file is not the one that was, or not as it was left.
+  /// If `change` was interrupted, returns the part at which: the caller reads it, finishes it, and goes on
+  /// after it. The part is empty and at the end of the file if only commit() was missing. Error{refused} if
+  /// another change was interrupted, or the file does not match its journal.
   [[nodiscard]] std::optional<JournalRecord> begin(Change change);
-  [[nodiscard]] std::uint64_t capacity() const noexcept { return next_.capacity; }  ///< what it is then
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return next_.capacity; }  ///< after begin()
 
-  /// That part's bytes as they were, and what becomes of them. Error{refused} unless every byte of the file's
-  /// is one of those two.
+  /// The original bytes of the interrupted part, and its completion. Error{refused} if a byte of the part in
+  /// the file is neither the original nor the new one.
   void read_interrupted(std::span<std::byte> before) const { journal_->read_last(before); }
   void finish_interrupted(const Part& part);
 
-  /// The next part: is read, and changed or not. Error{io} if another process has written to the file.
+  /// Reads the next part, which the caller then changes or leaves as it is. Error{io} if another process has
+  /// written to the file.
   void read(std::span<std::byte> before, std::uint64_t offset);
   void change(const Part& part);
   void leave(const Part& part);
 
-  /// Makes the file valid again. Error{io} if another process has written to it, Error{not_durable} if it is
-  /// valid, but the journal is not gone.
+  /// Makes the file valid again and removes the journal. Error{io} if another process has written to the
+  /// file. Error{not_durable} if the file is valid, but the journal may still exist.
   void commit();
 
-  /// Whether an interrupted change is being finished, or has been.
+  /// Whether this finishes, or has finished, an interrupted change.
   [[nodiscard]] bool has_resumed() const noexcept { return resumed_; }
 
-  /// Whether the file is left for the same change to finish, if it is not gone on with.
+  /// Whether the file is unreadable until the same change finishes it.
   [[nodiscard]] bool is_unfinished() const noexcept { return unfinished_; }
 
  private:
@@ -93,11 +95,11 @@ class JournaledFile {
 
   const InputFile& input_;
   std::optional<Journal> journal_;
-  JournalRecord next_;  ///< what all records have in common
+  JournalRecord next_;  ///< the fields that all records share
   Change change_;
-  std::uint64_t sum_before_ = 0;  ///< of everything before the next part, as it is now, but for the version
-  std::uint64_t sum_after_ = 0;   ///< of the next part and everything after it; known if there is a journal
-  struct stat known_;             ///< the file's status since this process wrote to it
+  std::uint64_t sum_before_ = 0;  ///< of all bytes before the next part now, with the original version
+  std::uint64_t sum_after_ = 0;   ///< of the next part and all bytes after it; known if there is a journal
+  struct stat known_;             ///< the file's status after this process last wrote to it
   bool unfinished_ = false;
   bool resumed_ = false;
 };

@@ -17,7 +17,7 @@ namespace clipper {
 
 namespace {
 
-/// As /proc/self/mountinfo has it, see proc(5): "36 35 98:0 /root /mount/point options, optional fields -
+/// The type in /proc/self/mountinfo, see proc(5): "36 35 98:0 /root /mount/point options, optional fields -
 /// type source options"
 std::string file_system_type(int fd) {
   struct statx status {};

@@ -24,7 +24,7 @@
 namespace clipper {
 namespace {
 
-/// What a file must be at least for fallocate() to be worth a call.
+/// The smallest file size for which fallocate() pays off.
 constexpr std::uint64_t kReserved = 1 << 20;
 
 }  // namespace
@@ -120,7 +120,7 @@ void OutputFile::check_in_place(const InputFile& input, bool direct) {
     throw_system_error(input.path(), "cannot be replaced");
 }
 
-/// For a second file with all that the first one is.
+/// Checks that a second file can take the place of the first.
 void OutputFile::check_room(const InputFile& input) {
   if (const auto links = input.status().st_nlink; links > 1)
     refuse(input.path(), fmt::format("refused to avoid data loss: has {} hard links, which ", links) +
@@ -145,8 +145,8 @@ bool OutputFile::can_be_named() noexcept {
   return can;
 }
 
-/// Without a name where the file system can do that: then nothing is left whatever happens, and nobody can
-/// open it before it is complete.
+/// Creates the file without a name (O_TMPFILE) if the file system can: then nothing is left after a crash,
+/// and nobody can open the file before it is complete.
 void OutputFile::create_temporary() {
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   const mode_t mode = mode_ ? 0600 : new_mode_;
@@ -169,7 +169,7 @@ void OutputFile::create_named_temporary() {
   if (!created) throw_system_error(path_, "cannot be created");
 }
 
-/// Gives the file a name that nothing has, where that can be taken away again.
+/// Gives the file a new hidden name, unless the directory would not let it be removed.
 bool OutputFile::name_temporary(const std::function<bool(const Place&)>& create) {
   if (place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   temporary_ = place_->beside(fmt::format(".clipper-{}", random_suffix()), true);
@@ -222,7 +222,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-/// One call: two would make the system fill the first page with zeros in between.
+/// One call for both: between two calls the kernel would fill the first page with zeros.
 void OutputFile::write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const {
   const auto part = [](std::span<const std::byte> bytes) {
     return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -240,8 +240,8 @@ void OutputFile::write_start(std::span<const std::byte> header, std::span<const 
 
 void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset) const {
   clipper::write_at(fd_, bytes, base_ + offset, path_);
-  // What replaces a file goes to the disk before it does: by fsync, or as ext4 does it in rename. So does
-  // what other machines are to see. Begun here, that happens alongside.
+  // A replacement must be on the disk before the rename (by fsync(), or by ext4 itself in rename()); so must
+  // a file that other machines may read. Starting the write-out here lets it run alongside the clipping.
   if (mode_ || durability_ == Durability::visible)
     ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
                       SYNC_FILE_RANGE_WRITE);

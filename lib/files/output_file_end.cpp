@@ -16,7 +16,7 @@
 #include "files/output_file.hpp"
 #include "files/output_target.hpp"
 
-/// How an output is put in place.
+/// How an output gets its name.
 namespace clipper {
 
 void OutputFile::complete() const {
@@ -36,7 +36,7 @@ void OutputFile::commit(const std::function<void()>& last_look) {
   if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
 }
 
-/// A pipe or a device has no disk: fsync() says EINVAL.
+/// fsync() fails with EINVAL for pipes and devices.
 void OutputFile::commit_stream() {
   if (durability_ == Durability::on_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL && errno != EROFS)
     throw_system_error(path_, "cannot be flushed to disk");
@@ -57,7 +57,8 @@ void OutputFile::put_in_place() {
   if (temporary_) forget_temporary();
 }
 
-/// Network file systems and FUSE have links instead of RENAME_NOREPLACE; some have neither.
+/// Network file systems and FUSE lack RENAME_NOREPLACE and use a hard link instead; some lack hard links,
+/// too.
 bool OutputFile::rename_to_new() {
   const int directory = place_->directory();
   const char* const hidden = temporary_->name();
@@ -71,7 +72,7 @@ bool OutputFile::rename_to_new() {
       if (existing_ == Existing::refuse)
         refuse(path_, Term{"existing", "replacing no file"} +
                           " needs a file system with hard links or exclusive renames");
-      static std::mutex one_at_a_time;  // two outputs of a batch may have one name, in two cases
+      static std::mutex one_at_a_time;  // two outputs may have one name that differs in case
       const std::scoped_lock lock(one_at_a_time);
       if (!place_->status()) return ::renameat(directory, hidden, directory, place_->name()) == 0;
       errno = EEXIST;
@@ -113,21 +114,20 @@ void OutputFile::replace(const InputFile& input) {
   }
 }
 
-/// A link cannot replace a file, a rename can.
+/// Gives an unnamed file a hidden name, because linkat() cannot replace a file, but rename() can.
 void OutputFile::name_complete() {
   if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place); }))
     throw_system_error(path_, "cannot be put in place");
 }
 
 bool OutputFile::link_as(const Place& place) const {
-  // No memory from the heap: the thread that a signal's handler interrupted may hold its lock, and the
-  // handler waits for us.
+  // Must not use the heap: see without_cleanup().
   std::array<char, 32> unnamed{};
   fmt::format_to(unnamed.data(), "/proc/self/fd/{}", fd_.get());
   return ::linkat(AT_FDCWD, unnamed.data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-/// What is left under the hidden name when the output is in place.
+/// Removes the hidden name after the output is in place.
 void OutputFile::remove_temporary() {
   const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0 || errno == ENOENT;
   const int error = errno;

@@ -12,7 +12,8 @@ namespace {
 
 using Kind = OutputTarget::Kind;
 
-/// Where links lead to, with what is there. A stream is left alone: /dev/stdout leads to no name.
+/// The target of a symbolic link, with its status. The path of a stream is not resolved: /dev/stdout has no
+/// name to resolve to.
 OutputTarget follow(const std::string& path) {
   OutputTarget target{Kind::stream, std::nullopt};
   if (::stat(path.c_str(), &target.status) != 0) {

@@ -11,19 +11,19 @@
 
 namespace clipper {
 
-/// What a path stands for as an output.
+/// What an output path refers to.
 struct OutputTarget {
   enum class Kind : std::uint8_t { standard_output, new_file, stream, file };
 
   Kind kind;
-  std::optional<Place> place;  ///< of a new file, or of an existing one, links resolved
-  struct stat status {};       ///< of what exists
+  std::optional<Place> place;  ///< of a new or existing file, links resolved
+  struct stat status {};       ///< if the target exists
 };
 
-/// Looks at what is there. Error for what cannot be written, as by OutputFile::create().
+/// Examines the path. Throws the errors of OutputFile::create() for a target that cannot be written.
 [[nodiscard]] OutputTarget examine(const std::string& path, OutputFile::Existing existing);
 
-/// Error{refused} for a file that was found although `existing` lets none be replaced.
+/// Throws Error{refused} for an existing file that `existing` does not allow to be replaced.
 [[noreturn]] void refuse_existing(const std::string& path, OutputFile::Existing existing);
 
 }  // namespace clipper

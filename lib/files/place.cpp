@@ -14,14 +14,14 @@ namespace clipper {
 
 namespace {
 
-/// Error{io} unless the failure of a look at the path is a lasting one.
+/// Error{io} if the error of stat() or open() may be temporary.
 void expect_lasting(int error, const std::string& path) {
   for (const int lasting : {ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG})
     if (error == lasting) return;
   throw_system_error(path, "cannot be examined", error);
 }
 
-/// A file that is held has its inode for as long.
+/// A file that is held open: its inode is not reused meanwhile.
 struct HeldFile {
   explicit HeldFile(const std::string& path)
       : fd(retry_interrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); })) {
@@ -35,7 +35,7 @@ struct HeldFile {
   }
 
   Descriptor fd;
-  std::optional<FileId> id;  ///< nothing as by find_file()
+  std::optional<FileId> id;  ///< nothing if find_file() would return nothing
 };
 
 }  // namespace
@@ -51,8 +51,8 @@ std::optional<FileId> find_file(const std::string& path) {
   return std::nullopt;
 }
 
-/// When both look the same, they are looked at again while both are held: an inode may have been the one
-/// file's at the first look and the other's at the second.
+/// If both look the same, compares them again while both are held open: one inode may have belonged to the
+/// first file at the first look, and to the second at the second look.
 bool is_same_file(const std::string& a, const std::string& b) {
   if (a == "-" || b == "-") return false;
   const std::optional<FileId> first = find_file(a);
@@ -62,7 +62,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return held_a.id && held_a.id == held_b.id;
 }
 
-/// A directory that may be searched and written to but not read can still be worked in, only not synced.
+/// Opens a directory without read permission with O_PATH: it can be used for everything but sync().
 Place Place::of(const std::string& path, std::string_view what) {
   const std::string directory = directory_of(path);
   std::string name = path.substr(path.rfind('/') + 1);
@@ -85,7 +85,7 @@ Place Place::resolved(const std::string& path) {
 
 Place Place::beside(std::string_view suffix, bool shortened) const {
   std::size_t room = shortened ? NAME_MAX - 1 - suffix.size() : name_.size();
-  // NTFS and exFAT take no name that ends within a UTF-8 character.
+  // NTFS and exFAT reject names that end within a UTF-8 character.
   while (room > 0 && room < name_.size() && (static_cast<unsigned char>(name_[room]) & 0xC0U) == 0x80U)
     --room;
   std::string name = fmt::format(".{}{}", name_.substr(0, room), suffix);

@@ -10,11 +10,11 @@
 
 #include "files/descriptor.hpp"
 
-/// Which file it is. A path says so only for an instant: every name may be an alias, and every name may lead
-/// elsewhere a moment later.
+/// The identity of files. A path identifies a file only for an instant: several names may belong to one file,
+/// and every name may belong to another file a moment later.
 namespace clipper {
 
-/// What all names of a file have in common, and nothing else has for as long as the file is open.
+/// Device and inode: the same for all names of a file, and unique while the file is open.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -25,57 +25,61 @@ struct FileId {
 
 [[nodiscard]] FileId id_of(const struct stat& status) noexcept;
 
-/// The file that the path leads to, links followed. Nothing if it leads nowhere, or if what is in its way
-/// keeps the file from being opened, too; Error{io} for every other failure, which says nothing about the
-/// file.
+/// Which file the path leads to, links followed. Nothing if there is none, or if the path cannot be followed
+/// (no permission, a loop of links), so that the file cannot be opened either. Error{io} for every other
+/// failure, which says nothing about the file.
 [[nodiscard]] std::optional<FileId> find_file(const std::string& path);
 
-/// Whether both paths lead to one file; "-" leads to none. Error{io} as by find_file().
+/// Whether both paths lead to one file; "-" leads to none. Error{io} as find_file().
 [[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
-/// A name in a directory that is held open. Whoever renames or replaces that directory meanwhile does not
-/// change which directory it is. Copies share the descriptor. Every failure is an Error{io} with the path.
+/// A name in a directory that is held open. If another program renames or replaces the directory, a Place
+/// stays in the original one. Copies share the descriptor. Every failure is an Error{io} that names the path.
 class Place {
  public:
-  /// The name as it is, which may be a symbolic link or nothing yet. An Error says `what` of the path.
+  /// The last name of the path, which may be a symbolic link or not exist. `what` is the text of the Error
+  /// after the path.
   [[nodiscard]] static Place of(const std::string& path, std::string_view what = "cannot be opened");
 
-  /// Where the path leads to, links in its last name followed. Error{io} if it leads nowhere.
+  /// The file that the path leads to, links followed. Error{io} if it does not exist.
   [[nodiscard]] static Place resolved(const std::string& path);
 
-  /// ".NAME.suffix" in the same directory, for files of clipper's own. If `shortened`, NAME is cut to make
-  /// that a valid name.
+  /// The name ".NAME" and the suffix in the same directory, for internal files of clipper. If `shortened`,
+  /// NAME is cut to keep within NAME_MAX.
   [[nodiscard]] Place beside(std::string_view suffix, bool shortened) const;
 
-  /// NAME and the suffix, in the same directory.
+  /// The name NAME and the suffix in the same directory.
   [[nodiscard]] Place with_suffix(std::string_view suffix) const;
 
   [[nodiscard]] int directory() const noexcept { return directory_->get(); }
   [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< for messages
 
-  /// What has the name now, a link itself; nothing if nothing has.
+  /// The status of the file that has the name now, links not followed; nothing if there is none.
   [[nodiscard]] std::optional<struct stat> status() const;
 
-  /// Which file has the name now, a link itself; nothing if none has, or if that cannot be found out.
+  /// The identity of the file that has the name now, links not followed; nothing if there is none or it
+  /// cannot be examined.
   [[nodiscard]] std::optional<FileId> id() const noexcept;
 
-  /// Whether the file with that identity has the name now.
+  /// Whether the file `id` has the name now.
   [[nodiscard]] bool is(const FileId& id) const;
 
   [[nodiscard]] FileId directory_id() const;
 
-  /// Of two places of one file: whether they are one name, or two spellings of it, and no mount of the file.
+  /// For two places of one file: whether they are the same name (also in another spelling), not another mount
+  /// of the file.
   [[nodiscard]] bool is_same_place(const Place& other) const;
 
-  /// Whether the directory takes new names but neither removes nor replaces any (chattr +a).
+  /// Whether the directory is append-only (chattr +a): it accepts new names, but none can be removed or
+  /// replaced.
   [[nodiscard]] bool is_append_only() const noexcept;
 
-  /// Error{io} if the directory may not be read, which sync() needs.
+  /// Error{io} if the process may not read the directory, which sync() needs.
   void expect_sync() const;
 
-  /// Brings what was created, renamed and removed in the directory to the disk; false, with errno, if that
-  /// fails.
+  /// Brings created, renamed and removed names of the directory to the disk. Returns false, with errno, on
+  /// failure.
   [[nodiscard]] bool sync() const noexcept;
 
  private:

@@ -18,18 +18,18 @@ namespace clipper {
 namespace {
 
 constexpr std::size_t kMaxFiles = 256;
-// Max space that is taken twice at a time: old and new files.
+// Max size of a batch in bytes, because old and new files take up space at the same time.
 constexpr std::uint64_t kMaxBytes = 256UL * 1024 * 1024;
 
-/// Each file keeps three descriptors open, and one batch can grow while another is committed. Half of the
-/// descriptors that the process may have are for the threads.
+/// Each file keeps three descriptors open, and one batch can grow while another is committed. The other half
+/// of the process's descriptors is for the threads.
 std::size_t max_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
   return std::clamp<std::size_t>(limit.rlim_cur / 2 / 6, 1, kMaxFiles);
 }
 
-/// Files on their way to the disk. What fails for one file does not stop the others.
+/// The commit of a batch. An error in one file does not stop the others.
 class Commit {
  public:
   explicit Commit(std::vector<ReplacementBatch::Replacement>& files)
@@ -63,7 +63,7 @@ class Commit {
   }
 
   void write_to_disk() {
-    std::map<dev_t, int> failed;  // errno, once for each file system
+    std::map<dev_t, int> failed;  // errno of syncfs() for each file system, 0 for success
     each([&](const ReplacementBatch::Replacement& file) {
       const Descriptor& fd = file.output.descriptor();
       const auto error_of = [](int result) { return result == 0 ? 0 : errno; };
@@ -73,8 +73,8 @@ class Commit {
       } else {
         const auto [known, is_new] = failed.emplace(file.input.status().st_dev, 0);
         if (is_new) known->second = error_of(::syncfs(fd.get()));
-        // syncfs() does not say which file could not be written, and before Linux 5.8 not even that one could
-        // not.
+        // syncfs() does not report which file could not be written and, before Linux 5.8, not even that one
+        // could not.
         constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
         error = known->second != 0 ? known->second : error_of(::sync_file_range(fd.get(), 0, 0, kWritten));
       }
@@ -100,7 +100,7 @@ class Commit {
   std::vector<ReplacementBatch::Replacement>& files_;
   std::vector<std::exception_ptr> errors_;
   std::vector<FileId> directory_ids_;
-  std::map<FileId, Place> directories_;  ///< one place in each
+  std::map<FileId, Place> directories_;  ///< one place in each directory
 };
 
 }  // namespace

@@ -10,36 +10,36 @@
 
 namespace clipper {
 
-/// Files that are replaced in place, of which many share the price of being on the disk: all of a batch are
-/// written there, then each gets its name, then their directories are written. Each file still is entirely
-/// old or entirely new at every instant.
+/// Replaces many files in place and shares the cost of flushing them to disk: the data of all files in a
+/// batch is flushed, then each file gets its name, then the directories are flushed. Each file is completely
+/// old or completely new at every instant.
 class ReplacementBatch {
  public:
   struct Replacement {
-    InputFile input;    ///< stays locked until then
-    OutputFile output;  ///< all of it is written, but not committed
+    InputFile input;    ///< locked until it is replaced
+    OutputFile output;  ///< completely written, not committed
 
-    /// Called once, when it is in place and on the disk, or with what OutputFile::commit() would have thrown,
-    /// or Error{io} if the input has changed in between. By the thread that commits the batch; must not
-    /// throw.
+    /// Called once by the thread that commits the batch: with null after the file is in place and on the
+    /// disk; otherwise with the error of OutputFile::replace(), or Error{io} if the input has changed. Must
+    /// not throw.
     std::function<void(std::exception_ptr)> done;
   };
 
   ReplacementBatch();
 
-  /// Commits the batch if it is large enough then. Callable from many threads.
+  /// Adds a file, and commits the batch if it is large enough. Callable from many threads.
   void add(Replacement replacement);
 
-  /// Commits what was added and is not committed yet; false if there was nothing. What is not committed when
-  /// this is destroyed, stays as it was.
+  /// Commits all files that were added and not committed yet. Returns false if there were none. Files that
+  /// are not committed when the batch is destroyed stay unchanged.
   bool commit();
 
  private:
   std::mutex commit_mutex_;
-  std::mutex mutex_;                  ///< of what follows
-  std::vector<Replacement> waiting_;  ///< the batch, until it is committed
-  std::uint64_t bytes_ = 0;           ///< of the batch
-  std::size_t max_;                   ///< files in a batch
+  std::mutex mutex_;                  ///< guards waiting_ and bytes_
+  std::vector<Replacement> waiting_;  ///< the current batch
+  std::uint64_t bytes_ = 0;           ///< size of the current batch
+  std::size_t max_;                   ///< max files in a batch
 };
 
 }  // namespace clipper

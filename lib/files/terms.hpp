@@ -2,7 +2,7 @@
 
 #include "error.hpp"
 
-/// What messages of this folder call the two ways of changing a file under its own name.
+/// The terms of this folder's messages for the two ways to change a file under its own name.
 namespace clipper {
 
 inline constexpr Term kInPlace{"in_place", "a change in place"};

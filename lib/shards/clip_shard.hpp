@@ -12,7 +12,7 @@
 /// How one of several processes clips its part of a tensor.
 namespace clipper {
 
-/// One process's part of the tensor in `in`, which becomes a part of `out`.
+/// The part of the tensor in `in` that one process clips, and that becomes a part of `out`.
 struct ShardJob {
   std::string in;
   std::string out;
@@ -20,27 +20,28 @@ struct ShardJob {
   OutputFile::Existing existing = OutputFile::Existing::replace;
 };
 
-/// Makes the plan for the whole tensor the plan for the job's part; for ClipObserver, and for dry runs.
+/// Returns a function that turns the plan for the whole tensor into the plan for the job's part; for
+/// ClipObserver and dry runs.
 [[nodiscard]] std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job);
 
-/// Clips the part and records that: `out` gets in place when a Join has all parts. Error{usage} if `out` is
-/// `in`, which a shard that runs again would scale twice.
+/// Clips the part and records that it is complete. A Join puts `out` in place when all parts are complete.
+/// Error{usage} if `out` is `in`: a shard that runs again would process its own result.
 void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result);
 
-/// The run whose shards were given these settings, this input, and as many shards; if `shards` is 0, as many
-/// as OUT.shards says.
+/// Returns a function that gives the run of shards with these settings, this input and this number of shards.
+/// If `shards` is 0, the number is taken from OUT.shards.
 [[nodiscard]] Join::Wanted run_of(const ClipSettings& settings, const std::string& in,
                                   OutputFile::Existing existing, std::uint64_t shards);
 
 /// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
 [[nodiscard]] std::string slab_path(const std::string& out, const Shard& shard);
 
-/// Makes the plan for the whole tensor the plan for the job's slab: a part along axis 0 that is a tensor of
-/// its own. Throws what writing the index would refuse.
+/// Returns a function that turns the plan for the whole tensor into the plan for the job's slab, a part along
+/// axis 0 that becomes a tensor of its own. It throws the errors that writing the index would cause.
 [[nodiscard]] std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job);
 
-/// Clips the slab to slab_path(). The first shard writes what `index_text` makes of the whole tensor's header
-/// to "dir/out.json", too.
+/// Clips the slab to slab_path(). The first shard also writes the index "dir/out.json": the text that
+/// `index_text` makes of the whole tensor's header.
 void clip_slab(const Clipping& clipping, const ShardJob& job,
                const std::function<std::string(const npy::Header&)>& index_text, ClipResult& result);
 

@@ -51,7 +51,8 @@ Join::Join(const std::string& out, OutputFile::Existing existing, Wanted wanted)
     if (!look_again(since)) refuse(out_, kNoShards);
 }
 
-/// What was in vain since then, a part that was read to its end too, counts as waiting.
+/// Waits before another try; false if the time is used up. All time since the last call counts, including a
+/// part that was read in vain.
 bool Join::look_again(Clock::time_point& since) {
   if (patience_ <= Clock::duration::zero()) return false;
   std::this_thread::sleep_for(kPause);
@@ -60,7 +61,8 @@ bool Join::look_again(Clock::time_point& since) {
   return true;
 }
 
-/// What OUT.shards says, or of a wanted run only how many shards it has, if the request does not say that.
+/// Finds the run: the content of OUT.shards or, if a run was requested, that run; OUT.shards then only
+/// supplies the number of shards if the request lacks it.
 bool Join::find_run() {
   const std::optional<ShardRun> there = files_.read_run();
   const std::optional<ShardRun> wanted = wanted_ ? wanted_(there) : there;
@@ -71,7 +73,7 @@ bool Join::find_run() {
   return true;
 }
 
-/// A mark that is of another output than the one that is there says nothing.
+/// Ignores a mark whose time or size is not that of the existing output.
 bool Join::is_in_place() {
   const auto status = files_.out().status();
   if (!status || static_cast<std::uint64_t>(status->st_size) != run_.size ||
@@ -87,7 +89,8 @@ void Join::run(Engine& engine) {
   clean_up();
 }
 
-/// OUT.shards, too, may be that of an earlier run for a while. Nothing if the output is in place.
+/// Looks for OUT.shards again in each round, because it may appear late, too. Returns nothing if the output
+/// is in place.
 std::vector<ShardRecord> Join::read_records() {
   std::vector<ShardRecord> records;
   std::vector<std::uint64_t> missing;
@@ -124,8 +127,8 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
                    there->description);
 }
 
-/// Whether a Join that was interrupted, or another one, has put the output in place. It is looked for
-/// only where the parts cannot be joined again: the common file is the output, or no file may be replaced.
+/// Whether another Join, possibly an interrupted one, has put the output in place. Compares the sums only if
+/// the parts cannot be joined again: if the common file is the output, or no file may be replaced.
 bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
   const Place& out = files_.out();
   const auto status = out.status();
@@ -145,8 +148,9 @@ bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
   return true;
 }
 
-/// Whether the common file may become the output: all parts are in it, no shard has it open, and nothing else
-/// names it. Shards on the server of a network file system are not seen by a client's lock.
+/// Whether the common file can become the output: it has all parts, no shard has it open, and it has no other
+/// name. The file system must be local, because the lock does not reach processes on the server of a network
+/// file system.
 bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const {
   struct stat status {};
   return OutputFile::can_be_named() && is_of_one_machine(common.get()) &&
@@ -179,19 +183,19 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
     output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
   try {
-    output->commit([&] { expect_waiting(); });  // writing to the disk may take long
+    output->commit([&] { expect_waiting(); });  // fsync() may have taken long
     if (::fstat(output->descriptor().get(), &status) == 0) placed_ = time_text(status);
     if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
     if (adopts && has_no_name)
-      refuse(out_, kAnotherJoin + kMeanwhile);  // a file that another process has removed
+      refuse(out_, kAnotherJoin + kMeanwhile);  // another process has removed the common file
     throw;
   }
 }
 
-/// Of all shards, those whose parts do not have the bytes that were calculated. What is in the common file is
-/// read there. Everything is copied to the output, if there is one.
+/// The shards whose parts do not match their sums. `common` has the parts of the common file. Copies all
+/// parts to `output`, if given.
 std::vector<std::uint64_t> Join::different_parts(Engine& engine, const std::vector<ShardRecord>& records,
                                                  const Descriptor& common, const OutputFile* output) {
   std::vector<std::uint64_t> different;
@@ -218,11 +222,11 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
     return engine.copy(source, place.path(), from, output, range.offset) == record.sum;
   } catch (const Error& error) {
     if (patience_ <= Clock::duration::zero() || error.kind() != ErrorKind::io) throw;
-    return false;  // on a network file system perhaps only now
+    return false;  // may be temporary on a network file system
   }
 }
 
-/// Another process may have finalized the run meanwhile, and the output may have been changed since.
+/// Refuses if another process has finalized the run meanwhile: the output may have been changed since.
 void Join::expect_waiting() {
   const std::optional<ShardRun> there = files_.read_run();
   const bool is_over =
@@ -233,9 +237,8 @@ void Join::expect_waiting() {
     if (!look_again(since)) refuse(out_, kAnotherJoin + kMeanwhile);
 }
 
-/// The output is in place: whatever fails now must not be taken for a failure of it. If this process slept
-/// meanwhile and OUT is another file, the shards' files may be those of a later repetition, and are left
-/// alone.
+/// The output is in place, so errors from here on are not failures to write it. If OUT was replaced while
+/// this process slept, the files may belong to a later run of the shards and are left alone.
 void Join::clean_up() {
   try {
     const auto status = files_.out().status();
@@ -243,7 +246,7 @@ void Join::clean_up() {
     if (is_known && (!status || time_text(*status) != placed_)) return;
     try {
       mark();
-    } catch (const std::exception&) {  // a full disk, which has more space in a moment
+    } catch (const std::exception&) {  // the disk may be full; removing files frees space
     }
     remove_all();
   } catch (const Error& error) {
@@ -253,7 +256,7 @@ void Join::clean_up() {
   }
 }
 
-/// Of another run than this one, if OUT.shards is not just shown late.
+/// Whether OUT.shards belongs to another run, and not just appears late.
 bool Join::is_of_another_run() {
   Clock::time_point since = Clock::now();
   do {
@@ -263,7 +266,8 @@ bool Join::is_of_another_run() {
   return true;
 }
 
-/// From here on the shards' files are no longer needed; whoever removes them may be interrupted.
+/// Marks OUT.shards: the output is in place and the files of the shards are no longer needed, so that an
+/// interrupted removal can be resumed.
 void Join::mark() {
   if (is_of_another_run()) return;
   ShardRun marked = run_;
@@ -275,7 +279,8 @@ void Join::mark() {
   file.commit();
 }
 
-/// What OUT.shards says is looked at first, as that may fail, and once more before it is removed.
+/// Reads OUT.shards before removing anything, because reading may fail, and again before removing OUT.shards
+/// itself.
 void Join::remove_all() {
   const auto remove = [](const Place& place) {
     if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)

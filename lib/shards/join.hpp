@@ -14,26 +14,27 @@
 
 namespace clipper {
 
-/// The end of a run of shards: their parts become the output. Each byte that is written is checked against
-/// the sum that the shard recorded when it calculated it, so nothing that this machine sees differently gets
-/// into the output. A file system that machines share may show names and bytes late: what is missing or
-/// different there is looked for again, for 5 seconds in all.
+/// Joins the parts of a run of shards into the output (`--finalize`). Every byte is checked against the sum
+/// that its shard recorded when it calculated the byte, so no byte that this machine sees differently gets
+/// into the output. On file systems that machines share, names and bytes may appear late: missing or
+/// different ones are looked for again, for 5 seconds in total.
 class Join {
  public:
-  /// The run to be finalized, given what OUT.shards says, if it is there. Nothing if that is needed for it.
+  /// Given the content of OUT.shards, if it exists, returns the run to finalize; nothing if the content is
+  /// needed and missing.
   using Wanted = std::function<std::optional<ShardRun>(const std::optional<ShardRun>& there)>;
 
-  /// Finds the run: what OUT.shards says, or what `wanted` makes of it. Error{refused} if there is none.
+  /// Finds the run: the content of OUT.shards, or the result of `wanted`. Error{refused} if there is none.
   Join(const std::string& out, OutputFile::Existing existing, Wanted wanted = nullptr);
 
-  /// Of the output, in bytes.
+  /// The size of the output in bytes.
   [[nodiscard]] std::uint64_t size() const noexcept { return run_.size; }
 
-  /// Puts the output in place, on the disk, and removes the shards' files; only that if the output is in
-  /// place already. Error{refused} that lists the shards whose records are missing, or whose parts are not
-  /// what they wrote, and for all that OutputFile::create() refuses; then nothing has changed.
-  /// Error{not_durable} if the output is in place but something is left, or its directory not confirmed to be
-  /// on the disk.
+  /// Puts the output in place and on the disk, and removes the files of the shards; only the latter if the
+  /// output is in place already. Error{refused}, with nothing changed, if records are missing or parts do not
+  /// match their records (the message lists the shards), and for the errors of OutputFile::create().
+  /// Error{not_durable} if the output is in place, but files are left or its directory could not be flushed
+  /// to disk.
   void run(Engine& engine);
 
  private:
@@ -62,9 +63,9 @@ class Join {
   OutputFile::Existing existing_;
   Wanted wanted_;
   ShardFiles files_;
-  Clock::duration patience_;  ///< left
+  Clock::duration patience_;  ///< time left to look again
   ShardRun run_;
-  std::string placed_;  ///< time_text() of the output when it is in place, if known
+  std::string placed_;  ///< time_text() of the output in place, if known
 };
 
 }  // namespace clipper

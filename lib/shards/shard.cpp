@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kUnit = 1 << 20;
 
-/// How many of `all` the shards below `index` have. Rounded up: if there is anything, the first has some.
+/// The number of items of the shards before `index`. Rounds up: if there are any items, the first shard has
+/// some.
 std::uint64_t before(std::uint64_t index, std::uint64_t count, std::uint64_t all) {
   return static_cast<std::uint64_t>((UInt128{index} * all + count - 1) / count);
 }

@@ -21,15 +21,15 @@ namespace {
 constexpr std::string_view kAnyTitle = "clipper shards, format ";
 constexpr std::string_view kTitle = "clipper shards, format 2\n";
 constexpr std::string_view kInPlace = "the output is in place, written at ";
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // of an output
-constexpr std::size_t kMaxText = 1 << 16;                    // bytes of a run or a record
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // max bytes of an output
+constexpr std::size_t kMaxText = 1 << 16;                    // max bytes of OUT.shards or a record
 constexpr int kMaxTries = 10;
 constexpr const char* kNotOwn = "is not a file that shards made; remove it or choose another output";
 
 constexpr std::uint64_t kSamples = 16;
 constexpr std::uint64_t kSample = 4096;
 
-/// What a network file system says of an open file whose name another machine has removed or replaced.
+/// Whether an open file was removed or replaced by another machine on a network file system.
 bool is_gone(int error) {
   return error == ENOENT || error == ESTALE;
 }
@@ -38,7 +38,7 @@ std::uint64_t hash_of(std::string_view text) {
   return checksum(std::as_bytes(std::span(text)));
 }
 
-/// Whether the text begins with the word, which is taken off it.
+/// Removes the word from the start of the text; false if the text does not begin with it.
 bool take(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
@@ -53,20 +53,20 @@ std::optional<std::uint64_t> take_number(std::string_view& text, int base = 10) 
   return number;
 }
 
-/// The text to its first end of a line, which is taken off it, too.
+/// Removes the first line and its newline from the text, and returns the line.
 std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(line.size() + 1, text.size()));
   return line;
 }
 
-/// What decides the output's bytes, and whether it may replace a file.
+/// Everything that decides the output's bytes, and whether it may replace a file.
 std::string identity_text(const ShardRun& run) {
   return fmt::format("{}{} shards of {} bytes, {}\n{}\n", kTitle, run.shards, run.size,
                      run.must_be_new ? "must be new" : "may replace", run.work);
 }
 
-/// A record but for its sum.
+/// The text of a record before its sum.
 std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_common) {
   const ByteRange range = part_range({shard, run.shards}, run.size);
   return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
@@ -74,9 +74,9 @@ std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_commo
                      in_common ? "in the common file" : "in a file of their own");
 }
 
-/// Everything in the file, or the first kMaxText bytes, which is no text of clipper's. On a network file
-/// system a file that another machine has replaced may be gone although it is open: then its successor is
-/// read.
+/// The content of the file, or its first kMaxText bytes, which are not valid in any file of clipper. On a
+/// network file system, an open file that another machine has replaced may vanish: then reads the file that
+/// replaced it.
 std::optional<std::string> read_text(const Place& place) {
   std::string text(kMaxText, '\0');
   for (int tries = 0; tries < kMaxTries; ++tries) {
@@ -104,7 +104,7 @@ Place place_of(const std::string& out) {
   return Place::resolved(out);
 }
 
-/// The same for the same bytes; from each other byte in the samples, another.
+/// Equal for equal samples, different if any sampled byte differs.
 std::uint64_t sum_of_samples(const InputFile& input) {
   const std::uint64_t size = input.size();
   const std::uint64_t last = size - std::min(size, kSample);
@@ -228,8 +228,8 @@ std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uin
   return text ? parsed_record(run, shard, *text) : std::nullopt;
 }
 
-/// The rule for owners is the one of the kernel's fs.protected_regular. A network file system may show every
-/// file as one user's.
+/// The rule for owners is that of the kernel's fs.protected_regular. Network file systems may show one user
+/// as the owner of every file.
 Descriptor open_own(const Place& place, int flags, mode_t mode) {
   flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));

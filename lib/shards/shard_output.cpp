@@ -18,7 +18,7 @@ namespace {
 using Durability = OutputFile::Durability;
 using Existing = OutputFile::Existing;
 
-/// Error{io}, too, if there can be no such name.
+/// Error{usage} if the input is `place`; Error{io} if the name is not valid.
 void expect_other(const InputFile& input, const Place& place) {
   if (place.is(id_of(input.status())))
     throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
@@ -40,8 +40,8 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
   return output;
 }
 
-/// The only name that several shards give, all to the same text. None renames onto it: GlusterFS has never
-/// returned from that when many clients did it at once.
+/// Writes OUT.shards, the only file that several shards create, all with the same content. Does not rename
+/// onto it: on GlusterFS, concurrent renames by several clients onto one name never returned.
 void ShardOutput::write_run() const {
   constexpr int kMaxTries = 20;
   const Place place = files_.run();
@@ -49,7 +49,7 @@ void ShardOutput::write_run() const {
   for (int tries = 1;; ++tries) {
     const std::optional<ShardRun> there = files_.read_run();
     if (there && there->fingerprint() == run_.fingerprint() && there->in_place.empty()) return;
-    ::unlinkat(place.directory(), place.name(), 0);  // another run's, or a cut text
+    ::unlinkat(place.directory(), place.name(), 0);  // of another run, or cut off
     try {
       return write(place, text, Existing::must_be_new);
     } catch (const Error& error) {
@@ -64,8 +64,9 @@ ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t sh
   if (durability == Durability::none) durability_ = Durability::visible;
 }
 
-/// What a shard writes is not to be read by more people than the file that the output replaces. The group
-/// may be another one, and the group's bits those of an access control list: the group gets what all have.
+/// The files of a shard must not be readable by more people than the output that they replace. Their group
+/// may differ from the output's, and group bits may be the mask of an ACL, so the group gets the permissions
+/// that everybody has.
 mode_t ShardOutput::mode() const {
   if (!files_.replaced()) return 0666;
   const mode_t replaced = files_.replaced()->st_mode;
@@ -77,9 +78,9 @@ OutputFile ShardOutput::begin(Place place, Existing existing) const {
   return OutputFile::create_own(std::move(place), existing, mode(), durability_);
 }
 
-/// Locked: Join makes it the output only when no shard has it open, as one that was stopped would go on
-/// writing to it. A further name may be OUT, from a Join that was killed. Nothing if the file cannot be
-/// shared: then the part is a file of its own.
+/// Opens and locks the common file. Join makes it the output only if no shard has it open, because a stopped
+/// shard would go on writing to it. If it has a second name, that may be OUT, made by a Join that was killed.
+/// Returns nothing if the file cannot be shared: the part is then its own file.
 Descriptor ShardOutput::open_common() const {
   const Place place = files_.common(run_);
   if (!is_of_one_machine(place.directory())) return {};

@@ -9,23 +9,22 @@
 
 namespace clipper {
 
-/// What one shard writes: its part of an output, and then a record of it. On a file system that machines
-/// share the part is a file of its own; on one machine it is a range of a file that is common to all shards
-/// and becomes the output. No shard looks at another one's part or record, nor touches OUT; Join does.
-/// lib/shards/README.md has the protocol.
+/// The output of one shard: its part, then a record of it. On file systems that machines share, the part is
+/// its own file; on local ones it is a range of a file that all shards write and that becomes the output.
+/// Shards do not read parts or records of other shards and do not touch OUT; Join does. See
+/// lib/shards/README.md for the protocol.
 class ShardOutput {
  public:
-  /// Writes what the run is to OUT.shards, unless it says so already. Durability::none counts as visible: the
-  /// machine that joins the parts may be another. Error{usage} if the input is one of the files that the
-  /// shard writes, Error{refused} for all that OutputFile::create() refuses of OUT, and for what stands where
-  /// OUT.shards belongs.
+  /// Writes OUT.shards, unless it already describes this run. Durability::none counts as visible, because
+  /// another machine may join the parts. Error{usage} if the input is one of the files that the shard writes.
+  /// Error{refused} for the reasons of OutputFile::create(), and if OUT.shards is not a file of clipper.
   [[nodiscard]] static ShardOutput create(const std::string& out, const ShardRun& run, std::uint64_t shard,
                                           const InputFile& input, OutputFile::Durability durability);
 
-  /// For the part, which begins at offset 0. It is committed by commit() only.
+  /// Opens the part, whose offset 0 is its first byte. Only commit() commits it.
   [[nodiscard]] OutputFile begin_part();
 
-  /// The part is complete: brings it to the disk, and then records that, with placed_sum() of its bytes.
+  /// Brings the complete part to the disk, and then writes its record with `sum`, placed_sum() of its bytes.
   void commit(OutputFile& part, std::uint64_t sum) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using Existing = OutputFile::Existing;
 
-/// Has seen what happened, in its order, and fails where it is told to.
+/// Records the events in order, and throws at a given one.
 class Witness : public ClipObserver {
  public:
   std::string seen;
@@ -34,7 +34,7 @@ class Witness : public ClipObserver {
   void warn(const std::string& line) override { seen += "warning: " + line + " "; }
 };
 
-/// A directory with "x.npy", and what clips it.
+/// A directory with "x.npy", and an engine to clip it.
 struct Scene {
   TemporaryDirectory directory;
   std::string in = directory / "x.npy";
@@ -44,7 +44,7 @@ struct Scene {
   Witness witness;
   ClipResult result;
   ReplacementBatch batch;
-  std::string ended;  ///< what replace_file() has called back
+  std::string ended;  ///< the result that replace_file() passed to `done`
 
   explicit Scene(const std::vector<float>& elements) { write_file(in, float32_file(elements)); }
 
@@ -80,7 +80,7 @@ TEST_CASE("an observer sees the plan before anything is created, and the result 
   CHECK(read_file(scene.out) == float32_file({0, 3, 6}));
 }
 
-TEST_CASE("an observer that fails when the result is complete keeps it from getting in place") {
+TEST_CASE("an observer that throws when the result is complete prevents the commit") {
   Scene scene({-1, 3, 9});
   scene.witness.fails_when_complete = true;
   CHECK_THROWS_AS(scene.clip(), std::runtime_error);
@@ -91,18 +91,18 @@ TEST_CASE("an observer that fails when the result is complete keeps it from gett
   CHECK(scene.ended.empty());
 }
 
-TEST_CASE("an observer that fails when a file was rewritten leaves it to be finished by the same call") {
+TEST_CASE("a rewrite whose observer throws is finished by the same call") {
   Scene scene({-1, 3, 9});
   scene.witness.fails_when_complete = true;
   CHECK_THROWS_AS(rewrite_file(scene.clipping(), scene.in, scene.result), std::runtime_error);
-  CHECK_THROWS_AS(scene.clip(), Error);  // no reader takes it
+  CHECK_THROWS_AS(scene.clip(), Error);  // no reader accepts it
   scene.witness.fails_when_complete = false;
   rewrite_file(scene.clipping(), scene.in, scene.result);
   CHECK(scene.result.resumed);
   CHECK(read_file(scene.in) == float32_file({0, 3, 6}));
 }
 
-TEST_CASE("a replacement is in place when its batch is committed, and an unchanged file is not written") {
+TEST_CASE("a replacement is in place after its batch is committed, and an unchanged file is not written") {
   Scene scene({-1, 3, 9});
   scene.replace();
   CHECK(scene.ended.empty());
@@ -135,7 +135,7 @@ TEST_CASE("more clipped elements than the settings allow are an error, and nothi
   CHECK(read_file(scene.out) == float32_file({0, 3, 6, 4}));
 }
 
-TEST_CASE("a trial counts what would be done and creates nothing") {
+TEST_CASE("a trial counts the elements to be clipped and creates nothing") {
   Scene scene({-1, 3, 9});
   scene.settings.counting = true;
   try_to_file(scene.clipping(), scene.in, scene.out, Existing::replace, false, scene.result);
@@ -151,7 +151,7 @@ TEST_CASE("a trial counts what would be done and creates nothing") {
                   Error);
 }
 
-TEST_CASE("counts are left out unless they were asked for") {
+TEST_CASE("elements are counted only on request") {
   Scene scene({-1, 3, 9});
   scene.clip();
   CHECK_FALSE(scene.result.counts.has_value());
@@ -160,7 +160,7 @@ TEST_CASE("counts are left out unless they were asked for") {
   CHECK(scene.result.counts->lowered == 1);
 }
 
-TEST_CASE("two names of one file are in place, unless the output must be new") {
+TEST_CASE("clipping between two names of one file is in place, unless the output must be new") {
   Scene scene({1});
   CHECK_FALSE(is_in_place(scene.in, scene.out, Existing::replace));
   std::filesystem::create_symlink(scene.in, scene.out);

@@ -29,11 +29,11 @@ constexpr std::size_t kChunk = 4096;
 struct Case {
   std::string descr;
   std::size_t count;
-  std::size_t in_header;   ///< where the elements begin in the input, at least
-  std::size_t out_header;  ///< and in the output
+  std::size_t in_header;   ///< min offset of the elements in the input
+  std::size_t out_header;  ///< min offset of the elements in the output
 };
 
-/// An integer tensor of that many elements, which are in no order.
+/// An integer tensor of `count` unsorted elements.
 std::string input_of(const Case& one) {
   const auto size = static_cast<std::size_t>(one.descr[2] - '0');
   std::string elements(one.count * size, '\0');
@@ -44,7 +44,7 @@ std::string input_of(const Case& one) {
   return npy_file(one.descr, "False", shape, elements, std::max(header.size(), one.in_header));
 }
 
-/// What an output gets in front of its elements; the engine does not care.
+/// The bytes before the elements of an output; the engine accepts any.
 std::string header_of(const Case& one) {
   return std::string(one.out_header, 'h');
 }
@@ -115,8 +115,8 @@ void check(const Case& one) {
   }
 }
 
-/// Of two that are thrown, the engine keeps the first one. The other one is gone as soon as it has been
-/// caught: by then the engine knows of the first one.
+/// The engine keeps the first of two exceptions. The other one is destroyed as soon as it is caught: by then
+/// the engine knows of the first one.
 class SecondFailure : public Error {
  public:
   explicit SecondFailure(std::atomic<bool>& known) : Error(ErrorKind::io, "no"), known_(known) {}
@@ -130,7 +130,7 @@ class SecondFailure : public Error {
 
 }  // namespace
 
-TEST_CASE("one chunk is clipped as the elements are") {
+TEST_CASE("one chunk is clipped like its single elements") {
   const TemporaryDirectory directory;
   const std::vector<std::int16_t> elements{-3, 16, 17, 18, 99, 100, 101, 32767};
   write_file(directory / "in.npy", npy_file("<i2", "False", "(8,)", bytes_of(elements)));
@@ -138,7 +138,7 @@ TEST_CASE("one chunk is clipped as the elements are") {
         "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
 }
 
-TEST_CASE("a tensor whose size is near a chunk boundary is clipped as in one chunk") {
+TEST_CASE("a tensor that ends near a chunk boundary is clipped as in one chunk") {
   for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
     const auto each = kChunk / static_cast<std::size_t>(descr[2] - '0');
     for (const std::size_t chunks : {0U, 1U, 2U, 3U}) {
@@ -151,7 +151,7 @@ TEST_CASE("a tensor whose size is near a chunk boundary is clipped as in one chu
   }
 }
 
-TEST_CASE("a tensor that ends near the first boundary after the header is clipped as in one chunk") {
+TEST_CASE("a tensor that ends near the first chunk boundary after the header is clipped as in one chunk") {
   for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
     const auto size = static_cast<std::size_t>(descr[2] - '0');
     for (const std::size_t header : {1U, 83U, 128U, 4095U, 4096U, 4097U, 5000U}) {
@@ -170,7 +170,7 @@ TEST_CASE("input elements at odd offsets are clipped as in one chunk") {
     for (const std::size_t header : {61U, 63U, 67U, 101U, 4093U}) check({descr, 3000, header, header});
 }
 
-TEST_CASE("a stream's length is checked, and what it got is not committed") {
+TEST_CASE("a stream of the wrong length is an error, and its output is not committed") {
   const TemporaryDirectory directory;
   const std::string file = npy_file("|u1", "False", "(20000,)", std::string(20'000, 'x'));
   make_fifo(directory / "from");
@@ -196,7 +196,7 @@ TEST_CASE("a stream's length is checked, and what it got is not committed") {
   }
 }
 
-TEST_CASE("a small tensor needs no threads, a large one gets what it is given") {
+TEST_CASE("a small tensor starts no threads, a large one starts the requested number") {
   const auto threads = [](std::uint64_t size, const Engine::Options& options) {
     Engine engine(options);
     engine.prepare(size);
@@ -209,7 +209,7 @@ TEST_CASE("a small tensor needs no threads, a large one gets what it is given") 
   CHECK(threads(4'000'000, {}) >= 1);
 }
 
-TEST_CASE("many tensors, at once or one after the other, are each clipped as alone") {
+TEST_CASE("many tensors, at once or in turn, are clipped as if each were alone") {
   const TemporaryDirectory directory;
   const std::string header = "header";
   std::vector<std::string> expected;
@@ -240,7 +240,7 @@ TEST_CASE("many tensors, at once or one after the other, are each clipped as alo
   }
 }
 
-TEST_CASE("of many tensors a single thread begins none after a failure") {
+TEST_CASE("a single thread begins no tensor after a failure") {
   Engine engine({.threads = 1});
   std::size_t begun = 0;
   CHECK(refusal(ErrorKind::io, [&] {
@@ -252,7 +252,7 @@ TEST_CASE("of many tensors a single thread begins none after a failure") {
   CHECK(begun == 8);
 }
 
-TEST_CASE("of many tensors no thread begins one after a failure, but those that it is about to begin") {
+TEST_CASE("threads begin no tensors after a failure, except those being begun") {
   for (const unsigned threads : {2U, 3U}) {
     CAPTURE(threads);
     std::atomic<bool> known = false;
@@ -263,7 +263,7 @@ TEST_CASE("of many tensors no thread begins one after a failure, but those that 
             engine.for_each(100'000, [&](std::size_t) {
               if (known) {
                 ++late;
-              } else if (++begun <= 2) {  // two fail at once
+              } else if (++begun <= 2) {  // the first two fail at the same time
                 while (begun < 2) std::this_thread::yield();
                 throw SecondFailure(known);
               }
@@ -299,7 +299,7 @@ TEST_CASE("counts are the same for every thread count and chunk size") {
   }
 }
 
-TEST_CASE("a scan finds the one element that would change, wherever it is") {
+TEST_CASE("a scan finds the only element that would change, wherever it is") {
   const TemporaryDirectory directory;
   constexpr std::size_t kCount = 50'000;
   const auto scan = [&](const std::string& elements, unsigned threads) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPart = 100;
 constexpr std::size_t kParts = 30;
 
-/// Numbers, with NaNs at these positions.
+/// Numbers, with NaN at these positions.
 std::vector<std::byte> elements_with(DType dtype, ByteOrder order, const std::vector<std::size_t>& nans) {
   const std::size_t size = traits(dtype).size;
   std::vector<std::byte> bytes(kParts * kPart * size);
@@ -29,7 +29,7 @@ std::vector<std::byte> elements_with(DType dtype, ByteOrder order, const std::ve
 
 }  // namespace
 
-TEST_CASE("the first NaN is found by many threads that look at the parts in any order") {
+TEST_CASE("many threads that search the parts in any order find the first NaN") {
   std::mt19937 random{1};
   for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64})
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
@@ -59,7 +59,7 @@ TEST_CASE("the first NaN is found by many threads that look at the parts in any 
       }
 }
 
-TEST_CASE("of integers no bits are NaN, and without a NaN it is before no position") {
+TEST_CASE("no integer is NaN, and without a NaN is_before() is false everywhere") {
   FirstNan first;
   const std::vector<std::byte> ones(800, std::byte{0xff});
   for (const DTypeTraits& row : kDTypes)

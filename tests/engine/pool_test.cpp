@@ -24,7 +24,7 @@ TEST_CASE("threads call the work for each number once") {
   }
 }
 
-TEST_CASE("an exception of the work comes out of the threads, and they can be used again") {
+TEST_CASE("an exception in the work is thrown again, and the threads can be reused") {
   const auto pool = Pool::start(3);
   REQUIRE(pool);
   const auto fail = [](std::uint64_t i) {

@@ -8,7 +8,7 @@
 
 namespace clipper {
 
-TEST_CASE("the threads are bounded by the affinity mask") {
+TEST_CASE("the affinity mask limits the number of threads") {
   cpu_set_t all;
   REQUIRE(::sched_getaffinity(0, sizeof all, &all) == 0);
   CHECK(available_threads() >= 1);
@@ -25,7 +25,7 @@ TEST_CASE("the threads are bounded by the affinity mask") {
   CHECK(with_one == 1);
 }
 
-TEST_CASE("only threads that can be started count") {
+TEST_CASE("startable_threads() counts only threads that can be started") {
   constexpr std::size_t kStack = 1 << 20;
   constexpr std::size_t kMoreThanAddresses = std::size_t{1} << 60;
   CHECK(startable_threads(1, kStack) == 1);

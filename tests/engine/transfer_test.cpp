@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kChunk = 4096;
 
-/// A tensor that is clipped from 0 to 6, chunk by chunk.
+/// A tensor that is clipped to [0, 6], chunk by chunk.
 class Files {
  public:
   Files(const std::vector<float>& elements, std::size_t header_size)
@@ -33,7 +33,7 @@ class Files {
 
   Plan& plan() { return plan_; }
 
-  /// Clips and writes the chunks in this order, and checks the sum of what it wrote. Returns that.
+  /// Clips and writes the chunks in this order. Checks and returns the sum of the written bytes.
   std::string run(std::vector<std::uint64_t> order, const Chunks& chunks, Transfer& transfer) {
     OutputFile output = OutputFile::create(directory_ / "out.npy", OutputFile::Existing::replace,
                                            OutputFile::Durability::none);
@@ -50,7 +50,7 @@ class Files {
     output.commit();
     std::string written = read_file(directory_ / "out.npy");
     if (header_.size() % sizeof(float) ==
-        0)  // as every header that is written: no element is cut by a page's end
+        0)  // true for every header that clipper writes: no element crosses a page boundary
       CHECK(sum == placed_sum(std::as_bytes(std::span(written)), 0));
     return written;
   }
@@ -68,7 +68,7 @@ class Files {
 
 }  // namespace
 
-TEST_CASE("chunks are all elements once, and all but the first begin where a page of the output does") {
+TEST_CASE("chunks cover all elements once, and all but the first begin at a page of the output") {
   std::mt19937_64 random{1};
   for (const std::size_t chunk_size : {4096U, 12'288U, 262'144U})
     for (const std::size_t size : {1U, 2U, 4U, 8U})
@@ -83,7 +83,7 @@ TEST_CASE("chunks are all elements once, and all but the first begin where a pag
           REQUIRE(begin == next);
           REQUIRE(length > 0);
           REQUIRE(length * size <= chunk_size);
-          // An element that a boundary cuts is the last one's of two pages.
+          // An element that crosses a page boundary belongs to the later chunk.
           const std::size_t beyond = (offset + begin * size) % chunk_size;
           REQUIRE((k == 0 || beyond == 0 || chunk_size - beyond < size));
           next += length;
@@ -92,7 +92,7 @@ TEST_CASE("chunks are all elements once, and all but the first begin where a pag
       }
 }
 
-TEST_CASE("chunks in any order become the file, and their sums the file's") {
+TEST_CASE("chunks in any order give the file, and their sums add up to its sum") {
   std::mt19937 random{2};
   for (const std::size_t count : {0U, 1U, 900U, 1024U, 5000U, 50'000U})
     for (const std::size_t header : {1U, 128U, 4095U, 4096U, 4097U, 9000U}) {
@@ -114,7 +114,7 @@ TEST_CASE("chunks in any order become the file, and their sums the file's") {
     }
 }
 
-TEST_CASE("a NaN is refused in its chunk and all after it, by its place in the whole tensor") {
+TEST_CASE("a NaN is refused in its chunk and all later ones, with its index in the whole tensor") {
   std::vector<float> elements(5000, 1);
   elements[1500] = elements[4000] = std::numeric_limits<float>::quiet_NaN();
   Files files(elements, 128);

@@ -15,7 +15,7 @@
 namespace clipper::testing {
 namespace {
 
-/// A file, and another one that is to replace it.
+/// A file and its replacement.
 struct Files {
   TemporaryDirectory directory;
   std::string from = directory / "from";
@@ -32,7 +32,7 @@ struct Files {
 
 }  // namespace
 
-TEST_CASE("a replacement gets every attribute of users, of any length, and keeps its own others") {
+TEST_CASE("a replacement gets all user attributes, of any length, and keeps its own others") {
   const Files files;
   const std::string large(4000, 'l');
   if (!set_attribute(files.from, "user.unit", "metres")) return;
@@ -47,7 +47,7 @@ TEST_CASE("a replacement gets every attribute of users, of any length, and keeps
   CHECK(attribute_of(files.to, "user.other") == "stays");
 }
 
-TEST_CASE("a replacement gets no attribute of the system's administration") {
+TEST_CASE("a replacement gets no trusted attributes") {
   const Files files;
   if (::geteuid() != 0) return skip_unless_possible("an attribute that is root's");
   if (!set_attribute(files.from, "trusted.secret", "x")) return;
@@ -55,7 +55,7 @@ TEST_CASE("a replacement gets no attribute of the system's administration") {
   CHECK(attribute_of(files.to, "trusted.secret") == "none");
 }
 
-TEST_CASE("a replacement gets the file's access control list, or loses the one of its directory") {
+TEST_CASE("a replacement gets the ACL of the file, or loses the ACL inherited from the directory") {
   for (const bool has_list : {true, false})
     for (const bool by_path : {true, false}) {
       const Files files;
@@ -70,13 +70,13 @@ TEST_CASE("a replacement gets the file's access control list, or loses the one o
     }
 }
 
-TEST_CASE("the list of a file that is gone is not taken for none") {
+TEST_CASE("the ACL of a missing file is an error, not an empty ACL") {
   const Files files;
   CHECK_FALSE(keep_access_list(files.directory / "none", files.create_replacement()));
   CHECK(errno == ENOENT);
 }
 
-TEST_CASE("a replacement gets the owner, and who may not give it away is refused") {
+TEST_CASE("a replacement gets the owner; a user who may not change the owner is refused") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
   const Files files;
   REQUIRE(::chown(files.from.c_str(), 1234, 5678) == 0);
@@ -95,11 +95,11 @@ TEST_CASE("a replacement gets the owner, and who may not give it away is refused
   });
 }
 
-TEST_CASE("an attribute that the replacement cannot have is refused by its name") {
+TEST_CASE("an attribute that the replacement cannot have is named in the refusal") {
   const Files files;
   if (!set_attribute(files.from, "user.unit", "metres")) return;
   std::array<int, 2> ends{};
-  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);  // which has no attributes of users
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);  // pipes have no user attributes
   const Descriptor input(ends[0]);
   const Descriptor output(ends[1]);
   CHECK(refusal(ErrorKind::refused, [&] {

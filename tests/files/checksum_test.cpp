@@ -21,14 +21,14 @@ std::vector<std::byte> pattern(std::size_t size) {
 }  // namespace
 
 TEST_CASE("The checksum is XXH64") {
-  // As the xxhsum program of its authors prints them.
+  // Expected values from the xxhsum program of the XXH64 authors.
   CHECK(checksum(bytes("")) == 0xef46db3751d8e999);
   CHECK(checksum(bytes("a")) == 0xd24ec4f1a98c6e5b);
   CHECK(checksum(bytes("abc")) == 0x44bc2cf5ad770999);
   CHECK(checksum(bytes("Nobody inspects the spammish repetition")) == 0xfbcea83c8a378bf1);
 }
 
-TEST_CASE("A checksum does not depend on how the bytes come, but on their number and order") {
+TEST_CASE("A checksum depends on the number and order of bytes, not on how add() divides them") {
   const auto all = pattern(1000);
   for (std::size_t size = 0; size <= all.size(); size += 7) {
     const std::span whole = std::span(all).first(size);
@@ -45,7 +45,7 @@ TEST_CASE("A checksum does not depend on how the bytes come, but on their number
   CHECK(sums.size() == zeros.size() + 1);
 }
 
-TEST_CASE("A file's sum notices what is changed, exchanged and shifted, and adds up") {
+TEST_CASE("placed_sum() detects changed, exchanged and shifted bytes, and sums of parts add up") {
   constexpr std::size_t kBlock = 4096;
   const auto all = pattern(5 * kBlock + 100);
   const std::uint64_t whole = placed_sum(all, 128);

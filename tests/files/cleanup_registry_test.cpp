@@ -47,7 +47,7 @@ TEST_CASE("registered files are removed, all others stay") {
   CHECK(other.entries().empty());
 }
 
-TEST_CASE("a file is removed from the directory that it was made in") {
+TEST_CASE("a file is removed from the directory in which it was made") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "deep");
   in_a_process([&] {
@@ -63,7 +63,7 @@ TEST_CASE("a file is removed from the directory that it was made in") {
   CHECK(read_file(directory / "deep/x") == "stranger");
 }
 
-TEST_CASE("a file that could not be made is not registered, and what has its name stays") {
+TEST_CASE("a file that could not be made is not registered, and an existing file of that name stays") {
   const TemporaryDirectory directory;
   write_file(directory / "x", "stranger");
   in_a_process([&] {
@@ -81,7 +81,7 @@ TEST_CASE("a file that could not be made is not registered, and what has its nam
   CHECK(read_file(directory / "x") == "stranger");
 }
 
-TEST_CASE("work without cleanup decides whether the name stays registered") {
+TEST_CASE("the result of work in without_cleanup() decides whether the name stays registered") {
   for (const bool stays : {false, true}) {
     const TemporaryDirectory directory;
     in_a_process([&] {
@@ -94,7 +94,7 @@ TEST_CASE("work without cleanup decides whether the name stays registered") {
   }
 }
 
-TEST_CASE("files are removed only after the work that must not meet a cleanup") {
+TEST_CASE("files are removed only after work in without_cleanup() has returned") {
   const TemporaryDirectory directory;
   in_a_process([&] {
     const Place place = Place::of(directory / "x");
@@ -117,7 +117,7 @@ TEST_CASE("files are removed only after the work that must not meet a cleanup") 
   CHECK(directory.entries().empty());
 }
 
-TEST_CASE("there is room for 2048 files at once, and again when they are gone") {
+TEST_CASE("2048 files can be registered at once, and again after they are unregistered") {
   const TemporaryDirectory directory;
   const Place place = Place::of(directory / "x");
   for (int round = 0; round < 2; ++round) {
@@ -133,7 +133,7 @@ TEST_CASE("there is room for 2048 files at once, and again when they are gone") 
   CHECK(register_temporary(place, [] { return false; }) == -1);
 }
 
-TEST_CASE("a name that no file can have is refused before it is made") {
+TEST_CASE("a name that is too long is refused before the file is made") {
   const TemporaryDirectory directory;
   const Place place = Place::of(directory / std::string(256, 'x'));
   CHECK(refusal(ErrorKind::io, [&] {

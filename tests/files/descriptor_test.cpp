@@ -37,7 +37,7 @@ TEST_CASE("a descriptor is closed once, by its last owner") {
   CHECK_FALSE(is_open(fd));
 }
 
-TEST_CASE("what is released is not closed") {
+TEST_CASE("a released descriptor is not closed") {
   const int fd = open_null();
   CHECK(Descriptor(fd).release() == fd);
   CHECK(is_open(fd));
@@ -49,7 +49,7 @@ TEST_CASE("a system error names path, problem and reason") {
         "out.npy: cannot be written: No space left on device");
 }
 
-TEST_CASE("only an interrupted call is made again") {
+TEST_CASE("only an interrupted call is repeated") {
   int calls = 0;
   CHECK(retry_interrupted([&] {
           errno = EINTR;

@@ -32,7 +32,7 @@ Operation operation(DType dtype, const std::string& min_path) {
   return make_plan(request, tensor(dtype)).operation;
 }
 
-/// The bound that a file with one element gives.
+/// The bound that a file with this element gives.
 ElementBits min_of(DType dtype, std::string_view descr, std::string_view shape, const std::string& elements) {
   const testing::TemporaryDirectory directory;
   const std::string path = directory / "min.npy";
@@ -50,7 +50,7 @@ std::string data_file(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("a bound from a file is its one element, exactly") {
+TEST_CASE("a bound from a file is exactly its only element") {
   CHECK(min_of(int64, "<i8", "()", "\1\0\0\0\0\0\x20\0"s) == (1ull << 53) + 1);
   CHECK(min_of(uint64, "<u8", "()", "\xff\xff\xff\xff\xff\xff\xff\xff") == ~0ull);
   CHECK(min_of(uint8, "|u1", "()", "\x80") == 0x80);
@@ -58,7 +58,7 @@ TEST_CASE("a bound from a file is its one element, exactly") {
   CHECK(min_of(float64, "<f8", "()", "\1\2\3\4\5\6\7\x10") == 0x1007060504030201);
 }
 
-TEST_CASE("a file's element may be in any shape of one element and any byte order") {
+TEST_CASE("a bound's file may have any shape of one element and any byte order") {
   CHECK(min_of(uint16, "<u2", "(1,)", "\x12\x34") == 0x3412);
   CHECK(min_of(uint16, "<u2", "(1, 1, 1)", "\x12\x34") == 0x3412);
   CHECK(min_of(uint16, ">u2", "()", "\x12\x34") == 0x1234);
@@ -66,7 +66,7 @@ TEST_CASE("a file's element may be in any shape of one element and any byte orde
   CHECK(min_of(bfloat16, ">V2", "()", "\x3f\x80") == 0x3f80);
 }
 
-TEST_CASE("a file of raw 2-byte elements is bfloat16 where the tensor is") {
+TEST_CASE("a file of raw 2-byte elements is bfloat16 if the tensor is bfloat16") {
   const std::string one = testing::bytes_of(std::vector<std::uint16_t>{0x3f80});
   CHECK(min_of(bfloat16, "|V2", "(1,)", one) == 0x3f80);
   CHECK(refusal(ErrorKind::input, [&] { return min_of(uint16, "|V2", "(1,)", one); }).find("'|V2'") !=
@@ -86,7 +86,7 @@ TEST_CASE("max, scale and bias may be files too") {
   CHECK(operation.bias == 2.0);
 }
 
-TEST_CASE("a bound from a file may be the element that a typed one rounds to") {
+TEST_CASE("a bound from a file may be the element to which a typed number rounds") {
   const testing::TemporaryDirectory directory;
   const std::string path = directory / "lo.npy";
   testing::write_file(path, testing::npy_file("<f4", "False", "()", testing::bytes_of(std::vector{0.1F})));
@@ -98,13 +98,13 @@ TEST_CASE("a bound from a file may be the element that a typed one rounds to") {
   CHECK(operation.hi == to_bits(0.1F));
 }
 
-TEST_CASE("an infinity in a file is one that was meant, a NaN is no bound") {
+TEST_CASE("an infinity in a file is a bound, a NaN is not") {
   CHECK(min_of(float16, "<f2", "()", "\0\x7c"s) == 0x7c00);
   const std::string nan = data_file("float32-nan.npy");
   CHECK(refused(ErrorKind::usage, float32, nan) == "min @" + nan + ": NaN cannot be a bound");
 }
 
-TEST_CASE("a file of another dtype, or of more or less than one element, is no bound") {
+TEST_CASE("a file of another dtype, or without exactly one element, cannot be a bound") {
   const std::string wide = data_file("float64-lo.npy");
   CHECK(refused(ErrorKind::usage, float32, wide) ==
         "min @" + wide + " is float64, but the tensor is float32; both must have the same dtype");
@@ -115,7 +115,7 @@ TEST_CASE("a file of another dtype, or of more or less than one element, is no b
         }).ends_with(": expected one element, found shape (0,)"));
 }
 
-TEST_CASE("a file that is missing, or not a whole .npy file, is refused by its name") {
+TEST_CASE("a missing or incomplete .npy file is named in the error") {
   const std::string missing = data_file("missing.npy");
   CHECK(refused(ErrorKind::io, float32, missing).starts_with(missing + ": "));
   const std::string text = CLIPPER_DATA_DIR "/README.md";

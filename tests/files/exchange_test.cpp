@@ -9,7 +9,7 @@
 namespace clipper::testing {
 namespace {
 
-/// "hidden" is going to get the name "x".
+/// The file "hidden" replaces the file "x".
 class Names {
  public:
   Names() {
@@ -38,13 +38,13 @@ TEST_CASE("names are exchanged") {
   names.check("replacement", "old");
 }
 
-TEST_CASE("what should not have come out gets its name again") {
+TEST_CASE("a file that should not have come out gets its name back") {
   const Names names;
   CHECK(names.exchange([] { return false; }) == Exchanged::taken_back);
   names.check("old", "replacement");
 }
 
-TEST_CASE("a file that is renamed over the replacement before it is taken back is what stays") {
+TEST_CASE("a file that is renamed over the replacement during the second exchange stays") {
   const Names names;
   write_file(names.directory / "newest", "newest");
   CHECK(names.exchange([&] {
@@ -54,7 +54,7 @@ TEST_CASE("a file that is renamed over the replacement before it is taken back i
   CHECK(read_file(names.directory / "x") == "newest");
 }
 
-TEST_CASE("a name that is removed before the replacement is taken back comes back with its file") {
+TEST_CASE("a name that is removed during the second exchange is restored with its file") {
   const Names names;
   CHECK(names.exchange([&] {
     std::filesystem::remove(names.directory / "x");
@@ -64,7 +64,7 @@ TEST_CASE("a name that is removed before the replacement is taken back comes bac
   CHECK_FALSE(std::filesystem::exists(names.directory / "hidden"));
 }
 
-TEST_CASE("without anything to be replaced every name is as it was") {
+TEST_CASE("if there is no file to replace, every name stays as it was") {
   const Names names;
   std::filesystem::remove(names.directory / "x");
   CHECK(names.exchange([] { return true; }) == Exchanged::failed);

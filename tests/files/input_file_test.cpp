@@ -25,7 +25,7 @@ std::string text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-TEST_CASE("a file is read in order and anywhere") {
+TEST_CASE("a file is read in order and at any offset") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "0123456789");
   InputFile file = InputFile::open(directory / "file");
@@ -45,7 +45,7 @@ TEST_CASE("a file is read in order and anywhere") {
   file.expect_end();
 }
 
-TEST_CASE("an end that comes too early or too late is an input error") {
+TEST_CASE("a stream that ends too early or too late is an input error") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "0123456789");
   InputFile file = InputFile::open(directory / "file");
@@ -71,7 +71,7 @@ TEST_CASE("a file that has shrunk is an I/O error") {
   CHECK(message.starts_with(directory / "file: changed while it was read"));
 }
 
-TEST_CASE("what cannot be opened is named") {
+TEST_CASE("an error of open names the path") {
   const TemporaryDirectory directory;
   std::filesystem::create_symlink("loop", directory / "loop");
   const auto message = [](const std::string& path) {
@@ -82,7 +82,7 @@ TEST_CASE("what cannot be opened is named") {
   CHECK(message(directory / "loop").starts_with(directory / "loop: cannot be opened: "));
 }
 
-TEST_CASE("a FIFO is a stream, and its header is read as it comes") {
+TEST_CASE("a FIFO is a stream, and its header may arrive in pieces") {
   const TemporaryDirectory directory;
   make_fifo(directory / "fifo");
   const std::string bytes = float32_file({1, 2});
@@ -101,7 +101,7 @@ TEST_CASE("a FIFO is a stream, and its header is read as it comes") {
   feed.join();
 }
 
-TEST_CASE("a header is handed out byte for byte, and the elements come next") {
+TEST_CASE("read_header() returns the header byte for byte and stops before the elements") {
   const TemporaryDirectory directory;
   const std::string header_text = npy_file("<f4", "False", "(1,)", "", 16);
   write_file(directory / "file", header_text + "abcd");
@@ -115,7 +115,7 @@ TEST_CASE("a header is handed out byte for byte, and the elements come next") {
   CHECK(text(element) == "abcd");
 }
 
-TEST_CASE("a file must have the size that its header says") {
+TEST_CASE("a file must have the size that follows from its header") {
   const TemporaryDirectory directory;
   const auto message = [&](const std::string& bytes) {
     write_file(directory / "file", bytes);
@@ -133,7 +133,7 @@ TEST_CASE("a file must have the size that its header says") {
   CHECK(message("hello world!").starts_with(directory / "file: not a .npy file but text"));
 }
 
-TEST_CASE("bytes after the array are left alone if they are to be ignored") {
+TEST_CASE("bytes after the array can be ignored") {
   const TemporaryDirectory directory;
   const std::string bytes = float32_file({1, 2});
   write_file(directory / "file", bytes + "xyz");
@@ -153,7 +153,7 @@ TEST_CASE("bytes after the array are left alone if they are to be ignored") {
             "another file");
 }
 
-TEST_CASE("a file that is opened to be changed is locked until it is closed") {
+TEST_CASE("a file that is opened for a change is locked until it is closed") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "x");
   std::filesystem::create_hard_link(directory / "file", directory / "hard");
@@ -167,7 +167,7 @@ TEST_CASE("a file that is opened to be changed is locked until it is closed") {
   CHECK(InputFile::open_to_change(directory / "hard").is_locked());
 }
 
-TEST_CASE("only a regular file that may be written can be changed") {
+TEST_CASE("only a regular, writable file can be opened for a change") {
   const TemporaryDirectory directory;
   const auto message = [](ErrorKind kind, const std::string& path) {
     return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
@@ -182,7 +182,7 @@ TEST_CASE("only a regular file that may be written can be changed") {
   CHECK(message(ErrorKind::io, directory.path()) == directory.path() + ": cannot be read: Is a directory");
 }
 
-TEST_CASE("a file is known to have changed if somebody has written to it, or to its names, in the meantime") {
+TEST_CASE("has_changed() detects writes and changed hard links") {
   const TemporaryDirectory directory;
   const auto opened = [&](InputFile (*open)(const std::string&)) {
     write_file(directory / "file", "four");
@@ -212,7 +212,7 @@ TEST_CASE("a file is known to have changed if somebody has written to it, or to 
   CHECK_FALSE(removed.has_changed());
 }
 
-TEST_CASE("a file is the same one by every name") {
+TEST_CASE("links and other spellings lead to the same file") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "x");
   write_file(directory / "other", "x");

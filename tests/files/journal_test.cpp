@@ -18,14 +18,14 @@ namespace clipper::testing {
 namespace {
 
 constexpr std::uint64_t kCapacity = 256;
-constexpr std::size_t kBlock = 4096;  // of a record; two of them are before the parts' bytes
+constexpr std::size_t kBlock = 4096;  // size of a record; two of them precede the bytes of the parts
 
-/// The bytes of the part that step `number` changes: of any length from 1 to all that there is room for.
+/// The bytes of the part that step `number` changes, with lengths from 1 to the capacity.
 std::string part(std::uint64_t number) {
   return std::string(number == 1 ? kCapacity : number * 31 % kCapacity + 1, static_cast<char>('a' + number));
 }
 
-/// What step `number` says, each member with a value of its own.
+/// The record of step `number`, with a different value in each member.
 JournalRecord record(std::uint64_t number) {
   const std::uint64_t offset = number * 1000;
   JournalRecord result;
@@ -43,7 +43,7 @@ struct Scratch {
   Place file = Place::of(directory / "x.npy");
   std::string path = directory / ".x.npy.clipper-journal";
 
-  /// As a process leaves it that ends after so many steps.
+  /// Makes the journal of a process that ended after this many steps.
   void make(std::uint64_t steps) const {
     Journal journal = Journal::create(file, 0600, kCapacity);
     for (std::uint64_t i = 0; i < steps; ++i) journal.append(record(i), bytes(part(i)));
@@ -73,7 +73,7 @@ void check_is_step(const Journal& journal, std::uint64_t number) {
 
 }  // namespace
 
-TEST_CASE("the journal that is found has what was written last") {
+TEST_CASE("find() returns the journal with the record that was written last") {
   for (std::uint64_t steps = 1; steps < 12; ++steps) {
     const Scratch scratch;
     scratch.make(steps);
@@ -84,7 +84,7 @@ TEST_CASE("the journal that is found has what was written last") {
   }
 }
 
-TEST_CASE("without a journal none is found, and one without records has no last one") {
+TEST_CASE("find() returns nothing without a journal, and a journal without records has no last record") {
   const Scratch scratch;
   CHECK_FALSE(scratch.find());
   scratch.make(0);
@@ -93,7 +93,7 @@ TEST_CASE("without a journal none is found, and one without records has no last 
   CHECK_FALSE(journal->last());
 }
 
-TEST_CASE("a journal is gone with its process's end until it is kept") {
+TEST_CASE("a journal is removed when its process ends, unless it is kept") {
   const Scratch scratch;
   {
     Journal journal = Journal::create(scratch.file, 0600, kCapacity);
@@ -104,7 +104,7 @@ TEST_CASE("a journal is gone with its process's end until it is kept") {
   CHECK(scratch.directory.entries().empty());
 }
 
-TEST_CASE("whichever byte of a record or its part is damaged, the record before counts") {
+TEST_CASE("if any byte of a record or its part is damaged, the record before it counts") {
   for (const std::uint64_t steps : {2U, 3U}) {
     const Scratch scratch;
     scratch.make(steps);
@@ -125,7 +125,7 @@ TEST_CASE("whichever byte of a record or its part is damaged, the record before 
   }
 }
 
-TEST_CASE("wherever a journal is cut off, the record before counts, or none") {
+TEST_CASE("wherever a journal is cut off, the record before the cut counts, or none") {
   const Scratch scratch;
   scratch.make(2);
   const std::string whole = read_file(scratch.path);
@@ -143,7 +143,7 @@ TEST_CASE("wherever a journal is cut off, the record before counts, or none") {
   }
 }
 
-TEST_CASE("both slots torn leave no record, and what is written then counts") {
+TEST_CASE("two torn slots leave no record, and the next record counts") {
   const Scratch scratch;
   scratch.make(2);
   flip(scratch.path, 100);
@@ -157,7 +157,7 @@ TEST_CASE("both slots torn leave no record, and what is written then counts") {
   check_is_step(*scratch.find(), 0);
 }
 
-TEST_CASE("a journal of another format, and what is none, is refused and left alone") {
+TEST_CASE("a journal of another format and a file that is no journal are refused and left alone") {
   for (const auto& [at, why] :
        {std::pair{8U, "was left by another version of clipper"}, std::pair{0U, "is not a clipper journal"}}) {
     const Scratch scratch;
@@ -169,7 +169,7 @@ TEST_CASE("a journal of another format, and what is none, is refused and left al
   }
 }
 
-TEST_CASE("a record whose text is too long is refused, and the last one still counts") {
+TEST_CASE("a record whose parameters are too long is refused, and the last record still counts") {
   const Scratch scratch;
   {
     Journal journal = Journal::create(scratch.file, 0600, kCapacity);
@@ -185,7 +185,7 @@ TEST_CASE("a record whose text is too long is refused, and the last one still co
   check_is_step(*scratch.find(), 0);
 }
 
-TEST_CASE("a record that is confirmed is written once more, whatever has become of it") {
+TEST_CASE("confirm() writes the last record once more, also if it was damaged") {
   const Scratch scratch;
   scratch.make(2);
   {
@@ -196,7 +196,7 @@ TEST_CASE("a record that is confirmed is written once more, whatever has become 
   check_is_step(*scratch.find(), 1);
 }
 
-TEST_CASE("a journal that is open to more people than its file is refused") {
+TEST_CASE("a journal with wider permissions than its file is refused") {
   const Scratch scratch;
   scratch.make(1);
   for (const mode_t mode : {0640U, 0602U, 0660U}) {
@@ -206,14 +206,14 @@ TEST_CASE("a journal that is open to more people than its file is refused") {
   CHECK(Journal::find(scratch.file, 0666)->last());
 }
 
-TEST_CASE("a journal is one process's at a time") {
+TEST_CASE("only one process at a time can open a journal") {
   const Scratch scratch;
   scratch.make(1);
   const std::optional<Journal> journal = scratch.find();
   CHECK(scratch.why_not().find("is in use") != std::string::npos);
 }
 
-TEST_CASE("a journal is removed under its name, and another file with that name stays") {
+TEST_CASE("remove() removes the journal, but not another file with its name") {
   const Scratch scratch;
   scratch.make(1);
   std::optional<Journal> journal = scratch.find();

@@ -9,10 +9,10 @@
 
 #include "files/journaled_scratch.hpp"
 
-// What others do to the file, to its names and to its journal meanwhile.
+// What other programs do to the file, its names and its journal during a change.
 namespace clipper::testing {
 
-TEST_CASE("What only has the journal's name is not touched") {
+TEST_CASE("A file that is no journal but has a journal's name is not touched") {
   enum class What { link, names, text, directory };
   for (const What what : {What::link, What::names, What::text, What::directory}) {
     CAPTURE(static_cast<int>(what));
@@ -40,14 +40,14 @@ TEST_CASE("What only has the journal's name is not touched") {
   }
 }
 
-TEST_CASE("A journal that is in use is not taken for another file's of that name") {
+TEST_CASE("A journal that is in use is not used for another file with the tensor's name") {
   const Scratch scratch;
   const Journal journal = Journal::create(Place::of(scratch.path), 0600, kPartSize);
   CHECK(scratch.refused() == scratch.journal + ": is in use by another clipper");
   CHECK(scratch.directory.entries() == Names{".x.npy.clipper-journal", "x.npy"});
 }
 
-TEST_CASE("A text that the journal has no room for is refused before anything is written") {
+TEST_CASE("Parameters that do not fit the journal are refused before anything is written") {
   const Scratch scratch;
   const auto snapshot = scratch.directory.snapshot();
   CHECK(refusal(ErrorKind::refused, [&] {
@@ -68,7 +68,8 @@ namespace {
 const char* const kWritten = ": another process wrote to it while it was changed";
 const char* const kDamaged = " and may have damaged it";
 
-/// Another process writes the byte, and does so much later than all before: tests must not depend on clocks.
+/// Writes the byte like another process, and advances the time by 100 s, because tests must not depend on
+/// clocks.
 void write_from_outside(const Scratch& scratch, std::size_t at, char byte) {
   std::fstream file(scratch.path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(static_cast<std::streamoff>(at)).put(byte).flush();
@@ -81,8 +82,8 @@ void write_from_outside(const Scratch& scratch, std::size_t at, char byte) {
 
 }  // namespace
 
-TEST_CASE("Another process's write ends the change") {
-  // After so many parts; kParts: before the end. To what is done by then, and to what is not.
+TEST_CASE("A write by another process stops the change") {
+  // Writes after `parts` parts (kParts: before the commit), to a changed and to an unchanged part.
   for (std::size_t parts = 0; parts <= kParts; ++parts) {
     for (const std::size_t at : {offset_of(0) + 7, offset_of(kParts) - 1}) {
       CAPTURE(parts, at);
@@ -111,7 +112,7 @@ TEST_CASE("Another process's write ends the change") {
   }
 }
 
-TEST_CASE("Another process's write between reading a part and writing it ends the change") {
+TEST_CASE("A write by another process between reading and writing a part stops the change") {
   for (const std::size_t parts : {0U, 2U}) {
     CAPTURE(parts);
     const Scratch scratch;
@@ -129,7 +130,7 @@ TEST_CASE("Another process's write between reading a part and writing it ends th
   }
 }
 
-TEST_CASE("A write that the file's times do not show is noticed in what has not been read before") {
+TEST_CASE("A write that the file's times do not show is detected in parts that are read later") {
   const Scratch scratch;
   const InputFile input = InputFile::open_to_change(scratch.path);
   JournaledFile file(input);
@@ -148,7 +149,7 @@ TEST_CASE("A write that the file's times do not show is noticed in what has not 
   CHECK(file.is_unfinished());
 }
 
-TEST_CASE("Names may be given and taken while the file is changed") {
+TEST_CASE("The file may be renamed and linked while it is changed") {
   const Scratch scratch;
   const std::string moved = scratch.directory / "moved.npy";
   {
@@ -167,7 +168,7 @@ TEST_CASE("Names may be given and taken while the file is changed") {
   CHECK(scratch.directory.entries() == Names{"moved.npy", "second.npy", "x.npy"});
 }
 
-TEST_CASE("At the end the journal may be gone, or another file have its name") {
+TEST_CASE("At the end the journal may be gone, or its name may belong to another file") {
   for (const bool replaced : {false, true}) {
     CAPTURE(replaced);
     const Scratch scratch;

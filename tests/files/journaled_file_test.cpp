@@ -9,7 +9,7 @@
 
 namespace clipper::testing {
 
-TEST_CASE("A file that is changed where it is cannot be read until it is complete") {
+TEST_CASE("A file that is changed directly cannot be read until it is complete") {
   const Scratch scratch;
   const ino_t inode = status_of(scratch.path).st_ino;
   {
@@ -31,7 +31,7 @@ TEST_CASE("A file that is changed where it is cannot be read until it is complet
   CHECK(status_of(scratch.path).st_ino == inode);
 }
 
-TEST_CASE("Nothing happens to a file in which nothing changes") {
+TEST_CASE("A file in which nothing changes is not written") {
   const Scratch scratch;
   const auto snapshot = scratch.directory.snapshot();
   const InputFile input = InputFile::open_to_change(scratch.path);
@@ -55,9 +55,10 @@ TEST_CASE("An interrupted change is finished by the same change") {
   }
 }
 
-TEST_CASE("A torn slot of the journal leaves the other one") {
+TEST_CASE("If a slot of the journal is torn, the other one is used") {
   for (const std::size_t parts : {2U, 3U, 4U}) {
-    // The newest slot: its record, or its bytes. As if the process had ended before the part was changed.
+    // Damages the record or the bytes of the newest slot, as if the process had ended before it changed the
+    // part.
     const std::size_t slot = (parts - 1) % 2;
     for (const std::size_t at : {slot * 4096, slot * 4096 + 100, slot * 4096 + 4095, 8192 + slot * kPartSize,
                                  8192 + slot * kPartSize + kPartSize - 1}) {
@@ -72,7 +73,7 @@ TEST_CASE("A torn slot of the journal leaves the other one") {
   }
 }
 
-TEST_CASE("An unfinished file without a whole journal is refused") {
+TEST_CASE("An unfinished file without a complete journal is refused") {
   const auto left_as_it_is = [](const Scratch& scratch, const std::string& why) {
     const auto snapshot = scratch.directory.snapshot();
     CHECK(scratch.refused() == scratch.path + ": left unfinished by a direct change, and its journal " + why +
@@ -100,15 +101,15 @@ TEST_CASE("An unfinished file without a whole journal is refused") {
   left_as_it_is(grown, grown.journal + " belongs to another file");
 }
 
-TEST_CASE("A part that was written in part is finished, one that was written by somebody else is not") {
+TEST_CASE("A torn part is finished; a part that another program has written to is refused") {
   for (std::size_t parts = 1; parts <= kParts; ++parts) {
     CAPTURE(parts);
     for (const char other : {'\0', '!'}) {
       const Scratch scratch;
       scratch.interrupt_after(parts);
       std::string torn = scratch.file();
-      for (std::size_t i = 0; i < kPartSize; i += 3)  // no write is torn at every third byte; the rule is
-        torn[offset_of(parts - 1) + i] = before(parts - 1)[i];
+      // Real writes do not tear at every third byte, but the rule allows it.
+      for (std::size_t i = 0; i < kPartSize; i += 3) torn[offset_of(parts - 1) + i] = before(parts - 1)[i];
       if (other != '\0') torn[offset_of(parts - 1) + 4] = other;
       write_file(scratch.path, torn);
       if (other == '\0') {
@@ -126,7 +127,7 @@ TEST_CASE("A part that was written in part is finished, one that was written by 
 
 namespace {
 
-/// A journal as it is before the file's version becomes another, with or without its first record.
+/// A journal before the file's version is changed, with or without its first record.
 void make_first_record(const Scratch& scratch, bool has_record, std::string_view content) {
   Journal journal = Journal::create(Place::of(scratch.path), 0600, kPartSize);
   const std::string all(content);
@@ -147,7 +148,7 @@ const char* const kNotIt = ": does not match its journal ";
 
 }  // namespace
 
-TEST_CASE("A change that ended before its first part was written is forgotten") {
+TEST_CASE("The journal of a change that stopped before its first part is discarded") {
   for (const bool has_record : {false, true}) {
     CAPTURE(has_record);
     const Scratch scratch;
@@ -158,7 +159,7 @@ TEST_CASE("A change that ended before its first part was written is forgotten") 
   }
 }
 
-TEST_CASE("A file that was written to after such a change is refused") {
+TEST_CASE("A file that another program wrote to after a stopped change is refused") {
   for (const std::size_t at : {std::size_t{100}, offset_of(0) + 5, file_with(0).size() - 1}) {
     CAPTURE(at);
     const Scratch scratch;
@@ -171,7 +172,7 @@ TEST_CASE("A file that was written to after such a change is refused") {
   }
 }
 
-TEST_CASE("A change that ended after its last part is complete") {
+TEST_CASE("A change that stopped after its last part is completed") {
   for (const bool is_valid : {false, true}) {
     CAPTURE(is_valid);
     const Scratch scratch;
@@ -183,17 +184,19 @@ TEST_CASE("A change that ended after its last part is complete") {
   }
 }
 
-TEST_CASE("A complete change that is not known to be one is finished by the same change only") {
+TEST_CASE("A file that is complete but still unreadable is finished only by the same change") {
   const Scratch scratch;
   scratch.interrupt_at_end();
   CHECK(scratch.refused("times two").find("repeat it first: plus one in words") != std::string::npos);
-  write_file(scratch.path, file_with(kParts));  // valid: it is known, and the journal needless
+  write_file(
+      scratch.path,
+      file_with(kParts));  // now valid: the change is known to be complete, and the journal is not needed
   const InputFile input = InputFile::open_to_change(scratch.path);
   CHECK_FALSE(JournaledFile(input).begin(to_do(input, "times two")));
   scratch.check_finished();
 }
 
-TEST_CASE("A valid file that is not as the journal has it is left alone") {
+TEST_CASE("A valid file that does not match its journal is left alone") {
   for (const bool is_complete : {false, true}) {
     for (const std::string& content :
          {file_with(0), file_with(1), file_with(kParts) + "longer", std::string(file_with(0).size(), 'x')}) {
@@ -212,13 +215,13 @@ TEST_CASE("A valid file that is not as the journal has it is left alone") {
       CHECK(scratch.directory.snapshot() == snapshot);
     }
   }
-  const Scratch scratch;  // even as it should be: without the last record that is not known
+  const Scratch scratch;  // even if the file is correct: without the last record nothing proves that
   scratch.interrupt_after(kParts);
   write_file(scratch.path, file_with(kParts));
   CHECK(scratch.refused().find(kNotIt) != std::string::npos);
 }
 
-TEST_CASE("An interrupted change is known by its parameters, however it is described") {
+TEST_CASE("An interrupted change is identified by its parameters, not by its description") {
   const Scratch scratch;
   scratch.interrupt_after(2);
   const InputFile input = InputFile::open_to_change(scratch.path);
@@ -228,7 +231,7 @@ TEST_CASE("An interrupted change is known by its parameters, however it is descr
   CHECK(file.begin(same));
 }
 
-TEST_CASE("A description that a record has no room for is cut off, parameters are refused") {
+TEST_CASE("A description that does not fit a record is cut off; parameters that do not fit are refused") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", file_with(0));
   const Place place = Place::of(directory / "x.npy");
@@ -254,8 +257,8 @@ TEST_CASE("A description that a record has no room for is cut off, parameters ar
         }).ends_with("has no room for 3993 bytes of parameters (max 3992)"));
 }
 
-TEST_CASE("A journal of the former version is refused, and left as it is") {
-  const std::string words("\x2ejournal\2\0\0\0\0\0\0\0", 16);  // as a little-endian machine wrote them
+TEST_CASE("A journal of an older version is refused and left as it is") {
+  const std::string words("\x2ejournal\2\0\0\0\0\0\0\0", 16);  // as written by a little-endian machine
   for (const bool in_both_slots : {false, true}) {
     const Scratch scratch;
     std::string bytes = words + std::string(4096 - words.size(), '\x01');

@@ -16,7 +16,7 @@
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"
 
-/// A file to be changed where it is, part by part.
+/// A file to be changed directly, part by part.
 namespace clipper::testing {
 
 using Names = std::vector<std::string>;
@@ -53,7 +53,7 @@ inline std::uint64_t offset_of(std::size_t part) {
   return header().size() + part * kPartSize;
 }
 
-/// The part as it is read, and what becomes of it.
+/// The part as read, and its bytes after the change.
 struct Buffers {
   std::string before;
   std::string after;
@@ -94,7 +94,7 @@ struct Scratch {
 
   [[nodiscard]] std::string file() const { return read_file(path); }
 
-  /// As a process that ends after so many parts leaves it.
+  /// Leaves the file like a process that ends after this many parts.
   void interrupt_after(std::size_t parts) const {
     const InputFile input = InputFile::open_to_change(path);
     JournaledFile file(input);
@@ -102,7 +102,7 @@ struct Scratch {
     for (std::size_t part = 0; part < parts; ++part) change(file, part);
   }
 
-  /// As a process leaves it that ends in commit(), before the file is valid.
+  /// Leaves the file like a process that ends in commit(), before the file is valid.
   void interrupt_at_end() const {
     interrupt_after(kParts);
     std::optional<Journal> found = Journal::find(Place::of(path), 0600);
@@ -115,7 +115,7 @@ struct Scratch {
     found->append(last, {});
   }
 
-  /// What a process that does `what` says to the file.
+  /// The error of a process that starts the change `what` on the file.
   [[nodiscard]] std::string refused(const std::string& what = std::string(kWhat)) const {
     return refusal(ErrorKind::refused, [&] {
       const InputFile input = InputFile::open_to_change(path);
@@ -123,7 +123,7 @@ struct Scratch {
     });
   }
 
-  /// Runs the change to its end. Returns the part that it went on with.
+  /// Runs the change to its end. Returns the part with which it resumed.
   [[nodiscard]] std::size_t finish() const {
     const InputFile input = InputFile::open_to_change(path);
     JournaledFile file(input);

@@ -11,7 +11,7 @@
 
 namespace clipper::testing {
 
-TEST_CASE("memory is a file system of one machine, what the kernel makes up is none that is known") {
+TEST_CASE("tmpfs is a file system of one machine; /proc is not a known one") {
   const Descriptor memory(::memfd_create("clipper-test", MFD_CLOEXEC));
   REQUIRE(memory.get() >= 0);
   CHECK(is_of_one_machine(memory.get()));
@@ -26,7 +26,7 @@ TEST_CASE("memory is a file system of one machine, what the kernel makes up is n
   CHECK_FALSE(is_of_one_machine(-1));
 }
 
-TEST_CASE("a kernel's own file system is not in user space, whatever type is asked for") {
+TEST_CASE("file systems of the kernel are not FUSE, whatever type is asked for") {
   const Descriptor memory(::memfd_create("clipper-test", MFD_CLOEXEC));
   const Descriptor process(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
   for (const char* type : {"fuse.sshfs", "tmpfs", "proc", ""})

@@ -35,7 +35,7 @@ TEST_CASE("nothing is visible before the commit") {
   CHECK(read_file(directory / "out") == "abcdef");
 }
 
-TEST_CASE("the last look before the commit may keep the file from its name") {
+TEST_CASE("an exception in `last_look` prevents the commit") {
   const TemporaryDirectory directory;
   if (GENERATE(false, true)) write_file(directory / "out", "old");
   const Names before = directory.entries();
@@ -50,7 +50,7 @@ TEST_CASE("the last look before the commit may keep the file from its name") {
   if (!before.empty()) CHECK(read_file(directory / "out") == "old");
 }
 
-TEST_CASE("bytes are written anywhere, in any order") {
+TEST_CASE("bytes can be written at any offset, in any order") {
   const TemporaryDirectory directory;
   OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   file.write_at(bytes("world"), 6);
@@ -68,7 +68,7 @@ TEST_CASE("the header and the first elements are written together") {
   CHECK(read_file(directory / "out") == "first secondthird");
 }
 
-TEST_CASE("space that was reserved is no part of the file") {
+TEST_CASE("reserved space does not change the size of the file") {
   const TemporaryDirectory directory;
   constexpr std::uint64_t kSize = 3 << 20;
   OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
@@ -79,7 +79,7 @@ TEST_CASE("space that was reserved is no part of the file") {
   CHECK(read_file(directory / "out") == std::string(kSize - 3, '\0') + "end");
 }
 
-TEST_CASE("without a commit nothing is left, and what was there stays") {
+TEST_CASE("without a commit nothing is left, and an existing file stays") {
   const TemporaryDirectory directory;
   write_file(directory / "out", "old");
   const auto before = directory.snapshot();
@@ -91,7 +91,7 @@ TEST_CASE("without a commit nothing is left, and what was there stays") {
   CHECK(directory.snapshot() == before);
 }
 
-TEST_CASE("a replacement keeps the mode, and an open reader its file") {
+TEST_CASE("a replacement keeps the mode, and an open reader keeps the old file") {
   const TemporaryDirectory directory;
   write_file(directory / "out", "old");
   REQUIRE(::chmod((directory / "out").c_str(), 0751) == 0);
@@ -106,7 +106,7 @@ TEST_CASE("a replacement keeps the mode, and an open reader its file") {
   CHECK(old == "old");
 }
 
-TEST_CASE("an output that may replace nothing refuses what has come until the commit") {
+TEST_CASE("an output that may replace nothing is refused if a file appears before the commit") {
   const TemporaryDirectory directory;
   OutputFile file = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
   file.write(bytes("new"));
@@ -118,7 +118,7 @@ TEST_CASE("an output that may replace nothing refuses what has come until the co
         }).starts_with(directory / "out: already exists"));
 }
 
-TEST_CASE("an output that must be new replaces nothing that has come between") {
+TEST_CASE("an output that must be new does not replace a file that appears before the commit") {
   const TemporaryDirectory directory;
   constexpr auto kNew = OutputFile::Existing::must_be_new;
   OutputFile first = OutputFile::create(directory / "out", kNew, OutputFile::Durability::none);
@@ -132,7 +132,7 @@ TEST_CASE("an output that must be new replaces nothing that has come between") {
   CHECK(directory.entries() == Names{"out"});
 }
 
-TEST_CASE("an output goes to the directory that it was begun in") {
+TEST_CASE("an output gets its name in the directory that was opened at the start") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "deep");
   OutputFile file = OutputFile::create(directory / "deep/out", kReplace, OutputFile::Durability::on_disk);
@@ -144,7 +144,7 @@ TEST_CASE("an output goes to the directory that it was begun in") {
   CHECK(std::filesystem::is_empty(directory / "deep"));
 }
 
-TEST_CASE("in place, the mode stays and the links are followed") {
+TEST_CASE("in place, the mode is kept and symbolic links are followed") {
   const TemporaryDirectory directory;
   write_file(directory / "file", "old");
   REQUIRE(::chmod((directory / "file").c_str(), 0640) == 0);
@@ -180,7 +180,7 @@ TEST_CASE("a device gets its bytes at once") {
         "/dev/full: cannot be written: No space left on device");
 }
 
-TEST_CASE("a slot for the signal handler is free again after its file") {
+TEST_CASE("the registration of a file is released with the file") {
   const TemporaryDirectory directory;
   for (int i = 0; i < 1000; ++i) {
     OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);

@@ -27,7 +27,7 @@ struct Files {
 
 }  // namespace
 
-TEST_CASE("a file is found by all its names, and is one file by all of them") {
+TEST_CASE("all names of a file lead to the same file") {
   const Files files;
   const std::string symbolic = files.directory / "symbolic";
   const std::string hard = files.directory / "hard";
@@ -44,7 +44,7 @@ TEST_CASE("a file is found by all its names, and is one file by all of them") {
   }
 }
 
-TEST_CASE("what leads nowhere is no file, and is the same as none") {
+TEST_CASE("a path that leads nowhere has no file, and is the same as no other path") {
   const Files files;
   fs::create_symlink("nowhere", files.directory / "dangling");
   fs::create_symlink("loop", files.directory / "loop");
@@ -59,7 +59,7 @@ TEST_CASE("what leads nowhere is no file, and is the same as none") {
   CHECK_FALSE(is_same_file("-", "-"));
 }
 
-TEST_CASE("a place is the name itself, and resolved what its links lead to") {
+TEST_CASE("of() is the name itself, resolved() the file that its links lead to") {
   const Files files;
   fs::create_symlink("file", files.directory / "link");
   const Place link = Place::of(files.directory / "link");
@@ -79,7 +79,7 @@ TEST_CASE("a place is the name itself, and resolved what its links lead to") {
   CHECK_THROWS_AS(Place::resolved(files.directory / "none"), Error);
 }
 
-TEST_CASE("a place stays in its directory, whatever becomes of the path") {
+TEST_CASE("a place stays in its directory when the path changes") {
   const Files files;
   fs::create_directory(files.directory / "deep");
   const Place place = Place::of(files.directory / "deep/x");
@@ -92,7 +92,7 @@ TEST_CASE("a place stays in its directory, whatever becomes of the path") {
   CHECK(place.directory_id() == id_of(status_of(files.directory / "moved")));
 }
 
-TEST_CASE("a path that ends in no file's name is refused") {
+TEST_CASE("a path that does not end in a file name is refused") {
   const TemporaryDirectory directory;
   for (const std::string& path : {directory.path() + "/", directory / ".", directory / "..", std::string()}) {
     CAPTURE(path);
@@ -103,7 +103,7 @@ TEST_CASE("a path that ends in no file's name is refused") {
         directory / "none/x: cannot be opened: No such file or directory");
 }
 
-TEST_CASE("names beside a file are in its directory, and are cut between characters to be valid") {
+TEST_CASE("beside() gives names in the same directory, shortened between characters") {
   const Files files;
   const Place place = Place::of(files.file);
   CHECK(place.beside(".journal", false).path() == files.directory / ".file.journal");
@@ -120,7 +120,7 @@ TEST_CASE("names beside a file are in its directory, and are cut between charact
   }
 }
 
-TEST_CASE("one name, or two names that may be spellings of it, are one place; another directory's is not") {
+TEST_CASE("one name and its possible spellings are one place; a name in another directory is not") {
   const Files files;
   fs::create_directory(files.directory / "deep");
   fs::create_hard_link(files.file, files.directory / "deep/file");
@@ -130,7 +130,7 @@ TEST_CASE("one name, or two names that may be spellings of it, are one place; an
   CHECK_FALSE(place.is_same_place(Place::of(files.directory / "none")));
 }
 
-TEST_CASE("a directory that only takes new names is known") {
+TEST_CASE("an append-only directory is recognized") {
   const Files files;
   CHECK_FALSE(Place::of(files.file).is_append_only());
   const AppendOnly append_only(files.directory.path());
@@ -138,7 +138,7 @@ TEST_CASE("a directory that only takes new names is known") {
   CHECK(Place::of(files.file).is_append_only());
 }
 
-TEST_CASE("a directory that may not be read is worked in, but cannot be brought to the disk") {
+TEST_CASE("a directory without read permission can be used, but not flushed to disk") {
   const TemporaryDirectory directory;
   REQUIRE(::chmod(directory.path().c_str(), 0733) == 0);
   in_a_process([&] {

@@ -13,7 +13,7 @@
 namespace clipper::testing {
 namespace {
 
-/// What a replacement ended with: "done", or its error's kind.
+/// How a replacement ended: "done", or the kind of its error.
 using Ends = std::vector<std::string>;
 
 std::string text_of(const std::exception_ptr& failure) {
@@ -35,7 +35,7 @@ void add(ReplacementBatch& replacements, const std::string& path, Ends& ends) {
 
 }  // namespace
 
-TEST_CASE("replacements are made when they are committed, all that were added") {
+TEST_CASE("commit() makes all replacements that were added") {
   const TemporaryDirectory directory;
   Ends ends;
   ReplacementBatch replacements;
@@ -54,7 +54,7 @@ TEST_CASE("replacements are made when they are committed, all that were added") 
   CHECK(directory.entries() == std::vector<std::string>{"a", "b", "deep"});
 }
 
-TEST_CASE("one replacement that fails leaves its file and stops no other") {
+TEST_CASE("a replacement that fails leaves its file and does not stop the others") {
   const TemporaryDirectory directory;
   Ends ends;
   ReplacementBatch replacements;
@@ -72,7 +72,7 @@ TEST_CASE("one replacement that fails leaves its file and stops no other") {
   CHECK(directory.entries() == std::vector<std::string>{"a", "changed", "z"});
 }
 
-TEST_CASE("a file that takes the name of one being clipped is not replaced") {
+TEST_CASE("a file that takes the name of a file being clipped is not replaced") {
   const TemporaryDirectory directory;
   Ends ends;
   ReplacementBatch replacements;
@@ -95,7 +95,7 @@ TEST_CASE("a file that takes the name of one being clipped is not replaced") {
   CHECK(directory.entries().size() == 7);
 }
 
-TEST_CASE("a link that is switched while its file is clipped decides nothing") {
+TEST_CASE("a symbolic link that is changed while its file is clipped has no effect") {
   const TemporaryDirectory directory;
   write_file(directory / "a", "old");
   write_file(directory / "b", "stranger");
@@ -115,7 +115,7 @@ TEST_CASE("a link that is switched while its file is clipped decides nothing") {
   CHECK(read_file(directory / "b") == "stranger");
 }
 
-TEST_CASE("a directory that is exchanged meanwhile gets nothing") {
+TEST_CASE("a directory that takes the place of the original one gets nothing") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "deep");
   write_file(directory / "deep/x", "old");
@@ -131,7 +131,7 @@ TEST_CASE("a directory that is exchanged meanwhile gets nothing") {
   CHECK(read_file(directory / "deep/x") == "stranger");
 }
 
-TEST_CASE("attributes that are changed meanwhile are not lost") {
+TEST_CASE("attributes that are changed during the work are not lost") {
   const TemporaryDirectory directory;
   write_file(directory / "x", "old");
   Ends ends;
@@ -144,7 +144,7 @@ TEST_CASE("attributes that are changed meanwhile are not lost") {
   CHECK(read_file(directory / "x") == "old");
 }
 
-TEST_CASE("what is not committed stays as it was") {
+TEST_CASE("a file whose replacement is not committed stays as it was") {
   const TemporaryDirectory directory;
   Ends ends;
   write_file(directory / "a", "old");
@@ -157,7 +157,7 @@ TEST_CASE("what is not committed stays as it was") {
   CHECK(directory.entries() == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("a batch that is large enough is committed by itself") {
+TEST_CASE("add() commits a batch that is large enough") {
   const TemporaryDirectory directory;
   Ends ends;
   ReplacementBatch replacements;

@@ -26,15 +26,15 @@ namespace fs = std::filesystem;
 using Existing = OutputFile::Existing;
 using Names = std::vector<std::string>;
 
-/// Each shard but the last has 1 MiB.
+/// Every shard but the last has 1 MiB.
 std::string large_text() {
   std::string text(2'500'000, ' ');
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i * i % 23);
   return text;
 }
 
-/// A run of three shards, in processes that happen to be one. Their parts are ranges of a common file, or
-/// files of their own, as where machines share the file system.
+/// A run of three shards, all in this process. Their parts are ranges of a common file, or files of their
+/// own, as on file systems that machines share.
 class ThreeShards {
  public:
   ThreeShards() : ThreeShards(GENERATE(true, false)) {}
@@ -109,7 +109,7 @@ class ThreeShards {
   const bool in_common;
 
  private:
-  /// As Join does before it makes the common file the output.
+  /// Takes the lock that Join takes before it makes the common file the output.
   void lock_common() {
     const Place place = files().common(run_);
     lock_ = std::make_shared<Descriptor>(::open(place.path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -124,7 +124,7 @@ class ThreeShards {
 
 }  // namespace
 
-TEST_CASE("Shards in any order and number become the output, and leave nothing") {
+TEST_CASE("Shards in any order, also repeated, become the output and leave no files") {
   const ThreeShards run;
   for (const std::uint64_t shard : {1U, 2U, 1U, 0U, 2U}) run.run(shard);
   CHECK_FALSE(fs::exists(run.path()));
@@ -136,7 +136,7 @@ TEST_CASE("Shards in any order and number become the output, and leave nothing")
   run.check_result();
 }
 
-TEST_CASE("What is missing is named, and nothing changes") {
+TEST_CASE("Missing shards are named, and nothing changes") {
   const ThreeShards run;
   write_file(run.path(), "old");
   run.run(1);
@@ -160,7 +160,7 @@ TEST_CASE("What is missing is named, and nothing changes") {
   run.check_result();
 }
 
-TEST_CASE("A byte that the shard did not calculate is not put in place") {
+TEST_CASE("A byte that differs from the calculated one is not put in place") {
   const ThreeShards run;
   run.run_all();
   const std::uint64_t offset = run.in_common ? 1 << 20 : 0;
@@ -190,7 +190,7 @@ TEST_CASE("A byte that the shard did not calculate is not put in place") {
   run.check_result();
 }
 
-TEST_CASE("Bytes after the parts are nobody's") {
+TEST_CASE("Bytes after the end of a part are ignored") {
   const ThreeShards run;
   run.run_all();
   fs::resize_file(run.part(2), fs::file_size(run.part(2)) + 5000);
@@ -198,7 +198,7 @@ TEST_CASE("Bytes after the parts are nobody's") {
   run.check_result();
 }
 
-TEST_CASE("A shard that goes on after --finalize writes to no output") {
+TEST_CASE("A shard that goes on after --finalize does not write to the output") {
   const ThreeShards run;
   run.run_all();
   ShardOutput late = run.begin(1);
@@ -214,7 +214,7 @@ TEST_CASE("A shard that goes on after --finalize writes to no output") {
   run.check_result();
 }
 
-TEST_CASE("A --finalize that was killed is finished by the next one") {
+TEST_CASE("A killed --finalize is finished by the next one") {
   const ThreeShards run;
   run.run_all();
   const TemporaryDirectory kept;
@@ -224,7 +224,7 @@ TEST_CASE("A --finalize that was killed is finished by the next one") {
   };
   run.finalize();
   restore(run.path(".shards"));
-  SECTION("before it had marked that") {
+  SECTION("before it marked the output as in place") {
     for (const std::uint64_t shard : {0U, 1U, 2U}) {
       restore(run.record(shard));
       if (!run.in_common) restore(run.part(shard));
@@ -239,7 +239,7 @@ TEST_CASE("A --finalize that was killed is finished by the next one") {
   run.check_result();
 }
 
-TEST_CASE("A --finalize that was killed right after the common file became the output is finished") {
+TEST_CASE("A --finalize killed right after the common file became the output is finished by the next one") {
   const ThreeShards run(true);
   run.run_all();
   fs::create_hard_link(run.part(0), run.path());
@@ -248,7 +248,7 @@ TEST_CASE("A --finalize that was killed right after the common file became the o
   run.check_result();
 }
 
-TEST_CASE("A --finalize that was killed right after it put a new output in place is finished") {
+TEST_CASE("A --finalize killed right after it put a new output in place is finished by the next one") {
   ThreeShards run;
   run.make_new();
   run.run_all();
@@ -270,7 +270,7 @@ TEST_CASE("A --finalize that was killed right after it put a new output in place
 TEST_CASE("A shard does not write to a common file that has become the output") {
   const ThreeShards run(true);
   run.run_all();
-  fs::create_hard_link(run.part(0), run.path());  // by a Join that was killed
+  fs::create_hard_link(run.part(0), run.path());  // as a killed Join leaves it
   ShardOutput late = run.begin(1);
   OutputFile part = late.begin_part();
   part.write_at(std::as_bytes(std::span("other bytes")), 0);
@@ -280,7 +280,7 @@ TEST_CASE("A shard does not write to a common file that has become the output") 
   run.check_result();
 }
 
-TEST_CASE("An output that is not what the shards calculated is not taken for theirs") {
+TEST_CASE("An output with other bytes than the shards calculated is not accepted as theirs") {
   const ThreeShards run(true);
   run.run_all();
   fs::rename(run.part(0), run.path());
@@ -288,37 +288,39 @@ TEST_CASE("An output that is not what the shards calculated is not taken for the
   CHECK(run.why_not().starts_with(": shards 0 to 2 of 3 do not match their checksums"));
 }
 
-TEST_CASE("The mark of an earlier repetition does not stand for this one") {
+TEST_CASE("The mark of an earlier output of the same size does not count") {
   const ThreeShards run;
   run.run_all();
-  write_file(run.path(), std::string(2'500'000, 'x'));  // of the same size
+  write_file(run.path(), std::string(2'500'000, 'x'));  // the size of the output
   write_file(run.path(".shards"),
              read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
   run.finalize();
   run.check_result();
 }
 
-TEST_CASE("A mark that outlived its output does not stand for one") {
+TEST_CASE("A mark whose output is gone does not count") {
   const ThreeShards run;
   run.run_all();
   write_file(run.path(".shards"),
              read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
-  SECTION("there is none") {}
-  SECTION("there is another one") {
+  SECTION("no output") {}
+  SECTION("another output") {
     write_file(run.path(), "other");
   }
   run.finalize();
   run.check_result();
 }
 
-TEST_CASE("An existing file hands on its mode, and nobody else can read the parts") {
+TEST_CASE("The output keeps the mode of the old file, and the parts are readable by nobody else") {
   const ThreeShards run;
   write_file(run.path(), "old");
   fs::permissions(run.path(), fs::perms{0600});
   run.run_all();
   if (run.in_common) CHECK(mode_of(run.part(0)) == 0600);
   for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
-  fs::permissions(run.path(), fs::perms{0240});  // its group, or its access control list, is not the parts'
+  fs::permissions(
+      run.path(),
+      fs::perms{0240});  // the parts' group may be another one, and the group bits may be an ACL mask
   fs::remove(run.path(".shards"));
   run.run_all();
   for (const std::string& path : {run.record(1), run.path(".shards")}) CHECK(mode_of(path) == 0600);
@@ -338,7 +340,7 @@ TEST_CASE("Shards and --finalize follow a link to the output") {
   CHECK((read_file(run.path(".target")).size() == 2'500'000));
 }
 
-TEST_CASE("--no-clobber of the shards is kept to the end") {
+TEST_CASE("--no-clobber of the shards also holds for --finalize") {
   ThreeShards run;
   run.make_new();
   run.run_all();
@@ -363,7 +365,7 @@ TEST_CASE("A name that is too long is refused before anything is written") {
   CHECK(directory.entries() == Names{"in"});
 }
 
-TEST_CASE("Runs into one output do not touch each other's parts") {
+TEST_CASE("Two runs with the same output do not touch each other's parts") {
   const ThreeShards run;
   ThreeShards other(run);
   other.description().work = "others";
@@ -379,7 +381,7 @@ TEST_CASE("Runs into one output do not touch each other's parts") {
   other.check_result();
 }
 
-TEST_CASE("A common file with a further name does not become the output") {
+TEST_CASE("A common file with a second name does not become the output") {
   const ThreeShards run(true);
   run.run_all();
   fs::create_hard_link(run.part(0), run.path(".mine"));
@@ -389,7 +391,7 @@ TEST_CASE("A common file with a further name does not become the output") {
   run.check_result();
 }
 
-TEST_CASE("An input that a shard would write to is refused") {
+TEST_CASE("An input that a shard would overwrite is refused") {
   const ThreeShards run;
   fs::create_hard_link(run.input(), GENERATE(true, false) ? run.path(".shards") : run.record(1));
   CHECK(refusal(ErrorKind::usage, [&] { run.run(1); }).find(", which a shard would overwrite") !=

@@ -29,7 +29,7 @@ ShardRun changed(void (*change)(ShardRun&)) {
 
 }  // namespace
 
-TEST_CASE("The text of a run is that run, and every other text is none") {
+TEST_CASE("The text of a run is parsed back to that run, and any other text is rejected") {
   for (const bool must_be_new : {false, true})
     for (const bool is_in_place : {false, true}) {
       ShardRun run = kRun;
@@ -52,7 +52,7 @@ TEST_CASE("The text of a run is that run, and every other text is none") {
     }
 }
 
-TEST_CASE("Whatever decides an output's bytes makes another run") {
+TEST_CASE("Every property that decides the output's bytes changes the fingerprint") {
   const std::set<std::uint64_t> fingerprints{
       kRun.fingerprint(), changed([](ShardRun& run) { run.shards = 4; }).fingerprint(),
       changed([](ShardRun& run) { run.size = 20; }).fingerprint(),
@@ -62,7 +62,7 @@ TEST_CASE("Whatever decides an output's bytes makes another run") {
   CHECK(changed([](ShardRun& run) { run.description = "reworded"; }).fingerprint() == kRun.fingerprint());
 }
 
-TEST_CASE("A record is one shard's of one run") {
+TEST_CASE("A record is valid only for its own shard and run") {
   const ShardRecord record{0x0123456789abcdef, true};
   const std::string text = text_of(kRun, 1, record);
   CHECK(parsed_record(kRun, 1, text) == record);
@@ -74,7 +74,7 @@ TEST_CASE("A record is one shard's of one run") {
   CHECK_FALSE(parsed_record(kRun, 1, text + text));
 }
 
-TEST_CASE("An input is known by its size, its time and samples of its bytes") {
+TEST_CASE("An input is identified by its size, its time and samples of its bytes") {
   const TemporaryDirectory directory;
   const std::string path = directory / "in.npy";
   const auto description = [&](std::string_view bytes) {
@@ -101,32 +101,32 @@ TEST_CASE("An input is known by its size, its time and samples of its bytes") {
   }
 }
 
-TEST_CASE("Lists of shards are short") {
+TEST_CASE("Lists of shards are abbreviated") {
   CHECK(list_text({}).empty());
   CHECK(list_text({7}) == "7");
   CHECK(list_text({0, 1, 3, 5, 6, 7}) == "0, 1, 3, 5 to 7");
 }
 
-TEST_CASE("What stands where a run belongs is no run, or refused if it is somebody's") {
+TEST_CASE("A file in place of OUT.shards counts as missing if it is cut off, and is refused otherwise") {
   const TemporaryDirectory directory;
   const std::string path = directory / "out";
   const ShardFiles files(path);
   CHECK_FALSE(files.read_run());
-  SECTION("nothing but zeros, after a power cut") {
+  SECTION("only zeros, after a power failure") {
     write_file(path + ".shards", std::string(GENERATE(0U, 500U), '\0'));
     CHECK_FALSE(files.read_run());
   }
-  SECTION("a cut text, on a network file system") {
+  SECTION("a text that is cut off, on a network file system") {
     const std::string text = text_of(kRun);
     write_file(path + ".shards", text.substr(0, GENERATE(7U, 30U, 60U)));
     CHECK_FALSE(files.read_run());
   }
-  SECTION("a file of somebody's") {
+  SECTION("a file that shards did not make") {
     write_file(path + ".shards", "mine");
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
           path + ".shards: is not a file that shards made; remove it or choose another output");
   }
-  SECTION("a former version's text") {
+  SECTION("the text of an older version") {
     write_file(
         path + ".shards",
         "clipper shards, format 1\n3 shards of 19 bytes, may replace\nfloat32 (1,), little-endian, C order, "
@@ -138,14 +138,14 @@ TEST_CASE("What stands where a run belongs is no run, or refused if it is somebo
               "this "
               "file and the shards' other files and start again");
   }
-  SECTION("a former version's directory") {
+  SECTION("the directory of an older version") {
     REQUIRE(::mkdir((path + ".shards").c_str(), 0777) == 0);
     CHECK(refusal(ErrorKind::refused, [&] { (void)files.read_run(); }) ==
           path + ".shards: was left by an older version of clipper; remove it and " + path + ".partial");
   }
 }
 
-TEST_CASE("A large file that begins with zeros is not a text that was cut off") {
+TEST_CASE("A large file that begins with zeros does not count as cut off") {
   const TemporaryDirectory directory;
   write_file(directory / "out.shards", std::string(1 << 16, '\0') + "mine");
   CHECK(refusal(ErrorKind::refused, [&] {

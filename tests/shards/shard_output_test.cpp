@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kShards = 3;
 constexpr std::uint64_t kSize = 2'500'000;  // the first two shards have 1 MiB each
 
-/// Bytes of an output that begin at `offset`.
+/// The bytes of an output from `offset` on.
 std::string bytes_at(std::uint64_t offset, std::uint64_t size) {
   std::string text(size, ' ');
   for (std::uint64_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + (offset + i) / 1000 % 26);
@@ -61,7 +61,7 @@ struct Directory {
 
   [[nodiscard]] ShardFiles files() const { return ShardFiles(out); }
 
-  /// The shard's part as its record says where it is.
+  /// The shard's part, read from where its record says it is.
   [[nodiscard]] std::string read_part(std::uint64_t shard) const {
     const std::optional<ShardRecord> record = files().read_record(run, shard);
     REQUIRE(record);
@@ -72,8 +72,7 @@ struct Directory {
 
 }  // namespace
 
-TEST_CASE(
-    "shards in any order, each any number of times, leave their parts, records and one text of the run") {
+TEST_CASE("shards in any order, also repeated, leave their parts, their records and one OUT.shards") {
   const Directory directory;
   for (const std::uint64_t shard : {2U, 0U, 2U, 1U, 0U}) directory.run_shard(shard);
   CHECK(read_file(directory.files().run().path()) == text_of(directory.run));
@@ -87,7 +86,7 @@ TEST_CASE(
   CHECK_FALSE(fs::exists(directory.out));
 }
 
-TEST_CASE("a repetition of all shards changes no byte and no name") {
+TEST_CASE("repeating all shards changes no byte and no name") {
   const Directory directory;
   std::vector<std::string> before;
   for (int round = 0; round < 2; ++round) {
@@ -113,7 +112,7 @@ TEST_CASE("a shard has a record only after its part is complete") {
   CHECK_FALSE(directory.files().read_record(directory.run, 0));
 }
 
-TEST_CASE("where the common file cannot be used a part is a file of its own") {
+TEST_CASE("if the common file cannot be used, a part has its own file") {
   enum class Why { none, locked, further_name };
   for (const Why why : {Why::none, Why::locked, Why::further_name}) {
     const Directory directory;
@@ -131,8 +130,7 @@ TEST_CASE("where the common file cannot be used a part is a file of its own") {
   }
 }
 
-TEST_CASE(
-    "the text of another run, or one that is cut off, is replaced; what is no text of a run is refused") {
+TEST_CASE("an OUT.shards of another run or cut off is replaced, any other content is refused") {
   ShardRun other{.shards = 7, .size = 5, .must_be_new = false, .description = "something else"};
   for (const std::string& text : {text_of(other), text_of(other).substr(0, 40), std::string()}) {
     const Directory directory;
@@ -149,7 +147,7 @@ TEST_CASE(
   CHECK(directory.directory.snapshot() == before);
 }
 
-TEST_CASE("an input that is one of the files that the shard writes is a wrong request") {
+TEST_CASE("an input that is one of the shard's own files is a usage error") {
   Directory directory;
   const ShardFiles files = directory.files();
   for (const Place& place : {files.run(), files.common(directory.run), files.part(directory.run, 1),
@@ -163,7 +161,7 @@ TEST_CASE("an input that is one of the files that the shard writes is a wrong re
   }
 }
 
-TEST_CASE("what a shard writes is not open to more people than the file that the output replaces") {
+TEST_CASE("the files of a shard have no wider permissions than the file that the output replaces") {
   const mode_t umask = ::umask(022);
   for (const auto& [replaced, own] :
        {std::pair{0600U, 0600U}, {0640U, 0600U}, {0644U, 0644U}, {0666U, 0644U}}) {
@@ -181,7 +179,7 @@ TEST_CASE("what a shard writes is not open to more people than the file that the
   ::umask(umask);
 }
 
-TEST_CASE("a run that must be new is refused where the output exists, and writes nothing") {
+TEST_CASE("a run whose output must be new is refused if the output exists, and writes nothing") {
   Directory directory;
   directory.run.must_be_new = true;
   write_file(directory.out, "old");

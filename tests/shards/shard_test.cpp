@@ -28,7 +28,7 @@ struct Size {
 
 }  // namespace
 
-TEST_CASE("The parts of a tensor are all of it, each from a multiple of 1 MiB on") {
+TEST_CASE("The parts cover the whole tensor, and each begins at a multiple of 1 MiB") {
   const Size size = GENERATE(values<Size>({{DType::float32, 0},
                                            {DType::float64, 1},
                                            {DType::uint8, 1048576 - 128},
@@ -57,7 +57,7 @@ TEST_CASE("The parts of a tensor are all of it, each from a multiple of 1 MiB on
   CHECK(most - least <= 2 * kMebi / traits(size.dtype).size);
 }
 
-TEST_CASE("A part's plan begins at its place") {
+TEST_CASE("A part's plan begins at the part's offset") {
   Plan whole;
   whole.header = header_of(DType::float32, {1000, 1000});
   Plan plan = whole;
@@ -68,7 +68,7 @@ TEST_CASE("A part's plan begins at its place") {
   CHECK(plan.data_size() == 4 * plan.slice.count);
 }
 
-TEST_CASE("Slabs are all rows, in order") {
+TEST_CASE("Slabs cover all rows, in order") {
   const std::int64_t rows = GENERATE(0, 1, 10, 1001);
   const auto shards = GENERATE(values<std::uint64_t>({1, 3, 10, 64}));
   Plan whole;
@@ -99,7 +99,7 @@ TEST_CASE("Only tensors in C order have slabs along axis 0") {
   CHECK(rows_of({1, 2}, header).count == 2);
 }
 
-TEST_CASE("Every file is one shard's, and the bytes are even") {
+TEST_CASE("Every file belongs to one shard, and the bytes are distributed evenly") {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t i = 0; i < 1000; ++i) sizes.push_back(i * 7919 % 1009 * (i % 10 == 0 ? 1000 : 1));
   const auto shards = GENERATE(values<std::uint64_t>({1, 2, 7, 64}));
