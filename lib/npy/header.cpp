@@ -176,8 +176,9 @@ std::vector<std::uint64_t> index_of(const Header& header, std::uint64_t position
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t axis = header.fortran_order ? i : rank - 1 - i;
     const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
-    const bool slowest =
-        i + 1 == rank;  // may exceed its extent: positions in a slab count from the start of the whole tensor
+    // Positions in a slab count from the start of the whole tensor, so the slowest index may exceed its
+    // extent.
+    const bool slowest = i + 1 == rank;
     index[axis] = slowest ? position : position % extent;
     position /= extent;
   }
