@@ -23,7 +23,7 @@
 namespace clipper {
 namespace {
 
-/// Memory that is clipped by one thread sooner than others have started.
+/// Bytes that one thread clips before other threads could start.
 constexpr std::size_t kSmall = 4UL << 20;
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
@@ -56,7 +56,8 @@ InputFile open(const std::string& path, const FileOptions& options) {
   return file;
 }
 
-/// Elements in memory, a chunk at a time: by way of the chunk's own memory if they are not aligned.
+/// Clips elements in memory, a chunk at a time. Elements that are not aligned are copied to the chunk's
+/// memory first.
 class MemoryClip {
  public:
   MemoryClip(const Plan& plan, const void* in, void* out, unsigned threads)
@@ -68,7 +69,7 @@ class MemoryClip {
     engine_.prepare(plan.data_size());
   }
 
-  /// Error{input} for the first NaN that the plan refuses.
+  /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
     if (!plan_.refuse_nan) return;
     FirstNan first_nan;

@@ -6,13 +6,13 @@
 #include "element/dtype.hpp"
 #include "simd/vector.hpp"
 
-/// What a clipped element is: decided here and nowhere else.
+/// The only code that clips an element.
 namespace clipper {
 
 enum class NanElements : std::uint8_t { keep, replace };
 
-/// The bounds: y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan`, if it is replaced. NaN is
-/// neither below nor above anything, and lo > hi gives hi (but counts wrongly). T: integers, float, double.
+/// y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan` with NanElements::replace. Comparisons
+/// with NaN are false, so NaN passes. lo > hi gives hi, with wrong counts. T: integers, float, double.
 template <std::size_t kVectorBytes, class T, NanElements kNan>
 class BoundsRule {
  public:
@@ -31,7 +31,7 @@ class BoundsRule {
     const Elements raised = x < lo_ ? lo_ : x;
     const Elements y = raised > hi_ ? hi_ : raised;
     const auto is_nan = x != x;  // NOLINT(misc-redundant-expression): true for NaN
-    // An element that a bound replaces differs from it, and integers are compared faster than floats.
+    // An element that moves has other bits afterwards, and integers are compared faster than floats.
     tally.kept(bits(raised) == bits(x), bits(y) == bits(raised), __builtin_bit_cast(Mask, is_nan));
     if constexpr (kReplacesNan)
       return is_nan ? nan_ : y;
@@ -52,9 +52,9 @@ class BoundsRule {
   Elements nan_;
 };
 
-/// The bounds for float16 and bfloat16, by their bits as integers. Sign and magnitude become a key in the
-/// order of the values, -0 directly before +0, with the NaNs at both ends. Two additions that wrap bring all
-/// NaNs above, where none is less than a bound, or below, where none is greater than one.
+/// BoundsRule for float16 and bfloat16, in integers. Sign and magnitude become a key in the order of the
+/// values, -0 directly before +0, with NaNs at both ends. A wrapping addition moves all NaNs to the upper
+/// end, to compare with lo, or to the lower end, to compare with hi: either comparison is then false for NaN.
 template <std::size_t kVectorBytes, HalfType T, NanElements kNan>
 class BoundsRule<kVectorBytes, T, kNan> {
  public:

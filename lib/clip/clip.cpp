@@ -1,7 +1,7 @@
-// One loop over vectors (clip_loop.hpp), inlined into one wrapper per instruction set, with the rule
-// (bounds_rule.hpp, scaled_rule.hpp) inlined into the loop. The last elements go through the same loop, in a
-// vector that is filled up: what becomes of an element is written once and cannot differ between instruction
-// sets, nor between the first elements and the last.
+// The loop over vectors (clip_loop.hpp) and its rule (bounds_rule.hpp, scaled_rule.hpp) are inlined into one
+// wrapper per instruction set. The last elements go through the same loop, in a padded vector. The code that
+// clips an element therefore exists once and cannot differ between instruction sets or between the first
+// elements and the last.
 
 #include "clip/clip.hpp"
 
@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-// No function but inlined ones has vectors as parameters or results.
+// Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "clip/clip_loop.hpp"
@@ -20,7 +20,7 @@
 namespace clipper {
 namespace {
 
-// The instruction sets: one wrapper each, which the loops are inlined into.
+// One wrapper per instruction set, which the loop is inlined into.
 
 using Kernel = ElementCounts (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
 
@@ -66,7 +66,7 @@ Kernel kernel_for(DType dtype, SimdLevel level) noexcept {
   return with_type(dtype, [=]<class T>() { return kernel_of<T, kCounting>(level); });
 }
 
-/// Of a block in bytes: short enough for the first cache.
+/// Bytes of a block, which must fit the first-level cache.
 constexpr std::size_t kBlockSize = 16384;
 
 template <class F>
@@ -160,8 +160,9 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
   const bool exchanged = are_exchanged(operation);
   if (!exchanged && !replaces_nan_by_nan(operation))
     return clip_with<Counting::on>(operation, in, out, count, level);
-  // Neither is worth a kernel. Exchanged bounds move elements to hi, as if both were hi, except that a zero
-  // also gets the sign of hi, which is a change and no move.
+  // Both cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
+  // With lo > hi elements move to hi, as if both bounds were hi; the sign that a zero takes from hi is no
+  // move.
   Operation counted = operation;
   if (exchanged) counted.lo = operation.hi;
   counted.nan.reset();

@@ -7,15 +7,15 @@
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
-/// The kernels: what is done to each of many elements in memory.
+/// The kernels: functions that clip elements in memory.
 namespace clipper {
 
-/// How x * scale + bias is calculated: two rounded operations, product then sum, never fused.
+/// How x * scale + bias is calculated. Product and sum are rounded separately, never fused.
 enum class Arithmetic : std::uint8_t {
-  none,     ///< no scale, no bias: an element inside the bounds keeps its exact bits
-  float32,  ///< float16, bfloat16 and float32 tensors; the clip happens in float32, then one rounding
-  float64,  ///< float64 and integer tensors; integers are clipped, then truncated toward zero
-  integer,  ///< int64 and uint64 tensors with integer scale and bias: exact, whatever the product
+  none,     ///< no scale and no bias: elements within the bounds keep their bits
+  float32,  ///< float16, bfloat16 and float32 tensors: clipped in float32, then rounded once
+  float64,  ///< float64 and integer tensors: integers are clipped, then truncated toward zero
+  integer,  ///< int64 and uint64 tensors with integer scale and bias: exact
 };
 
 /// What happens to every element:
@@ -28,14 +28,14 @@ struct Operation {
   ByteOrder order = kNativeOrder;  ///< of the elements in memory, not of the fields below
   Arithmetic arithmetic = Arithmetic::none;
 
-  ElementBits lo = 0;              ///< the bounds, elements of `dtype`; a side without bound has -inf or inf,
-  ElementBits hi = 0;              ///< or an integer type's lowest or highest value
-  std::optional<ElementBits> nan;  ///< what NaN elements become
+  ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
+  ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
+  std::optional<ElementBits> nan;  ///< the element that replaces NaN
 
-  double scale = 1;  ///< Arithmetic::float64; also ::float32, where the value is a float's
+  double scale = 1;  ///< for Arithmetic::float64, and for ::float32, where the value is exact as a float
   double bias = 0;
 
-  /// Arithmetic::integer: sign and magnitude, which hold all of int64 and uint64.
+  /// For Arithmetic::integer. Sign and magnitude cover both int64 and uint64.
   struct Integer {
     bool negative = false;
     std::uint64_t magnitude = 0;
@@ -44,13 +44,13 @@ struct Operation {
   Integer integer_bias{};
 };
 
-/// What an operation did, with g and y as above, y before NaN is replaced. An integer's g is saturated to its
-/// type.
+/// What an operation did, with g and y as in Operation, y before NaN is replaced. The g of integers is
+/// saturated to the dtype.
 struct ElementCounts {
   std::uint64_t raised = 0;   ///< elements with y > g
   std::uint64_t lowered = 0;  ///< elements with y < g
   std::uint64_t nan = 0;      ///< elements whose g is NaN
-  bool changed = false;       ///< whether the bits of any element are others than before
+  bool changed = false;       ///< whether the bits of any element changed
 
   ElementCounts& operator+=(const ElementCounts& other) noexcept {
     raised += other.raised;
@@ -62,15 +62,15 @@ struct ElementCounts {
   friend bool operator==(const ElementCounts&, const ElementCounts&) = default;
 };
 
-/// Whether it is counted what an operation does.
+/// Whether a kernel counts what it does.
 enum class Counting : std::uint8_t { off, on };
 
-/// Applies the operation to `count` elements. `in` and `out` are aligned to the element's size and are the
-/// same place or do not overlap. Every level gives the same bytes. The level must be one of simd_levels().
+/// Applies the operation to `count` elements. `in` and `out` are aligned to the element's size, and are equal
+/// or do not overlap. Every level gives the same bytes. The level must be one of simd_levels().
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept;
 
-/// Applies the operation as clip() does, and says what it did.
+/// Applies the operation like clip(), and returns what it did.
 [[nodiscard]] ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                                            std::size_t count, SimdLevel level) noexcept;
 

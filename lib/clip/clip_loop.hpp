@@ -14,11 +14,11 @@
 #include "element/byte_order.hpp"
 #include "simd/vector.hpp"
 
-/// The loop over the vectors of elements in memory, a template over what is done with a vector, the byte
-/// order and what is counted. All of it is to be inlined into a function compiled for the instruction set.
+/// The loop over the vectors of elements in memory: a template over the rule, the byte order and the tally.
+/// All of it must be inlined into a function compiled for the instruction set.
 namespace clipper {
 
-/// Elements come from one place and go to the same or another.
+/// `count` elements to read and where to write them; in == out or no overlap.
 template <class T>
 struct InOut {
   const T* in;
@@ -42,8 +42,8 @@ template <Byteswap kSwap, class T, Rule R, class AnyTally>
   }
 }
 
-/// `padding`, as it is in memory, fills up the last vector: NaN, or an integer within the bounds, which no
-/// tally notices.
+/// `padding` fills the last vector: NaN, or an integer within the bounds, in the byte order of the elements.
+/// The tally does not count such an integer; padding NaNs are subtracted.
 template <class AnyTally, Byteswap kSwap, class T, Rule R>
 [[gnu::always_inline]] inline ElementCounts clip_all(const R& rule, const InOut<T>& all, T padding) noexcept {
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
@@ -53,7 +53,7 @@ template <class AnyTally, Byteswap kSwap, class T, Rule R>
   last.fill(padding);
   if (rest != 0) std::memcpy(last.data(), all.in + whole, rest * sizeof(T));
 
-  // One loop over both: what is inlined into it is there once.
+  // One loop over both ranges, so that the code inlined into it exists once.
   std::array<ElementCounts, 2> counts;
   const std::array<InOut<T>, 2> ranges{
       {{all.in, all.out, whole}, {last.data(), last.data(), rest == 0 ? 0 : kLanes}}};
@@ -107,8 +107,8 @@ template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T>
   return clip_by_rule<kBytes, kCounting, kSwap, NanElements::keep>(operation, all);
 }
 
-/// Clips integers without scale and bias, other elements with or without. With Counting::on it says what it
-/// did, unless lo > hi or NaN becomes another NaN: those counts are wrong.
+/// Clips elements; ignores scale and bias of integers. With Counting::on it returns what it did; the counts
+/// are wrong if lo > hi or if NaN becomes another NaN.
 template <SimdLevel kLevel, class T, Counting kCounting>
 [[gnu::always_inline]] inline ElementCounts clip_bytes(const Operation& operation, const std::byte* in,
                                                        std::byte* out, std::size_t count) noexcept {

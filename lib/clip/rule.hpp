@@ -7,13 +7,13 @@
 
 namespace clipper {
 
-/// What clip_loop.hpp and Tally demand of a rule: a function of one vector of elements, which returns what
-/// they become and tells a tally which of them it moved.
-///     Elements      the vector that it is applied to
+/// What clip_loop.hpp and Tally require of a rule: a function that takes a vector of elements, returns the
+/// new elements and tells a tally which of them it moved.
+///     Elements      the vector that the rule takes
 ///     Lane          the unsigned integer of a mask's lanes
 ///     kBytes        the size of the instruction set's vectors, and of masks
-///     kKept         how often it calls Tally::kept for a vector
-///     kCalculates   whether elements that were not moved are others than before
+///     kKept         how often the rule calls Tally::kept for a vector
+///     kCalculates   whether elements that the bounds did not move may change
 ///     kReplacesNan  whether NaN becomes another element
 template <class R>
 concept Rule = requires(const R& rule, const typename R::Elements& x, NoTally& tally) {

@@ -1,8 +1,7 @@
-// Plain loops, inlined into one wrapper per instruction set, from which the compiler makes the SIMD code.
+// Plain loops that the compiler vectorizes, inlined into one wrapper per instruction set.
 //
-// The loops take `in` and `out` that are the same place (in-place use) or apart; iterations never depend on
-// each other, which the compiler must be told: it would guard the vector loop with an overlap test that
-// in-place use fails.
+// CLIPPER_INDEPENDENT_ITERATIONS tells the compiler that `in` and `out` are equal or do not overlap. Without
+// it the compiler guards the vector loop with an overlap test, which in == out fails.
 
 #include "clip/scale_integers.hpp"
 
@@ -32,7 +31,7 @@ template <class T>
   return g > kHighest ? kHighest : g;
 }
 
-/// g truncated and saturated to T, a 64-bit integer, whose highest values are no doubles.
+/// g truncated and saturated to T, a 64-bit integer, whose highest values have no double.
 template <class T>
 [[gnu::always_inline]] inline T truncated(double g) noexcept {
   constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
@@ -40,8 +39,8 @@ template <class T>
   return g < kBeyond ? static_cast<T>(g) : std::numeric_limits<T>::max();
 }
 
-/// x * scale + bias, saturated to T. A product can exceed even 128 bits with a sign; beyond 2^126 no 64-bit
-/// bias brings it back into T's range.
+/// x * scale + bias, saturated to T. The product may exceed Int128, so it is capped at 2^126: no 64-bit bias
+/// brings a larger one back into T's range.
 template <class T>
 [[gnu::always_inline]] inline T scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
   const bool x_negative = x < 0;
@@ -60,7 +59,7 @@ template <Byteswap kSwap, class T, class F>
   for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<kSwap>(f(byteswap_if<kSwap>(in[i])));
 }
 
-/// There are 256 elements of 8 bits, fewer than any tensor for which speed matters has.
+/// For 8-bit elements: a table of 256 results is small compared with any tensor for which speed matters.
 template <class T>
 [[gnu::always_inline]] inline void scale_by_table(double scale, double bias, const T* in, T* out,
                                                   std::size_t count) noexcept {
@@ -70,7 +69,7 @@ template <class T>
   for (std::size_t i = 0; i < count; ++i) out[i] = results[static_cast<std::uint8_t>(in[i])];
 }
 
-/// By two loops: of one, g++ 12 makes selections among elements, with masks that it has to narrow.
+/// In two loops, because g++ 12 vectorizes a single loop badly: with masks that it must narrow.
 template <Byteswap kSwap, class T>
 [[gnu::always_inline]] inline void scale_in_blocks(double scale, double bias, const T* in, T* out,
                                                    std::size_t count) noexcept {

@@ -7,9 +7,9 @@
 
 namespace clipper {
 
-/// x * scale + bias of integer elements, truncated toward zero and saturated to their type; in memory as for
-/// clip(), of which this is the first half: clipping that gives the same element as clipping the wide value
-/// and truncating it afterwards, because the bounds are integers of the type. Not for Arithmetic::none.
+/// x * scale + bias of integer elements, truncated toward zero and saturated to their type: the first half of
+/// clip(), with the same requirements on memory. Clipping afterwards gives the same element as clipping
+/// before the truncation, because the bounds are integers. Not for Arithmetic::none.
 void scale_integers(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
                     SimdLevel level) noexcept;
 

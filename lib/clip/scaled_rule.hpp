@@ -64,7 +64,7 @@ class ScaledRule<kVectorBytes, T, kNan> {
 };
 
 #if defined(__x86_64__)
-/// float16 by the CPU's instructions for it, which take half a vector of halves, best from memory.
+/// x * scale + bias for float16, by F16C instructions, which convert half a vector of halves at a time.
 template <std::size_t kVectorBytes, NanElements kNan>
 requires(kVectorBytes > vector_bytes(SimdLevel::baseline)) class ScaledRule<kVectorBytes, Float16, kNan> {
  public:

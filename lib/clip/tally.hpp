@@ -8,11 +8,11 @@
 #include "element/dtype.hpp"
 #include "simd/vector.hpp"
 
-/// What a rule did to the elements of a block, counted in lanes of the elements' own width. A rule says of
-/// each vector of elements, in masks, either what it moved or what it kept, whichever it knows at no cost.
+/// Counts what a rule did to the elements of a block, in lanes as wide as the elements. For each vector a
+/// rule calls moved() or kept() with masks, whichever it can at no cost.
 namespace clipper {
 
-/// Counts nothing, for the price of nothing.
+/// Counts nothing, at no cost.
 struct NoTally {
   static constexpr bool kCounts = false;
   static constexpr std::size_t kMaxVectors = std::numeric_limits<std::size_t>::max();
@@ -30,10 +30,10 @@ class Tally {
  public:
   static constexpr bool kCounts = true;
 
-  /// More could overflow a lane, of which a rule may count two in one.
+  /// More vectors could overflow a lane, to which a rule may add twice per vector.
   static constexpr std::size_t kMaxVectors = sizeof(typename R::Lane) == 1 ? 255 : 65'535;
 
-  /// Masks of the elements with y > g, y < g and g NaN.
+  /// Masks of the elements with y > g, with y < g, and with g NaN.
   template <class Mask>
   [[gnu::always_inline]] void moved(const Mask& up, const Mask& down, const Mask& nan) noexcept {
     raised_ -= __builtin_bit_cast(Lanes, up);
@@ -41,7 +41,7 @@ class Tally {
     nan_ -= __builtin_bit_cast(Lanes, nan);
   }
 
-  /// Masks of all others, the elements without y > g and without y < g; and of those with g NaN.
+  /// Masks of the elements for which y > g is false, for which y < g is false, and with g NaN.
   template <class Mask>
   [[gnu::always_inline]] void kept(const Mask& not_up, const Mask& not_down, const Mask& nan) noexcept {
     raised_ += __builtin_bit_cast(Lanes, not_up);
@@ -49,13 +49,13 @@ class Tally {
     nan_ -= __builtin_bit_cast(Lanes, nan);
   }
 
-  /// A vector of elements as it was and as it is now.
+  /// A vector of elements before and after the operation.
   template <class V>
   [[gnu::always_inline]] void compare(const V& before, const V& after) noexcept {
     difference_ |= __builtin_bit_cast(Bits, before) ^ __builtin_bit_cast(Bits, after);
   }
 
-  /// To be called once, after this many vectors of elements.
+  /// Adds the counts of `vectors` vectors to `counts`. Call it once.
   [[gnu::always_inline]] void add_to(ElementCounts& counts, std::size_t vectors) noexcept {
     raised_ += static_cast<Lane>(vectors * R::kKept);
     lowered_ += static_cast<Lane>(vectors * R::kKept);

@@ -13,7 +13,7 @@ std::uint64_t product(const Extents& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
-/// How far apart neighbours are in each axis.
+/// The distance between neighbours in each axis, in elements.
 Extents strides_of(const Extents& shape, bool fortran_order) {
   Extents strides(shape.size());
   std::uint64_t stride = 1;
@@ -40,10 +40,10 @@ Extents index_of(std::uint64_t number, const Extents& shape, bool fortran_order)
   return index;
 }
 
-/// The axes that a range of a box goes along: whole ones, and then perhaps a part of one.
+/// How far the contiguous ranges of a box extend: over whole axes, then perhaps over a part of the next.
 struct Along {
-  std::uint64_t count = 1;  ///< elements of the range
-  std::size_t next = 0;     ///< the axis that it could grow in; the rank if the box is the tensor
+  std::uint64_t count = 1;  ///< elements of a range
+  std::size_t next = 0;     ///< the axis in which a range could grow; the rank if the box is the whole tensor
 };
 
 Along along(const Extents& shape, const Extents& extent, bool fortran_order) {

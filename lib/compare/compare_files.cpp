@@ -16,7 +16,7 @@ namespace {
 
 constexpr Term kDifferences{"diff_out", "the difference file"};
 
-/// All bytes of a file, as a tensor.
+/// The header of a tensor whose elements are all bytes of a file.
 npy::Header header_of_bytes(const InputFile& file) {
   if (!file.is_regular())
     throw Error(ErrorKind::input,
@@ -35,8 +35,7 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
              : fmt::format("the headers differ at byte {}", at - actual.begin());
 }
 
-/// Returns the actual header; the expected one, and what is different of the files as a whole, are the
-/// result's.
+/// Returns the actual header. Sets result.header to the expected one, and result.reason if the files differ.
 npy::Header compare_headers(const CompareSettings& settings, InputFile& actual, InputFile& expected,
                             FileComparison& result) {
   if (settings.whole_files) {

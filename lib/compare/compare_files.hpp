@@ -10,28 +10,28 @@
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
 
-/// Two files compared, from opening them to the difference file.
+/// Compares two files, from their headers to the difference file.
 namespace clipper {
 
-/// When two files are the same.
+/// Which files match, and where to write the differences.
 struct CompareSettings {
   ComparisonRule rule;
-  bool whole_files = false;                    ///< all bytes must be the same: they are uint8 elements then
-  bool strict_header = false;                  ///< the headers' bytes must be the same, too
-  std::optional<DType> dtype;                  ///< what the user says that the files are: see npy::parse()
-  bool ignore_trailing = false;                ///< bytes after the arrays
-  std::optional<std::string> difference_file;  ///< where |a - e| is written; see DifferenceFile
+  bool whole_files = false;                    ///< compare all bytes of the files, as uint8 elements
+  bool strict_header = false;                  ///< the headers must have the same bytes
+  std::optional<DType> dtype;                  ///< the dtype that the user gives; see npy::parse()
+  bool ignore_trailing = false;                ///< accept bytes after the arrays
+  std::optional<std::string> difference_file;  ///< path for |a - e|; see DifferenceFile
 };
 
-/// What came of comparing two files.
+/// The result of comparing two files.
 struct FileComparison {
-  std::string reason;  ///< why no elements were compared; otherwise empty, and what follows is known
-  npy::Header header;  ///< of the expected one
+  std::string reason;            ///< why no elements were compared; empty if they were
+  npy::Header header;            ///< of the expected file
   ElementComparison comparison;  ///< positions are those of `header`
 };
 
-/// Error{input} or {io} for a file that cannot be read, Error{usage} for a difference file that is one of the
-/// two. The result is filled as far as the work gets.
+/// Error{input} or Error{io} for a file that cannot be read, Error{usage} if the difference file is one of
+/// the two. If it throws, `result` has what was found until then.
 void compare_files(Engine& engine, const CompareSettings& settings, InputFile& actual, InputFile& expected,
                    FileComparison& result);
 

@@ -1,5 +1,5 @@
-// A block is compared by its bytes first. If they differ, a pass that vectorizes tells whether all of its
-// pairs are surely within the tolerance; only where they are not, elements are looked at one by one.
+// Compares the bytes of a block first. If they differ, a vectorized pass tests whether all pairs are surely
+// within the tolerance. Only if they are not, the block is compared pair by pair.
 
 #include "compare/comparison.hpp"
 
@@ -21,20 +21,20 @@ void reverse_bytes(T* elements, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
 }
 
-/// What a pass over a block finds without looking at single elements.
+/// What the vectorized pass finds out about a block.
 struct Survey {
-  bool all_within;  ///< surely; otherwise the rest says nothing
+  bool all_within;  ///< true: all pairs match; false: unknown, and `largest` is meaningless
   Difference largest;
 };
 
-/// All that is above zero or NaN would be in one of these lanes, which are independent: no order of additions
-/// and no choice between two values has to be kept, and so the loop vectorizes.
+/// Independent lanes that collect everything above zero or NaN. No order of additions or choice between two
+/// values must be kept, so the loop vectorizes.
 struct FloatLanes {
   static constexpr std::size_t kCount = 8;
 
   std::array<double, kCount> largest{};
-  std::array<double, kCount> excess{};   ///< over the tolerance
-  std::array<double, kCount> special{};  ///< NaN as soon as a difference is infinite or NaN
+  std::array<double, kCount> excess{};   ///< of the differences over the tolerance
+  std::array<double, kCount> special{};  ///< NaN if a difference was infinite or NaN
 };
 
 template <class T>

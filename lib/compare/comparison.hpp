@@ -12,18 +12,18 @@
 
 namespace clipper {
 
-/// When an element matches the expected one. Unless `bits` is set, equal elements match, -0 and 0 among them;
-/// of finite ones also those within the tolerance, and floats that are at most `ulps` apart. NaN never
-/// matches a number, nor an infinity anything else.
+/// Which elements match. Unless `bits` is set, equal elements match, including -0 and 0; finite elements
+/// within the tolerance match; finite floats at most `ulps` apart match. NaN never matches a number, and an
+/// infinity matches only itself.
 struct ComparisonRule {
-  bool bits = false;      ///< only elements with the same bits match; the rest but `listed` says nothing then
+  bool bits = false;      ///< only identical bits match; nan_equal, tolerance and ulps are ignored
   bool nan_equal = true;  ///< whether any NaN matches any NaN
   Tolerance tolerance;
   std::optional<std::uint64_t> ulps;
-  std::size_t listed = 1;  ///< how many mismatches are kept; at least 1
+  std::size_t listed = 1;  ///< how many mismatches are listed; at least 1
 };
 
-/// |a - e|, of integers itself, of floats the bits of its float64: the order is the same.
+/// |a - e|: the value for integers; for floats the bits of a float64, which have the same order.
 using Difference = std::uint64_t;
 
 struct Mismatch {
@@ -34,8 +34,7 @@ struct Mismatch {
   friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
 
-/// What is known of a number of pairs of elements of one dtype. Those of a tensor's chunks can be added in
-/// any order, with the same result.
+/// The result for any number of pairs of one dtype. Results of a tensor's chunks can be added in any order.
 struct ElementComparison {
   static constexpr std::uint64_t kNoUlps = std::numeric_limits<std::uint64_t>::max();
 
@@ -44,14 +43,14 @@ struct ElementComparison {
   std::uint64_t compared = 0;
   std::uint64_t mismatches = 0;
   std::vector<Mismatch> first;   ///< the first `listed` mismatches
-  Difference largest = 0;        ///< of all pairs without NaN
-  std::uint64_t largest_at = 0;  ///< the first position with that difference, if it is not 0
+  Difference largest = 0;        ///< over all pairs without NaN
+  std::uint64_t largest_at = 0;  ///< the first position with the largest difference, if that is not 0
 
-  // What lets all mismatches pass, the rest of the rule being as it is.
-  Difference absolute = 0;  ///< an A; of floats infinity if there is none
-  std::uint64_t ulps = 0;   ///< of floats; kNoUlps if there is none
+  // The limits with which all mismatches would match, if the rest of the rule stays.
+  Difference absolute = 0;  ///< of Tolerance; infinity if there is none for floats
+  std::uint64_t ulps = 0;   ///< for floats; kNoUlps if there is none
 
-  /// `other` is of the same dtype and lists as many.
+  /// `other` must have the same dtype and `listed`.
   ElementComparison& operator+=(const ElementComparison& other);
   friend bool operator==(const ElementComparison&, const ElementComparison&) = default;
 };
@@ -61,19 +60,19 @@ struct ElementPairs {
   DType dtype;
   ByteOrder actual_order;
   ByteOrder expected_order;
-  std::byte* actual;  ///< aligned to the elements' size, as the other ones
+  std::byte* actual;  ///< aligned to the element's size, like `expected`
   std::byte* expected;
   std::size_t count;
   std::uint64_t position;  ///< of the first pair
 };
 
-/// Compares all pairs. The elements may be in this machine's byte order afterwards.
+/// Compares all pairs. May change the elements to this machine's byte order.
 [[nodiscard]] ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule);
 
-/// Nothing for NaN.
+/// |a - e|; nothing if one of the two is NaN.
 [[nodiscard]] std::optional<Difference> difference_of(DType dtype, ElementBits actual, ElementBits expected);
 
-/// The steps from one float to the next that two are apart. Nothing for integers, NaN and infinities.
+/// The distance of two floats in representable values. Nothing for integers, NaN and infinities.
 [[nodiscard]] std::optional<std::uint64_t> ulps_between(DType dtype, ElementBits actual,
                                                         ElementBits expected);
 

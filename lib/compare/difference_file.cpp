@@ -15,7 +15,7 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kBlock = 8192;  // elements that are written at a time, from a thread's stack
+constexpr std::size_t kBlock = 8192;  // elements written at a time, from the thread's stack
 
 template <class T>
 using DifferenceOf = std::conditional_t<std::is_integral_v<T>, UnsignedOfSize<sizeof(T)>,

@@ -8,19 +8,20 @@
 
 namespace clipper {
 
-/// The tensor of |a - e|, of the shape and memory order that the expected one has: float64 of float64,
-/// float32 of other floats, the unsigned integer of the same size of integers. The difference of float16,
-/// bfloat16 and float32 is rounded to float32, once; integers are exact. Equal elements, infinities among
-/// them, differ by 0, and NaN from NaN if `nan_equal`; otherwise NaN is the difference from NaN.
+/// Writes |a - e| as a tensor with the shape and memory order of the expected tensor. Its dtype is float64
+/// for float64, float32 for other floats, and the unsigned integer of equal size for integers. Differences of
+/// float16, bfloat16 and float32 are rounded to float32 once; those of integers are exact. Equal elements,
+/// also infinities, differ by 0. The difference from NaN is NaN, except that two NaNs differ by 0 if
+/// `nan_equal`.
 class DifferenceFile {
  public:
-  /// `output` is a regular file.
+  /// `output` must be a regular file.
   DifferenceFile(OutputFile output, const npy::Header& expected, bool nan_equal);
 
-  /// Calculates and writes those of these pairs. Callable from many threads.
+  /// Writes the differences of these pairs. May be called from many threads at once.
   void write(const ElementPairs& pairs) const;
 
-  /// Puts the file in place, of which nothing is visible before.
+  /// Gives the complete file its name; before, it is not visible.
   void commit() { output_.commit(); }
 
  private:

@@ -11,7 +11,7 @@
 #include "element/element_key.hpp"
 #include "element/half.hpp"
 
-/// Whether one element matches another: decided here and nowhere else.
+/// The only code that decides whether an element matches another.
 namespace clipper {
 
 /// |a - e| of integers.
@@ -27,7 +27,7 @@ template <class T>
   return distance(x, T{0});
 }
 
-/// What a - e is, or nothing for NaN. Equal infinities differ by 0.
+/// |a - e|; nothing if one of the two is NaN. Equal infinities differ by 0.
 template <class T>
 [[nodiscard]] inline std::optional<Difference> difference_of(T a, T e) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -41,17 +41,17 @@ template <class T>
   }
 }
 
-/// How many steps from one float to the next are between two: 0 from -0 to 0. Nothing unless both are finite.
+/// The distance in representable values; 0 between -0 and 0. Nothing unless both are finite.
 template <class T>
 [[nodiscard]] inline std::optional<std::uint64_t> ulps_between(T a, T e) noexcept {
   if (!std::isfinite(as_double(a)) || !std::isfinite(as_double(e))) return std::nullopt;
   const Key<T> x = key_of(a);
   const Key<T> y = key_of(e);
-  // Both zeros have a key.
+  // -0 and 0 have different keys.
   return std::uint64_t{distance(x, y)} - ((x < 0) != (y < 0) ? 1 : 0);
 }
 
-/// |a - e| <= A + R * |e| of finite floats.
+/// |a - e| <= A + R * |e| for finite a and e. If a - e overflows, everything is halved.
 [[nodiscard]] inline bool is_within(double a, double e, double absolute, double relative) noexcept {
   const double difference = std::fabs(a - e);
   if (difference <= std::numeric_limits<double>::max())
@@ -77,7 +77,7 @@ template <class T>
   }
 }
 
-/// The smallest A, or one a little above, with which two elements match that do not; infinity if there is
+/// The smallest A, or slightly more, with which two elements that do not match would; infinity if there is
 /// none.
 template <class T>
 [[nodiscard]] inline Difference absolute_for(T a, T e, const Tolerance& tolerance) noexcept {

@@ -12,10 +12,11 @@
 namespace clipper {
 namespace {
 
-/// Tensors that share a chunk's memory begin at cache lines.
+/// Tensors that share the memory of a chunk begin at cache lines.
 constexpr std::size_t kLine = 64;
 
-/// The room of each of `tensors` that share a chunk's memory: for all their elements, if there is so much.
+/// The bytes that each of `tensors` tensors gets of a chunk's memory: `data_size`, rounded up, if they all
+/// fit.
 std::size_t prepare_rooms(Engine& engine, std::uint64_t data_size, std::size_t tensors) {
   if (data_size > engine.chunk_size()) {
     engine.prepare(data_size);
@@ -32,7 +33,7 @@ bool has_one_order(const npy::Header& header) {
          std::ranges::count_if(header.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
 }
 
-/// The comparison of all pairs, which many threads add.
+/// The sum of the comparisons of many threads.
 class Total {
  public:
   Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,

@@ -10,24 +10,24 @@
 
 namespace clipper {
 
-/// A tensor to be compared: a file or stream that stands before the first element, and its header.
+/// A tensor to compare: an open file or stream, read up to its first element, and its header.
 struct TensorInput {
   InputFile& file;
   const npy::Header& header;
 };
 
-/// What is different of dtype or shape, for people: "shape (2,), expected (1, 2)". Nothing if the elements
-/// can be compared.
+/// How dtype or shape differ, for people: "shape (2,), expected (1, 2)". Empty if the elements can be
+/// compared.
 [[nodiscard]] std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected);
 
-/// Called with many pairs at a time, each time before they are compared: from many threads, in any order. May
-/// change the actual elements.
+/// Called with many pairs at a time before they are compared, from many threads, in any order. May change the
+/// actual elements.
 using BeforeComparison = std::function<void(const ElementPairs&)>;
 
-/// Compares two tensors of the same dtype and shape, element by element; positions are those of
-/// `expected.header`. Memory orders may differ if both are files: Error{input} for streams. Error{input} if a
-/// stream is shorter or longer than its header says, Error{io} if a file changes meanwhile. engine.done()
-/// counts the bytes of one of the tensors.
+/// Compares two tensors of the same dtype and shape; positions are those of the expected file. Memory orders
+/// may differ only if both are regular files (Error{input}). Error{input} if a stream is shorter or longer
+/// than its header says, Error{io} if a file changes while it is read. engine.done() counts the bytes of one
+/// of the tensors.
 [[nodiscard]] ElementComparison compare(Engine& engine, const TensorInput& actual,
                                         const TensorInput& expected, const ComparisonRule& rule,
                                         const BeforeComparison& before = {});

@@ -25,14 +25,14 @@ Tolerance::Tolerance(const Number& absolute, const Number& relative)
     : absolute_(round_to<double>(absolute)),
       relative_(round_to<double>(relative)),
       whole_(saturated(static_cast<UInt128>(to_integer(absolute, Rounding::down)))) {
-  constexpr std::size_t kDigits = 19;  // times 2^64 they fit 128 bits
+  constexpr std::size_t kDigits = 19;  // of which the product with any element fits 128 bits
   const std::string_view text = std::string_view(relative.digits).substr(0, kDigits);
   std::uint64_t digits = 0;
   std::from_chars(text.data(), text.data() + text.size(), digits);
   digits_ = digits;
   std::int64_t power = relative.exponent - static_cast<std::int64_t>(text.size());
   for (; power > 0 && digits_ != 0 && digits_ < kMax; --power) digits_ = saturated(digits_ * 10);
-  constexpr std::int64_t kLowest = -38;  // of what is smaller, no share reaches 1
+  constexpr std::int64_t kLowest = -38;  // with a smaller R, no product reaches 1
   if (power < kLowest) digits_ = 0;
   for (; power < 0 && digits_ != 0; ++power) divisor_ *= 10;
 }

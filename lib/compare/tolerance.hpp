@@ -6,19 +6,19 @@
 
 namespace clipper {
 
-/// Whether the number can be an A or an R: neither negative nor, as a double, infinite or NaN.
+/// Whether the number can be A or R: 0 or more, and finite as a double.
 [[nodiscard]] bool is_tolerance(const Number& number);
 
-/// A and R of the rule |a - e| <= A + R * |e|, made ready for elements of any dtype.
+/// A and R of the rule |a - e| <= A + R * |e|, prepared for elements of any dtype.
 ///
-/// Of floats everything is float64: A and R are the nearest ones, and the difference, the product and the sum
-/// are rounded to nearest each; without tolerances nothing is rounded. Of integers nothing is rounded to
-/// nearest: A counts without its fraction, and so does R * |e|, of which the first 19 digits of R are exact.
+/// For floats everything is float64: A and R, the difference, the product and the sum are each rounded to
+/// nearest. Without tolerances nothing is rounded. For integers A and R * |e| lose their fractions; the
+/// product is exact for the first 19 digits of R.
 class Tolerance {
  public:
   Tolerance() = default;
 
-  /// Both are is_tolerance().
+  /// is_tolerance() must be true for both.
   Tolerance(const Number& absolute, const Number& relative);
 
   [[nodiscard]] double absolute() const noexcept { return absolute_; }

@@ -7,9 +7,9 @@
 
 namespace clipper {
 
-/// Compares what the plan makes of the input with `golden`, bit by bit, in one pass over both; nothing is
-/// written. The plan's header and golden's have one dtype and shape. Error{input} for the first NaN if the
-/// plan refuses NaN, and as by compare().
+/// Clips the input by the plan and compares the result with `golden`, bit by bit, in one pass over both.
+/// Writes nothing. The headers of the plan and of `golden` must agree in dtype and shape. Error{input} for
+/// the first NaN if the plan refuses NaN; also throws what compare() throws.
 [[nodiscard]] ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
                                               const TensorInput& golden);
 

@@ -14,7 +14,7 @@ namespace {
 
 enum class Side : std::uint8_t { min, max };
 
-/// To an integer that is within the bound.
+/// Rounds to the nearest integer within the bound.
 constexpr Rounding inward(Side side) {
   return side == Side::min ? Rounding::up : Rounding::down;
 }
@@ -23,7 +23,7 @@ constexpr std::string_view field_of(Side side) {
   return side == Side::min ? "min" : "max";
 }
 
-/// A default has no text.
+/// The default bound of a profile has no text.
 Message label(Side side, const Given& bound) {
   if (bound.text.empty()) return fmt::format("the default {}", field_of(side));
   return label(field_of(side), bound);
@@ -33,7 +33,7 @@ Message label(Side side, const Given& bound) {
   throw Error(ErrorKind::usage, label(side, bound) + why);
 }
 
-/// For a bound that no finite element of `dtype` reaches.
+/// For a min above, or a max below, all finite elements of `dtype`.
 [[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype, std::string_view advice) {
   const bool is_min = side == Side::min;
   const ElementBits limit = is_min ? highest_finite(dtype) : lowest_finite(dtype);
@@ -45,7 +45,7 @@ Message label(Side side, const Given& bound) {
                      is_min ? "maximum" : "minimum", limit_text, advice));
 }
 
-/// The element type's value, by way of what the system carries bounds in.
+/// The number as a T, rounded to the profile's carrier type first.
 template <class T>
 T carried(Profile::Carrier carrier, const Number& number) {
   switch (carrier) {
@@ -73,7 +73,7 @@ Number carried_number(Profile::Carrier carrier, const Number& number) {
   __builtin_unreachable();
 }
 
-/// An infinity on its own side is no bound; one that the user did not write, on the wrong side, is a mistake.
+/// Refuses a finite min that rounds to inf, and a finite max that rounds to -inf.
 template <class T>
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = to_bits(carried<T>(profile.carrier, bound.number));
@@ -120,7 +120,7 @@ ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Sid
   });
 }
 
-/// The bound, or the one that the profile has in its place.
+/// The given bound, or the profile's default.
 std::optional<Given> or_default(const Profile& profile, DType dtype, const std::optional<Given>& bound,
                                 Side side) {
   if (bound || profile.absent_bound == Profile::AbsentBound::none) return bound;
@@ -135,7 +135,7 @@ bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bou
   return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
 }
 
-/// The float next to the nearest one, if that lies outside.
+/// The float nearest to the number among those within the bound.
 template <class T>
 ElementBits inside(DType dtype, const Number& number, Side side) {
   const T nearest = round_to<T>(number);

@@ -9,34 +9,34 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 
-/// Bounds: numbers as they were given -> elements of the tensor's dtype, by a profile's rules.
+/// Converts bounds from numbers, as given, to elements of the tensor's dtype by a profile's rules.
 namespace clipper {
 
-/// How messages name a number: "min 300".
+/// A number in a message: "min 300".
 [[nodiscard]] Message label(std::string_view field, const Given& given);
 
-/// The bounds as elements of the dtype. A side that clips nothing has the dtype's lowest or highest element.
+/// The bounds as elements of the dtype; lowest_element() or highest_element() where there is no bound.
 struct Bounds {
   ElementBits lo = 0;
   ElementBits hi = 0;
 };
 
-/// The bound as an element of the dtype, converted once. Throws Error{usage} where the profile forbids the
-/// number for this dtype, or where no element could satisfy it.
+/// The bound as an element of the dtype. Error{usage} if the profile forbids the number for this dtype, or if
+/// no element can be within the bound.
 [[nodiscard]] ElementBits convert_min(const Profile& profile, DType dtype, const Given& min);
 [[nodiscard]] ElementBits convert_max(const Profile& profile, DType dtype, const Given& max);
 
-/// Both bounds, absent ones by the profile's rule. With min above max, as typed or as converted,
-/// `min_above_max` says what they do: the rule `y = x < lo ? lo : x; y = y > hi ? hi : y` then gives min or
-/// max for every element. Throws Error{usage}.
+/// Both bounds, with the profile's defaults for those not given. If min exceeds max, as given or as
+/// converted, `min_above_max` decides: Error{usage}, or bounds with which `y = x < lo ? lo : x; y = y > hi ?
+/// hi : y` is min or max for every element. Also throws what convert_min() and convert_max() throw.
 [[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
                                     const std::optional<Given>& max, MinAboveMax min_above_max);
 
-/// A bound of which the profile cuts a fraction off, so that `element` passes, which lies beyond what was
-/// given.
+/// A bound on an integer tensor whose fraction the profile cuts off, so that `element`, which is outside of
+/// the bound as given, is not clipped.
 struct CutBound {
   std::string_view field;  ///< "min" or "max"
-  std::string text;        ///< of the number
+  std::string text;        ///< the number as given
   ElementBits element = 0;
 };
 
@@ -44,8 +44,8 @@ struct CutBound {
                                                const std::optional<Given>& min,
                                                const std::optional<Given>& max);
 
-/// The least element that is not less than the number, and the greatest that is not greater; nothing if all
-/// elements are. The number is not NaN.
+/// The least element >= the number, and the greatest element <= the number; nothing if there is none. The
+/// number must not be NaN.
 [[nodiscard]] std::optional<ElementBits> least_from(DType dtype, const Number& number);
 [[nodiscard]] std::optional<ElementBits> greatest_to(DType dtype, const Number& number);
 

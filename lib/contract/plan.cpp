@@ -12,7 +12,7 @@
 namespace clipper {
 namespace {
 
-/// A number that was read from a file is an element of the tensor's dtype.
+/// Error{usage} if a number from a file does not have the tensor's dtype.
 void check_dtype(std::string_view field, const Given& given, DType dtype) {
   if (!given.dtype || given.dtype == dtype) return;
   const std::string file = given.text.substr(given.text.starts_with('@') ? 1 : 0);
@@ -73,7 +73,7 @@ void check_tensor(const Profile& profile, const npy::Header& header) {
   }
 }
 
-/// What the profile says of the request alone.
+/// Checks what does not depend on the tensor.
 void check_request(const Request& request) {
   const Profile& profile = *request.profile;
   if (profile.bounds == Profile::Bounds::required && (!request.min || !request.max))
@@ -103,7 +103,7 @@ struct Factor {
   }
 };
 
-/// An integer that int64 or uint64 has.
+/// The number as an integer, if int64 or uint64 holds it.
 std::optional<Operation::Integer> as_integer(const Number& number) {
   if (!is_integer(number)) return std::nullopt;
   const Int128 value = to_integer(number, Rounding::toward_zero);
@@ -139,7 +139,7 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.integer_bias = *integer_bias;
 }
 
-/// The number that replaces NaN as an element, which is infinite only if it was given so.
+/// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity.
 template <class T>
 ElementBits replacement(const Given& given, DType dtype) {
   const ElementBits element = to_bits(round_to<T>(given.number));

@@ -14,9 +14,8 @@ constexpr DTypeSet kSmallInts{int8, int16, int32, uint8, uint16, uint32};  // up
 constexpr DTypeSet kInts = kSmallInts | DTypeSet{int64, uint64};
 constexpr DTypeSet kAll = kInts | DTypeSet{float16, float32, float64, bfloat16};
 
-// DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: Min and Max are FLOAT and cast to the tensor's type, which for
-// integers means truncating toward zero; f(x) = max(Min, min(x, Max)); ScaleBias, two FLOATs, is applied
-// first.
+// DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: Min and Max are FLOAT and cast to the tensor's dtype, which truncates
+// toward zero for integers; f(x) = max(Min, min(x, Max)); ScaleBias, two FLOATs, is applied first.
 constexpr Profile directml(std::string_view name, std::string_view system, DTypeSet dtypes,
                            std::size_t min_rank, std::size_t max_rank) {
   return {.family = "directml",
@@ -43,8 +42,9 @@ constexpr Profile onnx_with_attributes(std::string_view name, std::string_view s
           .scale_bias = Profile::ScaleBias::none};
 }
 
-// ONNX Clip-11 and later: min and max are tensors of the input's type with the defaults
-// numeric_limits::lowest() and numeric_limits::max(); min above max gives max; ONNX Runtime ignores a NaN.
+// ONNX Clip-11 and later: min and max are tensors of the input's dtype with the defaults
+// numeric_limits::lowest() and numeric_limits::max(); min above max gives max; ONNX Runtime ignores a NaN
+// bound.
 constexpr Profile onnx_with_inputs(std::string_view name, std::string_view system, DTypeSet dtypes) {
   return {.family = "onnx",
           .name = name,

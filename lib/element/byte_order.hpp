@@ -7,10 +7,10 @@
 
 namespace clipper {
 
-/// Whether elements in memory have the other byte order than this machine's.
+/// Whether elements have the opposite of this machine's byte order.
 enum class Byteswap : std::uint8_t { no, yes };
 
-/// An element of the other byte order, if it has that, as one of this machine's; and the other way around.
+/// Reverses the bytes of an element if kSwap is yes.
 template <Byteswap kSwap, class T>
 [[gnu::always_inline]] inline T byteswap_if(T x) noexcept {
   if constexpr (kSwap == Byteswap::no || sizeof(T) == 1)

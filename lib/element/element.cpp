@@ -70,7 +70,7 @@ ElementBits highest_element(DType dtype) {
   });
 }
 
-// The largest finite float is the one before infinity, also by its bits.
+// As bits, the largest finite float is infinity - 1.
 
 ElementBits lowest_finite(DType dtype) {
   return is_floating(dtype) ? lowest_element(dtype) - 1 : lowest_element(dtype);

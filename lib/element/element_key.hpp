@@ -6,8 +6,8 @@
 
 #include "element/dtype.hpp"
 
-/// Elements as signed integers of their own width, in the order of their values: -0 directly before +0, NaNs
-/// beyond both infinities. Every key is the key of one element.
+/// Keys: elements as signed integers of the same width, in the order of the values. -0 comes directly before
+/// +0, NaNs with sign bit before -inf, other NaNs after inf. Every key is the key of one element.
 namespace clipper {
 
 template <class T>
@@ -26,11 +26,11 @@ template <class T>
 
 template <class T>
 [[nodiscard]] constexpr T element_of(Key<T> key) noexcept {
-  // What key_of() does to the bits is its own inverse.
+  // key_of() is its own inverse on the bits.
   return from_bits<T>(static_cast<ElementBits>(key_of(from_bits<T>(static_cast<ElementBits>(key)))));
 }
 
-/// Between these two are the keys of all finite elements, and no others.
+/// The keys from lowest_finite_key() to highest_finite_key() are those of the finite elements.
 template <class T>
 [[nodiscard]] constexpr Key<T> highest_finite_key() noexcept {
   if constexpr (HalfType<T>)

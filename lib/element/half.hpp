@@ -4,12 +4,11 @@
 
 #include "element/dtype.hpp"
 
-/// float16 and bfloat16 elements to float and back. Widening is exact. Narrowing rounds to nearest even; a
-/// NaN keeps its sign and the upper bits of its payload and is quiet afterwards: what the F16C instructions
-/// do, so that every way gives the same bytes.
+/// float16 and bfloat16 to float and back. Widening is exact. Narrowing rounds to nearest even; a NaN keeps
+/// its sign and the upper bits of its payload and becomes quiet, as by the F16C instructions.
 ///
-/// Bits is std::int32_t or a vector of it, Float is float or a vector of as many; a half's bits are the lower
-/// 16 of 32, the upper ones are 0.
+/// Bits is std::int32_t or a vector of it, Float is float or a vector of equal length. A half's bits are the
+/// lower 16 of 32; the upper ones are 0.
 namespace clipper {
 
 template <HalfType T, class Float, class Bits>
@@ -18,8 +17,8 @@ template <HalfType T, class Float, class Bits>
     return __builtin_bit_cast(Float, half << 16);
   } else {
     const Bits magnitude = half & 0x7fff;
-    // The fraction and exponent fields moved into a float's places, then the exponent bias corrected by a
-    // power of two, which is exact also for subnormals.
+    // Moves fraction and exponent to their places in a float. The product corrects the exponent bias, exactly
+    // even for subnormals.
     const Float finite = __builtin_bit_cast(Float, magnitude << 13) * 0x1p112F;
     const Bits special = magnitude << 13 | 0x7f800000;
     const Bits bits = magnitude < Float16::kInfinity ? __builtin_bit_cast(Bits, finite) : special;
@@ -31,8 +30,8 @@ template <class Bits, class Float>
 [[gnu::always_inline]] inline Bits narrow_to_float16(const Float& x) noexcept {
   const Bits bits = __builtin_bit_cast(Bits, x);
   const Bits magnitude = bits & 0x7fffffff;
-  // Subnormal result: adding 0.5 puts the last fraction bit of a float where a float16 subnormal has its own,
-  // so that the addition does the rounding.
+  // Subnormal result: adding 0.5 moves the last fraction bit of the float to that of a float16 subnormal, so
+  // the addition rounds.
   const Bits subnormal = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, magnitude) + 0.5F) - 0x3f000000;
   const Bits normal = (magnitude - (112 << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
   const Bits infinity = Bits{} + Float16::kInfinity;
@@ -46,8 +45,8 @@ template <class Bits, class Float>
 template <class Bits, class Float>
 [[gnu::always_inline]] inline Bits narrow_to_bfloat16(const Float& x) noexcept {
   const Bits bits = __builtin_bit_cast(Bits, x);
-  const auto is_number = x == x;  // NOLINT(misc-redundant-expression): of a vector too, false for NaN
-  // A NaN is not rounded, which could carry into its sign.
+  const auto is_number = x == x;  // NOLINT(misc-redundant-expression): false for NaN, also in vectors
+  // Rounding a NaN could carry into its sign.
   const Bits rounded = is_number ? bits + 0x7fff + ((bits >> 16) & 1) : bits | 0x400000;
   return (rounded >> 16) & 0xffff;
 }
@@ -65,7 +64,7 @@ template <HalfType T>
   return widen_bits<T, float>(std::int32_t{x.bits});
 }
 
-/// Any element as a float64: exact but for integers of 64 bits.
+/// An element as float64: exact except for 64-bit integers.
 template <class T>
 [[nodiscard]] inline double as_double(T x) noexcept {
   if constexpr (HalfType<T>)

@@ -12,11 +12,11 @@
 namespace clipper {
 namespace {
 
-// Exponents saturate here, which is far from where every conversion is certain and far from overflow.
+// Exponents saturate here: far beyond every dtype, far below the overflow of int64.
 constexpr std::int64_t kExponentLimit = 100'000'000'000'000'000;
 
-// Hexadecimal numbers are exact to this many bits, and within 2^-kBinaryLimit to 2^kBinaryLimit: making the
-// decimal digits takes quadratic time. That is the range of binary128; no element type comes near.
+// Hexadecimal numbers are exact to this many bits and saturate at 2^-kBinaryLimit and 2^kBinaryLimit, the
+// range of binary128, because the conversion to decimal digits takes quadratic time.
 constexpr std::int64_t kBinaryLimit = 16384;
 
 constexpr int kNotADigit = 16;
@@ -47,7 +47,7 @@ bool take_letter(std::string_view& text, char lower) {
   return true;
 }
 
-/// Takes an optional sign: whether it is a minus.
+/// Removes an optional sign. Returns whether it is a minus.
 bool take_sign(std::string_view& text) {
   const bool negative = take(text, '-');
   if (!negative) take(text, '+');
@@ -70,7 +70,7 @@ std::optional<std::int64_t> take_exponent(std::string_view& text) {
   return negative ? -value : value;
 }
 
-/// Removes the zeros at both ends: how many there were at the front.
+/// Removes the zeros at both ends. Returns how many were at the front.
 std::int64_t trim_zeros(std::string& digits) {
   digits.erase(digits.find_last_not_of('0') + 1);
   const std::size_t leading = std::min(digits.find_first_not_of('0'), digits.size());
@@ -88,7 +88,7 @@ Number finite_number(bool negative, std::string digits, std::int64_t exponent) {
   return number;
 }
 
-/// Infinite, or not a number.
+/// An infinity or NaN.
 Number special_number(Number::Kind kind, bool negative) {
   Number number;
   number.kind = kind;
@@ -96,7 +96,7 @@ Number special_number(Number::Kind kind, bool negative) {
   return number;
 }
 
-/// digits * factor + summand, of decimal digits with the lowest first. The factor is at most 2^60.
+/// digits = digits * factor + summand, for decimal digits with the lowest first. The factor is at most 2^60.
 void multiply_add(std::string& digits, std::uint64_t factor, std::uint64_t summand) {
   std::uint64_t carry = summand;
   for (char& digit : digits) {
@@ -114,7 +114,7 @@ Number binary_number(bool negative, std::string hex, std::int64_t exponent) {
   exponent = std::clamp(exponent, -kBinaryLimit, kBinaryLimit);
   if (hex.size() > kBinaryLimit / 4) {
     hex.resize(kBinaryLimit / 4);
-    hex += '1';  // for whatever followed, which was not zero: enough to fall on the right side of a tie
+    hex += '1';  // stands for the nonzero digits cut off: puts the number on the right side of a tie
   }
 
   std::string digits;
@@ -152,15 +152,16 @@ T nearest_magnitude(const Number& number) {
 
   const std::int64_t exponent = std::clamp<std::int64_t>(number.exponent, -1000, 1000);
   const std::string text = "0." + number.digits + "e" + std::to_string(exponent);
-  // from_chars leaves the result alone, or sets it to just this, when the value is out of range.
+  // The result if the value is out of range: from_chars leaves it unchanged or sets it to the same.
   T result = exponent > 0 ? Limits::infinity() : 0;
   std::from_chars(text.data(), text.data() + text.size(), result);
   return result;
 }
 
-/// Of the two floats around a value, the one whose last bit is set, or the value itself if it is a float:
-/// from the nearest float and the side of it that the value is on. Such a float is never a tie between two
-/// 16-bit values unless the value is, so that rounding it once more gives what rounding the value once does.
+/// Rounds a value to odd: the value itself if it is a float, otherwise the one of its two neighbours whose
+/// last bit is set. `nearest` is the float nearest to the value, `side` is value <=> nearest. A float rounded
+/// to odd is a tie between two 16-bit floats only if the value is, so rounding it again equals rounding the
+/// value once.
 float round_to_odd(float nearest, std::partial_ordering side) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const bool odd = (to_bits(nearest) & 1) != 0;
@@ -203,7 +204,7 @@ Number::Number(bool is_negative, std::uint64_t magnitude) {
 }
 
 Number Number::of_double(double value) {
-  constexpr int kMaxDigits = 767;  // of the longest double
+  constexpr int kMaxDigits = 767;  // significant digits of the longest double
   std::array<char, kMaxDigits + 16> text;
   const auto result = std::to_chars(text.data(), text.data() + text.size(), value,
                                     std::chars_format::scientific, kMaxDigits - 1);
@@ -221,7 +222,7 @@ bool operator==(const Number& a, const Number& b) {
 }
 
 std::string decimal_text(const Number& number) {
-  constexpr std::int64_t kMaxZeros = 20;  // beyond the digits; more make an exponent
+  constexpr std::int64_t kMaxZeros = 20;  // written out; more of them become an exponent
   const std::string sign = number.negative ? "-" : "";
   if (number.kind == Number::Kind::nan) return "nan";
   if (number.kind == Number::Kind::infinite) return sign + "inf";

@@ -14,7 +14,7 @@ std::optional<Percentage> Percentage::parse(std::string_view text) {
   return Percentage(text, *std::move(number));
 }
 
-/// By long division: the digits of count / all, one after the other, against those of the percentage.
+/// Compares the digits of count / all, by long division, with those of the percentage.
 bool Percentage::is_exceeded_by(std::uint64_t count, std::uint64_t all) const {
   if (count == 0 || number_.exponent == kHundredExponent) return false;
   UInt128 rest = count;

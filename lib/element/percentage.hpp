@@ -13,10 +13,10 @@ namespace clipper {
 /// A percentage from 0 to 100, exactly as it was typed.
 class Percentage {
  public:
-  /// Nothing for a text that is none.
+  /// Nothing if `text` is not a number from 0 to 100.
   [[nodiscard]] static std::optional<Percentage> parse(std::string_view text);
 
-  /// Whether `count` of `all` are more than that; nothing is rounded. `count` is at most `all`.
+  /// Whether `count` is more than this percentage of `all`, without rounding. `count` is at most `all`.
   [[nodiscard]] bool is_exceeded_by(std::uint64_t count, std::uint64_t all) const;
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

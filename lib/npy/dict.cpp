@@ -17,7 +17,7 @@ namespace {
   throw Error(ErrorKind::input, message);
 }
 
-/// Knows the three keys and the one form of value of each, so nothing nests and nothing is evaluated.
+/// Accepts the three keys, each with one form of value: nothing nests and nothing is evaluated.
 class DictParser {
  public:
   DictParser(std::string_view text, std::size_t offset, Python2 python2)
@@ -52,13 +52,13 @@ class DictParser {
     fail(at_, fmt::format("expected {}, found '{}'", what, excerpt(word)));
   }
 
-  /// Python takes blanks before the first line away, and those before a later one for indentation.
+  /// Python strips blanks before the first line; before a later line they are indentation, which is an error.
   void skip_empty_lines() {
     at_ = std::min(text_.find_first_not_of(" \t"), text_.size());
     while (rest().starts_with('\n') || rest().starts_with("\r\n")) at_ += rest().find('\n') + 1;
   }
 
-  /// White space and comments, as between any two tokens of Python in brackets.
+  /// Skips what Python allows between two tokens in brackets: white space and comments.
   void skip_space() {
     for (bool comment = true; comment;) {
       at_ = std::min(text_.find_first_not_of(" \t\f\r\n", at_), text_.size());
@@ -76,8 +76,8 @@ class DictParser {
     if (at_ != end) fail_expecting("a comment in ASCII");
   }
 
-  /// Python takes white space in a last line that has no end for indentation. numpy then reads the header in
-  /// another way, as Python 2's, which takes it unless the line before ends in a mere CR.
+  /// Python treats white space in a last line without newline as indentation, which is an error. numpy then
+  /// reads the header as Python 2's, which accepts it unless the line before ends in CR alone.
   void check_end() {
     const std::size_t dict_end = at_;
     skip_space();
@@ -155,7 +155,7 @@ class DictParser {
   }
 
   std::int64_t dimension() {
-    // numpy 2 prints its own scalars as np.int64(7), and has put them into headers (numpy issue 28334).
+    // numpy 2 prints its scalars as np.int64(7) and wrote them into headers (numpy issue 28334).
     const bool is_scalar = take("np.");
     if (is_scalar) {
       const std::string_view type = rest().substr(0, rest().find('('));
@@ -174,7 +174,7 @@ class DictParser {
     at_ += digits.size();
     if (is_scalar)
       expect(")");
-    else if (python2_ && rest().starts_with('L'))  // its mark of a long integer
+    else if (python2_ && rest().starts_with('L'))  // Python 2's suffix of long integers
       ++at_;
     return value;
   }

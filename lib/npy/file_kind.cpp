@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// A file format, and how its user gets a .npy file.
+/// A file format, and how the user can get a .npy file from it.
 struct Kind {
   std::size_t offset;        ///< of `magic` in the file
   std::string_view magic;    ///< bytes that every file of this kind has
@@ -34,9 +34,10 @@ constexpr std::string_view kFromImage = "convert it in Python: np.save('x.npy', 
 constexpr std::string_view kFromText =
     "convert it in Python: np.save('x.npy', np.loadtxt('FILE', delimiter=','))";
 
-// The first row that matches is the kind. A zip archive begins with its first member's name, which is
-// NAME/data.pkl in PyTorch's. PyTorch's older files are pickles that begin with its magic number. A pickle
-// begins with its protocol and, from protocol 4 on, a frame.
+// The first row that matches is the kind. A zip archive begins with the name of its first member, which is
+// NAME/data.pkl for PyTorch. Older PyTorch files are pickles of PyTorch's magic number. A pickle begins with
+// its protocol and, from protocol 4 on, a frame. A safetensors file begins with a length, here below 2^32,
+// and JSON.
 constexpr Kind kKinds[] = {
     {0, "\x1f\x8b"sv, "", "gzip data", "decompress it first: zcat FILE", true},
     {0, "\x28\xb5\x2f\xfd"sv, "", "zstd data", "decompress it first: zstdcat FILE", true},
@@ -52,8 +53,7 @@ constexpr Kind kKinds[] = {
     {0, "\x80\3"sv, "", "a Python pickle", kFromPickle, false},
     {0, "\x80\4\x95"sv, "", "a Python pickle", kFromPickle, false},
     {0, "\x80\5\x95"sv, "", "a Python pickle", kFromPickle, false},
-    {4, "\0\0\0\0{\""sv, "", "a safetensors file", kFromSafetensors,
-     false},  // a length below 2^32, then JSON
+    {4, "\0\0\0\0{\""sv, "", "a safetensors file", kFromSafetensors, false},
     {0, "\x89HDF\r\n\x1a\n"sv, "", "an HDF5 file", kFromHdf5, false},
     {0, "\x89PNG\r\n\x1a\n"sv, "", "a PNG image", kFromImage, false},
     {0, "\xff\xd8\xff"sv, "", "a JPEG image", kFromImage, false},

@@ -6,7 +6,7 @@
 
 #include "error.hpp"
 
-/// What a file is that should be .npy and is not.
+/// Recognises files of other formats, to say what they are.
 namespace clipper::npy {
 
 /// The first bytes of every .npy file.

@@ -13,13 +13,13 @@
 namespace clipper::npy {
 namespace {
 
-constexpr std::size_t kLengthAt = 8;  // after the magic and two bytes of version
+constexpr std::size_t kLengthAt = 8;  // after the magic and two version bytes
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Where the dict begins: version 1.0 has 2 bytes for its length, the later ones 4.
+/// Where the dict begins: its length takes 2 bytes in version 1.0 and 4 bytes in later versions.
 std::size_t text_offset(std::span<const std::byte> start) {
   return kLengthAt + (start[kVersionAt] == std::byte{1} ? 2 : 4);
 }
@@ -56,7 +56,7 @@ std::size_t text_offset(std::span<const std::byte> start) {
                      row->meaning, row->replacement));
 }
 
-/// Sets dtype, order and opaque from a descriptor.
+/// Sets the dtype, order and opaque of `header` from a descriptor.
 void read_descr(std::string_view descr, std::optional<DType> expected, Opaque opaque, Header& header) {
   const bool has_order = descr.find_first_of("<>=|") == 0;
   const std::string_view type = descr.substr(has_order ? 1 : 0);
@@ -74,7 +74,7 @@ void read_descr(std::string_view descr, std::optional<DType> expected, Opaque op
            Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
 }
 
-/// The product of the shape. Like numpy's, the limit ignores dimensions of 0: (0, 2**62, 4) is too large.
+/// The product of the shape. As in numpy, the size limit ignores dimensions of 0: (0, 2**62, 4) is too large.
 std::uint64_t count_elements(const Header& header) {
   const auto size = static_cast<std::int64_t>(traits(header.dtype).size);
   std::int64_t bytes = size;
@@ -136,7 +136,7 @@ Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaqu
 }
 
 std::string format(const Header& header) {
-  // numpy asks for C order first, and an array that is both is written as C.
+  // numpy checks for C order first, so it writes an array that is in both orders as C.
   const auto larger_than_one = std::ranges::count_if(header.shape, [](std::int64_t n) { return n > 1; });
   const bool has_zero = std::ranges::find(header.shape, 0) != header.shape.end();
   const bool fortran_order = header.fortran_order && larger_than_one > 1 && !has_zero;
@@ -144,7 +144,7 @@ std::string format(const Header& header) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr_text(header),
                                  fortran_order ? "True" : "False", shape_text(header.shape));
   if (!header.shape.empty()) {
-    // Room for the dimension that grows when elements are appended to the file.
+    // numpy leaves room for the digits of the dimension that grows when elements are appended to the file.
     constexpr std::size_t kGrowthDigits = 21;
     const std::int64_t growing = fortran_order ? header.shape.back() : header.shape.front();
     text.append(kGrowthDigits - fmt::formatted_size("{}", growing), ' ');
@@ -176,7 +176,9 @@ std::vector<std::uint64_t> index_of(const Header& header, std::uint64_t position
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t axis = header.fortran_order ? i : rank - 1 - i;
     const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
-    const bool slowest = i + 1 == rank;  // a slab counts from the whole tensor's begin: beyond its own extent
+    // Positions in a slab count from the start of the whole tensor, so the slowest index may exceed its
+    // extent.
+    const bool slowest = i + 1 == rank;
     index[axis] = slowest ? position : position % extent;
     position /= extent;
   }

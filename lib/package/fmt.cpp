@@ -1,5 +1,5 @@
-/// fmt's own functions, compiled once and into the program: Debian has fmt as headers and as a shared library
-/// only, which would start every run later.
+/// The functions of fmt, compiled once into the library. Debian has fmt only as headers and as a shared
+/// library, which would delay the start of every run.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

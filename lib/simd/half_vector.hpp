@@ -9,13 +9,14 @@
 #include <immintrin.h>
 #endif
 
-/// Vectors of halves to vectors of floats and back.
+/// Converts vectors of float16 or bfloat16 to vectors of floats and back.
 namespace clipper {
 
 template <std::size_t kBytes>
 using HalfVector = Vector<std::int16_t, kBytes>;
 
-/// The halves of a vector with even and those with odd places: what no instruction for halves is needed for.
+/// A vector of halves as floats: those at even and those at odd positions, which shifts and masks can
+/// separate.
 template <std::size_t kBytes>
 struct FloatPair {
   Vector<float, kBytes> even;
@@ -42,8 +43,9 @@ template <HalfType T, std::size_t kBytes>
 }
 
 #if defined(__x86_64__)
-// F16C and AVX-512, by hand: no vector operation of the compilers stands for them. Not always_inline, which
-// takes a caller with the target; the callers are inlined into one that has it, and the attribute flatten.
+// Intrinsics for F16C and AVX-512, because the compilers' vector types have no operation for them. These
+// functions cannot be always_inline, which needs a caller with the same target: the wrappers that the callers
+// are inlined into have the target and the attribute flatten.
 
 [[gnu::target("avx2,f16c")]] inline void widen_f16c(const HalfVector<16>& halves,
                                                     Vector<float, 32>& floats) noexcept {
@@ -55,7 +57,7 @@ template <HalfType T, std::size_t kBytes>
   halves = __builtin_bit_cast(HalfVector<16>, _mm256_cvtps_ph(floats, _MM_FROUND_TO_NEAREST_INT));
 }
 
-// Of the forms without a mask g++ 12 warns, in its own header.
+// g++ 12 warns about the intrinsics without mask, in its own header.
 inline constexpr __mmask16 kAllLanes = 0xffff;
 
 [[gnu::target("avx512f")]] inline void widen_f16c(const HalfVector<32>& halves,

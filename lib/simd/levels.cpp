@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-// What the loader has found out already: asking the CPU again (__builtin_cpu_supports) takes longer on a
-// virtual machine than clipping a small file.
+// Asks glibc, whose loader has tested the CPU already: on a virtual machine, testing it again
+// (__builtin_cpu_supports) takes longer than clipping a small file.
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
-#define _Bool bool  // NOLINT: glibc 2.36 takes it for a word of C++, clang does not
+#define _Bool bool  // NOLINT: the header of glibc 2.36 uses _Bool, which clang does not know in C++
 #include <sys/platform/x86.h>
 #undef _Bool
 #define CLIPPER_KNOWS_THE_CPU

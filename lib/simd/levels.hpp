@@ -8,9 +8,9 @@
 
 namespace clipper {
 
-/// The instruction sets that a kernel is compiled for. On other architectures than x86-64 only `baseline`.
+/// The instruction sets that kernels are compiled for; only `baseline` if the architecture is not x86-64.
 enum class SimdLevel : std::uint8_t {
-  baseline,  ///< what the compiler may use for any CPU of the architecture
+  baseline,  ///< what every CPU of the architecture has
   v3,        ///< x86-64-v3: AVX2, F16C
   v4,        ///< x86-64-v4: AVX-512 F, BW, CD, DQ, VL
 };
@@ -19,10 +19,10 @@ inline constexpr std::array kSimdLevels{SimdLevel::baseline, SimdLevel::v3, Simd
 
 [[nodiscard]] std::string_view to_string(SimdLevel level) noexcept;
 
-/// The level called `name` ("v3"), whether this CPU has it or not, or nothing.
+/// The level called `name` ("v3"), even if this CPU lacks it; nothing for other names.
 [[nodiscard]] std::optional<SimdLevel> simd_level_named(std::string_view name) noexcept;
 
-/// The levels that this CPU and this build have, lowest first; never empty.
+/// The levels that both this CPU and this build have, lowest first; never empty.
 [[nodiscard]] std::span<const SimdLevel> simd_levels() noexcept;
 
 }  // namespace clipper

@@ -9,9 +9,9 @@
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
-/// The vector types of g++ and clang, in the width of an instruction set. Operators and ?: work on every
-/// lane, comparisons give 0 or -1. All that takes them by value must be inlined: outside of the functions
-/// compiled for an instruction set its vectors have no registers.
+/// The vector types of g++ and clang, as wide as an instruction set's registers. Operators and ?: work on
+/// each lane; comparisons give 0 or -1. Functions that take vectors by value must be inlined: only functions
+/// compiled for the instruction set have registers for them.
 namespace clipper {
 
 template <class T, std::size_t kBytes>
@@ -19,11 +19,11 @@ struct VectorOf {
   typedef T Type __attribute__((vector_size(kBytes)));  // NOLINT: clang knows no such alias
 };
 
-/// kBytes / sizeof(T) lanes.
+/// A vector of kBytes / sizeof(T) lanes.
 template <class T, std::size_t kBytes>
 using Vector = typename VectorOf<T, kBytes>::Type;
 
-/// The widest vectors with registers of their own: compilers split wider ones, over the stack.
+/// The size of a level's registers. Compilers split wider vectors and use the stack.
 [[nodiscard]] constexpr std::size_t vector_bytes(SimdLevel level) noexcept {
   switch (level) {
     case SimdLevel::baseline: return 16;
@@ -33,7 +33,7 @@ using Vector = typename VectorOf<T, kBytes>::Type;
   __builtin_unreachable();
 }
 
-/// x in every lane, with all its bits (0.0 + x would lose the sign of -0.0).
+/// x in every lane, bit by bit, because 0.0 + x would lose the sign of -0.0.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline Vector<T, kBytes> broadcast(T x) noexcept {
   using Bits = UnsignedOfSize<sizeof(T)>;
@@ -48,7 +48,7 @@ template <std::size_t kElementSize, class V, std::size_t... kIndex>
   return __builtin_bit_cast(V, __builtin_shufflevector(bytes, bytes, (kIndex ^ (kElementSize - 1))...));
 }
 
-/// Reverses each element's bytes by a shuffle of pairs of bytes: the baseline of x86-64 shuffles no single
+/// Reverses each element's bytes by swapping and shuffling pairs: the x86-64 baseline cannot shuffle single
 /// bytes.
 template <std::size_t kElementSize, class V, std::size_t... kIndex>
 [[gnu::always_inline]] inline V with_pairs_reversed(
@@ -61,8 +61,8 @@ template <std::size_t kElementSize, class V, std::size_t... kIndex>
   return __builtin_bit_cast(V, pairs);
 }
 
-/// byteswap_if() of every element of a vector.
-/// kBytes: of the instruction set's vectors, of which V may be a half.
+/// byteswap_if() for every element of a vector. kBytes is the size of the instruction set's vectors; V may be
+/// half as large.
 template <std::size_t kBytes, Byteswap kSwap, std::size_t kElementSize, class V>
 [[gnu::always_inline]] inline V vector_byteswap_if(const V& x) noexcept {
   if constexpr (kSwap == Byteswap::no || kElementSize == 1)
@@ -73,7 +73,7 @@ template <std::size_t kBytes, Byteswap kSwap, std::size_t kElementSize, class V>
     return with_bytes_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V)>{});
 }
 
-/// Adds neighbours until the lanes, unsigned integers, are wide enough for any sum.
+/// The sum of the lanes, which are unsigned integers. Adds neighbours until the lanes are 64 bits wide.
 template <std::size_t kBytes, class Lane>
 [[gnu::always_inline]] inline std::uint64_t sum_of_lanes(const Vector<Lane, kBytes>& lanes) noexcept {
   if constexpr (sizeof(Lane) < sizeof(std::uint64_t)) {

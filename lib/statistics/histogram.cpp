@@ -14,7 +14,7 @@ namespace {
 constexpr int kLowestExponent = -1074;  // of a float64
 constexpr int kPrecision = 53;
 
-/// The multiple of 2^exponent that x, an integer or a float64, is at or above.
+/// floor(x / 2^exponent) of an integer or a float64.
 Int128 row_of(Int128 x, int exponent) noexcept {
   return x >> exponent;
 }

@@ -1,12 +1,10 @@
-// Two passes over a block that stays in the cache: the first finds the range of the elements and their sum;
-// from the range follow the rows of the histogram, and the second counts the elements below each row's begin,
-// below the bounds and, if there are such, the infinities and NaNs. To compare vectors with some 20 limits
-// takes no longer than a counter that is looked up for each element, much less if elements are small, and no
-// tensor makes it slow.
+// Two passes over a block that stays in the cache. The first finds the range and the sum of the elements. The
+// range determines the rows of the histogram. The second pass counts the elements below each row's begin,
+// below the bounds and, if there are any, below the infinities and NaNs: see README.md for why.
 
 #include "statistics/statistics.hpp"
 
-// No function but inlined ones has vectors as parameters or results.
+// Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "element/element.hpp"
@@ -15,7 +13,7 @@
 namespace clipper {
 namespace {
 
-/// Elements of T, few enough for add_integers() and for the second cache.
+/// The arguments of a kernel. A block is small enough for add_integers() and for the second-level cache.
 struct Block {
   DType dtype;
   ByteOrder order;
@@ -26,11 +24,11 @@ struct Block {
 
 constexpr std::size_t kBlockSize = 256UL * 1024;
 
-/// What the second pass counts: for each limit, the elements whose keys are less.
+/// The limits of the second pass, and for each the number of elements whose keys are less.
 struct Limits {
   static constexpr std::size_t kMax = 4 + 2 + Histogram::kMaxRows - 1;
 
-  /// The place of its count.
+  /// Adds a limit. Returns its position in `keys` and `below`.
   std::size_t add(std::int64_t key) noexcept {
     keys[size] = key;
     return size++;
@@ -41,7 +39,7 @@ struct Limits {
   std::array<std::uint64_t, kMax> below{};
 };
 
-// -0 and 0 are neither below nor above each other.
+// The key of a bound as a limit. -0 and 0 are equal, although their keys differ.
 
 template <class T>
 Key<T> lower_limit(ElementBits bound) noexcept {
@@ -121,7 +119,7 @@ template <SimdLevel kLevel, class T>
   return result;
 }
 
-// The instruction sets: one wrapper each, which the loops are inlined into.
+// One wrapper per instruction set, which the loops are inlined into.
 
 using Kernel = ElementStatistics (*)(const Block&) noexcept;
 

@@ -12,9 +12,10 @@
 
 namespace clipper {
 
-/// What is known of a number of elements of one dtype. Those of a tensor's chunks can be added in any order.
+/// The statistics of any number of elements of one dtype. Those of a tensor's chunks can be added in any
+/// order.
 struct ElementStatistics {
-  /// Elements in the order of keys (element_key.hpp): -0 before 0. Of the finite ones only, if there are any.
+  /// The lowest and highest finite element, in the order of keys (element_key.hpp): -0 before 0.
   struct Range {
     ElementBits lowest = 0;
     ElementBits highest = 0;
@@ -25,8 +26,8 @@ struct ElementStatistics {
   std::uint64_t nan = 0;
   std::uint64_t positive_infinite = 0;
   std::uint64_t negative_infinite = 0;
-  std::uint64_t below = 0;  ///< elements less than Bounds::lo; NaN never is
-  std::uint64_t above = 0;  ///< elements greater than Bounds::hi
+  std::uint64_t below = 0;  ///< elements less than Bounds::lo; never NaN
+  std::uint64_t above = 0;  ///< elements greater than Bounds::hi; never NaN
   std::optional<Range> finite;
   ExactSum sum;         ///< of the finite elements
   Histogram histogram;  ///< of the finite elements
@@ -35,19 +36,20 @@ struct ElementStatistics {
     return count - nan - positive_infinite - negative_infinite;
   }
 
-  /// Of all elements but NaN, infinities included; nothing if there are none.
+  /// The least and the greatest element, infinities included; nothing if all elements are NaN.
   [[nodiscard]] std::optional<ElementBits> min() const noexcept;
   [[nodiscard]] std::optional<ElementBits> max() const noexcept;
 
-  /// Of the finite elements; nothing if there are none. Its error is less than 1e-15 of the mean magnitude.
+  /// The mean of the finite elements; nothing if there are none. Its error is less than 1e-15 of the mean
+  /// magnitude.
   [[nodiscard]] std::optional<double> mean() const noexcept;
 
-  /// `other` is of the same dtype.
+  /// `other` must have the same dtype.
   ElementStatistics& operator+=(const ElementStatistics& other) noexcept;
 };
 
-/// The statistics of `count` elements, which are aligned to their size; afterwards they are in this machine's
-/// byte order. Every level gives the same.
+/// The statistics of `count` elements, which must be aligned to their size. Changes the elements to this
+/// machine's byte order. Every level gives the same result.
 [[nodiscard]] ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds,
                                               std::byte* elements, std::size_t count,
                                               SimdLevel level) noexcept;

@@ -17,9 +17,9 @@
 #include "simd/vector.hpp"
 #include "statistics/exact_sum.hpp"
 
-/// The loops of statistics, templates over the element type, to be inlined into functions compiled for an
-/// instruction set. What is looked for are keys (element_key.hpp): integers, of which every
-/// instruction set has a minimum and a comparison, in an order that has a place for NaN.
+/// The loops of statistics: templates over the element type that must be inlined into functions compiled for
+/// an instruction set. Elements are compared as keys (element_key.hpp): integers, for which every instruction
+/// set has a minimum and a comparison, in an order that includes NaN.
 namespace clipper {
 
 template <std::size_t kBytes, class T>
@@ -36,17 +36,17 @@ template <std::size_t kBytes, class T>
   for (; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
 }
 
-/// Of the finite elements.
+/// The range of the finite elements.
 template <class T>
 struct KeyRange {
   Key<T> lowest;
   Key<T> highest;
-  bool any;  ///< whether there are any; otherwise lowest and highest say nothing
-  bool all;  ///< whether there are no others
+  bool any;  ///< whether there are finite elements; if not, lowest and highest are meaningless
+  bool all;  ///< whether all elements are finite
 };
 
-/// Two additions that wrap bring all keys that are not finite above, where none is the lowest one, or below,
-/// where none is the highest one.
+/// A wrapping addition moves all keys that are not finite to the upper end, to find the lowest finite key;
+/// another one moves them to the lower end, to find the highest.
 template <class T>
 [[gnu::always_inline]] inline KeyRange<T> key_range(const T* elements, std::size_t count) noexcept {
   using Unsigned = UnsignedOfSize<sizeof(T)>;
@@ -71,7 +71,7 @@ template <class T>
           lowest <= end, max_above <= end};
 }
 
-/// Below these are: NaN; and -inf; and the finite elements; and inf. Beyond the last are NaNs again.
+/// Limits between the NaNs below -inf, -inf, the finite elements, inf, and the NaNs above inf.
 template <class T>
 inline constexpr std::array<Key<T>, 4> kInfinityLimits = [] {
   std::array<Key<T>, 4> limits{};
@@ -84,13 +84,13 @@ inline constexpr std::array<Key<T>, 4> kInfinityLimits = [] {
   return limits;
 }();
 
-/// A block of a sum, in elements.
+/// Elements of a block of a sum.
 inline constexpr std::size_t kSumBlock = 1024;
 
-/// Which elements of a block a sum is of.
+/// Which elements of a block are added.
 enum class Addends : std::uint8_t { all, finite };
 
-/// Elements as numbers for a sum: float64 as such, smaller floats as float32, and what is no addend as 0.
+/// An element as a number for a sum: float64 unchanged, smaller floats as float32; 0 if it is not added.
 template <Addends kAddends, class T>
 [[gnu::always_inline]] inline auto addend(T x) noexcept {
   if constexpr (kAddends == Addends::finite) {
@@ -100,7 +100,7 @@ template <Addends kAddends, class T>
     x = std::bit_cast<T>(finite);
   }
   if constexpr (std::is_same_v<T, Float16>) {
-    // widen() without the case of infinity, which g++ does not vectorize.
+    // widen() without the case of infinity, because g++ does not vectorize that.
     const float magnitude = std::bit_cast<float>((x.bits & 0x7fffU) << 13) * 0x1p112F;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (x.bits & 0x8000U) << 16);
   } else if constexpr (HalfType<T>) {
@@ -110,7 +110,7 @@ template <Addends kAddends, class T>
   }
 }
 
-/// The order of additions is the same for every instruction set.
+/// Adds in the same order for every instruction set.
 template <Addends kAddends, class T>
 [[gnu::always_inline]] inline void add_floats(const T* elements, std::size_t count, ExactSum& sum) noexcept {
   constexpr std::size_t kLanes = 16;
@@ -129,14 +129,14 @@ template <Addends kAddends, class T>
   else
     for (std::size_t i = 0; i < count; ++i)
       sum.add(
-          static_cast<double>(addend<kAddends>(elements[i])));  // one after the other: no float64 overflows
+          static_cast<double>(addend<kAddends>(elements[i])));  // one at a time, so that no float64 overflows
 }
 
 template <class T>
 [[gnu::always_inline]] inline void add_integers(const T* elements, std::size_t count,
                                                 ExactSum& sum) noexcept {
   constexpr int kHalf = 32;
-  // Of small integers a block's sum fits, and more of them are added at once.
+  // The sum of a block of small integers fits 32 bits, and more of them are added at once.
   using Partial = std::conditional_t<sizeof(T) < sizeof(std::int32_t), std::int32_t, std::int64_t>;
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -164,7 +164,7 @@ template <std::size_t kBytes, class T>
                                                std::span<std::uint64_t> counts) noexcept {
   using Lanes = Vector<UnsignedOfSize<sizeof(T)>, kBytes>;
   using Keys = Vector<Key<T>, kBytes>;
-  constexpr std::size_t kTogether = 5;  // limits in registers
+  constexpr std::size_t kTogether = 5;  // limits that fit registers
   constexpr std::size_t kLanes = kBytes / sizeof(T);
   constexpr std::size_t kMaxVectors = 255;  // more could overflow a lane
   alignas(kBytes) std::array<Key<T>, kLanes * kMaxVectors> keys;

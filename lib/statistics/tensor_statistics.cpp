@@ -27,7 +27,7 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::H
     const std::lock_guard lock(mutex);
     total += part;
   });
-  // Only integers can all be beyond: none of them is NaN.
+  // A limit that all elements are beyond exists only for integers, which are never NaN.
   if (min && !min->element) total.below = total.count;
   if (max && !max->element) total.above = total.count;
   return total;

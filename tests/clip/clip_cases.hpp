@@ -11,13 +11,13 @@
 #include "clip/reference_clip.hpp"
 #include "element/dtype.hpp"
 
-/// What the kernels are tried on: elements, bounds, scales and biases that are near something.
+/// Cases for the kernels: elements, bounds, scales and biases near edges.
 namespace clipper::cases {
 
 using Elements = std::vector<ElementBits>;
 using Bounds = std::pair<ElementBits, ElementBits>;
 
-/// Only a clip, native byte order.
+/// An operation without scale and bias, in native byte order.
 inline Operation operation(DType dtype, Bounds bounds) {
   Operation result;
   result.dtype = dtype;
@@ -26,19 +26,19 @@ inline Operation operation(DType dtype, Bounds bounds) {
   return result;
 }
 
-/// No bound: -inf or the lowest integer.
+/// The lower bound that clips nothing: -inf or the lowest integer.
 inline ElementBits lowest(DType dtype) {
   if (is_floating(dtype)) return reference::sign_bit(dtype) | reference::infinity(dtype);
   return traits(dtype).kind == NumberKind::signed_integer ? reference::sign_bit(dtype) : 0;
 }
 
-/// No bound: inf or the highest integer.
+/// The upper bound that clips nothing: inf or the highest integer.
 inline ElementBits highest(DType dtype) {
   if (is_floating(dtype)) return reference::infinity(dtype);
   return ~lowest(dtype) & reference::all_ones(dtype);
 }
 
-/// 1, as an element.
+/// The element 1.
 inline ElementBits one(DType dtype) {
   if (!is_floating(dtype)) return 1;
   const unsigned width = reference::fraction_bits(dtype);
@@ -66,14 +66,15 @@ inline Elements bounds_of(DType dtype) {
   return result;
 }
 
+/// The largest size in bytes of a dtype whose patterns are all tested. Sanitizers need fewer patterns.
 #ifdef CLIPPER_INSTRUMENTED
-inline constexpr std::size_t kSmall = 1;  ///< bytes; what sanitizers look for takes fewer patterns
+inline constexpr std::size_t kSmall = 1;
 #else
 inline constexpr std::size_t kSmall = 2;
 #endif
 
-/// All patterns of a small dtype; of a large one the bounds with their neighbours (beyond infinity and -0
-/// these are NaNs), NaNs of each kind, and random ones of any magnitude.
+/// All patterns of a small dtype. For a large dtype the bounds and their neighbours (NaNs beyond infinity),
+/// NaNs of each kind, and random patterns.
 inline Elements elements_of(DType dtype, std::size_t random_count = 5'000) {
   Elements result;
   const ElementBits ones = reference::all_ones(dtype);
@@ -96,8 +97,7 @@ inline Elements elements_of(DType dtype, std::size_t random_count = 5'000) {
   return result;
 }
 
-/// Each bound on either side and on both; pairs of the same and of different signs, both ways around, so that
-/// lo > hi too.
+/// Each bound as lo, as hi and as both; and pairs of equal and different signs in both orders, also lo > hi.
 inline std::vector<Bounds> many_bounds_of(DType dtype) {
   const Elements bounds = bounds_of(dtype);
   std::vector<Bounds> result;
@@ -110,7 +110,7 @@ inline std::vector<Bounds> many_bounds_of(DType dtype) {
   return result;
 }
 
-/// No bounds, both, one, with a zero of either sign, equal ones, and lo > hi.
+/// No bounds, both bounds, one bound, zeros of either sign, equal bounds, and lo > hi.
 inline std::vector<Bounds> few_bounds_of(DType dtype) {
   const ElementBits minus_one =
       is_floating(dtype) ? one(dtype) | reference::sign_bit(dtype) : lowest(dtype) + 1;
@@ -119,7 +119,7 @@ inline std::vector<Bounds> few_bounds_of(DType dtype) {
           {one(dtype), one(dtype)},        {one(dtype) + 1, minus_one}};
 }
 
-/// The arithmetic of a scale and bias with fractions.
+/// The arithmetic that a scale or bias with a fraction needs.
 inline Arithmetic arithmetic_of(DType dtype) {
   return is_floating(dtype) && dtype != DType::float64 ? Arithmetic::float32 : Arithmetic::float64;
 }
@@ -136,7 +136,7 @@ struct Factors {
   bool replace_nan;
 };
 
-/// Scales and biases that round, overflow, underflow and make NaN of infinities, fit for the arithmetic.
+/// Scales and biases that round, overflow, underflow and turn infinities into NaN, for the arithmetic.
 inline std::vector<Factors> factors_of(Arithmetic arithmetic) {
   const double largest = arithmetic == Arithmetic::float32 ? double{std::numeric_limits<float>::max()}
                                                            : std::numeric_limits<double>::max();
@@ -158,7 +158,7 @@ inline std::vector<Factors> factors_of(Arithmetic arithmetic) {
   return result;
 }
 
-/// The ends of int64 and uint64 and some numbers between.
+/// The extremes of int64 and uint64, and numbers between them.
 inline std::vector<Operation::Integer> integers() {
   std::vector<Operation::Integer> result;
   for (const std::uint64_t magnitude :

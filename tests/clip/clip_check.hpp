@@ -11,7 +11,7 @@
 #include "clip/reference_clip.hpp"
 #include "support/catch.hpp"
 
-/// Runs the kernels on elements in memory, at every level, and compares with what must come of them.
+/// Runs the kernels on elements in memory at every level and compares the results with the expected ones.
 namespace clipper::cases {
 
 inline constexpr std::array kByteOrders{ByteOrder::little, ByteOrder::big};
@@ -43,14 +43,14 @@ class Memory {
   std::vector<std::byte> bytes_;
 };
 
-/// An operation on some elements, and what must come of it.
+/// An operation, its elements and the expected result.
 struct Case {
   Operation op;
   std::span<const ElementBits> elements;
   std::span<const ElementBits> expected;
 };
 
-/// What is wrong with the result of a case, or "nothing".
+/// Describes what is wrong with the result of a case, or says "nothing".
 inline std::string what_is_wrong(const Case& test, SimdLevel level, Memory& result, const Memory& expected) {
   if (result == expected) return "nothing";
   const Operation& op = test.op;
@@ -66,7 +66,7 @@ inline std::string what_is_wrong(const Case& test, SimdLevel level, Memory& resu
   return where + "something was written outside" + of_all;
 }
 
-/// What is wrong with the counts of a case, or "nothing".
+/// Describes what is wrong with the counts of a case, or says "nothing".
 inline std::string what_is_wrong(const Case& test, SimdLevel level, const ElementCounts& found,
                                  const ElementCounts& expected) {
   if (found == expected) return "nothing";
@@ -75,7 +75,7 @@ inline std::string what_is_wrong(const Case& test, SimdLevel level, const Elemen
          reference::text(expected);
 }
 
-/// Every level does what is expected where the elements are, counts it, and touches nothing else.
+/// Checks results and counts of every level in place, and that no other memory is written.
 inline void check_in_place(const Case& test, std::size_t offset) {
   const Memory source{test.op, test.elements, offset};
   const Memory expected{test.op, test.expected, offset};
@@ -92,7 +92,7 @@ inline void check_in_place(const Case& test, std::size_t offset) {
   }
 }
 
-/// Every level does what is expected from one place to another, counts it, and touches nothing else.
+/// Checks results and counts of every level from one buffer to another, and that no other memory is written.
 inline void check_apart(const Case& test, std::size_t from, std::size_t to) {
   const Memory source{test.op, test.elements, from};
   const Memory expected{test.op, test.expected, to};

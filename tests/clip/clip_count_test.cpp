@@ -33,7 +33,7 @@ std::vector<std::size_t> counts_around_blocks(std::size_t element_size) {
 
 }  // namespace
 
-TEST_CASE("counts neither overflow between blocks nor miss an element at their edges") {
+TEST_CASE("counts do not overflow in a block and miss no element at the edges of blocks") {
   for (const DTypeTraits& row : kDTypes) {
     const ElementBits middle = cases::one(row.dtype);
     const Operation op = cases::operation(row.dtype, {middle, middle});
@@ -53,7 +53,7 @@ TEST_CASE("counts neither overflow between blocks nor miss an element at their e
   }
 }
 
-TEST_CASE("a change of one element anywhere is noticed, also one of bits alone") {
+TEST_CASE("a change of one element is noticed at any position, even if only its bits change") {
   for (const DTypeTraits& row : kDTypes)
     for (const ByteOrder order : kByteOrders)
       for (const SimdLevel level : simd_levels())
@@ -70,7 +70,7 @@ TEST_CASE("a change of one element anywhere is noticed, also one of bits alone")
           CHECK(counts_of() == ElementCounts{1, 0, 0, true});
           if (!is_floating(row.dtype)) continue;
           const ElementBits minus_zero = reference::sign_bit(row.dtype);
-          std::tie(op.lo, op.hi) = Bounds{cases::one(row.dtype), minus_zero};  // exchanged: all become -0
+          std::tie(op.lo, op.hi) = Bounds{cases::one(row.dtype), minus_zero};  // lo > hi: all become -0
           std::fill(elements.begin(), elements.end(), minus_zero);
           CHECK(counts_of() == ElementCounts{});
           elements[position] = 0;
@@ -84,7 +84,7 @@ TEST_CASE("a change of one element anywhere is noticed, also one of bits alone")
         }
 }
 
-TEST_CASE("counts of parts add up to the counts of all") {
+TEST_CASE("the counts of parts add up to the counts of the whole") {
   ElementCounts counts{1, 2, 3, false};
   counts += {10, 20, 30, true};
   CHECK(counts == ElementCounts{11, 22, 33, true});

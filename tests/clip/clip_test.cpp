@@ -27,7 +27,7 @@ using cases::Elements;
 using cases::kByteOrders;
 using cases::Memory;
 
-/// Every level and both byte orders do what the oracle does.
+/// Checks that every level does what the oracle does, in both byte orders.
 void check(Operation op, std::span<const ElementBits> elements) {
   const Elements expected = reference::clip(op, elements);
   for (const ByteOrder order : kByteOrders) {
@@ -38,7 +38,7 @@ void check(Operation op, std::span<const ElementBits> elements) {
 
 }  // namespace
 
-TEST_CASE("the oracle and the kernels do what the contract says") {
+TEST_CASE("oracle and kernels do what the contract says") {
   struct Row {
     DType dtype;
     Bounds bounds;
@@ -61,8 +61,12 @@ TEST_CASE("the oracle and the kernels do what the contract says") {
       {DType::int8, {0x80, 0x7f}, {{0.5, 0}}, 0xfd, 0xff},                     // -1.5 becomes -1
       {DType::uint8, {0, 0xff}, {{-1, 0.5}}, 1, 0},                            // -0.5
       {DType::int64, {(1ull << 53) + 1, ~0ull >> 1}, {{1, 0}}, 1ull << 53, (1ull << 53) + 1},
-      {DType::int64, {1ull << 63, ~0ull >> 1}, {{1, 0}}, (1ull << 53) + 1, 1ull << 53},  // no double is it
-      {DType::uint64, {0, ~0ull}, {{1e308, -1e308}}, ~0ull, ~0ull},                      // infinity
+      {DType::int64,
+       {1ull << 63, ~0ull >> 1},
+       {{1, 0}},
+       (1ull << 53) + 1,
+       1ull << 53},                                                  // not exact as a double
+      {DType::uint64, {0, ~0ull}, {{1e308, -1e308}}, ~0ull, ~0ull},  // infinity
   };
   for (const Row& row : rows) {
     Operation op = cases::operation(row.dtype, row.bounds);
@@ -75,7 +79,7 @@ TEST_CASE("the oracle and the kernels do what the contract says") {
   }
 }
 
-TEST_CASE("the oracle and the kernels lose no bit of a large integer") {
+TEST_CASE("oracle and kernels lose no bit of a large integer") {
   struct Row {
     DType dtype;
     Operation::Integer scale;
@@ -108,7 +112,7 @@ TEST_CASE("the oracle and the kernels lose no bit of a large integer") {
   }
 }
 
-TEST_CASE("elements are clipped to one bound, two bounds, equal and exchanged ones") {
+TEST_CASE("elements are clipped to one bound, two bounds, equal bounds, and lo > hi") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 20'000);
     for (const Bounds& bounds : cases::many_bounds_of(row.dtype))
@@ -146,7 +150,7 @@ TEST_CASE("integer scale and bias are exact and never wrap") {
   }
 }
 
-TEST_CASE("NaN becomes what it is to become, and nothing else does, whatever the bounds") {
+TEST_CASE("NaN, and nothing else, is replaced, whatever the bounds") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = cases::elements_of(row.dtype);
     for (const ElementBits nan : {cases::one(row.dtype), cases::lowest(row.dtype)})
@@ -158,7 +162,7 @@ TEST_CASE("NaN becomes what it is to become, and nothing else does, whatever the
   }
 }
 
-TEST_CASE("any number of elements at any place is clipped, and nothing around them is written") {
+TEST_CASE("any number of elements at any alignment is clipped, and no memory around them is written") {
   for (const DTypeTraits& row : kDTypes)
     for (const Arithmetic arithmetic : cases::arithmetics_of(row.dtype)) {
       Operation op = cases::operation(row.dtype, cases::few_bounds_of(row.dtype)[2]);
@@ -187,7 +191,7 @@ TEST_CASE("any number of elements at any place is clipped, and nothing around th
     }
 }
 
-TEST_CASE("the first NaN is found, and nothing else is one") {
+TEST_CASE("find_nan() finds the first NaN and takes nothing else for NaN") {
   for (const DTypeTraits& row : kDTypes)
     for (const ByteOrder order : kByteOrders) {
       const auto is_found_at = [&](std::span<const ElementBits> elements) {

@@ -16,10 +16,10 @@
 #include "clip/clip.hpp"
 #include "element/dtype.hpp"
 
-/// The naive oracle of lib/clip: one element at a time, by another way than the kernels go. Floating elements
-/// are taken apart into their fields and compared as doubles, which hold all of them exactly; a half is
-/// rounded by looking among all halves for the nearest one. An element that is kept never leaves its bits, so
-/// no register can quiet a signalling NaN. Compile with -ffp-contract=off.
+/// The naive oracle of lib/clip: one element at a time, by other methods than the kernels. Floats are split
+/// into their fields and compared as doubles, which hold all of them exactly; a half is rounded by a search
+/// among all halves. An element that is kept stays an integer of its bits, so no register can quiet a
+/// signalling NaN. Compile with -ffp-contract=off.
 namespace clipper::reference {
 
 __extension__ using Int128 = __int128;
@@ -33,7 +33,7 @@ inline ElementBits all_ones(DType dtype) {
   return ~ElementBits{0} >> (64 - bit_count(dtype));
 }
 
-/// Of a floating dtype.
+/// The fields of a floating dtype.
 inline unsigned fraction_bits(DType dtype) {
   if (dtype == DType::float16) return 10;
   if (dtype == DType::bfloat16) return 7;
@@ -53,7 +53,7 @@ inline bool is_nan(DType dtype, ElementBits bits) {
   return is_floating(dtype) && (bits & ~sign_bit(dtype)) > infinity(dtype);
 }
 
-/// The value of a pattern without sign; infinity's is what would come after the largest finite value.
+/// The value of a pattern without sign bit. For infinity, the value that would follow the largest finite one.
 inline double magnitude(DType dtype, ElementBits bits) {
   const int width = static_cast<int>(fraction_bits(dtype));
   const int bias = static_cast<int>(infinity(dtype) >> width) / 2;
@@ -64,7 +64,7 @@ inline double magnitude(DType dtype, ElementBits bits) {
   return std::ldexp(static_cast<double>(fraction | implicit_one), exponent - bias - width);
 }
 
-/// The value of a floating element, exactly; NaN without its payload.
+/// The exact value of a floating element; NaN loses its payload.
 inline double value(DType dtype, ElementBits bits) {
   if (is_nan(dtype, bits)) return std::numeric_limits<double>::quiet_NaN();
   const ElementBits unsigned_bits = bits & ~sign_bit(dtype);
@@ -73,7 +73,7 @@ inline double value(DType dtype, ElementBits bits) {
   return (bits & sign_bit(dtype)) != 0 ? -size : size;
 }
 
-/// A float16, bfloat16 or float32 element as a float, NaN with its payload.
+/// A float16, bfloat16 or float32 element as a float; NaN keeps its payload.
 inline float as_float(DType dtype, ElementBits bits) {
   if (!is_nan(dtype, bits)) return static_cast<float>(value(dtype, bits));
   const ElementBits sign = (bits & sign_bit(dtype)) != 0 ? sign_bit(DType::float32) : 0;
@@ -81,15 +81,15 @@ inline float as_float(DType dtype, ElementBits bits) {
   return from_bits<float>(sign | infinity(DType::float32) | fraction << (23 - fraction_bits(dtype)));
 }
 
-/// All values from 0 to the one after the largest, in the order of their patterns.
+/// All values from 0 to the one that would follow the largest, in the order of their patterns.
 inline std::vector<double> magnitudes(DType dtype) {
   std::vector<double> result;
   for (ElementBits bits = 0; bits <= infinity(dtype); ++bits) result.push_back(magnitude(dtype, bits));
   return result;
 }
 
-/// The float16 or bfloat16 element nearest to a float, of two equally near ones the even one. NaN keeps its
-/// sign and as much of its payload as there is room for, and is quiet.
+/// The float16 or bfloat16 element nearest to a float, ties to even. NaN becomes quiet and keeps its sign and
+/// the upper bits of its payload.
 inline ElementBits nearest_half(DType dtype, float number) {
   static const std::vector<double> float16 = magnitudes(DType::float16);
   static const std::vector<double> bfloat16 = magnitudes(DType::bfloat16);
@@ -111,7 +111,7 @@ inline ElementBits nearest_half(DType dtype, float number) {
   return sign | (size < middle ? lower : upper);
 }
 
-/// The rule, for g as a number; `g_bits` is g as an element.
+/// Clips g, given as a number and as an element.
 inline ElementBits clip_floating(const Operation& op, double g, ElementBits g_bits) {
   if (std::isnan(g)) return op.nan.value_or(g_bits);
   const double lo = value(op.dtype, op.lo);
@@ -120,7 +120,7 @@ inline ElementBits clip_floating(const Operation& op, double g, ElementBits g_bi
   return g > hi ? op.hi : g_bits;
 }
 
-/// g, in the precision of the operation.
+/// g in the precision of the operation.
 inline double scaled_floating(const Operation& op, ElementBits element) {
   if (op.arithmetic == Arithmetic::none) return value(op.dtype, element);
   if (op.arithmetic == Arithmetic::float32) {
@@ -152,7 +152,7 @@ inline Int128 integer(DType dtype, ElementBits bits) {
   return negative ? Int128{bits} - (Int128{1} << bit_count(dtype)) : Int128{bits};
 }
 
-/// Beyond every element and every bound, and a number of double.
+/// Larger than every element and every bound, and exact as a double.
 inline constexpr Int128 kFar = Int128{1} << 100;
 
 inline Int128 saturated(double whole_number) {
@@ -160,8 +160,8 @@ inline Int128 saturated(double whole_number) {
   return static_cast<Int128>(std::clamp(whole_number, -far, far));
 }
 
-/// x * scale + bias, saturated. Sign and magnitude, as the largest magnitude, (2^64 - 1) * (2^64 - 1) +
-/// (2^64 - 1), fits 128 bits without a sign, but not with one.
+/// x * scale + bias, saturated. In sign and magnitude, because the largest magnitude, (2^64 - 1) * (2^64 - 1)
+/// + (2^64 - 1), fits an unsigned integer of 128 bits, but no signed one.
 inline Int128 exact_sum(Int128 x, Operation::Integer scale, Operation::Integer bias) {
   const UInt128 product = static_cast<UInt128>(x < 0 ? -x : x) * scale.magnitude;
   const bool negative = (x < 0) != scale.negative;
@@ -176,7 +176,7 @@ inline Int128 exact_sum(Int128 x, Operation::Integer scale, Operation::Integer b
   return (product_wins ? negative : bias.negative) ? -saturated_size : saturated_size;
 }
 
-/// The rule, for a g that lies from `floor` to `ceil`, two neighbouring integers or the same one.
+/// Clips a g between `floor` and `ceil`, which are neighbouring integers or equal.
 inline ElementBits clip_integer(const Operation& op, Int128 floor, Int128 ceil) {
   const Int128 lo = integer(op.dtype, op.lo);
   const Int128 hi = integer(op.dtype, op.hi);
@@ -204,7 +204,7 @@ inline Operation unbounded(Operation op) {
   return op;
 }
 
-/// What becomes of one element.
+/// The result for one element.
 inline ElementBits clip(const Operation& op, ElementBits element) {
   return is_floating(op.dtype) ? clip_floating(op, element) : clip_integer(op, element);
 }
@@ -216,7 +216,7 @@ inline std::vector<ElementBits> clip(const Operation& op, std::span<const Elemen
   return result;
 }
 
-/// One element more, of which g became y.
+/// Counts one element whose g became y.
 template <class Number>
 void count(ElementCounts& counts, Number g, Number y) {
   counts.raised += y > g ? 1 : 0;
@@ -234,7 +234,7 @@ inline void count_integer(const Operation& op, ElementBits element, ElementCount
   count(counts, g, integer(op.dtype, clip_integer(op, element)));
 }
 
-/// What an operation does to the elements, of which `clip` has made `result`.
+/// The counts of an operation on `elements` with the result `result`.
 inline ElementCounts count(const Operation& op, std::span<const ElementBits> elements,
                            std::span<const ElementBits> result) {
   ElementCounts counts;
@@ -244,18 +244,18 @@ inline ElementCounts count(const Operation& op, std::span<const ElementBits> ele
   return counts;
 }
 
-/// One element as it is in memory.
+/// One element in memory.
 inline void store(DType dtype, ByteOrder order, ElementBits bits, std::byte* to) {
   const std::size_t size = traits(dtype).size;
   for (std::size_t i = 0; i < size; ++i)
     to[order == ByteOrder::little ? i : size - 1 - i] = static_cast<std::byte>(bits >> (8 * i));
 }
 
-/// Elements as they are in a file.
+/// Elements as bytes of a file.
 inline std::vector<std::byte> in_memory(DType dtype, ByteOrder order,
                                         const std::vector<ElementBits>& elements) {
   const std::size_t size = traits(dtype).size;
-  std::vector<std::byte> bytes(elements.size() * size + 1);  // not null when there are no elements
+  std::vector<std::byte> bytes(elements.size() * size + 1);  // not null, even without elements
   for (std::size_t i = 0; i < elements.size(); ++i) store(dtype, order, elements[i], bytes.data() + i * size);
   return bytes;
 }
@@ -268,7 +268,7 @@ inline ElementBits load(DType dtype, ByteOrder order, const std::byte* from) {
   return bits;
 }
 
-/// "0x7c01": all digits of an element.
+/// The bits of an element with all digits: "0x7c01".
 inline std::string text(DType dtype, ElementBits bits) {
   std::ostringstream out;
   out << "0x" << std::hex << std::setfill('0') << std::setw(static_cast<int>(2 * traits(dtype).size)) << bits;
@@ -286,7 +286,7 @@ inline std::ostream& operator<<(std::ostream& out, Operation::Integer number) {
   return out << (number.negative ? "-" : "") << number.magnitude;
 }
 
-/// All that an operation says, in one line.
+/// An operation as one line of text.
 inline std::string text(const Operation& op) {
   std::ostringstream out;
   out << traits(op.dtype).name << (op.order == ByteOrder::little ? " little" : " big") << " lo "

@@ -15,7 +15,7 @@ using Positions = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kMaxima[]{1, 2, 3, 7, 16, 100, 5000};
 
-/// Without axes, with one long one, with axes of 1, and 60 of 1 to 5 axes in no order.
+/// Shapes: without axes, with one long axis, with axes of 1, and 60 random ones of 1 to 5 axes.
 std::vector<Shape> shapes() {
   std::vector<Shape> result{{}, {1}, {1000}, {1, 1, 1}, {1000, 2}, {2, 1000}, {3, 1, 300}, {31, 37}};
   std::mt19937 random{1};
@@ -26,7 +26,7 @@ std::vector<Shape> shapes() {
   return result;
 }
 
-/// Counts up to the next index of a box, in a memory order; false after the last one.
+/// Advances to the next index of a box in a memory order; false after the last one.
 bool advance(Positions& index, const Positions& extent, bool fortran_order) {
   for (std::size_t i = 0; i < index.size(); ++i) {
     const std::size_t axis = fortran_order ? i : index.size() - 1 - i;
@@ -36,7 +36,7 @@ bool advance(Positions& index, const Positions& extent, bool fortran_order) {
   return false;
 }
 
-/// Where the element with the index `begin` + `index` is in the tensor's file.
+/// The position in the tensor's file of the element with the index `begin` + `index`.
 std::uint64_t position_of(const Positions& shape, const Positions& begin, const Positions& index,
                           bool fortran_order) {
   std::uint64_t position = 0;
@@ -47,7 +47,7 @@ std::uint64_t position_of(const Positions& shape, const Positions& begin, const 
   return position;
 }
 
-/// Of the box's elements, in the order of the file.
+/// The positions of a box's elements, in the order of the file.
 Positions positions_of(const Shape& shape, const Box& box, bool fortran_order) {
   Positions result;
   Positions index(shape.size());
@@ -69,8 +69,7 @@ std::vector<std::byte> in_memory(const Positions& numbers, std::size_t size) {
   return bytes;
 }
 
-/// Whether the runs are those elements, one run after the other in the box, and apart from each other in the
-/// file.
+/// Whether the ranges cover these positions, follow each other in the box, and do not touch in the file.
 bool are_all(const std::vector<FileRange>& runs, const Positions& elements) {
   Positions positions;
   for (const FileRange& run : runs) {
@@ -83,7 +82,7 @@ bool are_all(const std::vector<FileRange>& runs, const Positions& elements) {
 
 }  // namespace
 
-TEST_CASE("every element is in one box, and no box has more than it may") {
+TEST_CASE("every element is in exactly one box, and no box has more elements than allowed") {
   for (const Shape& shape : shapes())
     for (const std::uint64_t max : kMaxima) {
       CAPTURE(shape, max);
@@ -100,7 +99,7 @@ TEST_CASE("every element is in one box, and no box has more than it may") {
     }
 }
 
-TEST_CASE("a box is a whole tensor that fits, and otherwise more than half of what it may be") {
+TEST_CASE("a box is the whole tensor if it fits, otherwise more than half of the allowed size") {
   for (const Shape& shape : shapes())
     for (const std::uint64_t max : kMaxima) {
       CAPTURE(shape, max);
@@ -110,13 +109,13 @@ TEST_CASE("a box is a whole tensor that fits, and otherwise more than half of wh
     }
 }
 
-TEST_CASE("the boxes of a large tensor are about as long in both memory orders") {
+TEST_CASE("the ranges of a large tensor's boxes are about equally long in both memory orders") {
   CHECK(Boxes(Shape{10'000, 10'000}, 4096)[0].extent == Positions{64, 64});
   CHECK(Boxes(Shape{10'000, 3, 10'000}, 4096)[0].extent == Positions{64, 1, 64});
   CHECK(Boxes(Shape{2, 1'000'000, 1'000'000}, 4096)[0].extent == Positions{2, 32, 64});
 }
 
-TEST_CASE("runs are a box's elements in the order of the file, each run as long as can be") {
+TEST_CASE("ranges are the elements of a box in the order of the file, each as long as possible") {
   for (const Shape& shape : shapes())
     for (const std::uint64_t max : kMaxima)
       for (const bool fortran_order : {false, true}) {
@@ -129,12 +128,12 @@ TEST_CASE("runs are a box's elements in the order of the file, each run as long 
       }
 }
 
-TEST_CASE("reordered elements stand where the other memory order has them, and reordered again as before") {
+TEST_CASE("reorder() moves elements to the other memory order, and its reverse moves them back") {
   for (const Shape& shape : shapes()) {
-    if (shape.empty()) continue;  // both orders are the same, and nothing is reordered
+    if (shape.empty()) continue;  // both orders are the same: nothing to reorder
     const Boxes boxes(shape, 100);
     const Box box = boxes[boxes.size() - 1];
-    Positions in_c;  // numbers, by which the elements are told apart
+    Positions in_c;  // numbers that identify the elements
     Positions in_fortran(box.count());
     Positions index(shape.size());
     do {

@@ -43,7 +43,7 @@ void check(const Pairs& pairs, const Rule& rule, const ElementComparison& compar
   CHECK(comparison == expected);
 }
 
-/// Each element with itself, with neighbours of its bits and its value, negated, with another one.
+/// Pairs of each element with itself, its neighbours by bits and by value, its negative, and another element.
 Pairs edge_pairs(DType dtype) {
   Pairs pairs{dtype, {}, {}};
   const Elements elements = cases::elements_of(dtype, 2'000);
@@ -59,7 +59,7 @@ Pairs edge_pairs(DType dtype) {
   return pairs;
 }
 
-/// 1.0 and its neighbours, a block's worth and more, in which `special` stands at `at`.
+/// `count` pairs of 1.0 and the next element, with the pair (`actual`, `expected`) at position `at`.
 Pairs near_one(DType dtype, std::size_t count, std::size_t at, ElementBits actual, ElementBits expected) {
   Pairs pairs{dtype, Elements(count, cases::one(dtype)), Elements(count, cases::one(dtype) + 1)};
   pairs.actual[at] = actual;
@@ -69,7 +69,7 @@ Pairs near_one(DType dtype, std::size_t count, std::size_t at, ElementBits actua
 
 }  // namespace
 
-TEST_CASE("every pair of elements is judged as the oracle does") {
+TEST_CASE("every pair of elements is judged as by the oracle") {
   for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     for (std::size_t i = 0; i < kRules.size(); ++i) {
@@ -79,7 +79,7 @@ TEST_CASE("every pair of elements is judged as the oracle does") {
   }
 }
 
-TEST_CASE("a pair alone is judged as among others") {
+TEST_CASE("a pair is judged alone as among others") {
   for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     std::mt19937_64 random{1};
@@ -93,7 +93,7 @@ TEST_CASE("a pair alone is judged as among others") {
   }
 }
 
-TEST_CASE("any number of pairs is compared, and one mismatch is found anywhere in and around a block") {
+TEST_CASE("any number of pairs is compared, and a mismatch is found at any position in and around a block") {
   for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = edge_pairs(row.dtype);
     for (std::size_t length = 0; length <= 67; ++length)
@@ -111,7 +111,7 @@ TEST_CASE("any number of pairs is compared, and one mismatch is found anywhere i
   }
 }
 
-TEST_CASE("NaN and infinities are not overlooked among elements that pass") {
+TEST_CASE("NaN and infinities are found among elements that match") {
   for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
     const ElementBits inf = reference::infinity(dtype);
     const Elements specials{inf, inf | reference::sign_bit(dtype), inf + 1, reference::all_ones(dtype), 0};
@@ -126,7 +126,7 @@ TEST_CASE("NaN and infinities are not overlooked among elements that pass") {
   }
 }
 
-TEST_CASE("parts give the same in any order, and either byte order does") {
+TEST_CASE("parts in any order, and both byte orders, give the same result") {
   for (const DTypeTraits& row : kDTypes) {
     const Pairs all = edge_pairs(row.dtype);
     const std::size_t count = std::min<std::size_t>(all.actual.size(), 3'000);
@@ -152,7 +152,7 @@ TEST_CASE("parts give the same in any order, and either byte order does") {
   }
 }
 
-TEST_CASE("what is said to let all pass does, and less does not") {
+TEST_CASE("the reported limits let all pairs match, and smaller ones do not") {
   std::mt19937_64 random{3};
   for (const DTypeTraits& row : kDTypes) {
     const bool floating = is_floating(row.dtype);
@@ -186,7 +186,7 @@ TEST_CASE("what is said to let all pass does, and less does not") {
   }
 }
 
-TEST_CASE("integers are compared exactly, and a tolerance is the expected element's") {
+TEST_CASE("integers are compared exactly, with tolerances relative to the expected element") {
   const auto match = [](DType dtype, ElementBits a, ElementBits e, const ComparisonRule& rule) {
     return compare({dtype, {a}, {e}}, rule).mismatches == 0;
   };
@@ -200,7 +200,7 @@ TEST_CASE("integers are compared exactly, and a tolerance is the expected elemen
   CHECK_FALSE(match(DType::uint64, ~0ULL, ~0ULL - 1, {}));
   CHECK(match(DType::int64, 1ULL << 63, ~0ULL >> 1, tolerant("18446744073709551615", "0")));
   CHECK_FALSE(match(DType::int64, 1ULL << 63, ~0ULL >> 1, tolerant("18446744073709551614.5", "0")));
-  CHECK(match(DType::uint8, 13, 10, tolerant("0", "0.3")));  // 0.3 * 10 is 3, also if no float64 is 0.3
+  CHECK(match(DType::uint8, 13, 10, tolerant("0", "0.3")));  // 0.3 * 10 is 3, although no float64 is 0.3
   CHECK_FALSE(match(DType::uint8, 14, 10, tolerant("0.9", "0.3")));
   CHECK(match(DType::uint64, 2, 1, tolerant("0", "1e300")));
   CHECK_FALSE(match(DType::uint64, ~0ULL, ~0ULL - 1, tolerant("0", "1e-39")));
@@ -209,13 +209,13 @@ TEST_CASE("integers are compared exactly, and a tolerance is the expected elemen
   CHECK(match(DType::float32, six - 1, six, tolerant("4.76837158203125e-07", "0")));
   CHECK_FALSE(match(DType::float32, six - 1, six, tolerant("4.768371582031249e-07", "0")));
   CHECK(match(DType::float32, to_bits(0.0F), to_bits(-0.0F), {}));
-  // The tolerance is of the expected one.
+  // The tolerance is relative to the expected element.
   CHECK(match(DType::float64, to_bits(9.0), to_bits(10.0), tolerant("0", "0.1")));
   CHECK_FALSE(match(DType::float64, to_bits(10.0), to_bits(9.0), tolerant("0", "0.1")));
-  // Neither a difference nor a tolerance that is too large for float64 passes for an infinity.
+  // A difference or tolerance that overflows float64 is not treated as infinity.
   CHECK_FALSE(match(DType::float64, to_bits(-1.7e308), to_bits(1.5e308), tolerant("0", "1.5")));
   CHECK(match(DType::float64, to_bits(-1.7e308), to_bits(1.7e308), tolerant("0", "2")));
-  // Here |a - e| - R*|e|, rounded, is too little for A.
+  // Here the rounded |a - e| - R*|e| is too small as A.
   const Pairs rounded{DType::float64, {to_bits(8.975833787720589)}, {to_bits(2.6589740864338696)}};
   ComparisonRule passing = tolerant("0", "0.1");
   passing.tolerance = Tolerance(from_bits<double>(compare(rounded, passing).absolute), *parse_number("0.1"));

@@ -24,7 +24,7 @@ DType difference_dtype(DType dtype) {
   return *dtype_named(fmt::format("uint{}", 8 * traits(dtype).size));
 }
 
-/// |a - e| as an element of the difference's dtype. All NaNs are one here.
+/// |a - e| as an element of the difference's dtype, with one bit pattern for all NaNs.
 ElementBits expected_difference(DType dtype, ElementBits a, ElementBits e, bool nan_equal) {
   if (!is_floating(dtype))
     return static_cast<ElementBits>(
@@ -48,7 +48,8 @@ Pairs pairs_of(DType dtype) {
   return pairs;
 }
 
-/// The file of the pairs' differences, which are written in parts that begin at `cuts`, the last part first.
+/// The difference file of pairs that are written in parts: these begin at `cuts`, and the last is written
+/// first.
 std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, ByteOrder actual_order,
                     ByteOrder expected_order, bool nan_equal) {
   const TemporaryDirectory directory;
@@ -82,7 +83,7 @@ std::string expected_file(const Pairs& pairs, bool nan_equal) {
   return npy_file(descr, "False", fmt::format("({},)", differences.size()), elements);
 }
 
-/// With one NaN for all of them, whose bits are the CPU's own matter.
+/// Replaces all NaNs by one bit pattern, because their bits depend on the CPU.
 std::string with_one_nan(DType dtype, std::string file) {
   const std::size_t size = traits(dtype).size;
   for (std::size_t at = 128; is_floating(dtype) && at < file.size(); at += size) {
@@ -95,13 +96,13 @@ std::string with_one_nan(DType dtype, std::string file) {
 
 }  // namespace
 
-TEST_CASE("the file of differences is what np.save writes of |a - e|, whatever parts it is written in") {
+TEST_CASE("the difference file is what np.save writes for |a - e|, whatever parts are written") {
   for (const DTypeTraits& row : kDTypes)
     for (const bool nan_equal : {true, false}) {
       const Pairs pairs = pairs_of(row.dtype);
       const DType dtype = difference_dtype(row.dtype);
       const std::string expected = with_one_nan(dtype, expected_file(pairs, nan_equal));
-      // Around the number of elements that are written at a time.
+      // Near the number of elements that are written at a time.
       for (const std::vector<std::size_t>& cuts :
            {std::vector<std::size_t>{0}, {0, 1}, {0, 8191, 8192, 8193}, {0, 5, 5, 11'000, 19'999}}) {
         CAPTURE(row.name, nan_equal, cuts);
@@ -111,7 +112,7 @@ TEST_CASE("the file of differences is what np.save writes of |a - e|, whatever p
     }
 }
 
-TEST_CASE("differences are the same whatever the byte orders of the elements") {
+TEST_CASE("differences do not depend on the byte orders of the elements") {
   for (const DTypeTraits& row : kDTypes) {
     const Pairs pairs = pairs_of(row.dtype);
     const std::string native = written(pairs, {0}, kNativeOrder, kNativeOrder, true);
@@ -123,7 +124,7 @@ TEST_CASE("differences are the same whatever the byte orders of the elements") {
   }
 }
 
-TEST_CASE("a file of differences has the expected tensor's shape and memory order") {
+TEST_CASE("a difference file has the shape and memory order of the expected tensor") {
   const TemporaryDirectory directory;
   npy::Header header;
   header.dtype = DType::int16;

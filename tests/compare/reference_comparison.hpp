@@ -10,11 +10,11 @@
 #include "clip/reference_clip.hpp"
 #include "compare/comparison.hpp"
 
-/// The oracle for comparisons: one pair after the other, floats taken apart by their fields, integers in 128
-/// bits, tolerances read by libc.
+/// The oracle for comparisons: one pair at a time, floats split into their fields, integers in 128 bits,
+/// tolerances read by libc.
 namespace clipper::reference {
 
-/// A number as it is typed: digits * 10^exponent.
+/// A number as typed: digits * 10^exponent.
 struct Decimal {
   std::uint64_t digits = 0;
   int exponent = 0;
@@ -24,7 +24,7 @@ struct Decimal {
   [[nodiscard]] double nearest() const { return std::strtod(text().c_str(), nullptr); }
 };
 
-/// For integers the exponents are from -12 to 0, and the relative digits below 2^32.
+/// For integers the exponents must be from -12 to 0, and the relative digits below 2^32.
 struct Rule {
   Decimal absolute = {};
   Decimal relative = {};
@@ -37,7 +37,7 @@ struct Rule {
   }
 };
 
-/// Where a float is in the order of all finite ones; both zeros are at 0.
+/// The position of a float in the order of all finite floats; both zeros are at 0.
 inline Int128 place(DType dtype, ElementBits bits) {
   const auto magnitude = static_cast<Int128>(bits & ~sign_bit(dtype));
   return (bits & sign_bit(dtype)) != 0 ? -magnitude : magnitude;
@@ -73,7 +73,7 @@ inline bool matches(DType dtype, const Rule& rule, ElementBits a, ElementBits e)
   return std::fabs(x / 4 - y / 4) <= absolute / 4 + relative * (std::fabs(y) / 4);
 }
 
-/// |a - e|, of floats as float64; nothing for NaN.
+/// |a - e|, for floats as float64; nothing for NaN.
 inline std::optional<Difference> oracle_difference(DType dtype, ElementBits a, ElementBits e) {
   if (!is_floating(dtype)) return static_cast<Difference>(distance_of(integer(dtype, a), integer(dtype, e)));
   const double x = value(dtype, a);
@@ -82,7 +82,7 @@ inline std::optional<Difference> oracle_difference(DType dtype, ElementBits a, E
   return x == y ? 0 : to_bits(std::fabs(x - y));
 }
 
-/// Of a mismatch; 0 of integers.
+/// The distance of a mismatch in representable values; 0 for integers.
 inline std::uint64_t ulps_of(DType dtype, ElementBits a, ElementBits e) {
   if (!is_floating(dtype)) return 0;
   if (!std::isfinite(value(dtype, a)) || !std::isfinite(value(dtype, e))) return ElementComparison::kNoUlps;
@@ -103,7 +103,7 @@ struct Pairs {
   }
 };
 
-/// What comes of the pairs, but for `absolute`, which depends on how it is rounded.
+/// The expected comparison except `absolute`, which depends on rounding.
 inline ElementComparison compare(const Pairs& pairs, const Rule& rule, std::size_t listed = 5) {
   ElementComparison result;
   result.dtype = pairs.dtype;
@@ -130,7 +130,7 @@ inline ElementComparison compare(const Pairs& pairs, const Rule& rule, std::size
 
 namespace clipper {
 
-/// What clipper says of them, in memory in these byte orders.
+/// clipper's comparison of the pairs, in memory in these byte orders.
 inline ElementComparison compare(const reference::Pairs& pairs, const ComparisonRule& rule,
                                  std::uint64_t position = 0, ByteOrder actual_order = kNativeOrder,
                                  ByteOrder expected_order = kNativeOrder) {

@@ -21,7 +21,7 @@ using cases::Elements;
 using reference::Pairs;
 using Shape = std::vector<std::int64_t>;
 
-/// How a tensor is in its file.
+/// How a tensor is stored in its file.
 struct Layout {
   ByteOrder order = ByteOrder::little;
   bool fortran_order = false;
@@ -30,12 +30,12 @@ struct Layout {
 constexpr Layout kLayouts[]{
     {ByteOrder::little, false}, {ByteOrder::little, true}, {ByteOrder::big, false}, {ByteOrder::big, true}};
 
-/// Elements in C order, as they are in a file in Fortran order.
+/// Reorders elements from C order to Fortran order.
 Elements in_fortran_order(const Shape& shape, const Elements& elements) {
   Elements result(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) {
     std::size_t rest = i;
-    std::size_t place = 0;  // the last axis, which is the fastest in C order, is the slowest one
+    std::size_t place = 0;  // in Fortran order the last axis is the slowest
     std::size_t stride = elements.size();
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       const auto extent = static_cast<std::size_t>(shape[axis]);
@@ -48,7 +48,7 @@ Elements in_fortran_order(const Shape& shape, const Elements& elements) {
   return result;
 }
 
-/// Two files of one shape. Elements are given in C order.
+/// Two files of the same shape. Elements are given in C order.
 struct Files {
   TemporaryDirectory directory;
 
@@ -73,7 +73,7 @@ struct Files {
   }
 };
 
-/// Few differences among elements near something; in C order.
+/// Edge elements with few differences, in C order.
 Pairs pairs_of(DType dtype, const Shape& shape, std::mt19937_64& random) {
   std::size_t count = 1;
   for (const std::int64_t extent : shape) count *= static_cast<std::size_t>(extent);
@@ -90,7 +90,7 @@ constexpr DType kSome[]{DType::int16, DType::float32};
 
 }  // namespace
 
-TEST_CASE("tensors of any memory orders and sizes are compared as one index after the other") {
+TEST_CASE("tensors of any memory orders and sizes are compared index by index") {
   std::mt19937_64 random{1};
   const std::vector<Shape> shapes{{},       {0},         {3, 0, 2}, {1},       {5000},        {70, 70},
                                   {1, 900}, {3, 1, 700}, {2, 3000}, {3000, 2}, {13, 7, 11, 3}};
@@ -110,14 +110,14 @@ TEST_CASE("tensors of any memory orders and sizes are compared as one index afte
             CAPTURE(traits(dtype).name, shape, actual.fortran_order, expected.fortran_order, threads);
             const ElementComparison found = files.compare({.threads = threads, .chunk_size = 4096},
                                                           reference::Rule{.absolute = {1}}.rule());
-            oracle.absolute = found.absolute;  // how it is rounded is comparison_test's matter
+            oracle.absolute = found.absolute;  // comparison_test checks its rounding
             CHECK(found == oracle);
           }
         }
     }
 }
 
-TEST_CASE("every pair is looked at once before it is compared, and the actual one may be changed") {
+TEST_CASE("BeforeComparison gets every pair once, and may change the actual element") {
   const Shape shape{50, 3, 40};
   std::mt19937_64 random{2};
   Pairs pairs = pairs_of(DType::uint8, shape, random);
@@ -137,7 +137,7 @@ TEST_CASE("every pair is looked at once before it is compared, and the actual on
   }
 }
 
-TEST_CASE("what differs as a whole is said of the dtype first, then of the shape") {
+TEST_CASE("difference_as_whole() names a different dtype first, then a different shape") {
   const auto header = [](DType dtype, const Shape& shape) {
     npy::Header result;
     result.dtype = dtype;
@@ -151,7 +151,7 @@ TEST_CASE("what differs as a whole is said of the dtype first, then of the shape
   CHECK(difference_as_whole(some, some).empty());
 }
 
-TEST_CASE("a file that is written to while it is compared is an I/O error") {
+TEST_CASE("a file that changes while it is compared is an I/O error") {
   const Shape shape{100};
   for (const char* written : {"a.npy", "e.npy"}) {
     const Files files;

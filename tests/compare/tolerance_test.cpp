@@ -29,7 +29,7 @@ std::uint64_t whole(std::string digits, int exponent) {
   return cut >= digits.size() ? 0 : saturated(digits.substr(0, digits.size() - cut));
 }
 
-/// The product of two texts of decimal digits, as it is done on paper.
+/// The product of two texts of decimal digits, by long multiplication.
 std::string product(const std::string& a, const std::string& b) {
   std::string result(a.size() + b.size(), '0');
   for (std::size_t i = a.size(); i-- > 0;) {
@@ -56,7 +56,7 @@ Tolerance tolerance(const std::string& absolute, const std::string& relative) {
 
 }  // namespace
 
-TEST_CASE("a share of an integer is the exact product without its fraction, at most 2^64 - 1") {
+TEST_CASE("whole_share() is the exact product without its fraction, at most 2^64 - 1") {
   std::mt19937_64 random{1};
   for (int exponent = -60; exponent <= 25; ++exponent)
     for (int i = 0; i < 200; ++i) {
@@ -72,7 +72,7 @@ TEST_CASE("a share of an integer is the exact product without its fraction, at m
     }
 }
 
-TEST_CASE("of a relative tolerance the first 19 digits count") {
+TEST_CASE("the first 19 digits of a relative tolerance count") {
   std::mt19937_64 random{2};
   for (int i = 0; i < 500; ++i) {
     const std::string digits = "3" + random_digits(random, 18);
@@ -83,7 +83,7 @@ TEST_CASE("of a relative tolerance the first 19 digits count") {
   }
 }
 
-TEST_CASE("an absolute tolerance counts without its fraction, at most 2^64 - 1") {
+TEST_CASE("whole() is an absolute tolerance without its fraction, at most 2^64 - 1") {
   std::mt19937_64 random{3};
   for (int exponent = -40; exponent <= 25; ++exponent)
     for (int i = 0; i < 50; ++i) {

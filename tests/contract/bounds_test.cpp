@@ -29,12 +29,12 @@ Given given(const std::string& text) {
   return {parse_number(text).value(), text};
 }
 
-/// As from a file.
+/// A number as read from a file.
 Given element(DType dtype, ElementBits bits) {
   return {number_of(dtype, bits), "@file.npy", dtype};
 }
 
-/// "min 1.5 becomes 1" for each bound whose fraction is cut off to a wider one.
+/// "min 1.5 becomes 1;" for each bound that cut_bounds() reports.
 std::string cut(std::string_view name, DType dtype, const std::string& min, const std::string& max) {
   std::string text;
   for (const CutBound& bound : cut_bounds(profile(name), dtype, given(min), given(max)))
@@ -43,7 +43,7 @@ std::string cut(std::string_view name, DType dtype, const std::string& min, cons
   return text;
 }
 
-/// The least element from the number and the greatest to it.
+/// least_from() and greatest_to() of a number, as text.
 std::string around(DType dtype, const std::string& text) {
   const auto shown = [&](const std::optional<ElementBits>& bits) {
     return bits ? element_text(dtype, *bits) : "none";
@@ -52,7 +52,7 @@ std::string around(DType dtype, const std::string& text) {
   return shown(least_from(dtype, number)) + " " + shown(greatest_to(dtype, number));
 }
 
-/// A bound as typed, and the element that it is in a profile.
+/// A bound as typed, and the element that it must become.
 struct Row {
   DType dtype;
   std::string text;
@@ -89,7 +89,7 @@ std::string refused_max(std::string_view name, DType dtype, const std::string& t
   return refusal(ErrorKind::usage, [&] { return convert_max(profile(name), dtype, given(text)); });
 }
 
-/// An empty text is a bound that is not given; without a policy it is the profile's.
+/// Converts both bounds. An empty text is a bound that is not given; the default policy is the profile's.
 Bounds both(std::string_view name, DType dtype, const std::string& min, const std::string& max,
             std::optional<MinAboveMax> policy = std::nullopt) {
   const auto bound = [](const std::string& text) {
@@ -111,7 +111,7 @@ std::string refused(std::string_view name, DType dtype, const std::string& min, 
 
 }  // namespace
 
-TEST_CASE("native: an integer bound is exactly what was written") {
+TEST_CASE("native: an integer bound is converted exactly") {
   check_both("native", {{int64, "9007199254740993", kTwo53 + 1},
                         {int64, "-9007199254740993", ~(kTwo53 + 1) + 1},
                         {int64, "9223372036854775807", kTwo63 - 1},
@@ -146,14 +146,14 @@ TEST_CASE("native: a floating bound is rounded once, to nearest even") {
                         {float64, "1e-400", 0}});
 }
 
-TEST_CASE("a bound beyond the range of an integer dtype saturates where it still holds") {
+TEST_CASE("a min below or a max above the range of an integer dtype saturates") {
   check_min("native",
             {{int8, "-300", 0x80}, {uint8, "-1", 0}, {int64, "-1e40", kTwo63}, {int8, "-inf", 0x80}});
   check_max("native",
             {{int8, "300", 0x7f}, {uint8, "256", 0xff}, {int64, "1e40", kTwo63 - 1}, {int8, "inf", 0x7f}});
 }
 
-TEST_CASE("a bound beyond the range of an integer dtype is refused where no element could hold it") {
+TEST_CASE("a min above or a max below the range of an integer dtype is refused") {
   const std::string above = " exceeds the int8 maximum (127)";
   CHECK(refused_min("native", int8, "300") == "min 300" + above);
   CHECK(refused_min("native", int8, "128") == "min 128" + above);
@@ -166,7 +166,7 @@ TEST_CASE("a bound beyond the range of an integer dtype is refused where no elem
   check_min("native", {{int8, "127.9", 0x7f}});  // truncated first
 }
 
-TEST_CASE("a floating bound that overflows on its own side is no bound") {
+TEST_CASE("a float min that rounds to -inf, or a max that rounds to inf, clips nothing") {
   check_min("native",
             {{float16, "-65520", 0xfc00}, {bfloat16, "-1e39", 0xff80}, {float32, "-inf", 0xff800000}});
   check_max("native",
@@ -174,7 +174,8 @@ TEST_CASE("a floating bound that overflows on its own side is no bound") {
   check_max("native", {{float16, "65519.999", 0x7bff}});
 }
 
-TEST_CASE("a floating bound that overflows on the other side is refused unless infinity was written") {
+TEST_CASE(
+    "a float min that rounds to inf, or a max that rounds to -inf, is refused unless infinity was written") {
   CHECK(refused_min("native", float16, "65520") ==
         "min 65520 exceeds the float16 maximum (65504); for infinity, write inf");
   CHECK(refused_max("native", float16, "-65520") ==
@@ -201,7 +202,7 @@ TEST_CASE("DirectML: bounds pass through float32") {
                               {float16, "1.000488281250000000001", 0x3c00}});  // rounded twice
 }
 
-TEST_CASE("OpenVINO: bounds pass through double, and integer ones move inward") {
+TEST_CASE("OpenVINO: bounds pass through double, and round inward for integers") {
   check_both("openvino", {{int64, "9007199254740993", kTwo53},
                           {int64, "9223372036854775807", kTwo63 - 1},
                           {float16, "1.000488281250000000001", 0x3c00},
@@ -222,7 +223,7 @@ TEST_CASE("ONNX 11 and later: an integer bound must be a value of the dtype") {
   }
 }
 
-TEST_CASE("NaN is no bound, except that ONNX 11 and later ignore it in floats") {
+TEST_CASE("NaN as a bound is an error, except that ONNX 11 and later ignore it for floats") {
   for (const Profile& row : profiles()) {
     INFO(row.name);
     for (const DType dtype : {float32, int32}) {
@@ -238,7 +239,7 @@ TEST_CASE("NaN is no bound, except that ONNX 11 and later ignore it in floats") 
   }
 }
 
-TEST_CASE("an absent bound is what the system puts in its place") {
+TEST_CASE("a bound that is not given is the default of the system") {
   check_bounds(float32, both("native", float32, "", ""), 0xff800000, 0x7f800000);
   check_bounds(int16, both("native", int16, "", ""), 0x8000, 0x7fff);
   check_bounds(float32, both("onnx-6", float32, "", ""), 0xff7fffff, 0x7f7fffff);
@@ -251,7 +252,7 @@ TEST_CASE("an absent bound is what the system puts in its place") {
   check_bounds(float32, both("onnx-13", float32, "", "1"), 0xff7fffff, 0x3f800000);
 }
 
-TEST_CASE("min above max is an error, or every element becomes one of them") {
+TEST_CASE("min above max is an error, or every element becomes min or max") {
   CHECK(refused("native", float32, "6", "0") == "min 6 exceeds max 0");
   CHECK(refused("directml", int8, "6", "0", MinAboveMax::error) == "min 6 exceeds max 0");
   check_bounds(int8, both("native", int8, "6", "0", MinAboveMax::min), 0x7f, 6);
@@ -261,13 +262,13 @@ TEST_CASE("min above max is an error, or every element becomes one of them") {
   check_bounds(float32, both("onnx-11", float32, "1", "-0"), 0x3f800000, 0x80000000);
 }
 
-TEST_CASE("min above max is found as written, also where both convert to one value") {
+TEST_CASE("min above max is found in the numbers as written, even if both convert to the same element") {
   CHECK(refused("native", float32, "1.000000000001", "1") == "min 1.000000000001 exceeds max 1");
   CHECK(refused("native", int8, "0.9", "0.1") == "min 0.9 exceeds max 0.1");
   CHECK(refused("native", float64, "1e400", "1e399").starts_with("min 1e400 exceeds "));
 }
 
-TEST_CASE("a bound from a file is compared as an element, also with one that was typed") {
+TEST_CASE("a bound from a file is compared as an element, also with a typed bound") {
   const auto float32_tenth = element(float32, to_bits(0.1F));  // 0.100000001490116...
   const auto same = [&](const Given& min, const Given& max, MinAboveMax policy) {
     return convert_bounds(profile("native"), float32, min, max, policy);
@@ -289,7 +290,7 @@ TEST_CASE("a bound from a file is compared as an element, also with one that was
         "min @file.npy exceeds max 0.9");
 }
 
-TEST_CASE("a fraction that is cut off to let elements beyond the bound pass is told") {
+TEST_CASE("cut_bounds() reports a bound whose cut-off fraction lets elements beyond the bound pass") {
   CHECK(cut("native", int32, "1.5", "6") == "min 1.5 becomes 1;");
   CHECK(cut("native", int32, "-9", "-1.5") == "max -1.5 becomes -1;");
   CHECK(cut("native", uint8, "0.1", "255.9") == "min 0.1 becomes 0;");
@@ -299,7 +300,7 @@ TEST_CASE("a fraction that is cut off to let elements beyond the bound pass is t
   CHECK(cut("native", int8, "127.5", "1e99") == "min 127.5 becomes 127;");
 }
 
-TEST_CASE("nothing is told of a bound that lets no other elements pass") {
+TEST_CASE("cut_bounds() does not report a bound that lets no other elements pass") {
   CHECK(cut("native", int32, "-1.5", "6.5").empty());  // the same as -1 and 6
   CHECK(cut("native", int8, "-300.5", "300.5").empty());
   CHECK(cut("native", int8, "-inf", "inf").empty());
@@ -309,7 +310,7 @@ TEST_CASE("nothing is told of a bound that lets no other elements pass") {
   CHECK(cut("openvino", int32, "1.5", "6.5").empty());
 }
 
-TEST_CASE("a number lies between the two elements next to it, or is one") {
+TEST_CASE("least_from() and greatest_to() are the elements next to a number, or the number") {
   CHECK(around(int32, "1.5") == "2 1");
   CHECK(around(int32, "-1.5") == "-1 -2");
   CHECK(around(uint8, "300") == "none 255");
@@ -331,14 +332,14 @@ TEST_CASE("a number lies between the two elements next to it, or is one") {
   CHECK(around(bfloat16, "1.001") == "1.01 1");
 }
 
-TEST_CASE("equal bounds are not above each other, nor are zeros of either sign") {
+TEST_CASE("equal bounds, and zeros of either sign, are not min above max") {
   check_bounds(float32, both("native", float32, "0", "-0"), 0, 0x80000000);
   check_bounds(float32, both("native", float32, "-0", "0"), 0x80000000, 0);
   check_bounds(int8, both("native", int8, "0.2", "0.8"), 0, 0);
   check_bounds(float16, both("native", float16, "inf", "inf"), 0x7c00, 0x7c00);
 }
 
-TEST_CASE("a min above the max that is absent is above what stands in for it") {
+TEST_CASE("a min above the default max is min above max") {
   CHECK(refused("onnx-6", float32, "inf", "").starts_with("min inf exceeds "));
   CHECK(refused("onnx-1", float64, "", "-inf").find("max -inf") != std::string::npos);
   check_bounds(float32, both("onnx-11", float32, "inf", ""), 0x7f800000, 0x7f7fffff);
@@ -346,13 +347,13 @@ TEST_CASE("a min above the max that is absent is above what stands in for it") {
   check_bounds(float32, both("native", float32, "inf", ""), 0x7f800000, 0x7f800000);
 }
 
-TEST_CASE("no integer between the bounds is an error, whatever min above max means") {
+TEST_CASE("bounds without an integer between them are an error, whatever MinAboveMax says") {
   for (const MinAboveMax policy : {MinAboveMax::error, MinAboveMax::min, MinAboveMax::max})
     CHECK(refused("openvino", int8, "0.2", "0.8", policy) ==
           "no int8 value lies between min 0.2 and max 0.8");
 }
 
-TEST_CASE("a bound of NaN that is ignored is not above anything") {
+TEST_CASE("a NaN bound that is ignored is not above any bound") {
   check_bounds(float32, both("onnx-13", float32, "nan", "1"), 0xff800000, 0x3f800000);
   check_bounds(float32, both("onnx-13", float32, "1", "nan"), 0x3f800000, 0x7f800000);
 }

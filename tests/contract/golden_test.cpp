@@ -60,10 +60,10 @@ Tensor reshaped(Tensor tensor, const std::vector<std::int64_t>& shape, ByteOrder
   return tensor;
 }
 
-/// What the command line makes of a row's arguments, whose paths start at the project's root.
+/// The command line of a row's arguments; paths in them start at the project's root.
 Request parse(const std::string& profile, const std::string& arguments) {
   constexpr std::string_view kData = "@data";
-  if (arguments.empty()) {  // which the command line takes only from profiles with bounds of their own
+  if (arguments.empty()) {  // allowed on the command line only if the profile has default bounds
     Request request;
     request.profile = profile_named(profile);
     return request;
@@ -83,7 +83,7 @@ std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel 
   return output;
 }
 
-/// The first element that is not the golden's, or nothing.
+/// The first element that differs from the golden, or nothing.
 std::string difference(const Tensor& input, std::span<const std::byte> golden,
                        std::span<const std::byte> output) {
   const npy::Header& header = input.header;
@@ -115,14 +115,14 @@ std::vector<Case> read_cases() {
   return cases;
 }
 
-/// The tensor that a row of `goldens` is: the edge elements as they must become.
+/// The tensor in a row of `goldens`: the expected results for the edge elements.
 Tensor golden_of(const Tensor& edge, const Tensor& goldens, std::size_t row) {
   const std::size_t size = edge.elements.size();
   const auto elements = std::span(goldens.elements).subspan(row * size, size);
   return {edge.header, {elements.begin(), elements.end()}};
 }
 
-/// Where clipper first departs from the golden, at any level, in any byte order; or nothing.
+/// The first difference from the golden at any level, in any byte order; or nothing.
 std::string departure(const Case& golden_case, const Tensor& edge, const Tensor& golden) {
   const std::vector<std::int64_t> shape =
       golden_case.shape.empty() ? edge.header.shape : tsv::shape(golden_case.shape);
@@ -162,18 +162,18 @@ std::vector<Refusal> read_refusals() {
   return refusals;
 }
 
-/// What is wrong with how the row is refused, or nothing.
+/// Describes what is wrong with the refusal of a row, or nothing.
 std::string wrong_refusal(const Refusal& refusal, const Tensor& edge) {
   try {
     const Tensor input = reshaped(edge, tsv::shape(refusal.shape), edge.header.order);
     const Plan plan = make_plan(parse(refusal.profile, refusal.arguments), input.header);
     if (!plan.refuse_nan) return "not refused";
-    // The engine refuses what is left of NaN, with this position.
+    // The engine refuses a NaN that is left, with this position.
     const std::vector<std::byte> output = clipped(plan, input, SimdLevel::baseline);
     const auto first = find_nan(input.header.dtype, input.header.order, output.data(), input.header.count);
     return first && std::to_string(*first) == refusal.word ? "" : "no NaN at this position";
   } catch (const Error& error) {
-    const std::string message = explained(std::current_exception()).message;  // as the program says it
+    const std::string message = explained(std::current_exception()).message;  // in the words of the program
     const int exit_code = static_cast<int>(error.kind());
     if (std::to_string(exit_code) != refusal.exit_code)
       return fmt::format("exit code {}: {}", exit_code, message);
@@ -209,7 +209,7 @@ TEST_CASE("every refusal has its exit code and names its reason") {
   REQUIRE(tried > 850);
 }
 
-TEST_CASE("every profile has goldens for what it takes and refusals for what it does not") {
+TEST_CASE("every profile has goldens for the dtypes that it takes and refusals for the others") {
   Count goldens;
   Count refused_dtypes;
   for (const Case& row : read_cases()) ++goldens[{row.profile, row.dtype}];

@@ -8,7 +8,7 @@
 
 namespace clipper {
 
-/// That of a little-endian tensor in C order.
+/// The header of a little-endian tensor in C order.
 inline npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
   npy::Header result;
   result.dtype = dtype;

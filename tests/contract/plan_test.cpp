@@ -23,7 +23,7 @@ std::optional<Given> given(const std::string& text) {
   return Given(parse_number(text).value(), text);
 }
 
-/// Empty texts are not given.
+/// A request with scale and bias; an empty text means not given.
 Request bounded(const std::string& min, const std::string& max, std::string_view profile = "native") {
   Request result;
   result.profile = profile_named(profile);
@@ -57,7 +57,7 @@ std::string refused(const Request& request, DType dtype = float32) {
 
 }  // namespace
 
-TEST_CASE("the arithmetic follows from dtype, scale and bias") {
+TEST_CASE("dtype, scale and bias determine the arithmetic") {
   struct Row {
     DType dtype;
     std::string scale;
@@ -109,7 +109,7 @@ TEST_CASE("a scale or bias that is not given is 1 or 0") {
   CHECK(to_bits(only_scale.bias) == to_bits(0.0));
 }
 
-TEST_CASE("scale and bias are rounded once to what they are calculated in") {
+TEST_CASE("scale and bias are rounded once, to the type of the arithmetic") {
   const Operation single = make_plan(scaled("0.1", "16777217"), header(float16)).operation;
   CHECK(to_bits(single.scale) == to_bits(double{0.1F}));
   CHECK(single.bias == 16777216.0);
@@ -128,7 +128,7 @@ TEST_CASE("DirectML rounds scale and bias to float32 first") {
   CHECK(large.integer_scale.magnitude == 16777216);
 }
 
-TEST_CASE("scale and bias are finite") {
+TEST_CASE("scale and bias must be finite") {
   CHECK(refused(scaled("inf", "")) == "scale inf is not a finite float32 number");
   CHECK(refused(scaled("", "nan"), int8) == "bias nan is not a finite float64 number");
   CHECK(refused(scaled("1e39", ""), float16) == "scale 1e39 is not a finite float32 number");
@@ -137,7 +137,7 @@ TEST_CASE("scale and bias are finite") {
   CHECK(make_plan(scaled("1e39", ""), header(float64)).operation.scale == 1e39);
 }
 
-TEST_CASE("scale and bias are refused where the operator has none, before any bound is looked at") {
+TEST_CASE("scale and bias are refused if the operator has none, before any bound is checked") {
   for (const std::string_view name : {"onnx-1", "onnx-6", "onnx-11", "onnx-13", "openvino"}) {
     const std::string system(profile_named(name)->system);
     CHECK(refused(scaled("2", "", name)) == "scale is not supported by " + system);
@@ -154,7 +154,7 @@ TEST_CASE("without bounds an integer tensor is clipped to its range") {
   CHECK(operation.hi == 0x7fff);
 }
 
-TEST_CASE("a plan has the header's dtype and byte order, and the bounds as elements") {
+TEST_CASE("a plan has the dtype and byte order of the header, and the bounds as elements") {
   npy::Header big = header(float16);
   big.order = ByteOrder::big;
   const Plan plan = make_plan(bounded("0.5", "6"), big);
@@ -167,7 +167,7 @@ TEST_CASE("a plan has the header's dtype and byte order, and the bounds as eleme
   CHECK_FALSE(plan.refuse_nan);
 }
 
-TEST_CASE("a dtype that the system does not take is refused, with the version that takes it") {
+TEST_CASE("a dtype that the system does not take is refused; the error names a version that takes it") {
   const auto refused_dtype = [](std::string_view name, DType dtype) {
     return refused(ErrorKind::input, bounded("", "", name), header(dtype, {1, 1, 2, 3}));
   };
@@ -178,7 +178,7 @@ TEST_CASE("a dtype that the system does not take is refused, with the version th
   CHECK(refused_dtype("directml", float64).ends_with("; this tensor is float64"));
 }
 
-TEST_CASE("a number of dimensions that the system does not take is refused, with the version that takes it") {
+TEST_CASE("a rank that the system does not take is refused; the error names a version that takes it") {
   const auto refused_rank = [](std::string_view name, std::size_t rank) {
     return refused(ErrorKind::input, bounded("", "", name),
                    header(float32, std::vector<std::int64_t>(rank, 1)));
@@ -192,14 +192,14 @@ TEST_CASE("a number of dimensions that the system does not take is refused, with
   CHECK(refused_rank("directml-3.0", 0).ends_with("this tensor has 0"));
 }
 
-TEST_CASE("both bounds are required where the system requires them") {
+TEST_CASE("both bounds must be given if the system requires them") {
   CHECK(refused(bounded("", "", "openvino")) == "OpenVINO Clamp-1 requires both bounds; min is missing");
   CHECK(refused(bounded("", "1", "openvino")) == "OpenVINO Clamp-1 requires both bounds; min is missing");
   CHECK(refused(bounded("0", "", "directml")) ==
         "DirectML feature level 5.0 requires both bounds; max is missing");
 }
 
-TEST_CASE("NaN in floats becomes what the request says, kept or refused if it says so") {
+TEST_CASE("NaN in floats is kept, refused or replaced, as the request says") {
   const auto replacement = [](DType dtype, const OnNan& nan) {
     return make_plan(with_nan(nan), header(dtype)).operation.nan;
   };
@@ -215,12 +215,12 @@ TEST_CASE("NaN in floats becomes what the request says, kept or refused if it sa
   CHECK(replacement(int8, 5) == std::nullopt);
 }
 
-TEST_CASE("NaN can become min or max only if that is given") {
+TEST_CASE("NaN can become min or max only if min or max is given") {
   CHECK(refused(with_nan(OnNan::max, "1", "")) == "nan max requires max");
   CHECK(refused(with_nan(OnNan::min, "", "6")) == "nan min requires min");
 }
 
-TEST_CASE("describe says what was chosen, with the numbers as converted") {
+TEST_CASE("describe() shows the plan with its numbers as converted") {
   CHECK(describe(make_plan(with_nan(9, "1", "100"), header(float16))) ==
         "float16 (2, 3), little-endian, C order, min 1, max 100, NaN becomes 9");
   npy::Header fortran = header(float32);

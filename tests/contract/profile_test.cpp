@@ -51,13 +51,13 @@ TEST_CASE("the profiles are listed in their order") {
                                                "onnx-13", "openvino"});
 }
 
-TEST_CASE("a profile has its name, and a system's name is its newest version") {
+TEST_CASE("profile_named() knows each name, and a family's name as its newest version") {
   for (const Profile& row : profiles()) CHECK(profile_named(row.name) == &row);
   CHECK(profile("directml").name == "directml-5.0");
   CHECK(profile("onnx").name == "onnx-13");
 }
 
-TEST_CASE("no other text names a profile") {
+TEST_CASE("profile_named() knows no other name") {
   for (const std::string_view name : {"", "Native", "onnx-", "onnx-7", "onnx-1 ", "onnx-130", "directml-4.0",
                                       "directml-5", "openvino-1", "numpy"}) {
     INFO(name);
@@ -135,14 +135,14 @@ TEST_CASE("each profile has the rules of its system") {
   }
 }
 
-TEST_CASE("a profile's name in messages is the system's own, with the version") {
+TEST_CASE("the name of a profile in messages is the system's name with its version") {
   CHECK(profile("native").system == "clipper");
   CHECK(profile("directml-2.1").system == "DirectML feature level 2.1");
   CHECK(profile("onnx-6").system == "ONNX Clip-6");
   CHECK(profile("openvino").system == "OpenVINO Clamp-1");
 }
 
-TEST_CASE("a set of dtypes has what it was made of, and a union what either has") {
+TEST_CASE("a DTypeSet has the dtypes that it was made of, and a union those of both sets") {
   constexpr DTypeSet kOne{uint8};
   constexpr DTypeSet kUnion = kOne | DTypeSet{bfloat16, int8};
   for (const DTypeTraits& row : kDTypes) {

@@ -9,7 +9,7 @@
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
-/// Requests as a C++ program writes them, and what their plans are known by.
+/// Requests as a C++ program writes them, and the fingerprints of their plans.
 namespace clipper {
 namespace {
 
@@ -32,7 +32,7 @@ TEST_CASE("a request is written with plain numbers") {
   CHECK(make_plan(request, header(float64)).refuse_nan);
 }
 
-TEST_CASE("a number that was not typed is quoted by its decimal digits") {
+TEST_CASE("a number that was not typed is quoted in decimal digits") {
   const auto quoted = [](const Given& given) { return given.text; };
   CHECK(quoted(-7) == "-7");
   CHECK(quoted(0xffffffffffffffffU) == "18446744073709551615");
@@ -44,7 +44,7 @@ TEST_CASE("a number that was not typed is quoted by its decimal digits") {
   CHECK(refused({.nan = std::numeric_limits<double>::quiet_NaN()}) == "nan nan: NaN cannot replace NaN");
 }
 
-TEST_CASE("an error says which parameter it is about") {
+TEST_CASE("Error::field() names the parameter at fault") {
   const auto field = [](const Request& request) -> std::string {
     try {
       static_cast<void>(make_plan(request, header(int8)));
@@ -62,8 +62,8 @@ TEST_CASE("an error says which parameter it is about") {
   CHECK(field({.min = 0, .profile = profile_named("onnx-6")}).empty());
 }
 
-TEST_CASE("a plan is known by a text that never changes") {
-  // What is on users' disks has these: another text needs another number of the format.
+TEST_CASE("the fingerprint of a plan never changes") {
+  // Journals and shards on users' disks have these texts: a changed text needs a new format number.
   CHECK(make_plan({.min = 0, .max = 6}, header(float32)).fingerprint() ==
         "plan 1: <f4 C(2,3) 0+6 none lo=0 hi=40c00000 nan=keep");
   CHECK(make_plan({.min = -1, .scale = 0.5, .nan = OnNan::min}, header(float64, {})).fingerprint() ==

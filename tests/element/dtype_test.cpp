@@ -55,7 +55,7 @@ TEST_CASE("only the whole name, as numpy writes it, names a dtype") {
   }
 }
 
-TEST_CASE("with_type calls with the type of the elements") {
+TEST_CASE("with_type() calls the function with the C++ type of the dtype") {
   const auto is = [](DType dtype, auto example) {
     return with_type(dtype, [&]<class T>() { return std::is_same_v<T, decltype(example)>; });
   };
@@ -73,7 +73,7 @@ TEST_CASE("with_type calls with the type of the elements") {
   CHECK(is(DType::bfloat16, BFloat16{}));
 }
 
-TEST_CASE("elements are their bits without a sign extension, and come back") {
+TEST_CASE("to_bits() does not extend signs, and from_bits() is its inverse") {
   CHECK(to_bits(std::int8_t{-1}) == 0xff);
   CHECK(to_bits(std::int16_t{-2}) == 0xfffe);
   CHECK(to_bits(std::int32_t{-1}) == 0xffffffff);
@@ -93,7 +93,7 @@ TEST_CASE("elements are their bits without a sign extension, and come back") {
   CHECK(from_bits<double>(0x3ffull << 52) == 1.0);
 }
 
-TEST_CASE("a signalling NaN keeps its bits on the way there and back") {
+TEST_CASE("a signalling NaN keeps its bits through to_bits() and from_bits()") {
   CHECK(to_bits(from_bits<float>(0x7f800001)) == 0x7f800001);
   CHECK(to_bits(from_bits<float>(0xffa00001)) == 0xffa00001);
   CHECK(to_bits(from_bits<double>(0xfff0000000000001)) == 0xfff0000000000001);

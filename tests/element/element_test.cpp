@@ -28,7 +28,7 @@ ElementBits element_of(DType dtype, std::string_view text) {
   });
 }
 
-/// Whether the element, correctly rounded to one digit less than `text` has, is the element still.
+/// Whether one digit less than `text` has would still convert back to the element.
 bool has_shorter_text(DType dtype, ElementBits element, const std::string& text) {
   const std::size_t digits = parse_number(text).value().digits.size();
   if (digits < 2) return false;
@@ -46,7 +46,7 @@ TEMPLATE_TEST_CASE("the text of every 16-bit float converts back to it, and is s
     const std::string text = element_text(dtype, bits);
     const bool same = reference::is_nan(dtype, bits) ? parse_number(text).value().kind == Number::Kind::nan
                                                      : element_of(dtype, text) == bits;
-    const bool is_sample = bits % 8 == 0;  // with every power of two that is not subnormal
+    const bool is_sample = bits % 8 == 0;  // includes every power of two that is not subnormal
     if (!same || (is_sample && has_shorter_text(dtype, bits, text)))
       wrong += fmt::format(" {:#06x} {}", bits, text);
   }
@@ -106,7 +106,7 @@ TEST_CASE("an element's text is short, with an exponent only where that helps") 
   }
 }
 
-TEST_CASE("number_of an element is exact") {
+TEST_CASE("number_of() is exact") {
   CHECK(number_of(int64, 1ull << 63) == parse_number("-9223372036854775808"));
   CHECK(number_of(uint64, ~0ull) == parse_number("18446744073709551615"));
   CHECK(number_of(uint64, (1ull << 53) + 1) == parse_number("9007199254740993"));
@@ -122,7 +122,7 @@ TEST_CASE("number_of an element is exact") {
   CHECK(number_of(float16, 0x7e01).kind == Number::Kind::nan);
 }
 
-TEST_CASE("no element lies beyond the lowest and the highest, no finite one beyond the finite ones") {
+TEST_CASE("lowest_element() to highest_finite() are the extremes of each dtype") {
   for (const DTypeTraits& row : kDTypes) {
     INFO(row.name);
     CHECK(lowest_element(row.dtype) == cases::lowest(row.dtype));

@@ -35,20 +35,20 @@ ElementBits bits_of(std::string_view text) {
   return to_bits(round_to<T>(number(text)));
 }
 
-/// The digits of a number, a hair farther from zero.
+/// The digits of a number slightly farther from zero.
 Number a_hair_above(Number n) {
   n.digits += std::string(60, '0') + "1";
   return n;
 }
 
-/// The digits of a number, a hair nearer to zero.
+/// The digits of a number slightly nearer to zero.
 Number a_hair_below(Number n) {
   n.digits.back() = static_cast<char>(n.digits.back() - 1);
   n.digits += std::string(60, '9');
   return parse_number(text_of(n)).value();
 }
 
-/// The value of a pattern without sign; infinity's is what would come after the largest finite value.
+/// The value of a pattern without sign bit. For infinity, the value that would follow the largest finite one.
 template <HalfType T>
 double value_of(unsigned bits) {
   constexpr int kBias = (1 << (14 - T::kFractionBits)) - 1;
@@ -60,7 +60,7 @@ double value_of(unsigned bits) {
 
 }  // namespace
 
-TEST_CASE("parse_number takes decimal and hexadecimal numbers, however they are written") {
+TEST_CASE("parse_number() accepts decimal and hexadecimal numbers in every spelling") {
   for (const auto* text :
        {"10",       "+10",    "010",     "10.",      "10.00",         "1e1",       "1E+1",
         "01.e0001", ".1e2",   "100e-1",  "0.0010e4", "0xa",           "0XA",       "0x0a.0p0",
@@ -84,7 +84,7 @@ TEST_CASE("parse_number takes decimal and hexadecimal numbers, however they are 
   CHECK(number("0xaBcDeF0123456789p4").digits == "19807701982203389352");
 }
 
-TEST_CASE("parse_number refuses everything else") {
+TEST_CASE("parse_number() refuses everything else") {
   const std::string text =
       GENERATE(as<std::string>{}, "", " 1", "1 ", "1x", "0x", "0x.", "0x.p1", "0x1p", "0x1p+", "0xg", "0x-1",
                "0x1e+1", "0x1pa", "\x10x1", "1e", "1e+", "1e+-1", "1e1.5", "e1", ".e1", "--1", "+-1", "-+1",
@@ -94,7 +94,7 @@ TEST_CASE("parse_number refuses everything else") {
   CHECK_FALSE(parse_number(text).has_value());
 }
 
-TEST_CASE("parse_number keeps the sign of zero and NaN") {
+TEST_CASE("parse_number() keeps the sign of zero and NaN") {
   CHECK(number("-0").negative);
   CHECK(number("-nan").kind == Number::Kind::nan);
   CHECK(bits_of<Float16>("-0") == 0x8000);
@@ -109,7 +109,7 @@ TEST_CASE("NaN converts to the positive quiet NaN") {
   CHECK(bits_of<double>("nan") == 0x7ff8000000000000);
 }
 
-TEST_CASE("numbers of absurd lengths and exponents become infinity, zero or the nearest element") {
+TEST_CASE("numbers with very many digits or huge exponents become infinity, zero or the nearest element") {
   const std::string zeros(100'000, '0');
   CHECK(number("1" + zeros + "e-100000") == number("1"));
   CHECK(number("0." + zeros + "1e100001") == number("1"));
@@ -154,14 +154,14 @@ TEST_CASE("numbers compare by their exact value") {
   CHECK_FALSE(number("nan") == number("nan"));
 }
 
-TEST_CASE("is_integer looks at the value, not at how it is written") {
+TEST_CASE("is_integer() depends on the value, not on the spelling") {
   for (const auto* text : {"0", "-0.0", "1.0", "-12", "1.5e1", "100e-2", "0x1.8p1", "1e400"})
     CHECK(is_integer(number(text)));
   for (const auto* text : {"0.5", "-1.5", "1e-1", "100e-3", "0x1.8p0", "inf", "nan"})
     CHECK_FALSE(is_integer(number(text)));
 }
 
-TEST_CASE("an integer becomes the number that it is, exactly") {
+TEST_CASE("an integer converts to Number exactly") {
   CHECK(Number(0) == number("0"));
   CHECK_FALSE(Number(0).negative);
   CHECK(Number(-1200) == number("-1200"));
@@ -171,14 +171,14 @@ TEST_CASE("an integer becomes the number that it is, exactly") {
   CHECK(Number(-1200).digits == "12");
 }
 
-TEST_CASE("decimal_text is short where it can be, and is the number again") {
+TEST_CASE("decimal_text() is short, and parses to the same number") {
   for (const std::string text :
        {"0", "-0", "7", "-1200", "0.5", "-0.00012", "1234.5", "9007199254740993.5", "1e+400", "-1.25e-99",
         "inf", "-inf", "nan", "18446744073709551615", "100000000000000000000", "1e+22"})
     CHECK(decimal_text(number(text)) == text);
 }
 
-TEST_CASE("a float becomes the number that it is, exactly") {
+TEST_CASE("a float converts to Number exactly") {
   CHECK(Number(0.1).digits == "1000000000000000055511151231257827021181583404541015625");
   CHECK(Number(std::numeric_limits<double>::denorm_min()) == number("0x1p-1074"));
   CHECK(Number(std::numeric_limits<double>::max()) == number("0x1.fffffffffffffp1023"));
@@ -192,12 +192,12 @@ TEST_CASE("a float becomes the number that it is, exactly") {
   CHECK(Number(longest).digits.size() == 767);
 }
 
-TEMPLATE_TEST_CASE("text between two floats goes to the nearer one, ties to even", "", float, double) {
+TEMPLATE_TEST_CASE("a number between two floats rounds to the nearer one, ties to even", "", float, double) {
   using Limits = std::numeric_limits<TestType>;
   const auto check_above = [](TestType low) {
     const TestType high = std::nextafter(low, Limits::infinity());
     const bool even = (to_bits(low) & 1) == 0;
-    // The middle is the significand of the lower one and one hexadecimal digit more.
+    // The middle has the significand of the lower value and one more hexadecimal digit.
     char text[64];
     const int exponent = std::max(std::ilogb(low), Limits::min_exponent - 1);
     const int scale = Limits::digits - 1 - exponent;
@@ -216,8 +216,9 @@ TEMPLATE_TEST_CASE("text between two floats goes to the nearer one, ties to even
   for (int i = 0; i < 500; ++i) check_above(from_bits<TestType>(random() % to_bits(Limits::infinity())));
 }
 
-TEST_CASE("round_to a 16-bit type rounds once") {
-  // 1 + 2^-11 is a tie of float16, 1 + 2^-8 one of bfloat16; by way of float or double the rest is lost.
+TEST_CASE("round_to() a 16-bit type rounds once") {
+  // 1 + 2^-11 is a tie of float16, 1 + 2^-8 of bfloat16. Rounding to float or double first would lose the
+  // rest.
   CHECK(bits_of<Float16>("1.00048828125") == 0x3c00);
   CHECK(bits_of<Float16>("1.00048828125000000000000000000001") == 0x3c01);
   CHECK(bits_of<Float16>("1.00048828124999999999999999999999") == 0x3c00);
@@ -233,7 +234,7 @@ TEST_CASE("round_to a 16-bit type rounds once") {
   CHECK(bits_of<BFloat16>("0x1.ffp127") == 0x7f80);
 }
 
-TEMPLATE_TEST_CASE("every 16-bit value converts to itself, and every middle of two to the even one", "",
+TEMPLATE_TEST_CASE("every 16-bit value rounds to itself, and the middle of two values to the even one", "",
                    Float16, BFloat16) {
   std::size_t wrong = 0;
   const auto check = [&wrong](TestType actual, unsigned bits) { wrong += actual.bits != bits ? 1U : 0U; };
@@ -261,7 +262,7 @@ TEMPLATE_TEST_CASE("every 16-bit value converts to itself, and every middle of t
   CHECK(narrow<TestType>(-std::numeric_limits<double>::max()).bits == (0x8000 | TestType::kInfinity));
 }
 
-TEMPLATE_TEST_CASE("narrow quiets a NaN and keeps its sign and upper payload", "", Float16, BFloat16) {
+TEMPLATE_TEST_CASE("narrow() makes a NaN quiet and keeps its sign and upper payload", "", Float16, BFloat16) {
   constexpr unsigned kQuietBit = 1U << (TestType::kFractionBits - 1);
   for (unsigned payload = 1; payload < 2 * kQuietBit; ++payload) {
     const ElementBits fraction = ElementBits{payload} << (52 - TestType::kFractionBits);
@@ -273,14 +274,14 @@ TEMPLATE_TEST_CASE("narrow quiets a NaN and keeps its sign and upper payload", "
   CHECK(narrow<TestType>(from_bits<double>(0x7ff0000000000001)).bits == (TestType::kInfinity | kQuietBit));
 }
 
-TEST_CASE("narrow to float rounds to nearest even") {
+TEST_CASE("narrow() to float rounds to nearest even") {
   CHECK(narrow<float>(0x1.000001p0) == 1.0F);
   CHECK(narrow<float>(0x1.0000010000001p0) == 0x1.000002p0F);
   CHECK(narrow<float>(1e39) == std::numeric_limits<float>::infinity());
   CHECK(to_bits(narrow<float>(from_bits<double>(0xfff0000020000000))) == 0xffc00001);
 }
 
-TEST_CASE("to_integer is exact and rounds a fraction as it is told") {
+TEST_CASE("to_integer() is exact and rounds fractions in the requested direction") {
   const auto check = [](std::string_view text, Int128 toward_zero, Int128 down, Int128 up) {
     INFO(text);
     CHECK((to_integer(number(text), Rounding::toward_zero) == toward_zero));

@@ -13,7 +13,7 @@ Percentage percentage(const std::string& text) {
   return Percentage::parse(text).value();
 }
 
-/// That `max` of `all` are as many as may be.
+/// Checks that `max` of `all` do not exceed the percentage, and that max + 1 do.
 void check_max(const std::string& text, std::uint64_t all, std::uint64_t max) {
   INFO(text << " of " << all);
   CHECK_FALSE(percentage(text).is_exceeded_by(max, all));
@@ -43,10 +43,10 @@ TEST_CASE("a percentage is compared without rounding") {
   check_max("0.0000000000000000054210108624275221", kMax, 0);
 }
 
-TEST_CASE("every share of small numbers is exactly that percentage") {
+TEST_CASE("every quotient of small integers equals its percentage exactly") {
   for (const std::uint64_t all : {10U, 100U, 625U, 1000U, 2048U})
     for (std::uint64_t count = 0; count <= all; ++count) {
-      // 100 / 2048 has 9 decimals.
+      // 100 / 2048 has 9 decimal places.
       const std::string text = std::to_string(count * 100'000'000'000'000U / all) + "e-12";
       CAPTURE(text, all);
       CHECK_FALSE(percentage(text).is_exceeded_by(count, all));
@@ -54,7 +54,7 @@ TEST_CASE("every share of small numbers is exactly that percentage") {
     }
 }
 
-TEST_CASE("text that is no percentage is refused") {
+TEST_CASE("text that is not a percentage is refused") {
   for (const std::string text :
        {"", "x", "1x", " 1", "-1", "100.0000000000000000000001", "1e400", "inf", "nan", "-1e-400"}) {
     INFO(text);

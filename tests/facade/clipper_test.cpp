@@ -14,13 +14,13 @@
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 
-/// What a program that includes clipper.hpp relies on.
+/// The interface that programs which include clipper.hpp rely on.
 namespace clipper::testing {
 namespace {
 
 constexpr std::size_t kCount = 300'000;  // more than a chunk of every dtype
 
-/// Bits in no order, as a file's elements.
+/// Pseudorandom bits as elements of a file.
 std::string scattered_bytes(std::size_t size) {
   std::string bytes(size, '\0');
   std::uint32_t state = 7;
@@ -54,7 +54,7 @@ Error error_of(Work work) {
 
 }  // namespace
 
-TEST_CASE("elements in memory become what the same elements in a file become, for every dtype") {
+TEST_CASE("elements in memory and in a file become the same, for every dtype") {
   const TemporaryDirectory directory;
   const std::string in = directory / "in.npy";
   const std::string out = directory / "out.npy";
@@ -67,8 +67,7 @@ TEST_CASE("elements in memory become what the same elements in a file become, fo
     const std::string expected = elements_of(read_file(out), elements.size());
     REQUIRE(expected != elements);
 
-    for (const std::size_t offset :
-         {std::size_t{0}, std::size_t{1}}) {  // 1 is no alignment of wider elements
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {  // 1 leaves wider elements unaligned
       CAPTURE(offset);
       std::vector<char> memory(offset + elements.size());
       std::vector<char> target(offset + elements.size());
@@ -105,7 +104,7 @@ TEST_CASE("every C++ element type has its dtype") {
   CHECK(dtype_of<BFloat16>() == DType::bfloat16);
 }
 
-TEST_CASE("vectors, arrays and spans are clipped in place and into another one") {
+TEST_CASE("vectors, arrays and spans are clipped in place and into another container") {
   std::vector<float> values{-1.5F, 0.25F, 7.0F};
   CHECK(clip(values, {.min = 0, .max = 6}).lowered == 1);
   CHECK(values == std::vector{0.0F, 0.25F, 6.0F});
@@ -120,7 +119,7 @@ TEST_CASE("vectors, arrays and spans are clipped in place and into another one")
   CHECK(clip(none, {.max = 1}).elements == 0);
 }
 
-TEST_CASE("a request that cannot be done says which parameter, names no command line, and writes nothing") {
+TEST_CASE("a wrong request is an error that names the parameter but no flag, and nothing is written") {
   std::vector<std::uint8_t> values{1, 2, 3};
   const Error range = error_of([&] { clip(values, {.min = 300}); });
   CHECK(range.kind() == ErrorKind::usage);
@@ -134,13 +133,13 @@ TEST_CASE("a request that cannot be done says which parameter, names no command 
   CHECK(values == std::vector<std::uint8_t>{1, 2, 3});
 }
 
-/// Whether clip() takes such elements in place.
+/// Whether clip() accepts such elements in place.
 template <class T>
 concept Clippable = requires(T&& elements, const Request& request) {
   clip(std::forward<T>(elements), request);
 };
 
-TEST_CASE("elements that cannot be written are no overload of clip") {
+TEST_CASE("clip() does not accept elements that cannot be written") {
   STATIC_REQUIRE(Clippable<std::vector<float>&>);
   STATIC_REQUIRE(Clippable<std::span<float>>);
   STATIC_REQUIRE_FALSE(Clippable<const std::vector<float>&>);
@@ -148,7 +147,7 @@ TEST_CASE("elements that cannot be written are no overload of clip") {
   STATIC_REQUIRE_FALSE(Clippable<std::vector<bool>&>);
 }
 
-TEST_CASE("a count whose bytes no pointer reaches is refused before anything is read") {
+TEST_CASE("a count beyond the address space is refused before anything is read") {
   for (const std::size_t count : {std::size_t{1} << 61U, std::size_t{1} << 62U, SIZE_MAX}) {
     CAPTURE(count);
     std::array<float, 1> value{9};
@@ -166,7 +165,7 @@ TEST_CASE("NaN cannot be replaced by a number that is not given") {
   CHECK(values[0] == 9);
 }
 
-TEST_CASE("an error quotes the name that a number has, with and without an @") {
+TEST_CASE("an error quotes the text of a number, with and without @") {
   std::vector<float> values{9};
   for (const std::string name : {"", "lo.npy", "@lo.npy"}) {
     CAPTURE(name);
@@ -177,7 +176,7 @@ TEST_CASE("an error quotes the name that a number has, with and without an @") {
   }
 }
 
-TEST_CASE("a tolerance is finite and not negative, or an error that says which one is not") {
+TEST_CASE("a tolerance that is negative or not finite is an error that names the parameter") {
   const TemporaryDirectory directory;
   const std::string path = directory / "x.npy";
   const std::string other = directory / "y.npy";
@@ -196,7 +195,7 @@ TEST_CASE("a tolerance is finite and not negative, or an error that says which o
   CHECK(error_of([] { (void)compare_files("-", "-"); }).kind() == ErrorKind::usage);
 }
 
-TEST_CASE("a NaN that is refused leaves memory as it was") {
+TEST_CASE("a refused NaN leaves memory unchanged") {
   std::vector<float> values(kCount, 9.0F);
   values[kCount - 2] = std::numeric_limits<float>::quiet_NaN();
   const Error error = error_of([&] { clip(values, {.max = 6, .nan = OnNan::error}); });
@@ -237,7 +236,7 @@ TEST_CASE("files are replaced as the options say") {
   CHECK(read_file(in) == float32_file({-1, 3, 9}));
 }
 
-TEST_CASE("a change in place that is refused leaves the file as it was") {
+TEST_CASE("a refused change in place leaves the file unchanged") {
   const TemporaryDirectory directory;
   const std::string path = directory / "x.npy";
   const std::string file = float32_file({1, std::numeric_limits<float>::quiet_NaN()});
@@ -249,7 +248,7 @@ TEST_CASE("a change in place that is refused leaves the file as it was") {
   }
 }
 
-TEST_CASE("a comparison has the index of every mismatch in the tensor, whatever the memory order") {
+TEST_CASE("a comparison lists the index of every mismatch, whatever the memory order") {
   const TemporaryDirectory directory;
   const std::string actual = directory / "a.npy";
   const std::string expected = directory / "e.npy";

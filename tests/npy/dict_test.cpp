@@ -27,7 +27,7 @@ void check_is(const Fields& fields, const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-TEST_CASE("the keys of a dict are read in any order, with any white space between any tokens") {
+TEST_CASE("the keys of a dict are read in any order, with any white space between tokens") {
   std::vector<std::string> entries{"'descr' : '<f4'", "'fortran_order' : True", "\"shape\" : ( 3 , 40 )"};
   std::ranges::sort(entries);
   do {
@@ -42,7 +42,7 @@ TEST_CASE("the keys of a dict are read in any order, with any white space betwee
   } while (std::ranges::next_permutation(entries).found);
 }
 
-TEST_CASE("no beginning of a dict is a dict, and none is read with a token left out") {
+TEST_CASE("a truncated dict, or one without one of its tokens, is refused") {
   const std::string text = "{'descr':'<f4','fortran_order':True,'shape':(3,40)}";
   check_is(read(text), {3, 40});
   for (std::size_t size = 0; size < text.size(); ++size) CHECK_FALSE(why_not(text.substr(0, size)).empty());
@@ -58,7 +58,7 @@ TEST_CASE("no beginning of a dict is a dict, and none is read with a token left 
   }
 }
 
-TEST_CASE("a message says where in the file the dict is wrong") {
+TEST_CASE("an error gives the position in the file at which the dict is wrong") {
   const std::string text = "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 40)}";
   for (std::size_t at = 1; at < text.size(); ++at) {
     if (text[at] != ' ') continue;
@@ -68,7 +68,7 @@ TEST_CASE("a message says where in the file the dict is wrong") {
   }
 }
 
-TEST_CASE("each key is needed, once, and no other one is read") {
+TEST_CASE("each key must appear exactly once, and no other key may") {
   const std::vector<std::string> entries{"'descr': '<f4'", "'fortran_order': True", "'shape': ()"};
   const std::vector<std::string> keys{"descr", "fortran_order", "shape"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -104,7 +104,7 @@ TEST_CASE("a dimension is a plain decimal up to 2^63 - 1") {
   CHECK(why_not(text(many + ",0")) == "more than 64 dimensions");
 }
 
-TEST_CASE("an excerpt of any bytes is short printable text that tells them apart") {
+TEST_CASE("an excerpt of any bytes is short and printable, and differs for different bytes") {
   std::vector<std::string> excerpts;
   for (int byte = 0; byte < 256; ++byte) excerpts.push_back(excerpt(std::string(1, static_cast<char>(byte))));
   for (const std::string& each : excerpts)

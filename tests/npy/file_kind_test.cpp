@@ -38,8 +38,8 @@ const std::string kTorch =
 }  // namespace
 
 TEST_CASE("A file of another kind is named by its first bytes, with a command that helps") {
-  // What the programs write for np.arange(3, dtype='f4') or for its .npy file; the last four by their
-  // formats' documents.
+  // The first bytes that each program writes for np.arange(3, dtype='f4'), or for its .npy file. The images
+  // and the last four follow the documents of their formats.
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"\x1f\x8b\x08\x00\xd3>\x03k\x02\xff\x9b\xec"s, "gzip data; decompress it first: zcat FILE"},
       {"\x28\xb5\x2f\xfd\x24\x8c\xa5\x02\x00\x84\x04\x93"s, "zstd data; decompress it first: zstdcat FILE"},
@@ -97,11 +97,11 @@ TEST_CASE("A file of no known kind is quoted, harmless to a terminal") {
   CHECK(not_npy("\0"s) == R"(not a .npy file: it begins with '\x00')");
   CHECK(not_npy("\x1b[31mred") == R"(not a .npy file: it begins with '\x1b[31mr')");
   CHECK(not_npy("\x80\4.") == R"(not a .npy file: it begins with '\x80\x04.')");
-  // A length of 2^32 or more, as no safetensors file has.
+  // A header length of 2^32 or more, which no safetensors file has.
   CHECK(not_npy("\0\0\0\0\1\0\0\0{\""s) == R"(not a .npy file: it begins with '\x00\x00\x00\x00\x01\x00')");
 }
 
-TEST_CASE("Each byte of the magic counts, and only what is there") {
+TEST_CASE("A file that begins with the magic, or with as much of it as it has, can be .npy") {
   const std::string magic(npy::kMagic);
   for (std::size_t size = 1; size <= magic.size(); ++size) {
     CHECK(npy::can_be_npy(view_of(magic.substr(0, size))));

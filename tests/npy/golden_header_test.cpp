@@ -19,11 +19,11 @@ namespace {
 
 /// A row of headers/headers.tsv: what np.save writes for an array.
 struct Saved {
-  npy::Header array;  ///< `fortran_order`: as asked for
+  npy::Header array;  ///< with the `fortran_order` of the array, not of the header
   std::string bytes;
 };
 
-/// Bytes of a header for a message.
+/// The bytes of a header as text for a message.
 std::string escape_for_terminal(const std::string& bytes) {
   std::string text;
   for (const char c : bytes)
@@ -61,7 +61,7 @@ std::vector<Saved> read_saved() {
   return all;
 }
 
-/// The elements if none of the dimensions were 0; not exact.
+/// The number of elements if dimensions of 0 were 1; not exact.
 double extent(const npy::Header& header) {
   double product = 1;
   for (const std::int64_t dimension : header.shape)
@@ -75,21 +75,21 @@ bool is_empty(const npy::Header& header) {
   return false;
 }
 
-/// numpy can write the header of an array that no machine can hold; nobody reads it.
+/// Whether the array is larger than any machine's memory: numpy can write such a header, but not read it.
 bool is_too_large(const npy::Header& header) {
   return extent(header) * static_cast<double>(traits(header.dtype).size) >= 0x1p63;
 }
 
 }  // namespace
 
-TEST_CASE("a header is the bytes that np.save writes") {
+TEST_CASE("format() gives the bytes that np.save writes") {
   for (const Saved& saved : read_saved()) {
     INFO(escape_for_terminal(saved.bytes));
     CHECK(escape_for_terminal(npy::format(saved.array)) == escape_for_terminal(saved.bytes));
   }
 }
 
-TEST_CASE("np.save's headers are read back") {
+TEST_CASE("headers that np.save wrote are read") {
   for (const Saved& saved : read_saved()) {
     const npy::Header& array = saved.array;
     const auto bytes = std::as_bytes(std::span(saved.bytes));
@@ -112,7 +112,7 @@ TEST_CASE("np.save's headers are read back") {
   }
 }
 
-TEST_CASE("the headers cover every descriptor, both memory orders and the extreme shapes") {
+TEST_CASE("the golden headers cover every descriptor, both memory orders and extreme shapes") {
   std::vector<std::string> descriptors;
   std::size_t largest_rank = 0;
   std::size_t fortran = 0;

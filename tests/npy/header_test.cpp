@@ -38,7 +38,7 @@ std::span<const std::byte> view_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// What was read, or the message it was refused with.
+/// The header as text, or the error message.
 std::string read(std::string_view bytes, std::optional<DType> dtype = std::nullopt) {
   try {
     const npy::Header header = npy::parse(view_of(bytes), dtype);
@@ -106,8 +106,8 @@ TEST_CASE("A header is written as np.save writes it") {
     std::string_view descr;
     bool fortran_order;
     Shape shape;
-    std::string_view written;  // by numpy 2.4.6 and ml_dtypes, behind the descr
-    std::size_t blanks;        // between that and the newline
+    std::string_view written;  // by numpy 2.4.6 and ml_dtypes, after the descr
+    std::size_t blanks;        // between `written` and the newline
   };
   const std::vector<Row> rows = {
       {"|i1", false, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
@@ -127,7 +127,7 @@ TEST_CASE("A header is written as np.save writes it") {
       {"<f4", false, {2, 300}, "'fortran_order': False, 'shape': (2, 300), }", 56},
       {"<f4", true, {2, 300}, "'fortran_order': True, 'shape': (2, 300), }", 57},
       {"<f4", true, {2, 1, 3}, "'fortran_order': True, 'shape': (2, 1, 3), }", 56},
-      // Where both orders are the same it is C.
+      // If both orders are the same, numpy writes C.
       {"<f4", true, {}, "'fortran_order': False, 'shape': (), }", 62},
       {"<f4", true, {5}, "'fortran_order': False, 'shape': (5,), }", 60},
       {"<f4", true, {5, 1}, "'fortran_order': False, 'shape': (5, 1), }", 58},
@@ -155,13 +155,13 @@ TEST_CASE("A written header is padded to a multiple of 64 bytes, with room for a
   CHECK(written(false, Shape(15, 1)) == SizeAndBlanks(192, 20 + 63));
   CHECK(written(false, Shape(36, 1)) == SizeAndBlanks(256, 20 + 64));
   CHECK(written(false, Shape(57, 1)) == SizeAndBlanks(256, 20 + 1));
-  // Fortran order grows along the last dimension.
+  // In Fortran order the last dimension grows.
   CHECK(written(true, {2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1000}) == SizeAndBlanks(128, 20));
   CHECK(written(true, {1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2}) == SizeAndBlanks(192, 84));
 }
 
 TEST_CASE("A header text of more than 65,535 bytes gets version 2.0") {
-  // Sizes of numpy's own header writer; such ranks are beyond its arrays.
+  // Sizes from numpy's header writer; its arrays cannot have such ranks.
   const std::string last = npy::format(header_of(DType::float32, kLittle, false, Shape(21817, 1)));
   CHECK(last.size() == 65536);
   CHECK(last.substr(6, 4) == "\1\0\xf6\xff"s);
@@ -170,7 +170,7 @@ TEST_CASE("A header text of more than 65,535 bytes gets version 2.0") {
   CHECK(first.substr(6, 6) == "\2\0\x34\0\1\0"s);
 }
 
-TEST_CASE("A header that was written is read again") {
+TEST_CASE("parse() reads what format() writes") {
   for (const DTypeTraits& dtype : kDTypes)
     for (const ByteOrder order : {kLittle, kBig})
       for (const bool fortran_order : {false, true}) {
@@ -188,7 +188,7 @@ TEST_CASE("A header that was written is read again") {
       }
 }
 
-TEST_CASE("Every spelling of a header is read") {
+TEST_CASE("Every valid spelling of a header is read") {
   const std::string n = kNativeOrder == kLittle ? "<" : ">";
   const std::vector<std::pair<std::string, std::string>> rows = {
       {with_shape("(3, 4)"), "<float32 C (3, 4) 12"},
@@ -246,12 +246,12 @@ TEST_CASE("White space and comments are read where Python reads them") {
   CHECK(read(file("{# {\n'descr'\f:\r'<f4'#'\r\n,'fortran_order':False,'shape':(#)\n3\f,),}")) == is_read);
 }
 
-TEST_CASE("White space that Python takes for indentation is refused as by numpy") {
+TEST_CASE("White space that Python treats as indentation is refused, as by numpy") {
   const std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }";
   const auto refused_at = [](std::size_t at) {
     return fmt::format("malformed header at byte {}: an indented line after the '}}'", at);
   };
-  // What Python 2 may have written numpy reads once more, in another way.
+  // numpy reads headers that Python 2 may have written a second time, with other rules.
   CHECK(read(file(dict + "\n ", 1)) == "<float32 C (3,) 3");
   CHECK(read(file(dict + "\r\n\t", 2)) == "<float32 C (3,) 3");
   CHECK(read(file(dict + "\n ", 3)) == refused_at(12 + dict.size() + 1));
@@ -263,7 +263,7 @@ TEST_CASE("White space that Python takes for indentation is refused as by numpy"
   CHECK(read(file("\f" + dict)) == R"(malformed header at byte 10: expected '{', found '\x0c')");
 }
 
-TEST_CASE("What stands before the header text decides what the file is") {
+TEST_CASE("The bytes before the header text must be valid") {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"", "not a .npy file: it is empty"},
       {"\x93NUM", "truncated header (needs 10 bytes, has 4)"},
@@ -287,13 +287,13 @@ TEST_CASE("What stands before the header text decides what the file is") {
   }
 }
 
-TEST_CASE("A file that is being changed is refused for the sake of its elements") {
+TEST_CASE("A file that --direct left unfinished is refused to avoid data loss") {
   const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
   CHECK(refusal(ErrorKind::refused, [&] { std::ignore = npy::data_offset(view_of(file)); }) ==
         "left unfinished by a direct change; run the same change again to finish it");
 }
 
-TEST_CASE("A malformed header is refused, naming what and where") {
+TEST_CASE("A malformed header is refused with what is wrong and where") {
   struct Row {
     std::string bytes;
     std::size_t at;
@@ -325,7 +325,7 @@ TEST_CASE("A malformed header is refused, naming what and where") {
       {with_order("true"), 44, "expected True or False, found 'true'"},
       {with_order("Truer"), 48, "expected ',' or '}', found 'r'"},
       {with_descr("4"), 20, "expected a quoted dtype, found '4'"},
-      {with_shape("(x,)"), 61, dimension + "'x'"},  // an uncaught std::stoi in StableHLO
+      {with_shape("(x,)"), 61, dimension + "'x'"},  // uncaught exception of std::stoi in StableHLO
       {with_shape("(-1,)"), 61, dimension + "'-1'"},
       {with_shape("(+1,)"), 61, dimension + "'+1'"},
       {with_shape("(010,)"), 61, dimension + "'010'"},
@@ -354,7 +354,7 @@ TEST_CASE("A malformed header is refused, naming what and where") {
   CHECK(read(with_shape(ones(65))) == "more than 64 dimensions");
 }
 
-TEST_CASE("A shape of more than 2^63 - 1 bytes is refused, whatever its product wraps to") {
+TEST_CASE("A shape of more than 2^63 - 1 bytes is refused, even if its product wraps to a small number") {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"(2305843009213693952,)", "shape too large: (2305843009213693952,) of float32"},
       {"(4294967296, 4294967296)", "shape too large: (4294967296, 4294967296) of float32"},
@@ -411,7 +411,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
   for (const auto& [descr, message] : rows) CHECK(read(with_descr(descr)) == message);
 }
 
-TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with everything else") {
+TEST_CASE("The user's dtype makes |V2 bfloat16, and must agree with every other descriptor") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
     CHECK(read(with_descr(descr)) == fmt::format("dtype {} may be bfloat16; if it is, say so", descr));
     const npy::Header header = npy::parse(view_of(with_descr(descr)), DType::bfloat16);
@@ -431,13 +431,13 @@ TEST_CASE("The user's dtype settles what two raw bytes are, and must agree with 
         "dtype '|O' (Python objects) is not supported; convert it: np.save('x.npy', x.astype('f8'))");
 }
 
-TEST_CASE("The place of the data is known from the first bytes") {
+TEST_CASE("The first bytes give the position of the data") {
   const std::string bytes = npy::format(header_of(DType::float32, kLittle, false, {3}));
   CHECK(npy::data_offset(view_of(bytes).first(npy::kPreambleSize)) == 128);
   CHECK(npy::data_offset(view_of("\x93NUMPY\2\0\0\0\1\0"s)) == npy::kPreambleSize + npy::kMaxHeaderSize);
   CHECK(npy::data_offset(view_of("\x93NUMPY\1\0\0\0"s)) == 10);
 
-  // The alignment of older numpys, and bytes behind the header.
+  // The alignment of older numpy versions, and bytes after the header.
   const std::string older = file("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }            \n");
   CHECK(npy::parse(view_of(older + "data")).data_offset == 80);
 
@@ -446,7 +446,7 @@ TEST_CASE("The place of the data is known from the first bytes") {
   CHECK(read(file(longest, 2)) == "<float32 C (3,) 3");
 }
 
-TEST_CASE("No beginning of a file is taken for a whole header") {
+TEST_CASE("A truncated header is refused") {
   for (const std::string& bytes : valid_files()) {
     REQUIRE_NOTHROW(npy::parse(view_of(bytes)));
     for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -456,7 +456,7 @@ TEST_CASE("No beginning of a file is taken for a whole header") {
   }
 }
 
-TEST_CASE("A damaged byte gives a header that can be written, or one clear line") {
+TEST_CASE("A header with a damaged byte is read, or refused in one line") {
   for (const std::string& bytes : valid_files())
     for (std::size_t at = 0; at < bytes.size(); ++at)
       for (int value = 0; value < 256; ++value) {
@@ -479,7 +479,7 @@ TEST_CASE("A damaged byte gives a header that can be written, or one clear line"
   SUCCEED();
 }
 
-TEST_CASE("An index respects the memory order") {
+TEST_CASE("index_of() respects the memory order") {
   const npy::Header c_order = header_of(DType::float32, kLittle, false, {2, 3, 4});
   CHECK(npy::index_text(c_order, 0) == "[0, 0, 0]");
   CHECK(npy::index_text(c_order, 1) == "[0, 0, 1]");

@@ -9,7 +9,7 @@
 
 namespace clipper {
 
-TEST_CASE("the levels of this machine begin with the baseline and rise") {
+TEST_CASE("simd_levels() begins with the baseline and is in ascending order") {
   const std::span<const SimdLevel> levels = simd_levels();
   REQUIRE_FALSE(levels.empty());
   CHECK(levels.front() == SimdLevel::baseline);
@@ -17,14 +17,14 @@ TEST_CASE("the levels of this machine begin with the baseline and rise") {
 }
 
 #if defined(__x86_64__)
-TEST_CASE("the levels are those of the CPU") {
+TEST_CASE("simd_levels() are those that the CPU has") {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   CHECK(simd_levels().size() == (avx512 ? 3 : avx2 ? 2 : 1));
 }
 #endif
 
-TEST_CASE("a level is found by its name") {
+TEST_CASE("simd_level_named() finds a level by its name") {
   CHECK(to_string(SimdLevel::baseline) == "baseline");
   CHECK(to_string(SimdLevel::v3) == "v3");
   CHECK(to_string(SimdLevel::v4) == "v4");

@@ -34,7 +34,7 @@ std::vector<double> random_numbers(std::mt19937_64& random, std::size_t count) {
   return numbers;
 }
 
-/// Whether it is the nearest float64 or the next one.
+/// Whether the result is the nearest float64 or one next to it.
 bool is_near(double x, long double exact) {
   const auto nearest = static_cast<double>(exact);
   return x >= std::nextafter(nearest, -kMax) && x <= std::nextafter(nearest, kMax);
@@ -61,7 +61,7 @@ TEST_CASE("a sum has the same bits in any order and however it is split") {
   }
 }
 
-TEST_CASE("numbers of any magnitude that cancel each other leave exactly what remains") {
+TEST_CASE("numbers of any magnitude cancel exactly") {
   std::mt19937_64 random{2};
   for (const double rest : {0.0, kSmallest, -kSmallest, 1.0, -0.1, 1e-310, kMax, -kMax}) {
     std::vector<double> numbers = random_numbers(random, 100);
@@ -72,7 +72,7 @@ TEST_CASE("numbers of any magnitude that cancel each other leave exactly what re
   }
 }
 
-TEST_CASE("a mean is that of Python's fractions") {
+TEST_CASE("a mean equals that of Python's fractions") {
   // float(sum(map(Fraction, numbers)) / len(numbers)).hex()
   const std::vector<std::pair<std::vector<double>, double>> rows{
       {{1e308, 1e308, -1e308}, 0x1.7bbef5d3a60d5p+1021},
@@ -90,12 +90,12 @@ TEST_CASE("a mean is that of Python's fractions") {
   }
 }
 
-TEST_CASE("a sum is that of integers of 128 bits") {
+TEST_CASE("a sum of integers equals that in 128 bits") {
   std::mt19937_64 random{3};
   for (int round = 0; round < 300; ++round) {
     const std::size_t count = random() % 500 + 1;
-    const int lowest = static_cast<int>(random() % 1900) - 1074;  // a sum's bits may lie anywhere
-    const auto negative = random() % 3;                           // few, half or most of the numbers
+    const int lowest = static_cast<int>(random() % 1900) - 1074;  // the bits of a sum may be anywhere
+    const auto negative = random() % 3;  // how many of the numbers are negative: few, half or most
     Int128 exact = 0;
     ExactSum sum;
     for (std::size_t i = 0; i < count; ++i) {

@@ -25,7 +25,7 @@ Elements finite_elements(DType dtype) {
   return elements;
 }
 
-/// The histogram of these elements, in one pass.
+/// The histogram of these elements, made in one pass.
 Histogram histogram_of(DType dtype, const Elements& elements) {
   if (elements.empty()) return {};
   const auto [lowest, highest] = std::ranges::minmax(
@@ -52,7 +52,7 @@ Elements some_of(const Elements& elements, std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("histograms of parts, added in any order, are the histogram of one pass") {
+TEST_CASE("histograms of parts, added in any order, equal the histogram of one pass") {
   std::mt19937_64 random{1};
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = finite_elements(row.dtype);
@@ -100,7 +100,7 @@ TEST_CASE("rows are the fewest up to 20 whose width is a power of two") {
       CHECK(lowest < edge(histogram, 1));
       CHECK(edge(histogram, histogram.rows - 1) <= highest);
       CHECK(highest < edge(histogram, histogram.rows));
-      // Half the width would be too many rows, or beyond the precision of what is counted.
+      // Half the width would need too many rows, or exceed the precision of the elements.
       const int half = histogram.exponent - 1;
       const long double rows =
           std::floor(std::ldexp(highest, -half)) - std::floor(std::ldexp(lowest, -half)) + 1;
@@ -113,7 +113,7 @@ TEST_CASE("rows are the fewest up to 20 whose width is a power of two") {
   }
 }
 
-TEST_CASE("the first key of a row is that of its first element") {
+TEST_CASE("first_key() is the key of the least element of a row") {
   for (const DType dtype :
        {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::float16, DType::bfloat16}) {
     const Elements elements = finite_elements(dtype);
@@ -134,7 +134,7 @@ TEST_CASE("the first key of a row is that of its first element") {
   }
 }
 
-TEST_CASE("an edge's text is the edge, to the last bit") {
+TEST_CASE("edge_text() converts back to the edge exactly") {
   std::mt19937_64 random{4};
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = finite_elements(row.dtype);

@@ -9,13 +9,13 @@
 /// Elements and the edges of a histogram's rows as exact numbers.
 namespace clipper::reference {
 
-/// Holds every number of every dtype.
+/// A type that holds every element of every dtype exactly.
 inline long double number(DType dtype, ElementBits bits) {
   return is_floating(dtype) ? static_cast<long double>(value(dtype, bits))
                             : static_cast<long double>(integer(dtype, bits));
 }
 
-/// The begin of a row; exact, since the number of the row and what it is multiplied with are.
+/// The begin of a row; exact, because both factors are.
 inline long double edge(const Histogram& histogram, std::size_t row) {
   return std::ldexp(static_cast<long double>(histogram.first + static_cast<Int128>(row)), histogram.exponent);
 }

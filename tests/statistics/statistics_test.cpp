@@ -18,14 +18,14 @@ using reference::edge;
 using reference::Int128;
 using reference::number;
 
-/// What elements come to, found one by one, by their numbers as long double or 128-bit integers.
+/// The oracle: looks at one element at a time, as long double or 128-bit integer.
 struct Expected {
   std::uint64_t nan = 0;
   std::uint64_t positive_infinite = 0;
   std::uint64_t negative_infinite = 0;
   std::uint64_t below = 0;
   std::uint64_t above = 0;
-  std::vector<ElementBits> finite;  ///< in the order of their values, -0 before 0
+  std::vector<ElementBits> finite;  ///< sorted by value, -0 before 0
   long double sum = 0;
 };
 
@@ -97,7 +97,7 @@ void check(DType dtype, const ElementStatistics& actual, const Expected& expecte
   CHECK(error <= 1e-15L * magnitude / elements);
 }
 
-/// Elements with every kind of edge, some of them finite and of similar size.
+/// Edge elements of every kind, mixed with finite elements of similar magnitude.
 Elements mixture(DType dtype, std::size_t count, bool finite) {
   Elements result;
   const Elements edges = cases::elements_of(dtype, 200);
@@ -109,7 +109,7 @@ Elements mixture(DType dtype, std::size_t count, bool finite) {
 }  // namespace
 
 TEST_CASE(
-    "statistics are those of an oracle, at every level, in both byte orders, of any number of elements") {
+    "statistics equal those of an oracle, at every level, in both byte orders, for any number of elements") {
   for (const DTypeTraits& row : kDTypes)
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
       for (const bool finite : {false, true})
@@ -125,7 +125,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("statistics of all edge elements, with every bound, are those of an oracle") {
+TEST_CASE("statistics of all edge elements, with every bound, equal those of an oracle") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 200);
     for (const auto& [lo, hi] : cases::few_bounds_of(row.dtype)) {
@@ -170,7 +170,7 @@ TEST_CASE("counts overflow neither in the lanes of a vector nor between blocks")
     }
 }
 
-TEST_CASE("every level gives the same bits, also of a mean that was rounded") {
+TEST_CASE("every level gives the same bits, even for a rounded mean") {
   for (const DTypeTraits& row : kDTypes) {
     const Elements elements = mixture(row.dtype, 100'003, true);
     const ElementStatistics one =
@@ -209,7 +209,7 @@ TEST_CASE("parts of a tensor may be added in any order") {
   }
 }
 
-TEST_CASE("a mean does not overflow on its way, and is exact") {
+TEST_CASE("a mean is exact even if the sum overflows float64") {
   const auto mean_of = [](DType dtype, const Elements& elements) {
     return statistics_of(dtype, kNativeOrder, no_bounds(dtype), elements).mean().value();
   };
@@ -241,7 +241,7 @@ TEST_CASE("a sum may be added to others any number of times") {
   CHECK(sum.mean(1) == 0x1p-1014);
 }
 
-TEST_CASE("infinities are the extremes of a tensor, unless nothing else but NaN is") {
+TEST_CASE("infinities are extremes of a tensor; a tensor of NaNs has none") {
   const auto statistics = [](const std::vector<float>& values) {
     Elements elements;
     for (const float value : values) elements.push_back(to_bits(value));

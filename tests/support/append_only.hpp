@@ -11,7 +11,7 @@
 
 namespace clipper::testing {
 
-/// Makes a directory append-only, if that can be done here, for as long as this lives.
+/// Makes a directory append-only while this object lives, if the system allows it.
 class AppendOnly {
  public:
   explicit AppendOnly(const std::string& path) : directory_(::open(path.c_str(), O_RDONLY | O_DIRECTORY)) {

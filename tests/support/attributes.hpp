@@ -31,7 +31,7 @@ inline std::string access_list() {
   return list.append(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(Entry));
 }
 
-/// False, which it says, where the file system has none, or the user may not.
+/// False, with a warning, if the file system has no attributes or the user may not set them.
 [[nodiscard]] inline bool set_attribute(const std::string& path, const char* name, const std::string& value) {
   if (::setxattr(path.c_str(), name, value.data(), value.size(), 0) == 0) return true;
   REQUIRE((errno == EOPNOTSUPP || errno == EPERM));

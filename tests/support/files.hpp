@@ -17,7 +17,7 @@
 
 #include "support/catch.hpp"
 
-/// Files for tests to work on, and what has become of them.
+/// Files for tests, and snapshots to check what happened to them.
 namespace clipper::testing {
 
 inline std::string read_file(const std::string& path) {
@@ -38,7 +38,7 @@ inline std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// Another byte in its place.
+/// Changes one byte of a file.
 inline void flip(const std::string& path, std::uint64_t at) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(at));
@@ -54,7 +54,7 @@ inline void make_fifo(const std::string& path) {
   REQUIRE(::mkfifo(path.c_str(), 0666) == 0);
 }
 
-/// Of the file that `path` leads to, links followed.
+/// The status of the file at `path`, following links.
 inline struct stat status_of(const std::string& path) {
   struct stat status {};
   INFO(path);
@@ -66,7 +66,7 @@ inline unsigned mode_of(const std::string& path) {
   return status_of(path).st_mode & 07777U;
 }
 
-/// An empty directory that is removed with all that is in it then.
+/// An empty directory that is removed with its content when this object is destroyed.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX") {
@@ -82,7 +82,7 @@ class TemporaryDirectory {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  /// The names in it, sorted.
+  /// The names in the directory, sorted.
   [[nodiscard]] std::vector<std::string> entries() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -91,7 +91,8 @@ class TemporaryDirectory {
     return names;
   }
 
-  /// What every entry is: two snapshots are equal if nothing was created, removed, replaced or written.
+  /// The state of every entry: snapshots are equal if nothing was created, removed, replaced or written
+  /// between.
   [[nodiscard]] std::map<std::string, std::string> snapshot() const {
     std::map<std::string, std::string> entries;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {

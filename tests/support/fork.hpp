@@ -9,10 +9,10 @@
 #include "files/descriptor.hpp"
 #include "support/catch.hpp"
 
-/// What can only be done in a process that ends with it.
+/// Runs code in a new process, because it changes the process for good.
 namespace clipper::testing {
 
-/// Does this in a new process. False, and no exception, is what fails.
+/// Calls the function in a new process. The check fails if it returns false or throws.
 inline void in_a_process(const std::function<bool()>& work) {
   const pid_t pid = ::fork();
   REQUIRE(pid >= 0);
@@ -20,7 +20,7 @@ inline void in_a_process(const std::function<bool()>& work) {
     bool done = false;
     try {
       done = work();
-    } catch (...) {  // Catch's own, too: only the parent goes on with tests
+    } catch (...) {  // also Catch's: only the parent may continue with tests
       ::_exit(2);
     }
     ::_exit(done ? 0 : 1);
@@ -30,7 +30,7 @@ inline void in_a_process(const std::function<bool()>& work) {
   CHECK(status == 0);
 }
 
-/// In a new process: permissions do not bind root, so root becomes nobody.
+/// For a new process: root becomes nobody, because permissions do not restrict root.
 inline void be_no_root() {
   constexpr uid_t kNobody = 65534;
   if (::geteuid() != 0) return;

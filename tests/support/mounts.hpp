@@ -8,8 +8,9 @@
 
 namespace clipper::testing {
 
-/// Gives the calling process, which must have no threads, mounts of its own; false if that is not possible.
-/// In a changed root, which is no mount that could be made private, the working directory becomes one.
+/// Gives the calling process, which must have no threads, its own mount namespace; false if the system
+/// forbids it. In a changed root, which is not a mount point and cannot be made private, the working
+/// directory becomes one.
 inline bool has_own_mounts() {
   const auto make_private = [](const char* path) {
     return ::mount(nullptr, path, nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;

@@ -19,7 +19,7 @@
 #include "files/descriptor.hpp"
 #include "support/catch.hpp"
 
-/// Programs run as processes.
+/// Runs programs as processes.
 namespace clipper::testing {
 
 /// How a process ended, and what it wrote to its standard streams.
@@ -30,8 +30,8 @@ struct Result {
   std::string error;
 };
 
-/// A running process. Its standard input, output and error are pipes to this one; the signals that a shell
-/// leaves at their defaults are at their defaults, and no other file is open.
+/// A running process. Its standard input, output and error are pipes to this process, no other file is open,
+/// and signals have the defaults that a shell gives them.
 class Process {
  public:
   struct Settings {
@@ -43,7 +43,7 @@ class Process {
   explicit Process(const std::vector<std::string>& words) : Process(words, Settings{}) {}
 
   Process(const std::vector<std::string>& words, const Settings& settings) {
-    std::signal(SIGPIPE, SIG_IGN);  // writing to a process that has ended is no reason to end
+    std::signal(SIGPIPE, SIG_IGN);  // writing to a process that has ended must not end the test
     auto [child_input, input] = make_pipe();
     auto [output, child_output] = make_pipe();
     auto [error, child_error] = make_pipe();
@@ -54,13 +54,14 @@ class Process {
     sigset_t all;
     sigset_t usual;
     ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &usual);  // none may meet Catch's handlers in the new process
+    ::pthread_sigmask(SIG_SETMASK, &all,
+                      &usual);  // so that no signal reaches Catch's handlers in the new process
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(child_input.get(), STDIN_FILENO);
       ::dup2(child_output.get(), STDOUT_FILENO);
       ::dup2(child_error.get(), STDERR_FILENO);
-      ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);  // what ctest leaves open
+      ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);  // files that ctest leaves open
       for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ})
         std::signal(signal, SIG_DFL);
       ::pthread_sigmask(SIG_SETMASK, &usual, nullptr);
@@ -90,7 +91,7 @@ class Process {
   [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const { REQUIRE(::kill(pid_, signal) == 0); }
 
-  /// Returns when it has stopped; signals that are sent then are there when it goes on.
+  /// Stops the process and waits for that. It gets signals sent meanwhile when it continues.
   void stop() const {
     int status = 0;
     send(SIGSTOP);
@@ -98,7 +99,7 @@ class Process {
     REQUIRE(WIFSTOPPED(status));
   }
 
-  /// Writes to its standard input, which stays open.
+  /// Writes to the standard input of the process, which stays open.
   void write(std::string_view bytes) {
     while (!bytes.empty()) {
       wait_for(input_, POLLOUT);
@@ -106,13 +107,13 @@ class Process {
     }
   }
 
-  /// Waits for the first byte of its standard output, and leaves it there.
+  /// Waits for the first byte of the process's standard output, without reading it.
   void wait_for_output() const { wait_for(output_, POLLIN); }
 
-  /// Its standard output gets no reader any more.
+  /// Closes the reading end of the process's standard output.
   void close_output() { output_ = Descriptor(); }
 
-  /// Writes `input` to its standard input, closes that, and waits for its end.
+  /// Writes `input` to the process's standard input, closes it, and waits for the end of the process.
   Result finish(std::string_view input = "") {
     Result result;
     for (;;) {
@@ -147,7 +148,7 @@ class Process {
     REQUIRE(retry_interrupted([&] { return ::poll(&one, 1, -1); }) == 1);
   }
 
-  /// How much of it needs no second try: all if nobody reads any more.
+  /// Writes as much as the pipe takes. Returns how much is done: all of it if nobody reads any more.
   std::size_t write_some(std::string_view bytes) {
     const ssize_t put = ::write(input_.get(), bytes.data(), bytes.size());
     if (put >= 0) return static_cast<std::size_t>(put);
@@ -169,7 +170,7 @@ class Process {
   Descriptor error_;
 };
 
-/// Waits until it is true; gives up, and fails, only when it has been false for very long.
+/// Waits until the condition is true; fails only if it stays false for very long.
 template <class Condition>
 void wait_until(Condition condition) {
   using namespace std::chrono_literals;

@@ -7,7 +7,7 @@
 
 namespace clipper {
 
-/// The message of the Error of that kind that `work` must throw.
+/// The message of the Error that `work` must throw, with this kind.
 template <class Work>
 std::string refusal(ErrorKind kind, Work work) {
   try {

@@ -10,12 +10,13 @@
 
 namespace clipper::testing {
 
-/// Says that a test needs a device that this machine lacks, as a changed root may: no test can make one.
+/// Warns that a test needs a device that does not exist here, as in a changed root. No test can create one.
 inline void skip_without(std::string_view device) {
   WARN("SKIPPED: there is no " + std::string(device) + " here");
 }
 
-/// Says that a test needs what this machine lacks; a failure in CI, which is root and has it all.
+/// Warns that a test needs something this machine lacks. A failure in CI, which runs as root and has
+/// everything.
 inline void skip_unless_possible(std::string_view what) {
   const char* const ci = std::getenv("CI");
   const std::string message = "SKIPPED: " + std::string(what) + " is not possible here";

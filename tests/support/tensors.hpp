@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-/// .npy files as bytes, made without the library that is tested.
+/// .npy files as bytes, made without the library under test.
 namespace clipper::testing {
 
-/// A file of version 1.0 whose header text is padded until the elements begin at a multiple of `alignment`.
-/// With 64 it is what np.save writes for short shapes.
+/// A file of version 1.0 whose elements begin at a multiple of `alignment`. With 64 it equals what np.save
+/// writes for short shapes.
 inline std::string npy_file(std::string_view descr, std::string_view fortran_order, std::string_view shape,
                             std::string_view elements, std::size_t alignment = 64) {
   std::string text = "{'descr': '";
@@ -41,7 +41,7 @@ inline std::string float32_file(const std::vector<float>& elements) {
   return npy_file("<f4", "False", fmt::format("({},)", elements.size()), bytes_of(elements));
 }
 
-/// `count` floats from -20 to 20 that are in no order.
+/// `count` unordered floats from -20 to 20.
 inline std::vector<float> scattered_floats(std::size_t count) {
   std::vector<float> elements(count);
   std::uint32_t state = 1;
@@ -57,7 +57,7 @@ inline std::vector<float> clipped(std::vector<float> elements, float min, float 
   return elements;
 }
 
-/// Every element of `size` bytes in the other byte order.
+/// Reverses the byte order of elements of `size` bytes.
 inline std::string byte_swapped(std::string elements, std::size_t size) {
   for (std::size_t at = 0; at < elements.size(); at += size)
     std::reverse(elements.data() + at, elements.data() + at + size);

@@ -9,10 +9,10 @@
 
 #include "support/catch.hpp"
 
-/// The tables of data/.
+/// Reads the tables in data/.
 namespace clipper::tsv {
 
-/// The parts of a text; none of an empty one.
+/// The parts of a text; an empty text has none.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -25,7 +25,7 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// The rows of data/`name` without the heading, each with as many fields as that.
+/// The rows of data/`name` without the heading. Each row must have as many fields as the heading.
 inline std::vector<std::vector<std::string>> read(const std::string& name) {
   std::ifstream file(CLIPPER_DATA_DIR "/" + name);
   std::vector<std::vector<std::string>> rows;
