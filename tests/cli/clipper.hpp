@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/json_record.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/process.hpp"
@@ -35,15 +36,21 @@ inline Words clip(const Words& more) {
 
 inline Result run_clipper(const Words& arguments, const Process::Settings& settings = {},
                           std::string_view input = "") {
-  return Process(clipper_words(arguments), settings).finish(input);
+  const Words words = clipper_words(arguments);
+  Result result = Process(words, settings).finish(input);
+  record_json(words, result);
+  return result;
 }
 
 /// Runs a shell script in which "$@" is clipper with these arguments.
 inline Result run_in_shell(const std::string& script, const Words& arguments,
                            const Process::Settings& settings = {}) {
+  const Words program = clipper_words(arguments);
   Words words{"sh", "-c", script, "sh"};
-  for (const std::string& word : clipper_words(arguments)) words.push_back(word);
-  return Process(words, settings).finish();
+  words.insert(words.end(), program.begin(), program.end());
+  Result result = Process(words, settings).finish();
+  record_json(program, result);
+  return result;
 }
 
 inline void check_done(const Result& result) {

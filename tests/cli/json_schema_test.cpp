@@ -139,9 +139,11 @@ TEST_CASE("the file OUT.json of --split-output has the members that the schema h
   write_file(directory / "x.npy", float32_file({1, 2}));
   check_done(
       run_clipper({"--min", "0", "--shard", "0/2", "--split-output", "x.npy", "o.npy"}, {directory.path()}));
-  const std::string index = read_file(directory / "o.json");
+  Result index;
+  index.output = read_file(directory / "o.json");
+  record_json(clipper_words({"--json"}), index);
   std::set<std::string> names;
-  add_members(Json::parse(index), "", names);
+  add_members(Json::parse(index.output), "", names);
   for_each_member(kSchema.at("$defs").at("slabs"), "",
                   [&](const std::string& name, const Json&) { CHECK(names.erase(name) == 1); });
   CHECK(names.empty());

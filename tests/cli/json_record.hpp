@@ -1,0 +1,33 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "console/json.hpp"
+#include "support/process.hpp"
+
+namespace clipper::testing {
+
+/// Appends what a command with --json printed to $CLIPPER_JSON-HASH, which ctest sets for every file of
+/// tests: json_output.py validates all output. HASH keeps apart builds of clipper that are tested at the same
+/// time. The first record of a process replaces those of an earlier run.
+inline void record_json(const std::vector<std::string>& words, const Result& result) {
+  const char* const prefix = std::getenv("CLIPPER_JSON");
+  if (prefix == nullptr || result.signal != 0) return;
+  if (std::find(words.begin(), words.end(), "--json") == words.end()) return;
+  static std::ofstream file = [&] {
+    std::filesystem::create_directories(std::filesystem::path(prefix).parent_path());
+    return std::ofstream(prefix + ("-" + std::to_string(std::hash<std::string>()(words.front()))));
+  }();
+  const bool is_tensor = result.output.starts_with('\x93');
+  file << Json{{"words", words}, {"output", is_tensor ? "" : result.output}, {"error", result.error}}.dump()
+       << std::endl;
+  REQUIRE(file.good());
+}
+
+}  // namespace clipper::testing
