@@ -138,7 +138,7 @@ TEST_CASE("what --recursive cannot do is refused") {
   tree.refused({"-r", "-i", "in", "empty"}, 3, "empty: contains no .npy file");
   tree.refused({"-r", "--verify", "x.npy", "in"}, 2, "--verify and --recursive");
   tree.refused({"-r", "--finalize", "x.npy"}, 2, "--finalize and --recursive");
-  tree.refused({"-r", "-i", "in", "in/train"}, 2, "are one file");
+  tree.refused({"-r", "-i", "in", "in/train"}, 2, "are the same file");
 }
 
 TEST_CASE("--output-dir within a directory that is walked is refused, by any name") {
