@@ -18,7 +18,7 @@ OutputFile::Existing existing_for(const Command& command, const Job& job) {
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
 }
 
-/// One file on its way, and what is said of it.
+/// Clips one file and reports it. Shared, because a file in place ends only when its batch is committed.
 class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob> {
  public:
   ClipJob(const ClipRun& run, const Job& job) : run_(run), report_(run.log.report_of(job)) {
@@ -30,8 +30,9 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
       Job& job = report_.job;
       if (job.output && is_in_place(job.input, *job.output, existing())) job.output.reset();
       if ((run_.command.share || run_.way.shard) && !job.output)
-        throw Error(ErrorKind::usage,
-                    fmt::format("{}: IN is OUT; a shard that runs again would scale twice", job.input));
+        throw Error(
+            ErrorKind::usage,
+            fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
       if (run_.command.dry_run)
         try_out();
       else

@@ -11,7 +11,7 @@
 
 namespace clipper {
 
-/// What the files of a command have in common while they are clipped.
+/// What all jobs of a command share.
 struct ClipRun {
   const Command& command;
   const ClipWay& way;
@@ -23,12 +23,12 @@ struct ClipRun {
 
 [[nodiscard]] ClipSettings settings_of(const Command& command);
 
-/// Clips one file, and reports how that ended: a file in place perhaps only when it is committed with others.
-/// Throws only what stop_after_failure() throws.
+/// Clips one file and reports the end in the log. A file in place may end later, when run.replacements are
+/// committed. Throws only what RunLog::stop_after_failure() throws.
 void clip_job(const ClipRun& run, const Job& job);
 
-/// Throws what clip_job() would report before it creates anything. Returns the bytes of the elements; 0 for
-/// a stream, which is not touched.
+/// Throws the failures that clip_job() would report before it creates a file. Returns the size of the data in
+/// bytes; 0 for a stream, which is not read.
 [[nodiscard]] std::uint64_t check_job(const ClipRun& run, const Job& job);
 
 }  // namespace clipper

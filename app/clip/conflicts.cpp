@@ -17,7 +17,7 @@
 namespace clipper {
 namespace {
 
-/// Where a path leads: to a file, or to names below a directory that are not there yet.
+/// Where a path leads: to a file, or to names that do not exist yet below a directory.
 struct Location {
   FileId file;
   std::string missing;
@@ -58,14 +58,14 @@ class Locations {
     return location;
   }
 
-  std::string directory_;  ///< the last one, and its location: inputs that follow each other share it
-  Location location_;
+  std::string directory_;  ///< the last directory; successive inputs are often in the same directory
+  Location location_;      ///< of directory_
 };
 
-/// That a job reads or writes a file. 16 bytes, as there are two of every job.
+/// A job reads or writes a file. 16 bytes, because every job has two uses.
 struct Use {
   std::uint64_t hash;  ///< of the file's location
-  std::uint32_t job;   ///< or, after the last one, the place in `also_read`
+  std::uint32_t job;   ///< jobs.size() + i is file i of `also_read`
   bool writes;
 
   friend bool operator<(const Use& a, const Use& b) {
@@ -111,14 +111,15 @@ class Conflicts {
     return use.writes ? job.output.value_or(job.input) : job.input;
   }
 
-  /// A look at both at the same time: since the first look, a file may have got the inode of another.
+  /// Examines both files at the same time: between two looks, a file may be removed and another file get its
+  /// inode.
   [[nodiscard]] bool is_one_file(const std::string& a, const std::string& b) {
     const Location location = locations_.of(a);
     return location == locations_.of(b) && (!location.missing.empty() || is_same_file(a, b));
   }
 
   void check_pair(const Use& writer, const Use& other) {
-    if (writer.job == other.job) return;  // that is in place
+    if (writer.job == other.job) return;  // reads and writes one file: in place
     const std::string output = path_of(writer);
     const std::string path = path_of(other);
     if (!is_one_file(output, path)) return;
@@ -126,10 +127,10 @@ class Conflicts {
     const auto refuse = [](const std::string& why) { throw Error(ErrorKind::usage, why); };
     if (!other.writes)
       refuse(fmt::format("{} would be written to {}, which is {}", job.input, output,
-                         output == path ? "an input, too" : "the input " + path));
-    if (!job.output) refuse(fmt::format("{} and {} are one file", output, path));
+                         output == path ? "also an input" : "the input " + path));
+    if (!job.output) refuse(fmt::format("{} and {} are the same file", output, path));
     refuse(fmt::format("{} and {} would both be written to {}{}", job.input, jobs_[other.job].input, output,
-                       output == path ? "" : ", which is " + path));
+                       output == path ? "" : ", the same file as " + path));
   }
 
   Jobs& jobs_;

@@ -7,10 +7,11 @@
 
 namespace clipper {
 
-/// Error{usage} if two jobs would write one file, or if one would write what another job reads, or what is
-/// among `also_read`. Files are known by device and inode, and what does not exist yet by the deepest
-/// directory on its way that does: names may be links, mounts, or differ in case only. Of several jobs those
-/// are marked whose outputs do not exist. Error{io} if a file cannot be examined.
+/// Error{usage} if two jobs would write the same file, or if a job would write a file that another job reads
+/// or that is in `also_read`. Names may be links or mounts, or differ only in case, therefore a file is
+/// identified by device and inode, and a missing file by its deepest existing directory and the rest of its
+/// path. If there are several jobs, calls set_output_is_new() for those whose outputs do not exist. Error{io}
+/// if a file cannot be examined.
 void check_conflicts(Jobs& jobs, const std::vector<std::string>& also_read);
 
 }  // namespace clipper

@@ -7,53 +7,53 @@
 
 #include "shards/shard.hpp"
 
-/// Where the results of a command go: the command line makes one of these, and run_clip() visits it.
+/// Where a command writes its results: validate_clip() makes a Destination, run_clip() visits it.
 namespace clipper {
 
-/// The only input's result is a file; "-" is standard output.
+/// Writes the result of the only input to a file; "-" is standard output.
 struct ToFile {
   std::string path;
 };
 
-/// Each input keeps its path from a directory: see write_below().
+/// Recreates the inputs' layout below a directory: see write_below().
 struct IntoDirectory {
   std::string path;
   std::optional<std::string> relative_to;
 };
 
-/// Outputs are named as by write_named().
+/// Names outputs by a template: see write_named().
 struct ByTemplate {
   std::string text;
 };
 
-/// Every input is replaced by its result.
+/// Replaces every input by its result.
 struct InPlace {};
 
-/// Every input's elements are overwritten, without a second file.
+/// Overwrites the elements of every input, without a second file.
 struct Direct {};
 
-/// The only input's result is one process's part of a file, which waits for Finalize.
+/// Writes one process's part of the only input's result. Finalize joins the parts.
 struct PartOf {
   std::string path;
   Shard shard;
 };
 
-/// The only input's result is a slab, a file beside `path`.
+/// Writes one process's part of the only input's result to a file of its own, a slab, beside `path`.
 struct SlabOf {
   std::string path;
   Shard shard;
 };
 
-/// The only input's result is compared with a file, which is written if it is different and `updates`.
+/// Compares the only input's result with a file. If they differ and `updates` is true, writes the file.
 struct Verify {
   std::string golden;
   bool updates = false;
 };
 
-/// What shards have written becomes the file; of as many shards as OUT.shards says if `shards` is 0.
+/// Joins what shards have written into the file.
 struct Finalize {
   std::string path;
-  std::uint64_t shards = 0;
+  std::uint64_t shards = 0;  ///< 0: as many as OUT.shards says
 };
 
 using Destination =

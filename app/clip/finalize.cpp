@@ -8,7 +8,7 @@
 namespace clipper {
 namespace {
 
-/// How many shards there are only those know that have been started by an engine.
+/// The run that the command's operation and input belong to; null without an input.
 Join::Wanted wanted_run(const Command& command, std::uint64_t shards) {
   if (command.inputs.empty()) return nullptr;
   return run_of(settings_of(command), command.inputs.front(), command.existing, shards);

@@ -15,7 +15,7 @@
 namespace clipper {
 namespace {
 
-/// Standard error, with the progress out of the way.
+/// Writes to standard error without mixing with the progress line.
 class ProgressSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit ProgressSink(Progress& progress) : progress_(progress) {}
@@ -31,7 +31,7 @@ class ProgressSink : public spdlog::sinks::base_sink<std::mutex> {
   Progress& progress_;
 };
 
-/// A trial has nothing to show but what it would do.
+/// --dry-run implies -v: the lines are its only result.
 bool is_verbose(const Command& command) {
   return command.verbose || (command.dry_run && !command.quiet && !command.json);
 }
@@ -128,10 +128,10 @@ void RunLog::print_json(const std::string& json) noexcept {
 }
 
 int RunLog::status() const {
-  // The same command again would clip, and scale, what is done already.
+  // not_durable after an output was written: a caller that retries would scale its data twice.
   if (json_lost_)
     throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
-                "standard output: cannot take what --json says");
+                "standard output: cannot write the lines of --json");
   return status_;
 }
 

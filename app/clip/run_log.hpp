@@ -18,8 +18,8 @@ class logger;
 
 namespace clipper {
 
-/// What is said while files are clipped, and how it ends: warnings and -v, --json, the progress, failures.
-/// Callable from many threads.
+/// Prints what happens while files are clipped: warnings, the lines of -v and --json, progress, failures.
+/// Collects the exit status. Callable from many threads.
 class RunLog {
  public:
   RunLog(const Command& command, const Engine& engine);
@@ -27,16 +27,17 @@ class RunLog {
   RunLog& operator=(const RunLog&) = delete;
   ~RunLog();
 
-  /// What the progress is measured by; if nothing is expected, by the first file that is planned.
+  /// Sets the total of the progress: the files and bytes still to do. Without a call, the total is the first
+  /// planned file.
   void expect(std::size_t files, std::uint64_t bytes);
 
-  [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< what is known of it before it is begun
+  [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< filled with what is known before the start
 
   void warn(const std::string& line);
-  void planned(const ClipReport& report);  ///< what should be known of the plan; -v: what was chosen
+  void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
 
-  /// What will be said of a file that is done; made before it is in place, since what fails later would be
-  /// taken for a failure of the file.
+  /// What done() prints. Made before the file is in place: a failure (out of memory) after that would be
+  /// reported as a failure of the file.
   struct Lines {
     std::string text;
     std::string json;
@@ -45,14 +46,14 @@ class RunLog {
   [[nodiscard]] Lines lines(const ClipReport& report) const;
   void done(const Lines& lines) noexcept;
 
-  /// The file failed. Without --keep-going all work shall end: see stop_after_failure().
+  /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
   void failed(ClipReport report, std::exception_ptr why) noexcept;
 
-  /// Throws the first failure again, unless the command is to go on.
+  /// Throws the first failure, unless the command has --keep-going.
   void stop_after_failure();
 
-  /// The highest status of all files, 0 if none failed; at the end. If what --json says could not be written,
-  /// Error{not_durable}, or Error{io} if no file was.
+  /// Called at the end: the highest status of all files, 0 if none failed. If lines of --json could not be
+  /// written, throws Error{not_durable}, or Error{io} if no output was written.
   [[nodiscard]] int status() const;
 
  private:
@@ -67,11 +68,11 @@ class RunLog {
   std::atomic<bool> json_lost_ = false;
   std::atomic<bool> written_ = false;
   std::mutex mutex_;
-  std::set<std::string> notes_;  ///< that were said
+  std::set<std::string> notes_;  ///< printed so far
   int status_ = 0;
-  std::exception_ptr failure_;  ///< the first, if the command is not to go on
+  std::exception_ptr failure_;  ///< the first; never set with --keep-going
   Progress progress_;
-  std::unique_ptr<spdlog::logger> logger_;  ///< none unless the command is verbose
+  std::unique_ptr<spdlog::logger> logger_;  ///< null unless the command is verbose
 };
 
 }  // namespace clipper

@@ -24,7 +24,7 @@ namespace {
 
 InputFile open(const Command& command, const Verify& to, const std::string& path) {
   if (to.updates && path == "-")
-    throw Error(ErrorKind::usage, "--update-golden: standard input is not a file");
+    throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
   InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
   if (command.ignore_trailing) file.ignore_trailing();
   return file;
@@ -34,7 +34,7 @@ bool is_missing(const std::string& path) {
   return path != "-" && !Place::of(path).status();
 }
 
-/// Says in the report what is different, if anything is.
+/// Fills the report.
 void compare_with_golden(const Command& command, const Verify& to, PairReport& report) {
   InputFile input = open(command, to, report.actual);
   const Plan plan = read_plan(settings_of(command), input);
@@ -56,11 +56,11 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
 
 void write_golden(const Command& command, const std::string& path) {
   if (is_same_file(command.inputs.front(), path))
-    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} is IN itself", path));
+    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} and IN are the same file", path));
   const bool exists = !is_missing(path);
   Command writing = command;
   writing.json = false;
-  static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // without --keep-going it throws
+  static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // 0: it throws without --keep-going
   if (!command.quiet)
     std::fputs(
         fmt::format("clipper: {}: {}\n", escape_for_terminal(path), exists ? "updated" : "created").c_str(),
@@ -77,7 +77,7 @@ int verify(const Command& command, const Verify& to) {
   try {
     compare_with_golden(command, to, report);
     if (report.status != 0 && to.updates) {
-      write_golden(command, to.golden);  // which says the notes
+      write_golden(command, to.golden);  // prints the notes
       report.status = 0;
     } else if (!command.quiet) {
       for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);

@@ -5,15 +5,14 @@
 
 namespace clipper {
 
-/// A file, or standard input for "-", with a file's name in every line, or before every NUL.
+/// A list of file names. The separator follows each name; it may be missing after the last.
 struct FileList {
-  std::string path;
+  std::string path;  ///< "-" is standard input
   char separator = '\n';
 };
 
-/// Calls `add` with every name. A last one may be without its separator. Error{io} if the list cannot be
-/// read, Error{usage} for a name that cannot be a file's, among them all names of a list with the other
-/// separator.
+/// Calls `add` with every name. Error{io} if the list cannot be read. Error{usage} for an empty name, "-", a
+/// name longer than a path can be, and a list with the other separator.
 void read_names(const FileList& list, const std::function<void(const std::string&)>& add);
 
 }  // namespace clipper

@@ -117,7 +117,7 @@ class Walker {
   /// to know where they lead.
   void examine(DIR* directory, unsigned char type, const std::string& path, Entry& entry) const {
     if (type != DT_LNK && type != DT_UNKNOWN) {
-      entry.kind = kind_of(DTTOIF(type));
+      entry.kind = kind_of(static_cast<mode_t>(DTTOIF(type)));
       return;
     }
     struct stat status {};

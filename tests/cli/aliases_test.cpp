@@ -92,7 +92,7 @@ TEST_CASE("an output that a bind mount makes an input is refused") {
   write_file(directory / "real/in/a.npy", input(3));
   refused({"real/in/a.npy", "in/a.npy", "--output-dir", "mount"},
           "in/a.npy would be written to mount/in/a.npy, which is the input real/in/a.npy");
-  refused({"-i", "real/a.npy", "mount/a.npy"}, "real/a.npy and mount/a.npy are one file");
+  refused({"-i", "real/a.npy", "mount/a.npy"}, "real/a.npy and mount/a.npy are the same file");
 }
 
 TEST_CASE("two outputs that a bind mount makes one are refused, wherever they will be") {
@@ -145,7 +145,7 @@ TEST_CASE("an output that is another name of an input or an output is refused") 
   fs::remove(directory / "a.out");
   write_file(directory / "a.out", "old");
   fs::create_hard_link(directory / "a.out", directory / "b.out");
-  refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "would both be written to a.out, which is b.out");
+  refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "would both be written to a.out, the same file as b.out");
   refused({"a.npy", "b.npy", "-o", "new/../{name}"}, "new/..: '..' after a directory that does not exist");
 }
 
@@ -156,9 +156,9 @@ TEST_CASE("a file that all inputs are clipped by is no output of theirs") {
     check_refused_untouched(directory, words, 2, why);
   };
   refused({"-i", "--scale", "2", "--min", "@lo.npy", "a.npy", "lo.npy", "b.npy"},
-          "lo.npy would be written to lo.npy, which is an input, too");
+          "lo.npy would be written to lo.npy, which is also an input");
   refused({"--max", "@./lo.npy", "-o", "{dir}/lo.npy", "a.npy"},
-          "a.npy would be written to ./lo.npy, which is an input, too");
+          "a.npy would be written to ./lo.npy, which is also an input");
   write_file(directory / "list", "a.npy\n");
   refused({"--max", "1", "-o", "list", "--files-from", "list"}, "a.npy would be written to list");
 }

@@ -50,8 +50,8 @@ TEST_CASE("a list of names that is missing or has none, an empty or a wrong one 
     check_refused_untouched(
         directory, clip(words), code, why, [] {}, list);
   };
-  refused({"-i", "--files-from", "-"}, 2, "name 2, '', is not", "a.npy\n\na.npy\n");
-  refused({"-i", "--files0-from", "-"}, 2, "name 1, '-', is not", std::string("-\0", 2));
+  refused({"-i", "--files-from", "-"}, 2, "entry 2 is an empty file name", "a.npy\n\na.npy\n");
+  refused({"-i", "--files0-from", "-"}, 2, "entry 1 ('-') means standard input", std::string("-\0", 2));
   refused({"-i", "--files-from", "missing"}, 4, "missing: ");
   refused({"-i", "--files-from", "."}, 4, ".: ");
   refused({"--files-from", "-"}, 2, "--files-from needs");
@@ -72,19 +72,21 @@ TEST_CASE("a list with the other separator is refused, and says which option tak
       check_refused_untouched(
           directory, clip({to, "-k", option, "-"}), 2, why, [] {}, list);
   };
-  const char* const has_nul = "standard input: name 1, 'in/1.npy', has a NUL at its end; --files0-from";
+  const char* const has_nul = "standard input: entry 1 ('in/1.npy') ends with a NUL; for NUL";
   refused("--files-from", "in/1.npy" + nul + "in/2.npy" + nul + "in/3.npy" + nul, has_nul);
   refused("--files-from", "in/1.npy" + nul, has_nul);
-  refused("--files-from", "in/1.npy\nin/2" + nul + "3.npy\n", "name 2, 'in/2', has a NUL");
+  refused("--files-from", "in/1.npy\nin/2" + nul + "3.npy\n", "entry 2 ('in/2') ends with a NUL");
   const char* const has_lines =
-      "standard input: name 1, 'in/1.npy', has line ends and no NUL at its end; --files-from";
+      "standard input: entry 1 ('in/1.npy') is followed by a line end, not by a NUL; for lists";
   refused("--files0-from", "in/1.npy\nin/2.npy\n", has_lines);
   refused("--files0-from", "in/1.npy\n", has_lines);
   std::string many;
   for (int i = 0; i < 10'000; ++i) many += "in/1.npy\n";
   refused("--files0-from", many, has_lines);
-  refused("--files-from", "in/1.npy\n" + std::string(5000, 'x'), "is longer than a path can be");
-  refused("--files0-from", "in/1.npy" + nul + std::string(5000, 'x'), "is longer than a path can be");
+  refused("--files-from", "in/1.npy\n" + std::string(5000, 'x'),
+          "xxx...') is longer than a path can be (4095 bytes)");
+  refused("--files0-from", "in/1.npy" + nul + std::string(5000, 'x'),
+          "xxx...') is longer than a path can be (4095 bytes)");
 }
 
 TEST_CASE("--output names every result like its file") {
@@ -138,7 +140,7 @@ TEST_CASE("two inputs never get one output, nor does one get another's place") {
   std::filesystem::create_symlink("b.npy", directory / "a.out");
   refused({"a.npy", "b.npy", "-o", "{stem}.out"},
           "a.npy would be written to a.out, which is the input b.npy");
-  refused({"-i", "real/c.npy", "link/c.npy"}, "are one file");
+  refused({"-i", "real/c.npy", "link/c.npy"}, "are the same file");
 }
 
 TEST_CASE("outputs that lead nowhere are not taken for one") {

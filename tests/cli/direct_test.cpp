@@ -62,7 +62,7 @@ TEST_CASE("--direct is for --in-place, and for each file once") {
   check_refused_untouched(directory, {"--direct", "--min", "0", "x.npy", "x.npy"}, 2,
                           "--direct needs --in-place");
   std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
-  check_refused_untouched(directory, direct({"x.npy", "y.npy"}), 2, "x.npy and y.npy are one file");
+  check_refused_untouched(directory, direct({"x.npy", "y.npy"}), 2, "x.npy and y.npy are the same file");
   check_refused_untouched(
       directory, direct({"-"}), 5, "regular file", [] {}, kInput);
 }

@@ -173,7 +173,7 @@ TEST_CASE("--in-place takes many files") {
   write_file(directory / "x.npy", kInput);
   check_refused_untouched(directory, clip({"-i", "x.npy", "missing.npy"}), 4, "missing.npy: ");
   std::filesystem::create_symlink("x.npy", directory / "link");
-  check_refused_untouched(directory, clip({"-i", "x.npy", "link"}), 2, "x.npy and link are one file");
+  check_refused_untouched(directory, clip({"-i", "x.npy", "link"}), 2, "x.npy and link are the same file");
 }
 
 TEST_CASE("whatever stops --in-place, the file stays as it was") {

@@ -274,10 +274,10 @@ TEST_CASE("wrong usage of --verify is refused") {
   check_usage({"in.npy", "--verify", ""}, "--verify");
   check_usage({"-", "--verify", "-"}, "standard input cannot be both");
   check_usage({"in.npy", "out.npy", "--update-golden"}, "--update-golden needs --verify");
-  check_usage({"-", "--verify", "golden.npy", "--update-golden"}, "standard input is not a file");
-  check_usage({"-", "--verify", "none.npy", "--update-golden"}, "standard input is not a file");
-  check_usage({"in.npy", "--verify", "-", "--update-golden"}, "standard input is not a file");
-  check_usage({"in.npy", "--verify", "in.npy", "--update-golden"}, "in.npy is IN itself");
+  check_usage({"-", "--verify", "golden.npy", "--update-golden"}, "standard input cannot be IN or GOLDEN");
+  check_usage({"-", "--verify", "none.npy", "--update-golden"}, "standard input cannot be IN or GOLDEN");
+  check_usage({"in.npy", "--verify", "-", "--update-golden"}, "standard input cannot be IN or GOLDEN");
+  check_usage({"in.npy", "--verify", "in.npy", "--update-golden"}, "in.npy and IN are the same file");
 }
 
 }  // namespace clipper::testing
