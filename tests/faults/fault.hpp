@@ -2,9 +2,9 @@
 
 // Makes the N-th libc call of the program fail. The environment says which call and how:
 //
-//   CLIPPER_FAULT=N:WHAT:once|ever   call N after main() has begun meets the fault; "ever": all later calls, too
+//   CLIPPER_FAULT=N:WHAT:once|ever   call N, counted from main(), fails; "ever": later calls, too
 //     nNUMBER   fails with this errno; "ever": all later calls of the same name
-//     eNUMBER   fails with this errno; "ever": all later calls, but every other one for EINTR, which is retried
+//     eNUMBER   fails with this errno; "ever": all later calls, but every other one for EINTR (for retries)
 //     dNUMBER   reads or writes only 1/NUMBER of the bytes, but at least one
 //     sNUMBER   raises this signal before the call
 //     aNUMBER   raises this signal after the call

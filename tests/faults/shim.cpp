@@ -1,5 +1,5 @@
-// A library to preload into clipper. It wraps the libc calls that touch files, and malloc, to make them fail: see
-// fault.hpp.
+// A library to preload into clipper. It wraps the libc calls that touch files, and malloc, to make them fail:
+// see fault.hpp.
 
 #include <dirent.h>
 #include <dlfcn.h>
