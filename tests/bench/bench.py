@@ -1,4 +1,4 @@
-"""What scripts/bench runs, when clipper and kernel_bench are there."""
+"""The program behind scripts/bench, which builds clipper and kernel_bench first."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = ROOT / "tests/bench"
 
-sys.dont_write_bytecode = True  # leave no trace in the tree
+sys.dont_write_bytecode = True  # keeps __pycache__ out of the source tree
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import libraries  # noqa: E402
@@ -19,12 +19,12 @@ QUICK = {"rounds": {"files": 3, "kernels": 3}, "file_bytes": 1 << 27, "kernel_se
 
 
 def arguments():
-    description = ("Measures clipper beside cp, cat, memcpy, numpy, ONNX Runtime and OpenVINO. The results of everything go to "
-                   "tests/bench/ and the README, those of a part or of --quick to build/bench/.")
+    description = ("Measures clipper's speed relative to cp, cat, memcpy, numpy, ONNX Runtime and OpenVINO. A complete run writes its "
+                   "results to tests/bench/ and README.md; a run of one part or with --quick writes to build/bench/.")
     parser = argparse.ArgumentParser(prog="scripts/bench", description=description)
-    parser.add_argument("part", nargs="?", choices=PARTS, help="only whole processes, or only kernels")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, and files of 128 MiB")
-    parser.add_argument("--dir", type=Path, default=ROOT / "build/bench", help="where files are written (default: build/bench)")
+    parser.add_argument("part", nargs="?", choices=PARTS, help="measure only whole processes (files) or only the clip loops (kernels)")
+    parser.add_argument("--quick", action="store_true", help="run fewer rounds, with files of 128 MiB instead of 1 GiB")
+    parser.add_argument("--dir", type=Path, default=ROOT / "build/bench", help="directory for the measured files (default: build/bench)")
     return parser.parse_args()
 
 
@@ -39,7 +39,7 @@ def measure(options, parts, settings):
     about = {"date": date.today().isoformat(), "parts": parts, **settings,
              "machine": machine.describe(ROOT, options.dir), "wrong": []}
     if about["machine"]["file system"] != "ext4":
-        print("bench: the targets are for ext4; where cp shares blocks it copies nothing", file=sys.stderr)
+        print("bench: the targets are for ext4; on some other file systems cp shares blocks instead of copying them", file=sys.stderr)
     if "files" in parts:
         files.measure(ROOT / "build/clipper", options.dir, settings["file_bytes"], settings["rounds"]["files"], samples)
     if "kernels" in parts:

@@ -1,4 +1,4 @@
-"""Whole processes: time by hyperfine, memory by time(1). Every round runs every command once, one after the other."""
+"""Measures whole processes: hyperfine measures time, time(1) memory. Every round runs every command once, in turn."""
 
 import json
 import os
@@ -13,10 +13,10 @@ from statistics import median
 
 import numpy as np
 
-SMALL, SMALL_RUNS = 1000, 300  # elements, and runs of each command in a round
+SMALL, SMALL_RUNS = 1000, 300  # elements; runs of each command in a round
 MANY, MANY_BYTES = 10_000, 4096
-HEADER = 128  # bytes, of the .npy files that numpy writes
-BLOCK = 4 << 20  # elements that are made at a time
+HEADER = 128  # bytes of the header that numpy writes
+BLOCK = 4 << 20  # elements that are generated at a time
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def write_inputs(size):
 
 
 def commands(clipper, i):
-    """Of round `i`. Many files go into a new directory each time: ext4 without a journal takes a third of a millisecond to
-    find an inode where as many files were just deleted."""
+    """The commands of round `i`. Each round writes the many files to a new directory: after many files were deleted, ext4
+    without a journal needs 0.3 ms to find a free inode."""
     clip = f"{clipper} --min 0 --max 6"
     script = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('numpy_script.py')))}"
     return [
@@ -81,7 +81,7 @@ def commands(clipper, i):
 
 
 def hyperfine(*arguments):
-    """Seconds, of one run of each command."""
+    """The time of one run of each command, in seconds."""
     done = subprocess.run(["hyperfine", "--shell=none", "--style=none", "--runs=1", "--export-json=times.json", *arguments],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
@@ -90,12 +90,12 @@ def hyperfine(*arguments):
 
 
 def warm(*paths):
-    """The page cache has them."""
+    """Reads the files into the page cache."""
     subprocess.run(["cat", *paths], check=True, stdout=subprocess.DEVNULL)
 
 
 def measure_large(clipper, i, samples):
-    """Before each command, what the last one wrote is gone or on the disk."""
+    """Before each command, removes the last output and syncs, so that no command waits for another's writes."""
     warm("float32.npy", "float16.npy", "inside.npy")
     row = commands(clipper, i)[:: -1 if i % 2 else 1]
     settle = ("--prepare", in_shell("rm -f out.npy; sync"))
@@ -105,7 +105,7 @@ def measure_large(clipper, i, samples):
 
 
 def measure_small(clipper, i, samples):
-    """The two by turns, each to a new file."""
+    """Runs cp and clipper in turn, each with a new output file."""
     warm("small.npy")
     os.sync()
     scan = ("--parameter-scan", "n", str(i * SMALL_RUNS), str((i + 1) * SMALL_RUNS - 1))
@@ -122,7 +122,7 @@ def measure_times(clipper, rounds, samples):
 
 
 def measure_memory(clipper, size, samples):
-    """Peak resident memory. time(1) starts the command itself: a child of this process would begin with its memory."""
+    """Peak resident memory, by time(1): a direct child of this process would start with this process's memory."""
     write_sparse("sparse.npy", size)
     clip = [*shlex.split(clipper), "--min", "0", "--max", "6"]
     for threads in (2, 16):
@@ -133,9 +133,9 @@ def measure_memory(clipper, size, samples):
 
 
 def measure(clipper, directory, size, rounds, samples):
-    """Tensors of `size` bytes; `directory` has nothing more in it afterwards than before."""
+    """Measures with tensors of `size` bytes in a temporary directory below `directory`."""
     if shutil.disk_usage(directory).free < 9 * size:
-        sys.exit(f"bench: {directory} has less than {9 * size >> 20} MiB free")
+        sys.exit(f"bench: {directory} needs {9 * size >> 20} MiB of free space; use --dir or --quick")
     with tempfile.TemporaryDirectory(prefix="bench-", dir=directory) as scratch:
         before = os.getcwd()
         os.chdir(scratch)

@@ -1,5 +1,5 @@
-// The kernels against memcpy of the same bytes, in one process. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
-// threads/DTYPE/BYTES/THREADS for clip by the best level on several threads.
+// Measures the kernels and memcpy of as many bytes. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
+// threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -28,9 +28,9 @@ using clipper::SimdLevel;
 
 constexpr std::size_t kCached = 64UL << 10;
 constexpr std::size_t kUncached = 16UL << 20;
-constexpr std::size_t kChunk = 256UL << 10;  // of kUncached, when several threads share it
+constexpr std::size_t kChunk = 256UL << 10;  // what a thread clips at a time of kUncached bytes
 constexpr std::size_t kHugePage = 2UL << 20;
-constexpr int kMemcpyRepetitions = 12;  // in other moments of a run: everything is compared with it
+constexpr int kMemcpyRepetitions = 12;  // spread over the run: all ratios depend on memcpy
 
 enum class Work { clip, scale_bias_clip, clip_and_count };
 
@@ -38,8 +38,8 @@ struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-/// Where a kernel reads and where it writes, `size` bytes each. The pages exist, and are huge if the system
-/// has such: numpy's arrays are so, too.
+/// The input and the output of a kernel, `size` bytes each. All pages are allocated; like numpy's arrays they
+/// use huge pages if the system has them.
 class Buffers {
  public:
   explicit Buffers(std::size_t size) : size_(size) {
@@ -123,8 +123,8 @@ void measure_kernel(benchmark::State& state, Work work, const Operation& operati
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
 
-/// kUncached bytes are cut into chunks. For kCached bytes every thread has a pair of buffers of its own,
-/// which it clips again and again, kUncached bytes in all.
+/// Clips kUncached bytes with several threads. If `size` is kUncached, the threads share the bytes in chunks.
+/// If it is kCached, each thread has buffers of its own and clips them again and again.
 void measure_threads(benchmark::State& state, const Operation& operation, std::size_t size, int threads) {
   const bool own = size == kCached;
   const std::size_t each = own ? kCached : kChunk;

@@ -1,5 +1,5 @@
-"""The kernels and memcpy in kernel_bench, and the libraries in peers.py: by turns, so that all have the machine in the
-same moods."""
+"""Measures clipper's kernels and memcpy with kernel_bench, and the libraries with peers.py. They take turns, so that changes
+of the machine's speed affect all of them."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from peers import LIBRARIES
 
 
 def kernel_bench(binary, seconds):
-    """name -> seconds: the median, where a round has several."""
+    """name -> seconds: the median if there are several repetitions."""
     out = subprocess.run([binary, f"--benchmark_min_time={seconds}", "--benchmark_enable_random_interleaving=true",
                           "--benchmark_format=json"], check=True, stdout=subprocess.PIPE).stdout
     rows = {}
@@ -24,7 +24,7 @@ def kernel_bench(binary, seconds):
 
 
 def peer(library, seconds, wrong):
-    """LIBRARY/DTYPE/BYTES/THREADS -> seconds; adds to `wrong` what does not give numpy's bytes."""
+    """LIBRARY/DTYPE/BYTES/THREADS -> seconds. Adds (library, dtype) to `wrong` if the result is not numpy's."""
     command = [sys.executable, Path(__file__).with_name("peers.py"), library, str(seconds)]
     rows = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     wrong |= {(library, row["dtype"]) for row in rows if not row["right"]}
@@ -32,7 +32,7 @@ def peer(library, seconds, wrong):
 
 
 def measure(binary, seconds, rounds, samples):
-    """Every figure is a mean over `seconds`. Returns the libraries and dtypes whose results are not numpy's."""
+    """Each figure is a mean over at least `seconds`. Returns the (library, dtype) pairs whose results are not numpy's."""
     wrong = set()
     for i in range(rounds):
         print(f"bench: kernels, round {i + 1} of {rounds}", file=sys.stderr)

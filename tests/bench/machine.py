@@ -1,4 +1,4 @@
-"""What the figures were measured on, and with."""
+"""Describes the machine and the versions of all programs that were measured."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ def first_line(*command):
 
 
 def cpu():
-    """Virtual machines often hide the model's name; family and model number tell."""
+    """The CPU's name, family and model. Virtual machines often hide the name."""
     info = dict(re.findall(r"^(.*?)\s*: (.*)$", Path("/proc/cpuinfo").read_text().partition("\n\n")[0], re.MULTILINE))
     numbers = f" (family {info['cpu family']}, model {info['model']})" if "cpu family" in info else ""
     return info.get("model name", platform.machine()) + numbers
@@ -28,7 +28,7 @@ def cores():
 
 
 def file_system(directory):
-    name = first_line("stat", "--file-system", "--format=%T", directory)  # needs no list of mounts
+    name = first_line("stat", "--file-system", "--format=%T", directory)  # unlike findmnt and df, does not read the list of mounts
     return "ext4" if name == "ext2/ext3" else name
 
 
@@ -44,7 +44,7 @@ def commit(root):
 
 
 def describe(root, directory):
-    """label -> text, in the order of reading"""
+    """label -> text, in the order of the report"""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "CPU": f"{cpu()}, {cores()}",

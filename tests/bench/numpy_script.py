@@ -1,4 +1,4 @@
-"""What one would write instead of calling clipper: numpy_script.py IN OUT"""
+"""The numpy script that clipper replaces: numpy_script.py IN OUT"""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""One library clipping to 0..6 in this process, from and to memory that is there: what kernels.py starts.
+"""Measures how fast a library clips to 0..6, from and to allocated memory. kernels.py runs it.
 
-    peers.py LIBRARY SECONDS   prints JSON, a row for each dtype that the library has, each size and number of threads;
-                               every figure is a mean over at least SECONDS
+    peers.py LIBRARY SECONDS   prints JSON: a row for each dtype that the library supports, each size and number of threads;
+                               each figure is a mean over at least SECONDS
 """
 
 import json
@@ -17,9 +17,9 @@ from onnx import TensorProto, helper
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16")
-CALL = 16  # bytes: what is measured is the call
+CALL = 16  # bytes; so few that only the fixed cost of a call is measured
 CACHED, UNCACHED = 64 << 10, 16 << 20
-PAGE = 2 << 20  # a huge page; numpy asks for such in large arrays
+PAGE = 2 << 20  # a huge page, which numpy requests for large arrays
 
 
 def numpy_type(dtype):
@@ -27,7 +27,7 @@ def numpy_type(dtype):
 
 
 def buffers(dtype, size):
-    """The elements and where the result goes: as in kernel_bench.cpp, one behind the other from the start of a page."""
+    """The input and the output, adjacent and aligned to a huge page, as in kernel_bench.cpp."""
     memory = np.zeros(2 * size + 2 * PAGE, np.uint8)
     start = -memory.ctypes.data % PAGE
     x, y = (memory[start + i * size :][:size].view(numpy_type(dtype)) for i in range(2))
@@ -70,7 +70,7 @@ def with_openvino(x, y, threads):
 
 
 LIBRARIES = {"numpy": with_numpy, "onnxruntime": with_onnxruntime, "openvino": with_openvino}
-THREADS = {"numpy": [1], "onnxruntime": [1, 2], "openvino": [1, 2]}  # those that numpy.clip can be told: one
+THREADS = {"numpy": [1], "onnxruntime": [1, 2], "openvino": [1, 2]}  # numpy.clip has no threads
 
 
 def seconds_per_call(call, at_least):
@@ -83,7 +83,7 @@ def seconds_per_call(call, at_least):
 
 
 def measure(library, dtype, size, threads, at_least):
-    """None if the library does not have the dtype: each has its own exceptions for that."""
+    """None if the library does not support the dtype, for which each library raises other exceptions."""
     x, y = buffers(dtype, size)
     try:
         call = LIBRARIES[library](x, y, threads)

@@ -1,4 +1,4 @@
-"""The picture: throughput by dtype, and the ratios of whole processes beside their targets."""
+"""Draws throughput.png: throughput by dtype, and the ratios of whole processes with their targets."""
 
 import matplotlib
 
@@ -51,14 +51,14 @@ def ratios(axes, samples):
     axes.invert_yaxis()
     axes.margins(x=0.1)
     axes.set_xlim(left=0)
-    axes.set_xlabel("clipper's time / the other's: less is better")
+    axes.set_xlabel("clipper's time / other program's time (less is better)")
     axes.set_title("Whole processes", loc="left", fontsize=11, color=DARK)
     axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     clean(axes)
 
 
 def draw(samples, about, path):
-    """Each part has a figure of its own within the picture, so that the long labels of one don't narrow the other."""
+    """Draws each part as a figure of its own, so that long labels in one part do not narrow the other."""
     heights = {"kernels": 6.4, "files": 3.6}
     parts = [part for part in heights if part in about["parts"]]
     heights = [heights[part] for part in parts]

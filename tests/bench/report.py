@@ -1,4 +1,4 @@
-"""The results as Markdown and JSON."""
+"""Writes the results as Markdown and JSON."""
 
 import json
 import textwrap
@@ -16,7 +16,7 @@ def table(head, rows):
 
 
 def number(value):
-    """Three digits, as far as they are behind the point."""
+    """Formats a ratio with two or three significant digits."""
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
@@ -36,13 +36,13 @@ def target_rows(samples, parts):
 
 
 def for_readme(samples, about, directory):
-    """The rows that matter to users, in lines of at most 100 columns, and the picture."""
+    """The README's part: the rows that matter to users, and the picture. Lines have at most 100 columns."""
     rows = [row[:3] for target, row in zip(TARGETS, target_rows(samples, about["parts"]), strict=True) if target.in_readme]
     machine = about["machine"]
     text = textwrap.fill(f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}; "
                          f"{about['file_bytes'] >> 20} MiB of float32 in the page cache; medians of {about['rounds']['files']} "
                          f"rounds, in which the programs take turns. [All figures]({directory}/results.md).", 100)
-    text += "\n\n" + table(["clipper's time / the other's", "median", "rounds between"], rows)
+    text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds"], rows)
     return f"{text}\n![Throughput by dtype, and ratios to targets]({directory}/throughput.png)\n"
 
 
@@ -50,9 +50,9 @@ def summary(samples, about, picture):
     machine = about["machine"]
     rounds = " and ".join(f"{about['rounds'][part]} rounds of {part}" for part in about["parts"])
     text = (f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}, {machine['file system']}. "
-            f"A figure is the median of the ratios in {rounds}; of several dtypes it is the worst one's. "
-            f"If nothing else is said, files hold {about['file_bytes'] >> 20} MiB of float32 and are in the page cache.\n\n")
-    text += table(["clipper's time / the other's", "measured", "rounds between", "target", "reached"],
+            f"Each figure is the median of the ratios in {rounds}, and the worst of several dtypes. "
+            f"Unless stated otherwise, files hold {about['file_bytes'] >> 20} MiB of float32 and are in the page cache.\n\n")
+    text += table(["clipper's time / other program's time", "median", "range over the rounds", "target", "reached"],
                   target_rows(samples, about["parts"]))
     return f"{text}\n![Throughput by dtype, and ratios to targets]({picture})\n"
 
@@ -63,7 +63,7 @@ def processes(samples):
         if "/" not in name and not name.startswith("MiB "):
             milliseconds = (1000 * time for time in (samples.median(name), min(times), max(times)))
             rows.append([name.replace("|", "\\|"), *(f"{time:.1f}" for time in milliseconds)])
-    return table(["command", "median, ms", "least", "most"], rows)
+    return table(["command", "median, ms", "min", "max"], rows)
 
 
 def gigabytes(samples, name, size):
@@ -85,7 +85,7 @@ def throughput(samples, wrong):
 
 
 def net_rows(samples):
-    """What the libraries take beyond their call, and what clipper's kernel takes of that."""
+    """For each library the time of a call, and clipper's kernel relative to the rest of the library's time."""
     for dtype in DTYPES:
         row = [dtype]
         for library in LIBRARIES:
@@ -111,23 +111,23 @@ def beside_memcpy(samples, size):
 
 def kernels(samples, wrong):
     text = "## Throughput, GB/s of input, one thread\n\n"
-    memcpy = (f"{gigabytes(samples, f'memcpy/{size}', size)} of {size_text(size)}" for size in (CACHED, UNCACHED))
+    memcpy = (f"{gigabytes(samples, f'memcpy/{size}', size)} ({size_text(size)})" for size in (CACHED, UNCACHED))
     text += "memcpy: " + ", ".join(memcpy)
-    text += ". All read and write memory that was there before. \"–\": the library does not have the dtype"
-    text += "; *: its result is not numpy's" if wrong else ""
+    text += ". All read and write memory that is already allocated. \"–\": the library does not support the dtype"
+    text += "; *: the library's result is not numpy's" if wrong else ""
     text += ".\n\n" + throughput(samples, wrong)
-    text += ("\nA library's call costs time whatever the size: the time of a call on 16 bytes, and clipper's kernel on 64 KiB "
-             "relative to what the library takes there beyond such a call.\n\n")
+    text += ("\nEach call of a library has a fixed cost, measured with 16 bytes. \"Rest\" is the library's time on 64 KiB minus "
+             "this cost; clipper's time is that of its kernel on 64 KiB.\n\n")
     head = [cell for title in LIBRARIES.values() for cell in (f"{title}: call, µs", "clipper / the rest")]
     text += table(["dtype", *head], net_rows(samples))
     for size in (CACHED, UNCACHED):
-        text += f"\n## Kernels, {size_text(size)}: time / memcpy's, little-endian / big-endian\n\n"
+        text += f"\n## Kernels, {size_text(size)}: time relative to memcpy, little-endian / big-endian\n\n"
         text += beside_memcpy(samples, size)
     return text
 
 
 def markdown(samples, about, picture):
-    text = f"# What scripts/bench measured\n\n{summary(samples, about, picture)}\n"
+    text = f"# Results of scripts/bench\n\n{summary(samples, about, picture)}\n"
     if "files" in about["parts"]:
         text += f"## Whole processes\n\n{processes(samples)}\n"
     if "kernels" in about["parts"]:
@@ -136,7 +136,7 @@ def markdown(samples, about, picture):
 
 
 def as_json(samples, about):
-    """One line for each name."""
+    """The results as JSON, with one line for each name."""
     targets = []
     for target in TARGETS:
         ratio = target.measured(samples)
@@ -152,7 +152,7 @@ def as_json(samples, about):
 
 
 def update(readme, text):
-    """Replaces what is between the markers, if the file has them."""
+    """Replaces the text between the markers, if the file has them."""
     old = readme.read_text()
     if BEGIN in old and END in old:
         before, after = old.partition(BEGIN)[0], old.partition(END)[2]

@@ -1,4 +1,4 @@
-"""What was measured: for each name a figure from each round, so that two names can be compared round by round."""
+"""The measurements: for each name one figure per round, so that two names can be compared round by round."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of two names, or the worst of several such: the median over the rounds and how far they spread."""
+    """The ratio of two names, or the worst of several ratios: median, minimum and maximum over the rounds."""
     median: float
     low: float
     high: float
-    of: str = ""  # which of several
+    of: str = ""  # which ratio is the worst
 
 
 class Samples(defaultdict):
-    """name -> figures, one for each round. Names with slashes are of kernels and libraries, those that begin with MiB of a
-    process's memory, all others of a process's time; times are in seconds."""
+    """name -> figures, one for each round. Names with slashes are times of kernels and libraries, names that begin with MiB
+    are a process's memory, all others are times of processes. Times are in seconds."""
 
     def __init__(self):
         super().__init__(list)
@@ -32,6 +32,6 @@ class Samples(defaultdict):
         return Ratio(median(rounds), min(rounds), max(rounds), of)
 
     def worst(self, pairs, pick=max):
-        """`pairs` has (of, name, reference); those that were not measured don't count."""
+        """`pairs` has (of, name, reference). Ignores names that were not measured."""
         ratios = [self.ratio(name, reference, of) for of, name, reference in pairs]
         return pick((ratio for ratio in ratios if ratio), key=lambda ratio: ratio.median, default=None)

@@ -1,4 +1,4 @@
-"""The targets, each with the samples that decide it."""
+"""The performance targets, each with the samples that it limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ def size_text(size):
 
 
 def level(samples):
-    """The CPU's best."""
+    """The highest SIMD level that this CPU has."""
     return max((name.split("/")[3] for name in samples if name.startswith("clip/")), key=LEVELS.index, default="")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What shards cost: bytes moved, syncs and metadata calls by formula, and as strace counts them with all shards one after the other
-and at once, and then of --finalize; and the time, to that of one process. Prints Markdown; exits with 1 if a formula is wrong.
+"""Measures what shards cost. Bytes, syncs and metadata calls: a formula, and what strace counts for shards one after the other,
+for shards at once, and for --finalize. Time: relative to one process. Prints Markdown; exits with 1 if a formula is wrong.
 
     cost.py CLIPPER [--mib 64] [--files 500] [--rounds 9] [--timed-mib 1024] [--directory DIR]
 """
@@ -22,14 +22,14 @@ from pathlib import Path
 
 COUNTS = (1, 2, 4, 8, 16)
 MANY = 1000
-TIMED = 8  # shards
+TIMED = 8  # shards whose time is measured
 OPERATION = ("--min", "0", "--max", "6")
 READS, WRITES = {"read", "pread64", "preadv"}, {"write", "pwrite64", "pwritev"}
 SYNCS, FREE = {"fsync", "fdatasync", "syncfs"}, {"close", "fcntl", "mmap", "munmap", "fadvise64", "lseek", "sync_file_range"}
-TEXT = re.compile(r"\.(shards|done)(\.clipper-[0-9a-f]{16})?>|/#\d+>")  # or what gets such a name
+TEXT = re.compile(r"\.(shards|done)(\.clipper-[0-9a-f]{16})?>|/#\d+>")  # shard files, also while they have no name
 HEADER = 128
-SAMPLES = 16 << 12  # bytes of the input that say whether it is the same
-FILE = 1 << 12  # bytes of data of one of many files
+SAMPLES = 16 << 12  # bytes of the input that clipper samples to recognize it
+FILE = 1 << 12  # bytes of data in each file if there are many
 BYTES_READ, BYTES_WRITTEN, SYNCED, METADATA = NAMES = ("bytes read", "bytes written", "syncs", "metadata calls")
 
 
@@ -53,8 +53,7 @@ def shards_of(clipper: Path, shards: int, words: list) -> list[list]:
 
 
 def measured(commands: list[list], directory: Path, at_once: bool = False, texts: bool = True) -> Counter:
-    """Of all calls that name a file in the directory, or have it open. Reading and writing a text is a metadata call, if there are
-    any."""
+    """Counts the calls on files in the directory. With `texts`, reading or writing a shard's text file counts as metadata call."""
     logs = [directory.parent / f"log.{i}" for i in range(len(commands))]
     traced = [["strace", "-f", "-y", "-s", "0", "-o", log, *command] for log, command in zip(logs, commands)]
     for group in [traced] if at_once else [[command] for command in traced]:
@@ -81,19 +80,19 @@ class Row:
     what: str
     count: int
     formula: dict[str, int]
-    found: tuple[Counter, ...]  # one after the other, at once
+    found: tuple[Counter, ...]  # shards one after the other, then at once
 
     def cell(self, name: str) -> str:
         return " / ".join(f"{counts[name]:,}" for counts in (self.formula, *self.found))
 
     @property
     def is_right(self) -> bool:
-        """At once, some do what others have already done."""
+        """Ignores shards at once, because some of them repeat what others have done."""
         return all(self.formula[name] == self.found[0][name] for name in NAMES)
 
 
 def print_table(rows: list[Row]) -> bool:
-    """Whether every formula is right."""
+    """Prints the rows and returns whether every formula is right."""
     print("| | N | " + " | ".join(NAMES) + " |\n|---|" + " ---: |" * (len(NAMES) + 1))
     for row in rows:
         print(f"| {row.what} | {row.count:,} | " + " | ".join(map(row.cell, NAMES)) + " |")
@@ -106,7 +105,7 @@ def clean(directory: Path) -> None:
 
 
 def rows_of_one(clipper: Path, directory: Path, size: int) -> list[Row]:
-    """A tensor of `size` bytes: all its shards, and --finalize."""
+    """The rows of one tensor of `size` bytes: its shards, and --finalize."""
     rows, source, out = [], directory / "in.npy", directory / "out.npy"
     for count in (*COUNTS, MANY):
         commands, finalize = shards_of(clipper, count, [source, out]), [[clipper, "--finalize", "--threads", "1", out]]
@@ -135,7 +134,7 @@ def rows_of_many(clipper: Path, directory: Path, files: int) -> list[Row]:
 
 
 def shards_formula(shards: int, size: int) -> dict[str, int]:
-    """On a file system of one machine. A part has at least 1 MiB, or none, which takes fewer calls."""
+    """For a file system of one machine. Parts have at least 1 MiB; empty parts need fewer calls."""
     empty = max(0, shards - (size >> 20))
     return {BYTES_READ: size + shards * (HEADER + SAMPLES), BYTES_WRITTEN: size + HEADER, SYNCED: 2 * shards + 1,
             METADATA: 34 * shards - 2 * empty}
@@ -146,7 +145,7 @@ def finalize_formula(shards: int, size: int) -> dict[str, int]:
 
 
 def formula_of_many(shards: int, files: int) -> dict[str, int]:
-    """Every process looks at all files before it does its own."""
+    """Every process looks at all files before it clips its share of them."""
     return {BYTES_READ: files * (FILE + 2 * HEADER), BYTES_WRITTEN: files * (FILE + HEADER), SYNCED: 0,
             METADATA: 3 * shards * files + 11 * files + 2 * shards + 3}
 
@@ -158,7 +157,7 @@ def timed(commands: list[list]) -> float:
 
 
 def timed_round(clipper: Path, source: Path, out: Path) -> tuple[float, float, float]:
-    """One process, which has all cores; shards, which have one thread each and run all at once; --finalize, which has all cores."""
+    """The times of one process with all cores, of shards at once with one thread each, and of --finalize with all cores."""
     seconds = []
     for commands in ([[clipper, "--sync", *OPERATION, source, out]], shards_of(clipper, TIMED, [source, out]), [[clipper, "--finalize", out]]):
         if "--finalize" not in commands[0]:
@@ -171,7 +170,7 @@ def timed_round(clipper: Path, source: Path, out: Path) -> tuple[float, float, f
 def print_times(clipper: Path, directory: Path, rounds: int) -> None:
     times = [timed_round(clipper, directory / "in.npy", directory / "out.npy") for _ in range(rounds)]
     clean(directory)
-    for name, of in (("least", min), ("median", statistics.median)):
+    for name, of in (("minimum", min), ("median", statistics.median)):
         alone, shards, finalize = (of(seconds) for seconds in zip(*times))
         ratio = of((shards + finalize) / alone for alone, shards, finalize in times)
         print(f"{name} of {rounds} rounds: one process with --sync {alone:.2f} s, {TIMED} shards {shards:.2f} s, --finalize {finalize:.2f} s; "
@@ -180,12 +179,12 @@ def print_times(clipper: Path, directory: Path, rounds: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clipper", type=lambda text: Path(text).resolve())
-    parser.add_argument("--mib", type=int, default=64)
-    parser.add_argument("--files", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--timed-mib", type=int, default=1024)
-    parser.add_argument("--directory", help="where the files are (default: the system's)")
+    parser.add_argument("clipper", type=lambda text: Path(text).resolve(), help="the clipper to measure")
+    parser.add_argument("--mib", type=int, default=64, help="size of the tensor whose calls are counted; 0: count no calls (default: 64)")
+    parser.add_argument("--files", type=int, default=500, help="number of small tensors whose calls are counted (default: 500)")
+    parser.add_argument("--rounds", type=int, default=9, help="how often times are measured (default: 9)")
+    parser.add_argument("--timed-mib", type=int, default=1024, help="size of the tensor whose time is measured (default: 1024)")
+    parser.add_argument("--directory", help="where the tensors are (default: the directory for temporary files)")
     arguments = parser.parse_args()
     clipper, size = arguments.clipper, arguments.mib << 20
     with tempfile.TemporaryDirectory(dir=arguments.directory) as scratch:
@@ -194,9 +193,9 @@ def main() -> int:
         is_right = True
         if size:
             write_tensor(directory / "in.npy", size)
-            print(f"A tensor of {arguments.mib} MiB: formula / one after the other / at once.\n")
+            print(f"A tensor of {arguments.mib} MiB: formula / shards one after the other / shards at once.\n")
             is_right = print_table(rows_of_one(clipper, directory, size))
-            print(f"\n{arguments.files} tensors of {FILE} bytes: formula / one after the other / at once.\n")
+            print(f"\n{arguments.files} tensors of {FILE} bytes: formula / shards one after the other / shards at once.\n")
             is_right &= print_table(rows_of_many(clipper, directory, arguments.files))
         if arguments.rounds:
             write_tensor(directory / "in.npy", arguments.timed_mib << 20)

@@ -1,4 +1,4 @@
-"""Compares the slabs that an index names with the tensor that they are cut from: slabs.py INDEX TENSOR"""
+"""Checks that the slabs in an index of --split-output together are a tensor: slabs.py INDEX TENSOR"""
 
 import ast
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def parts(path: Path) -> tuple[dict, bytes]:
-    """Header and data."""
+    """The header and the data of a .npy file."""
     content = path.read_bytes()
     begin = 10 + int.from_bytes(content[8:10], "little")
     return ast.literal_eval(content[10:begin].decode()), content[begin:]

@@ -1,4 +1,4 @@
-"""Makes the tensors: tensors.py DIRECTORY. None, few and many elements; every size of element, both memory orders, both byte orders."""
+"""Writes the test tensors: tensors.py DIRECTORY. No, few and many elements; each element size, memory order and byte order."""
 
 import random
 import struct

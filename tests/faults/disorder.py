@@ -192,7 +192,7 @@ class Checker:
             Path(name).write_bytes(content)
         run = self.run()
         again = Path(self.name).read_bytes()
-        done_before = present == self.new and run.returncode == 0 and len(files) == 1  # the new run clipped a complete result again
+        done_before = present == self.new and run.returncode == 0 and len(files) == 1  # clipped a second time
         if run.returncode != 0:
             return f"the same command: exit {run.returncode}, {run.stderr.decode().strip()}"
         return "" if done_before or again == self.new else "the same command: exit 0, but the file is not the result"

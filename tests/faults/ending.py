@@ -47,7 +47,7 @@ def run_all(schedule: "Schedule", operation: tuple[str, ...], shards: int, new: 
 
 def may_be_left(schedule: "Schedule", name: str) -> bool:
     """Killed processes, strangers, and shards that ended after the last --finalize had begun may leave files."""
-    if name.startswith(ALIAS) and schedule.outcome.counts["servers killed"]:  # a client that cannot see the link writes to the link's name
+    if name.startswith(ALIAS) and schedule.outcome.counts["servers killed"]:  # a client may not see the link
         return True
     if TEMPORARY.fullmatch(name):
         return any(attempt.code == KILLED or attempt.disturbed for attempt in schedule.ended)

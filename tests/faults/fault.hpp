@@ -1,19 +1,18 @@
 #pragma once
 
-// The fault that a preloaded clipper is to meet, and the counting of calls that finds its place.
+// Makes the N-th libc call of the program fail. The environment says which call and how:
 //
-//   CLIPPER_FAULT=N:WHAT:once|ever   call number N of main fails, or all that can fail so from the N-th on
-//     nNUMBER   with that errno; from the N-th on, those of the same name
-//     eNUMBER   with that errno; from the N-th on, every other call if it is EINTR, which is retried
-//     dNUMBER   reads and writes get only that part of the bytes, but at least one
-//     sNUMBER   that signal is raised before the call
-//     aNUMBER   that signal is raised after the call
-//     m0        an allocation; these count from the start of the process
-//   CLIPPER_FAULT_REPORT=FD          there "fired NAME" is written; without a fault, "NAME KINDS" of every
-//   call
-//   CLIPPER_FAULT_NAMED=1            open() does not know O_TMPFILE
-//   CLIPPER_FAULT_FLAGLESS=1         renameat2() does not know flags
-//   CLIPPER_FAULT_REMOTE=1           fstatfs() says that the file system is FUSE's
+//   CLIPPER_FAULT=N:WHAT:once|ever   call N, counted from main(), fails; "ever": later calls, too
+//     nNUMBER   fails with this errno; "ever": all later calls of the same name
+//     eNUMBER   fails with this errno; "ever": all later calls, but every other one for EINTR (for retries)
+//     dNUMBER   reads or writes only 1/NUMBER of the bytes, but at least one
+//     sNUMBER   raises this signal before the call
+//     aNUMBER   raises this signal after the call
+//     m0        allocation N fails, counted from the start of the process
+//   CLIPPER_FAULT_REPORT=FD          write "fired NAME" to FD; without a fault, "NAME KINDS" for each call
+//   CLIPPER_FAULT_NAMED=1            open() does not support O_TMPFILE
+//   CLIPPER_FAULT_FLAGLESS=1         renameat2() does not support flags
+//   CLIPPER_FAULT_REMOTE=1           fstatfs() reports a FUSE file system
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,16 +28,16 @@
 #include <string_view>
 #include <type_traits>
 
-// Which faults can happen to a call, as a sum; every call can fail and be where a signal comes.
+// The faults that a call can meet, as a bit set. Every call can also fail with EIO and meet a signal.
 constexpr unsigned kPlain = 0;
 constexpr unsigned kMovesBytes = 1;
 constexpr unsigned kInterruptible = 2;
 constexpr unsigned kTakesSpace = 4;
-constexpr unsigned kCloses = 8;         ///< even when it fails
-constexpr unsigned kReturnsErrno = 16;  ///< instead of setting it
+constexpr unsigned kCloses = 8;         ///< closes its descriptor even if it fails
+constexpr unsigned kReturnsErrno = 16;  ///< returns the errno instead of setting it
 
 struct Fault {
-  unsigned at = 0;  ///< none if 0
+  unsigned at = 0;  ///< 0: no fault
   char what = 0;
   int number = 0;
   bool ever = false;
@@ -70,13 +69,13 @@ struct Fault {
   }
 };
 
-/// Read at the first use, which is before main and so in one thread.
+/// The fault in the environment. First used before main(), when there is only one thread.
 inline const Fault& fault() {
   static const Fault given;
   return given;
 }
 
-/// Not by write(), which would be counted.
+/// Writes a line to CLIPPER_FAULT_REPORT. Does not use write(), which the shim counts.
 inline void report(const char* format, const char* name, unsigned kinds) {
   if (fault().report < 0) return;
   const int error = errno;
@@ -86,10 +85,10 @@ inline void report(const char* format, const char* name, unsigned kinds) {
   errno = error;
 }
 
-/// Counts from when main begins.
+/// True after main() has begun. Earlier calls are not counted.
 inline std::atomic<bool> in_main = false;
 
-/// Whether calls of that name are to fail, because the N-th has it.
+/// Whether `name` is the name of call N. `first`: this is call N.
 inline bool is_named_so(const char* name, bool first) {
   static std::atomic<const char*> chosen = nullptr;
   if (first) chosen = name;
@@ -97,7 +96,7 @@ inline bool is_named_so(const char* name, bool first) {
   return so != nullptr && std::string_view(so) == name;
 }
 
-/// Counts a call; true if it is to meet the fault.
+/// Counts a call. Returns whether it meets the fault.
 inline bool is_hit(const char* name, unsigned kinds) {
   static std::atomic<unsigned> calls = 0;
   static std::atomic<bool> interrupted = false;
@@ -114,7 +113,7 @@ inline bool is_hit(const char* name, unsigned kinds) {
 
 inline std::atomic<unsigned> allocations = 0;
 
-/// Counts an allocation; true if it is to fail.
+/// Counts an allocation. Returns whether it fails.
 inline bool is_refused() {
   const unsigned n = ++allocations;
   if (fault().what != 'm' || n < fault().at || (n > fault().at && !fault().ever)) return false;
@@ -123,7 +122,7 @@ inline bool is_refused() {
   return true;
 }
 
-/// What of a number of bytes is asked for.
+/// The part of a number of bytes that a short read or write transfers.
 struct Part {
   std::size_t divisor = 1;
 
@@ -132,7 +131,7 @@ struct Part {
   }
 };
 
-/// Makes a call, which takes a Part, or lets it meet the fault.
+/// Makes a call, or lets it meet the fault. `call` takes a Part.
 template <class Call>
 auto counted(const char* name, unsigned kinds, Call call) -> decltype(call(Part())) {
   using Result = decltype(call(Part()));

@@ -13,7 +13,7 @@ from checks import has_attributes
 from power import command
 
 ROOM = Path("/mnt")  # a tmpfs that only this process and its children see
-PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # the longest first: FUSE programs prepend INSIDE to paths
+PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # bindfs uses INSIDE in paths
 OUTSIDE, MIRROR, SPARE = ROOM / "outside", ROOM / "mirror", ROOM / "spare"
 ANYONE = 1001  # the id of a user who is not root
 RENAME_NOREPLACE = 1
@@ -29,7 +29,7 @@ class System:
     size: int = 0
     lacks: frozenset[str] = frozenset()
     lower: bool = False  # overlayfs: the test's files are in its lower layer
-    breaks: Mapping[str, str] = field(default_factory=dict)  # scenarios that are not tried because of the file system's own defects, and why
+    breaks: Mapping[str, str] = field(default_factory=dict)  # scenarios that the file system's own defects prevent: reasons
     again: str = ""  # mounts the same files at $TWICE as another file system
 
 

@@ -1,4 +1,4 @@
-"""A directory on some file system, clipper's runs in it, and what came of them."""
+"""A directory on the file system that is tried, and clipper's runs in it."""
 
 import os
 import random
@@ -12,24 +12,24 @@ from mounts import INSIDE, LAYERS, OVERLAY, PLACE, System, shell
 from process import LIMIT, Clipper, Run
 
 REFUSALS = (2, 4, 5)
-ABOUT_MODES = ("mode", "others can read")  # texts where there are none
+ABOUT_MODES = ("mode", "others can read")  # words of violations that do not count on file systems without modes
 
 
 @dataclass
 class Place:
-    """Scenarios set `refusal` and count `runs` and `fired`."""
+    """The directory and the state of the current scenario, which sets `refusal` and counts `runs` and `fired`."""
     clipper: Clipper
     system: System
     has: frozenset[str]
     source: random.Random
-    often: int  # what is random is tried
+    often: int  # how often random things are tried
     refusal: Run | None = None
     note: str = ""
     runs: int = 0
     fired: int = 0
 
     def put(self, files: Files) -> None:
-        """These and nothing else."""
+        """Makes the directory hold exactly these files."""
         if self.system.lower:
             os.chdir("/")
             shell(f"umount $PLACE; {LAYERS}")
@@ -41,7 +41,7 @@ class Place:
             prepare(files, "attributes" in self.has)
 
     def run(self, *words: str, prefix: tuple[str, ...] = (), **more) -> Run:
-        """`more` is subprocess's: user, umask, ..."""
+        """Runs clipper. `more` goes to subprocess.run(): user, umask, ..."""
         self.runs += 1
         done = subprocess.run([*prefix, self.clipper.binary, *words], stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=LIMIT, **more)
@@ -52,7 +52,7 @@ class Place:
         return self.judged(mode, self.run(*mode.arguments))
 
     def judged(self, mode: Mode, run: Run) -> list[str]:
-        """Done, or refused with one line and nothing changed. Which of them is right, the caller knows."""
+        """The run did its work, or refused with one line and changed nothing. The caller checks which of them is right."""
         if run.code in REFUSALS:
             self.refusal = run
             mode = replace(mode, after={})
@@ -63,11 +63,11 @@ class Place:
         return self.sifted(texts + checks.attribute_violations(mode, run, files, "attributes" in self.has))
 
     def sifted(self, texts: list[str]) -> list[str]:
-        """Without those about modes where there are none."""
+        """Drops violations about modes if the file system has no modes."""
         return texts if "modes" in self.has else [text for text in texts if not any(word in text for word in ABOUT_MODES)]
 
     def unchanged(self, run: Run, before: Files, *codes: int) -> list[str]:
-        """Of one that must refuse."""
+        """The run must have refused with one of `codes` and changed nothing."""
         texts = [] if run.code in codes else [f"exit {run.code}, not {' or '.join(map(str, codes))}: {run.stderr}"]
         texts += self.judged(Mode("", (), before, {}), run)
         self.refusal = None

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Cuts the power under clipper: the ioctl that shuts a mounted file system down, at a random instant. Prints a row of figures
-as JSON.
+"""Cuts the power while clipper runs: shuts its file system down with an ioctl at a random instant. Prints a row of figures as
+JSON.
 
     power.py BUILD ext4|xfs [--runs N]
 
-The file system is in a file in BUILD, and mounted where nobody else sees it: however this ends, the system unmounts it. Needs
-root and loop devices.
+The file system is an image in BUILD, mounted in a private mount namespace: the kernel unmounts it, even if this program is
+killed. Needs root and loop devices.
 """
 
 import argparse
@@ -33,15 +33,15 @@ from checks import found, prepare  # noqa: E402
 from modes import Mode, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from process import Clipper, Run  # noqa: E402
 
-SHUTDOWN = 0x8004587D  # of ext4 and XFS
-FLAGS = (1, 2)  # the file system's own log is written first, or not even that
+SHUTDOWN = 0x8004587D  # the ioctl of ext4 and XFS
+FLAGS = (1, 2)  # shut down after or without flushing the file system's log
 CLONE_NEWNS = 0x20000
-SIZE = 320 << 20  # bytes; XFS wants 300 MiB
-SHOWN = 20  # violations
+SIZE = 320 << 20  # bytes; XFS needs 300 MiB
+SHOWN = 20  # max number of violations that are printed
 
 
 def power_modes() -> list[Mode]:
-    """Those that promise something."""
+    """The modes that promise something about power cuts."""
     return [
         in_place("in place", numbers(100_000)),
         many_files("3 files in place", ("--in-place",), "", durable=True),
@@ -52,7 +52,7 @@ def power_modes() -> list[Mode]:
 
 
 class Disk:
-    """A file system in a file."""
+    """A file system in an image file."""
 
     def __init__(self, kind: str, directory: Path):
         self.kind, self.image, self.place = kind, directory / "image", directory / "mounted"
@@ -64,7 +64,7 @@ class Disk:
 
     @contextmanager
     def mounted(self) -> Iterator[Path]:
-        """The directory, which is the current one meanwhile."""
+        """Mounts the file system and makes it the current directory."""
         command("mount", "-o", "loop", "-t", self.kind, str(self.image), str(self.place))
         os.chdir(self.place)
         try:
@@ -86,7 +86,7 @@ def command(*words: str) -> None:
 
 
 def hide_mounts() -> None:
-    """From all other processes, and until this one ends."""
+    """Makes further mounts private to this process and its children. They disappear when these end."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -94,7 +94,7 @@ def hide_mounts() -> None:
 
 
 def cut(disk: Disk, clipper: Clipper, mode: Mode, after: float, flag: int) -> tuple[Run, list[str]]:
-    """A run that loses its disk, and what is on that afterwards."""
+    """Shuts the file system down during a run. Returns the run, and the violations that a new mount shows."""
     ended = False
 
     def shut_down(pid: int) -> None:
@@ -112,10 +112,10 @@ def cut(disk: Disk, clipper: Clipper, mode: Mode, after: float, flag: int) -> tu
 
 
 def violations(clipper: Clipper, mode: Mode, run: Run, ended: bool) -> list[str]:
-    """Only what it said before the cut counts: a real one ends the process, too, and after the ioctl XFS lets fsync succeed for
-    what its log has dropped."""
+    """Checks the files. The exit code counts only if the run ended before the cut: a real power cut would end the process, too,
+    and after the ioctl fsync succeeds on XFS although the log has dropped the data."""
     texts = [] if run.code in (0, 4, 5, 6) else [f"exit {run.code}: {run.stderr}"]
-    lost = run if ended else replace(run, code=-9)  # names may have been lost, and temporaries stay
+    lost = run if ended else replace(run, code=-9)  # new names may be lost and temporary files may stay
     if mode.direct:
         more, again = direct.interrupted(clipper, mode, lost)
         return texts + more + (direct.finish(clipper, mode) if again else [])
@@ -124,7 +124,7 @@ def violations(clipper: Clipper, mode: Mode, run: Run, ended: bool) -> list[str]
 
 
 def duration(disk: Disk, clipper: Clipper, mode: Mode) -> float:
-    """Of a run that is left alone, in seconds."""
+    """The duration of an undisturbed run in seconds. Ends the program if the run fails."""
     with disk.mounted():
         prepare(mode.before)
         os.sync()
@@ -132,7 +132,7 @@ def duration(disk: Disk, clipper: Clipper, mode: Mode) -> float:
         run = clipper.run(mode)
         seconds = time.monotonic() - start
         if run.code or found() != mode.before | mode.after:
-            sys.exit(f"power: {mode.name} fails with the power on: exit {run.code}: {run.stderr}")
+            sys.exit(f"power: {mode.name} fails without a power cut: exit {run.code}: {run.stderr}")
     return seconds
 
 
@@ -154,7 +154,7 @@ def cut_often(disk: Disk, clipper: Clipper, runs: int, seed: int) -> dict:
 
 
 def obstacle(kind: str) -> str:
-    """Why it cannot be done here, if so."""
+    """Why this machine cannot run the test, or ""."""
     if os.geteuid():
         return "not root"
     if not shutil.which(f"mkfs.{kind}"):
@@ -164,10 +164,10 @@ def obstacle(kind: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper and libclipper_faults.so")
-    parser.add_argument("kind", choices=["ext4", "xfs"])
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory of clipper and libclipper_faults.so")
+    parser.add_argument("kind", choices=["ext4", "xfs"], help="the file system to use")
+    parser.add_argument("--runs", type=int, default=40, help="number of power cuts (default: 40)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
     arguments = parser.parse_args()
     start = time.monotonic()
     row = {"what": f"power cuts, {arguments.kind}", "cases": 0, "fired": 0, "violations": 0}

@@ -1,4 +1,4 @@
-"""One run of clipper, with a fault or without."""
+"""Runs clipper with the shim, with or without a fault."""
 
 import errno
 import fcntl
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from modes import Mode
 
-LIMIT = 20  # seconds, after which a run hangs
-HANGS = -1000  # what it then ends with
+LIMIT = 20  # seconds; a run that takes longer has hung
+HANGS = -1000  # the exit code of a run that has hung
 REPORT = 9  # the descriptor that the shim writes to
 MOST_PIPE = 1 << 20
 
-# As fault.hpp has them.
+# The same numbers as kMovesBytes, kInterruptible and kTakesSpace in fault.hpp.
 MOVES_BYTES, INTERRUPTIBLE, TAKES_SPACE = 1, 2, 4
 KINDS = {"EIO": 0, "ENOSPC": TAKES_SPACE, "EINTR": INTERRUPTIBLE, "short": MOVES_BYTES, "byte": MOVES_BYTES,
          "TERM": 0, "KILL": 0, "KILL after": 0}
@@ -27,7 +27,7 @@ FOR_EVER = ("EIO", "ENOSPC", "EINTR", "short", "ENOMEM")
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to call number `at`, or to all from there on."""
+    """What happens to call number `at`, or with `ever` to all calls from there on."""
     at: int
     what: str
     ever: bool = False
@@ -39,7 +39,7 @@ class Fault:
 
     @property
     def is_of_table(self) -> bool:
-        """See errnos.py."""
+        """Whether the fault is an errno of errnos.py."""
         return self.what not in TEXTS
 
     def __str__(self) -> str:
@@ -47,31 +47,31 @@ class Fault:
 
     @property
     def signal(self) -> int:
-        if self.what.isdigit():  # sent by a killer
+        if self.what.isdigit():  # a signal that `killer` has sent
             return int(self.what)
         return {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL, "KILL after": signal.SIGKILL}.get(self.what, 0)
 
 
 @dataclass(frozen=True)
 class Call:
-    """Of libc, by clipper."""
+    """A call of a libc function by clipper."""
     name: str
     kinds: int
 
 
 @dataclass(frozen=True)
 class Run:
-    """How it ended: an exit code, or a signal's number below zero."""
+    """How a run ended. `code` is the exit code, or -N after signal N."""
     code: int
     stderr: str
     stdout: bytes
     fired: tuple[str, ...]  # the calls that met the fault
-    calls: tuple[Call, ...]  # all, if there was no fault
-    allocations: int = 0  # likewise
+    calls: tuple[Call, ...]  # all calls, if there was no fault
+    allocations: int = 0  # number of allocations, if there was no fault
 
 
 class Clipper:
-    """Runs it in the current directory."""
+    """Runs clipper in the current directory."""
 
     def __init__(self, build: Path):
         self.binary = str(build / "clipper")
@@ -90,19 +90,19 @@ class Clipper:
         return {"LD_PRELOAD": self.shim, "CLIPPER_FAULT_REPORT": str(REPORT), **more}
 
     def line(self, mode: Mode, fault: Fault | None) -> str:
-        """For the shell."""
+        """The run as a shell command."""
         settings = [f"{name}={value}" for name, value in self.environment(mode, fault).items() if "REPORT" not in name]
         return shlex.join([*settings, self.binary, *mode.arguments])
 
     def start(self, arguments: list[str], environment: dict[str, str], stdin: int, stdout: int) -> int:
-        """The process's number. Descriptors are this process's."""
+        """Starts clipper and returns its pid. `stdin` and `stdout` are descriptors of this process."""
         numbered = ((stdin, 0), (stdout, 1), (self.stderr, 2), (self.report, REPORT))
         files = [(os.POSIX_SPAWN_DUP2, fd, number) for fd, number in numbered]
         return os.posix_spawn(self.binary, [self.binary, *arguments], environment, file_actions=files,
                               setsigdef=[signal.SIGPIPE])
 
     def run(self, mode: Mode, fault: Fault | None = None, killer=None) -> Run:
-        """`killer` gets the process's number while it runs."""
+        """Runs clipper to its end. `killer` is called with its pid meanwhile."""
         stdin, stdout, read_end = self.streams(mode)
         pid = self.start(mode.arguments, self.environment(mode, fault), stdin, stdout)
         if read_end is not None:
@@ -121,7 +121,7 @@ class Clipper:
         return self.ended(self.wait(self.start_plain(*arguments)), b"")
 
     def streams(self, mode: Mode) -> tuple[int, int, int | None]:
-        """stdin, stdout and where the latter can be read. What goes through them fits into a pipe."""
+        """stdin, stdout, and the read end of stdout or None. All data fits into a pipe, so nothing blocks."""
         stdin = os.open(os.devnull, os.O_RDONLY)
         if mode.stdin is not None:
             os.close(stdin)
@@ -132,7 +132,7 @@ class Clipper:
         return stdin, stdout, read_end
 
     def wait(self, pid: int) -> int:
-        """HANGS after so long."""
+        """The exit code, or HANGS if the process was killed after LIMIT seconds."""
         hung = []
         signal.signal(signal.SIGALRM, lambda *_: (hung.append(pid), os.kill(pid, signal.SIGKILL)))
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
@@ -141,12 +141,12 @@ class Clipper:
         return HANGS if hung else code
 
     def start_plain(self, *arguments: str) -> int:
-        """Without the shim and with nothing at its standard streams."""
+        """Starts clipper without the shim. Its standard streams are /dev/null."""
         with open(os.devnull, "r+b") as nothing:
             return self.start([*arguments], {}, nothing.fileno(), nothing.fileno())
 
     def ended(self, code: int, stdout: bytes) -> Run:
-        """With what all have written since the last one ended."""
+        """The result of a run, with all that was written to stderr and to the shim's report since the last call."""
         pairs = [line.split() for line in read_all(self.report, 0).decode().splitlines()]
         stderr = read_all(self.stderr, 0).decode(errors="replace")
         os.truncate(self.stderr, 0)
@@ -158,12 +158,12 @@ class Clipper:
 
 
 def wait_for_stop(pid: int) -> bool:
-    """Whether it did, and has not ended."""
+    """Waits until the process stops or ends. Returns whether it stopped."""
     return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
 
 
 def appended(name: str) -> int:
-    """A file in memory, for writers that may have threads."""
+    """A file in memory, opened for appending, so that threads do not overwrite each other's lines."""
     fd = os.memfd_create(name)
     fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
     return fd

@@ -1,4 +1,4 @@
-"""Others at the same file at the same time: more clippers, or a writer that knows nothing of clipper."""
+"""Races for one file: several clippers, or clipper and a writer that knows nothing of it."""
 
 import os
 import random
@@ -23,7 +23,7 @@ class Race:
     values: array
     against: str  # "clippers", "truncation" or "growth"
     after: float = 0  # seconds, until the writer writes
-    size: int = 0  # of the file, once truncated
+    size: int = 0  # bytes, to which the writer truncates the file
 
 
 def contests() -> list[tuple[Mode, array]]:
@@ -32,7 +32,7 @@ def contests() -> list[tuple[Mode, array]]:
 
 
 def cases(runs: int, seed: int) -> Iterator[Race]:
-    """So many of each kind."""
+    """`runs` races of each kind."""
     source = random.Random(seed)
     values = numbers(100_000)
     for mode, contested in contests():
@@ -48,8 +48,8 @@ def cases(runs: int, seed: int) -> Iterator[Race]:
 
 
 def race_clippers(race: Race) -> tuple[list[str], bool]:
-    """Whoever does not come first waits for nobody and has done nothing. With as many successes as there are, the file is as
-    if those had come one after the other."""
+    """Each clipper succeeds, or refuses at once and changes nothing. The file is as if the successful clippers had run one
+    after the other."""
     prepare(race.mode.before)
     pids = [loops.clipper.start_plain(*race.mode.arguments) for _ in range(PROCESSES)]
     codes = sorted(loops.clipper.wait(pid) for pid in pids)
@@ -61,12 +61,12 @@ def race_clippers(race: Race) -> tuple[list[str], bool]:
     if len(run.stderr.splitlines()) != PROCESSES - successes:
         texts.append(f"{PROCESSES - successes} lines expected on stderr: {run.stderr}")
     if found() != {NAME: tensor(result(race.values, successes))}:
-        texts.append(f"{successes} successes, but the file is not so: {sorted(found())}")
+        texts.append(f"{successes} successes, but the file was not clipped {successes} times: {sorted(found())}")
     return texts, 0 < successes < PROCESSES
 
 
 def race_writer(race: Race) -> tuple[list[str], bool]:
-    """The writer has the file open, as it was before."""
+    """The writer opens the file before clipper starts, and writes to it meanwhile."""
     prepare(race.mode.before)
     writer = os.open(NAME, os.O_WRONLY | os.O_APPEND)
 
@@ -83,7 +83,7 @@ def race_writer(race: Race) -> tuple[list[str], bool]:
 
 
 def writer_violations(race: Race, run: Run, files: Files) -> list[str]:
-    """3 if it was seen before the work, 4 while it was done; afterwards and between the last look and the end, nothing."""
+    """Exit 3 if clipper notices the change before its work, 4 during its work. It cannot notice a change after its last look."""
     old = race.mode.before[NAME]
     written = old + b"more" if race.against == "growth" else old[:race.size]
     wanted = race.mode.before | race.mode.after if run.code == 0 else {NAME: written}
@@ -94,7 +94,7 @@ def writer_violations(race: Race, run: Run, files: Files) -> list[str]:
     if len(lines) > 1 or (run.code and not lines) or not all(line.startswith("clipper: ") for line in lines):
         texts.append(f"on stderr: {run.stderr!r}")
     if files != wanted:
-        texts.append(f"exit {run.code}, but the files are not so: {sorted((name, len(text)) for name, text in files.items())}")
+        texts.append(f"exit {run.code}, but the files are wrong: {sorted((name, len(text)) for name, text in files.items())}")
     return texts
 
 

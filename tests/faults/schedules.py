@@ -251,7 +251,7 @@ class Schedule:
     def stage(self, attempt: Attempt) -> str:
         """At which stage a process was killed, judged by the files that exist."""
         if attempt.kind == STRANGER or not self.can_look():
-            return f"of {attempt.kind}"
+            return attempt.kind
         if attempt.kind == FINALIZE:
             return "cleaning up" if any(self.watch.sees_last([view]) for view in self.views) else "before OUT"
         is_recorded = self.has_record(attempt.shard)

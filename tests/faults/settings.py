@@ -1,4 +1,4 @@
-"""What a random schedule of shards is about: the tensor, the number of parts, and how often something is done to the processes."""
+"""The random setting of a schedule: the tensor, the number of shards, and how often something happens to the processes."""
 
 import random
 import struct
@@ -6,30 +6,30 @@ from dataclasses import dataclass
 
 MIB = 1 << 20
 MAX_SIZE = 12 * MIB
-OPERATION, OTHER_OPERATION = ("--min", "1", "--max", "100"), ("--min", "2", "--max", "99")  # possible with every dtype
+OPERATION, OTHER_OPERATION = ("--min", "1", "--max", "100"), ("--min", "2", "--max", "99")  # allowed for every dtype
 DTYPES = ("<f2", ">f2", "<V2", "<f4", ">f4", "<f8", "|i1", "<i2", "<i4", ">i8", "|u1", "<u2", "<u4", "<u8")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One job, and how it is treated."""
+    """One run of shards, and limits for what happens to it."""
     tensor: bytes
     other: bytes  # another input of the same shape
-    words: tuple[str, ...]  # of all its shards, but for the operation
+    words: tuple[str, ...]  # options of all shards, besides the bounds
     shards: int
-    old: bytes | None  # OUT before
-    at_once: int
-    deadly: float  # the share of runs that are killed
-    deaths: int  # at most
-    sleepers: int  # at most
-    strangers: int  # at most
-    harms: int  # at most: somebody's writes into parts and records, or their removal
-    extras: int  # duplicates of shards, and --finalize whenever
-    disturbances: int  # at most
+    old: bytes | None  # OUT before the run
+    at_once: int  # max number of processes that are running
+    deadly: float  # the share of processes that are killed
+    deaths: int  # max number of killed processes
+    sleepers: int  # max number of stopped processes
+    strangers: int  # max number of shards of other runs
+    harms: int  # max number of parts and records that are damaged or removed
+    extras: int  # number of repeated shards and early --finalize
+    disturbances: int  # max number of disturbances of the file system
 
 
 def random_tensors(source: random.Random) -> tuple[bytes, bytes, tuple[str, ...]]:
-    """Two of one shape, with 0 to 12 MiB, half of them below 1 MiB; and what else has to be said of them."""
+    """Two tensors of one shape, with 0 to 12 MiB, half of them below 1 MiB; and the options that they need."""
     descr, columns = source.choice(DTYPES), source.choice((1, 3, 64))
     row = columns * int(descr[2])
     rows = int(source.choice((2 ** source.uniform(0, 20), source.uniform(0, MAX_SIZE)))) // row

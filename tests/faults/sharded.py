@@ -1,4 +1,4 @@
-"""Scenarios of one output that several processes write."""
+"""Scenarios in which several processes write one output: --shard and --finalize."""
 
 import json
 import os
@@ -19,9 +19,9 @@ from scenarios import LARGE_NEW, LARGE_OLD, Scenario
 SHARDS = 4
 BEFORE, AFTER = {"in.npy": LARGE_OLD}, {"in.npy": LARGE_OLD, "out.npy": LARGE_NEW}
 FINALIZE = ("--finalize", "out.npy")
-LOCAL = {"ext4", "XFS", "btrfs", "tmpfs"}  # elsewhere --finalize waits for what it does not find
-OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", "no shards of it wait")  # in texts: what it has left, or has done
-DECISIVE = PLACING | {"flock", "fsync", "ftruncate", "close_written"}  # calls that a process is stopped at in any case
+LOCAL = {"ext4", "XFS", "btrfs", "tmpfs"}  # elsewhere --finalize waits for missing files
+OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", "no shards of it wait")  # the stopped process
+DECISIVE = PLACING | {"flock", "fsync", "ftruncate", "close_written"}  # a process is stopped at each of these calls
 
 
 def shard(number: int) -> tuple[str, ...]:
@@ -34,16 +34,16 @@ def run_all(place: Place, *numbers: int) -> list[str]:
 
 
 def finished(place: Place, *again: int) -> list[str]:
-    """These shards and --finalize do the rest."""
+    """Runs these shards and --finalize, after which OUT must be complete."""
     texts = run_all(place, *again)
     run = place.run(*FINALIZE)
     return texts + differences(AFTER) + ([f"--finalize: exit {run.code}: {run.stderr}"] if run.code or run.stderr else [])
 
 
 def shards_done(place: Place) -> list[str]:
-    """--finalize too early names what is missing, and again has nothing to do."""
+    """--finalize names the missing shards if it comes too early, and refuses a second time."""
     place.put(BEFORE)
-    texts = [] if place.run(*FINALIZE).code == 5 else ["--finalize without shards"]
+    texts = [] if place.run(*FINALIZE).code == 5 else ["--finalize without shards: not refused with 5"]
     texts += run_all(place, 0, 2)
     early = place.run(*FINALIZE)
     texts += [] if early.code == 5 and "shards 1, 3 of 4 are missing" in early.stderr else [f"too early: {early}"]
@@ -61,11 +61,11 @@ def shards_mounted_again(place: Place) -> list[str]:
     return texts + finished(place)
 
 
-# Stopped, while others act ------------------------------------------------------------------------------
+# Processes stopped while others act ---------------------------------------------------------------------
 
 
 def stopped(place: Place, words: tuple[str, ...], prepare: Callable[[], list[str]], meanwhile: Callable[[], list[str]]) -> Iterator[tuple[str, list[str], Run]]:
-    """The command, stopped at each decisive call and some others, with what was wrong meanwhile and how it ended."""
+    """Stops the command at each decisive call and at some others, and calls `meanwhile`. Yields the call, violations and run."""
     mode = Command(words)
     prepare()
     calls = [call.name for call in place.clipper.run(mode).calls]
@@ -87,7 +87,7 @@ def stopped(place: Place, words: tuple[str, ...], prepare: Callable[[], list[str
 
 
 class Command(Mode):
-    """Words as they are."""
+    """A command line without further options."""
 
     def __init__(self, words: tuple[str, ...]):
         super().__init__("", words, {}, {})
@@ -98,7 +98,7 @@ class Command(Mode):
 
 
 def two_finalize(place: Place) -> list[str]:
-    """One is stopped, another one finalizes, a shard comes late, the first goes on: OUT stays as it is."""
+    """One --finalize is stopped, another one finalizes, a late shard runs, the first continues: OUT must stay as it is."""
     def begin() -> list[str]:
         place.put(BEFORE)
         return run_all(place, *range(SHARDS))
@@ -113,7 +113,7 @@ def two_finalize(place: Place) -> list[str]:
 
 
 def late_shard(place: Place) -> list[str]:
-    """It is stopped, another process does its part, --finalize comes, it goes on: OUT stays as it is."""
+    """A shard is stopped, another process runs the same shard and --finalize, the first continues: OUT must stay as it is."""
     def begin() -> list[str]:
         place.put(BEFORE)
         return run_all(place, *range(1, SHARDS))
@@ -128,16 +128,16 @@ def late_shard(place: Place) -> list[str]:
 
 
 def finished_but_litter(place: Place, *again: int) -> list[str]:
-    """Of a process that is stopped, perhaps when it has done everything."""
+    """Like finished(), but ignores what the stopped process has left or already done."""
     return [text for text in finished(place, *again) if not any(word in text for word in OF_STOPPED)]
 
 
-# Harmed -------------------------------------------------------------------------------------------------
+# Damaged files ------------------------------------------------------------------------------------------
 
 
 def harmed(place: Place) -> list[str]:
-    """Somebody does something to a file of the shards: --finalize is right or refuses, and so are the shards, run again; all is well
-    when what is in the way is removed."""
+    """An outsider acts on a file of the shards. --finalize must be right or refuse, also after all shards ran again. After all
+    leftover files are removed, a new run must succeed."""
     place.put(BEFORE)
     run_all(place, *range(SHARDS))
     kinds = sorted({kind_of(name) for name in found() if SHARED.fullmatch(name)})
@@ -148,7 +148,7 @@ def harmed(place: Place) -> list[str]:
 
 
 def kind_of(name: str) -> str:
-    """Without the fingerprint."""
+    """The name without the run's fingerprint."""
     return re.sub(r"\.[0-9a-f]{16}", "", name)
 
 
@@ -158,7 +158,7 @@ def harmed_once(place: Place, kind: str, action: str) -> list[str]:
     name = next(name for name in found() if kind_of(name) == kind)
     try:
         ACTIONS[action].do(name, Stuff(tensor(numbers(10)), tensor(result(numbers(20)))))
-    except OSError:  # what the file system does not have
+    except OSError:  # the file system does not support the action
         return []
     texts = []
     for again in ((), range(SHARDS)):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Random schedules of shards over one or several mounts of a file system: in any order, at once, killed, stopped, run again, run
-twice, with strangers among them, and with --finalize whenever. Prints a row of figures as JSON.
+"""Runs shards in random schedules on one or several mounts of a file system. Prints a row of figures as JSON.
 
     shards.py CLIPPER [--schedules N] [--mounts A:B:C] [--disturb]
 
-At every instant, and seen from every mount, OUT is as it was before or complete; what --finalize says of shards is true; after its
-exit 0 OUT is complete, and nothing keeps another run from the same OUT. CLIPPER's neighbour libclipper_faults.so kills and stops at
-a call. --disturb: the file system is disturbed, too, by the program $CLIPPER_DISTURB, see disturb.py.
+A schedule runs shards in any order and at once; kills, stops and repeats them; starts --finalize at any time and shards of
+other runs ("strangers") with the same OUT. At every instant and on every mount OUT must be as before or complete. What
+--finalize says of shards must be true. After its exit 0 OUT must be complete, and another run must be able to write OUT.
+libclipper_faults.so, next to CLIPPER, kills and stops processes at a call.
 """
 
 import argparse
@@ -28,9 +28,9 @@ from disturb import DISTURBANCES, Disturber  # noqa: E402
 from schedules import Outcome, Schedule  # noqa: E402
 from settings import random_setting  # noqa: E402
 
-SHOWN = 20  # violations
-WRONG = "neither old nor new"  # of OUT, by watch.py
-ENOUGH = 100  # schedules, after which everything has been done that can be done
+SHOWN = 20  # max number of violations that are printed
+WRONG = "neither old nor new"  # what watch.py says of an OUT with wrong bytes
+ENOUGH = 100  # so many schedules must have done everything in ALWAYS
 ALWAYS = (SHARD, FINALIZE, STRANGER, "late shards", "stopped", "harms", "killed before their record",
           "killed after their record", "killed before OUT", "killed cleaning up")
 
@@ -44,7 +44,7 @@ def try_schedule(clipper: Path, directories: list[Path], disturb: str | None, se
     try:
         schedule.run()
     except TimeoutError:
-        schedule.violation(f"does not come to an end: {[(each.kind, each.shard) for each in schedule.running]}")
+        schedule.violation(f"still running after the time limit: {[(each.kind, each.shard) for each in schedule.running]}")
     except OSError as error:
         schedule.violation(repr(error))
     finally:
@@ -57,24 +57,24 @@ def try_schedule(clipper: Path, directories: list[Path], disturb: str | None, se
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clipper", type=lambda text: Path(text).resolve())
-    parser.add_argument("--schedules", type=int, default=100)
-    parser.add_argument("--first", type=int, default=1, help="the first schedule's seed")
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)), help="schedules at once; 1 with --disturb")
+    parser.add_argument("clipper", type=lambda text: Path(text).resolve(), help="the clipper to try")
+    parser.add_argument("--schedules", type=int, default=100, help="number of schedules (default: 100)")
+    parser.add_argument("--first", type=int, default=1, help="seed of the first schedule; the next ones count up (default: 1)")
+    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
+                        help="number of schedules at once (default: all CPUs; 1 with --disturb)")
     parser.add_argument("--mounts", default=os.environ.get("CLIPPER_MOUNTS") or tempfile.gettempdir(),
-                        help="directories that show the same files (default: $CLIPPER_MOUNTS, or the system's for temporary files)")
-    parser.add_argument("--disturb", action="store_true")
-    parser.add_argument("--bytes", action="store_true", help="what a busy client shows late, so that --finalize refuses or leaves "
-                        "something, is printed but no violation: only an OUT of wrong bytes is")
-    parser.add_argument("--name", default="", help="of the file system, for the row")
+                        help="A:B:C, mounts of one file system (default: $CLIPPER_MOUNTS, or the directory for temporary files)")
+    parser.add_argument("--disturb", action="store_true", help="disturb the file system with the program $CLIPPER_DISTURB")
+    parser.add_argument("--bytes", action="store_true", help="count only an OUT with wrong bytes as a violation; print all others")
+    parser.add_argument("--name", default="", help="name of the file system, for the row of figures")
     arguments = parser.parse_args()
     if arguments.disturb and "CLIPPER_DISTURB" not in os.environ:
-        parser.error("--disturb needs $CLIPPER_DISTURB")
+        parser.error("--disturb needs $CLIPPER_DISTURB, which tests/engines/gluster and moosefs set")
     return arguments
 
 
 def unfired(arguments: argparse.Namespace, total: Outcome) -> list[str]:
-    """What has never been done."""
+    """The things that no schedule has done."""
     wanted = [*ALWAYS, *(each.name for each in DISTURBANCES if arguments.disturb)]
     never = [name for name in wanted if not total.counts[name]]
     return [f"never done: {name}" for name in never] if arguments.schedules >= ENOUGH else []

@@ -1,5 +1,5 @@
-"""What must hold after a shard's run or --finalize: the same command, without a fault, and then --finalize finish the output and leave
-nothing else."""
+"""What must hold after a shard or --finalize met a fault: the same command without a fault, and then --finalize, must finish
+the output and leave no other files."""
 
 from dataclasses import replace
 
@@ -10,13 +10,14 @@ from process import Clipper, Fault, Run
 
 
 def begin(clipper: Clipper, mode: Mode) -> None:
-    """The shards that a --finalize finds."""
+    """Runs the shards that must have ended before --finalize."""
     for shard in mode.after_shards:
         clipper.run(shard)
 
 
 def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, checked: bool, attributes: bool) -> list[str]:
-    """A lock that cannot be had only makes it slower. Calls may fail unnoticed that only remove what is no longer needed."""
+    """All checks after a shard or --finalize. clipper may ignore a failed flock, which only makes it slower, and failed calls
+    that remove temporary files."""
     texts = checks.violations(mode, fault, run, checked and "flock" not in run.fired, attributes)
     attributes = attributes and not checks.UNSUPPORTED & {*run.fired}
     for each in following(mode, run):
@@ -28,7 +29,7 @@ def violations(clipper: Clipper, mode: Mode, fault: Fault | None, run: Run, chec
 
 
 def following(mode: Mode, run: Run) -> list[Mode]:
-    """What finishes the output."""
+    """The commands that must finish the output."""
     if mode.after_shards:
         is_over = not any(checks.SHARED.fullmatch(name) for name in found())
         return [] if is_over else [mode]

@@ -1,5 +1,5 @@
-// Preloaded before clipper, lets one of the libc calls that touch files fail, or one allocation: see
-// fault.hpp.
+// A library to preload into clipper. It wraps the libc calls that touch files, and malloc, to make them fail:
+// see fault.hpp.
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr auto kFuse = 0x65735546;  // linux/magic.h, from 5.15 on
+constexpr auto kFuse = 0x65735546;  // FUSE_SUPER_MAGIC, in linux/magic.h since Linux 5.15
 constexpr unsigned kReads = kMovesBytes | kInterruptible;
 constexpr unsigned kWrites = kReads | kTakesSpace;
 
@@ -29,7 +29,7 @@ Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// The start of the vectors.
+/// The first bytes of the vectors, for a short write.
 struct Vectors {
   std::array<iovec, 16> kept{};
   int count = 0;
@@ -65,7 +65,7 @@ int counted_main(int argc, char** argv, char** environment) {
 
 extern "C" {
 
-// What calls main, and so the first thing in every program.
+// libc's function that calls main().
 int start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(), void (*end)(),
                void* stack) asm("__libc_start_main");
 int start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(), void (*end)(), void* stack) {
@@ -181,7 +181,7 @@ int open(const char* path, int flags, ...) {
   return openat(AT_FDCWD, path, flags, mode);
 }
 
-/// What was only read has nothing to lose.
+/// Reports a descriptor that may have written as "close_written", because its close can lose data.
 int close(int fd) {
   static const auto next = real<int(int)>("close");
   const bool written = (syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) != O_RDONLY;
@@ -189,7 +189,7 @@ int close(int fd) {
                  [&](Part) { return next(fd); });
 }
 
-/// Asking for flags cannot fail.
+/// F_GETFD and F_GETFL cannot fail, so they are not counted.
 int fcntl(int fd, int command, ...) {
   va_list rest;
   va_start(rest, command);
@@ -231,7 +231,7 @@ ALSO(open);
 ALSO(openat);
 ALSO(fcntl);
 
-// glibc's own: dlsym() may need memory before it can find any.
+// glibc's allocator under its internal names. dlsym() cannot find it, because dlsym() itself may allocate.
 void* real_malloc(size_t size) asm("__libc_malloc");
 void* real_calloc(size_t count, size_t size) asm("__libc_calloc");
 void* real_realloc(void* old, size_t size) asm("__libc_realloc");

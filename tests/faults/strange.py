@@ -1,4 +1,4 @@
-"""Scenarios of strange names and places: long, not text, unchangeable, other users', mounted."""
+"""Scenarios with strange files: long names, names that are no text, unchangeable files, files of other users, mounts."""
 
 import os
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ DELAYED = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=umask", "-e", 
 
 
 def ways(name: str, directory: str = "") -> list[Mode]:
-    """To write a file of that name."""
+    """The ways to write a file of that name."""
     source, target = directory + "in.npy", directory + name
     return [Mode("new", (source, target), {source: OLD}, {target: NEW}),
             Mode("-n", ("-n", source, target), {source: OLD}, {target: NEW}),
@@ -29,7 +29,7 @@ def ways(name: str, directory: str = "") -> list[Mode]:
 
 
 def answered(place: Place, mode: Mode, run: Run, must: Iterable[str] = (), may: Iterable[str] = ()) -> list[str]:
-    """`must` and `may`: the ways that are refused. Whatever it is, nothing is left."""
+    """Checks one way. clipper must refuse the ways in `must` and may refuse those in `may`. It must leave no files."""
     if mode.name == "-n" and not place.has & {"links", "renames that do not replace", "unnamed files"}:
         must = (*must, mode.name)
     texts = place.judged(mode, run)
@@ -42,7 +42,8 @@ def answered(place: Place, mode: Mode, run: Run, must: Iterable[str] = (), may: 
 
 
 def long_name(place: Place, name: str) -> list[str]:
-    """The hidden names beside it must fit, too; not those of --direct and --shard, which have to be found again."""
+    """A name of max length. clipper's temporary files need longer names and must work all the same. --direct and --shard may
+    refuse, because they cannot shorten the names of journals and parts."""
     texts = []
     for mode in ways(name):
         place.put(mode.before)
@@ -51,11 +52,11 @@ def long_name(place: Place, name: str) -> list[str]:
 
 
 def long_paths(place: Place) -> list[str]:
-    """The last is relative to a directory whose own path is too long for any call."""
+    """Paths near PATH_MAX. The last one is relative to a directory whose absolute path is longer than PATH_MAX."""
     lengths = {PATH_MAX - 100: (), PATH_MAX - 40: ("shard",), PATH_MAX - 20: ("shard",), PATH_MAX - 1: ("shard",),
                PATH_MAX + 200: ("shard", "in place", "direct")}
     texts = []
-    for length in lengths if "unnamed files" in place.has else [PATH_MAX - 100]:  # FUSE's programs use paths, and longer ones
+    for length in lengths if "unnamed files" in place.has else [PATH_MAX - 100]:  # FUSE programs prepend a directory to paths
         for mode in ways("out.npy"):
             place.put({})
             directory = deep(length - len("/out.npy"))
@@ -70,7 +71,7 @@ def long_paths(place: Place) -> list[str]:
 
 
 def deep(length: int) -> str:
-    """The current directory then has a path of that length."""
+    """Makes and enters a directory whose path has this length."""
     path = str(PLACE)
     while length - len(path) > 202:
         path = f"{path}/{'d' * 200}"
@@ -92,7 +93,7 @@ def strange_bytes(place: Place) -> list[str]:
 
 
 def narrow_umask(place: Place) -> list[str]:
-    """Threads create files while another one, which replaces a file, asks for the umask, and that takes long."""
+    """One thread reads the umask, slowed down by strace, while other threads create files."""
     values = {f"{i}.npy": numbers(100, i) for i in range(16)}
     before = {name: tensor(each) for name, each in values.items()} | {"out/0.npy": OTHER}
     place.put(before)
@@ -106,7 +107,7 @@ def narrow_umask(place: Place) -> list[str]:
 
 
 def append_only_directory(place: Place) -> list[str]:
-    """From which nothing can be removed, a temporary neither."""
+    """Nothing can be removed from the directory, not even a temporary file."""
     texts = []
     for mode in ways("out.npy", "d/"):
         place.put(mode.before)
@@ -117,13 +118,13 @@ def append_only_directory(place: Place) -> list[str]:
 
 
 def unchangeable_file(place: Place) -> list[str]:
-    """Append-only or immutable: it can be neither replaced nor changed."""
+    """An append-only or immutable file can be neither replaced nor changed."""
     texts = []
     for mode in ways("out.npy")[2:5]:
         for flag in "ai":
             place.put(mode.before | {"out.npy": mode.before.get("out.npy", OTHER)})
             before = found()
-            os.chmod("out.npy", MODE)  # after which it is in overlayfs' upper layer
+            os.chmod("out.npy", MODE)  # makes overlayfs copy the file to its upper layer
             command("chattr", f"+{flag}", "out.npy")
             run = place.run(*mode.arguments)
             command("chattr", f"-{flag}", "out.npy")
@@ -132,7 +133,7 @@ def unchangeable_file(place: Place) -> list[str]:
 
 
 def sticky_directory(place: Place) -> list[str]:
-    """Another user's files can be read and written there, but not replaced."""
+    """In a sticky directory clipper can read and write another user's files, but not replace them."""
     texts = []
     for mode in ways("out.npy", "d/")[:5]:
         place.put(mode.before)
@@ -149,7 +150,7 @@ def sticky_directory(place: Place) -> list[str]:
 
 
 def mounted_file(place: Place) -> list[str]:
-    """A file that something is mounted on, as containers have it, cannot be replaced."""
+    """A file that another file is mounted on, as in containers, cannot be replaced."""
     texts = []
     for mode in ways("out.npy")[2:5]:
         before = mode.before | {"other.npy": mode.before["out.npy"], "out.npy": b""}

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs clipper on file systems, each of which lacks something else. Prints a row of figures as JSON.
+"""Runs a table of scenarios on nine file systems that lack different features. Prints a row of figures as JSON.
 
     systems.py BUILD [--runs N] [--only TEXT] [--scenario TEXT] [--table] [--at DIRECTORY [DIRECTORY]]
 
---table prints what came of each scenario on each file system, too. All of it is in memory and mounted where nobody else sees
-it: however this ends, the system unmounts it. Needs root, loop devices and FUSE. With --at a directory's file system is tried
-instead; a second directory is the same one by another mount.
+The file systems are in memory, in a private mount namespace: the kernel unmounts them, even if this program is killed. Needs
+root, loop devices and FUSE.
 """
 
 import argparse
@@ -35,10 +34,10 @@ from scenarios import SCENARIOS, Scenario  # noqa: E402
 from sharded import SHARDED  # noqa: E402
 from strange import STRANGE  # noqa: E402
 
-SHOWN = 20  # violations of a scenario
+SHOWN = 20  # max number of violations that are printed for each scenario
 CLONE_NEWPID, DIE_WITH_PARENT = 0x20000000, 1
 LETTERS = string.ascii_letters
-UNKNOWN = "unknown filesystem type"  # as mount says it
+UNKNOWN = "unknown filesystem type"  # mount's message if the kernel lacks the file system
 IN_CI = os.environ.get("CI") == "true"
 
 
@@ -72,7 +71,7 @@ def tried(place: Place, scenario: Scenario) -> Outcome:
 
 
 def unexpected(place: Place, scenario: Scenario) -> list[str]:
-    """Of what the table says about refusals."""
+    """A refusal that the scenario does not expect, or a missing one."""
     must_refuse = bool(scenario.without) and not place.has & set(scenario.without)
     if place.refusal is None:
         return ["not refused"] if must_refuse else []
@@ -82,8 +81,8 @@ def unexpected(place: Place, scenario: Scenario) -> list[str]:
 
 
 def tried_on(arguments: argparse.Namespace, system: System) -> dict[str, Outcome]:
-    """By scenario. In a process of its own. A file system that cannot be mounted is skipped; in CI that is a violation, unless
-    the kernel does not have it."""
+    """Tries all scenarios on a file system, in a process of its own. A file system that cannot be mounted is skipped; in CI that
+    is a violation unless the kernel lacks the file system."""
     outcomes = {}
     hide_mounts()
     make_room()
@@ -106,13 +105,13 @@ def tried_on(arguments: argparse.Namespace, system: System) -> dict[str, Outcome
 
 
 def surprise(place: Place) -> str:
-    """What the file system should have and does not: an older kernel's, perhaps. Some scenarios are then not tried."""
+    """Features that the file system should have but lacks, perhaps on an old kernel. Scenarios that need them are not tried."""
     place.has |= {name for name, there in (("a second mount", place.system.again), ("a disk", place.system.make)) if there}
     return ", ".join(sorted(FEATURES.keys() - place.system.lacks - place.has))
 
 
 def table(found: dict[str, dict[str, Outcome]]) -> str:
-    """Reasons are below it, by letter."""
+    """The results as a Markdown table. Reasons follow it, marked with letters."""
     names = dict.fromkeys(name for outcomes in found.values() for name in outcomes)
     reasons: dict[str, str] = {}
     lines = [["", *found], ["---"] * (len(found) + 1)]
@@ -133,8 +132,8 @@ def obstacle() -> str:
 
 
 def contain() -> None:
-    """Goes on in a child that is the first process of a namespace: when it or its parent ends, by whatever signal, all processes
-    in it do, those of FUSE among them, and with the last one goes what they have mounted."""
+    """Continues in a child that is the first process of a PID namespace. When the child or its parent ends, the kernel kills all
+    processes in the namespace, FUSE programs too, and unmounts what they have mounted."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWPID):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -146,7 +145,7 @@ def contain() -> None:
 
 
 def copied(build: Path) -> Clipper:
-    """To where every user may run it."""
+    """Copies clipper and the shim to where every user may run them."""
     for name in ("clipper", "libclipper_faults.so"):
         shutil.copy(build / name, ROOM)
     return Clipper(ROOM)
@@ -169,13 +168,13 @@ def all_tried(arguments: argparse.Namespace) -> dict:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="has clipper and libclipper_faults.so")
-    parser.add_argument("--runs", type=int, default=6, help="how often what is random is tried: kills, races")
-    parser.add_argument("--only", default="", help="file systems whose names have this")
-    parser.add_argument("--scenario", default="", help="scenarios whose names have this")
-    parser.add_argument("--at", nargs="+", type=Path, default=[], help="a directory, and the same one by another mount")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory of clipper and libclipper_faults.so")
+    parser.add_argument("--runs", type=int, default=6, help="how often each kill and race is tried (default: 6)")
+    parser.add_argument("--only", default="", help="only file systems whose names contain this text")
+    parser.add_argument("--scenario", default="", help="only scenarios whose names contain this text")
+    parser.add_argument("--at", nargs="+", type=Path, default=[], help="use this directory's file system; a second directory is another mount of the first")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    parser.add_argument("--table", action="store_true", help="print the result of each scenario on each file system")
     arguments = parser.parse_args()
     start = time.monotonic()
     row = {"what": "file systems", "cases": 0, "fired": 0, "violations": 0}

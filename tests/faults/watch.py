@@ -1,4 +1,4 @@
-"""OUT, as it is seen from every mount."""
+"""Watches OUT from every mount."""
 
 import os
 import random
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-PATIENCE = 15  # seconds, for what a client shows late: GlusterFS on a busy machine
-AGAIN = 0.05  # how often a file is read again that looks as it was
+PATIENCE = 15  # seconds; GlusterFS clients on a busy machine show changes late
+AGAIN = 0.05  # share of looks that read a file again although its status is the same
 
 
 @dataclass
 class View:
-    """What one mount has shown so far."""
+    """OUT as one mount has shown it last."""
     path: Path
     identity: tuple | None = None
     content: bytes | None = None
-    stage: int = 0  # of the history
+    stage: int = 0  # index in Watch.history
     is_mounted: bool = True
 
     def read(self, anew: bool) -> bytes | None:
-        """Nothing if there is no such file. A file that is replaced meanwhile is read on; where that is refused, so is its name."""
+        """The content of OUT, or None if there is no file. Tries three times: some file systems fail while a file is replaced."""
         for last in (False, False, True):
             try:
                 status = os.stat(self.path)
@@ -41,12 +41,12 @@ class View:
 
 @dataclass
 class Watch:
-    """`history`: what OUT may be, one after the other; who has seen one of them sees none of those before."""
+    """`history`: the contents that OUT may have, oldest first. No mount may go back to an older content."""
     views: list[View]
     history: list[bytes | None]
     source: random.Random
     report: Callable[[str], None]
-    blinks: int = 0  # a mount had no OUT for a moment, as where a rename is a removal for other clients
+    blinks: int = 0  # moments without OUT: for other clients a rename may look like a removal
 
     def look(self, anew: bool = False) -> None:
         for number, view in enumerate(self.views):
@@ -84,7 +84,7 @@ class Watch:
         return all(view.content == self.history[-1] for view in views)
 
     def is_in_place(self, views: list[View] | None = None) -> bool:
-        """Whether these, or all, see the last of the history, soon."""
+        """Waits until these views (default: all) see the last content of the history. False after PATIENCE."""
         views, end = views or self.views, time.monotonic() + PATIENCE
         self.look(anew=True)
         while not self.sees_last(views) and time.monotonic() < end:

@@ -14,8 +14,9 @@
 #include "error.hpp"
 #include "fuzz/require.hpp"
 
-/// The input is text: a letter for the dtype, one for the profile, then MIN|MAX|SCALE|BIAS|NAN|MIN-ABOVE-MAX,
-/// `_` or nothing where none is given. For native's numbers strtof and its relatives know better.
+/// The input is text: a letter for the dtype, a letter for the profile, then six words separated by `|`: MIN,
+/// MAX, SCALE, BIAS, NAN, MIN-ABOVE-MAX. `_` or nothing stands for an option that is not given. libc's
+/// strtof, strtod and strtold check the numbers of profile native.
 namespace clipper::fuzz {
 namespace {
 
@@ -31,7 +32,7 @@ std::size_t take_index(std::string_view& text, std::size_t size) {
   return letter % size;
 }
 
-/// The next word, if one is given; none is the name of a file.
+/// The next word, or nothing if it is `_` or @FILE.
 std::optional<std::string> take_word(std::string_view& text) {
   const std::string word(text.substr(0, text.find('|')));
   text.remove_prefix(std::min(word.size() + 1, text.size()));
@@ -69,13 +70,13 @@ Float read(Float (*strto)(const char*, char**), const std::string& text, int rou
   return number;
 }
 
-/// Of the two floats around a number the odd one, so that rounding it again is as rounding once.
+/// The number rounded to odd, so that rounding the result again gives the same as rounding once.
 float odd_float(const std::string& text) {
   const float below = read(std::strtof, text, FE_DOWNWARD);
   return (to_bits(below) & 1) != 0 ? below : read(std::strtof, text, FE_UPWARD);
 }
 
-/// The number as an element, by libc: nearest, ties to even; of integers toward zero, saturated.
+/// The number as an element, read by libc. Floats: nearest, ties to even. Integers: toward zero, saturated.
 ElementBits element(DType dtype, const std::string& text) {
   if (dtype == DType::float32) return to_bits(read(std::strtof, text));
   if (dtype == DType::float64) return to_bits(read(std::strtod, text));
@@ -87,7 +88,7 @@ ElementBits element(DType dtype, const std::string& text) {
   return static_cast<ElementBits>(whole) & reference::all_ones(dtype);
 }
 
-/// Whether converted bounds are all of the story.
+/// Whether the operation's bounds are just the converted --min and --max, by the rules of profile native.
 bool is_plain(const Request& request, const Operation& op) {
   const bool swapped = request.min_above_max == MinAboveMax::min && op.lo == highest_element(op.dtype);
   return request.profile == profile_named("native") && !swapped;
@@ -95,15 +96,15 @@ bool is_plain(const Request& request, const Operation& op) {
 
 void check_native(const Request& request, const Operation& op) {
   if (request.min)
-    require(op.lo == element(op.dtype, request.min->text), "min as libc reads it", request.min->text);
+    require(op.lo == element(op.dtype, request.min->text), "min is what libc reads", request.min->text);
   if (request.max)
-    require(op.hi == element(op.dtype, request.max->text), "max as libc reads it", request.max->text);
+    require(op.hi == element(op.dtype, request.max->text), "max is what libc reads", request.max->text);
   const auto check_factor = [&](const std::optional<Given>& given, double factor) {
     if (!given) return;
     const std::string& text = given->text;
     const double expected =
         op.arithmetic == Arithmetic::float32 ? double{read(std::strtof, text)} : read(std::strtod, text);
-    require(to_bits(factor) == to_bits(expected), "a factor as libc reads it", text);
+    require(to_bits(factor) == to_bits(expected), "scale and bias are what libc reads", text);
   };
   check_factor(request.scale, op.scale);
   check_factor(request.bias, op.bias);
@@ -113,14 +114,14 @@ void check_accepted(const Request& request, const Plan& plan) {
   const Operation& op = plan.operation;
   const std::string text = describe(plan);
   for (const ElementBits bound : {op.lo, op.hi}) {
-    require(bound <= reference::all_ones(op.dtype), "a bound is an element", text);
-    require(!reference::is_nan(op.dtype, bound), "a bound is a number", text);
+    require(bound <= reference::all_ones(op.dtype), "a bound fits its dtype", text);
+    require(!reference::is_nan(op.dtype, bound), "a bound is not NaN", text);
   }
-  if (op.nan) require(!reference::is_nan(op.dtype, *op.nan), "NaN becomes a number", text);
-  require(std::isfinite(op.scale) && std::isfinite(op.bias), "finite scale and bias", text);
+  if (op.nan) require(!reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
+  require(std::isfinite(op.scale) && std::isfinite(op.bias), "scale and bias are finite", text);
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   if (number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
-    require(above != MinAboveMax::error, "min above max was asked for", text);
+    require(above != MinAboveMax::error, "min above max is accepted only if the rules allow it", text);
   if (is_plain(request, op)) check_native(request, op);
 
   Request again;
@@ -128,17 +129,17 @@ void check_accepted(const Request& request, const Plan& plan) {
   again.max = parse_given("--max", element_text(op.dtype, op.hi));
   again.min_above_max = MinAboveMax::max;
   const Operation same = make_plan(again, plan.header).operation;
-  require(same.lo == op.lo && same.hi == op.hi, "bounds as printed are the same bounds", text);
+  require(same.lo == op.lo && same.hi == op.hi, "printed bounds are read back as the same bounds", text);
 }
 
-/// Whether `work` goes well; an Error must be of that kind or the other.
+/// Whether `work` throws no Error. The kind of an Error must be `kind` or `other`.
 template <class Work>
 bool succeeds(Work work, ErrorKind kind, ErrorKind other) {
   try {
     work();
     return true;
   } catch (const Error& error) {
-    require(error.kind() == kind || error.kind() == other, "the kind of an error", error.what());
+    require(error.kind() == kind || error.kind() == other, "an error has the right kind", error.what());
     return false;
   }
 }

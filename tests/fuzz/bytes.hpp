@@ -9,7 +9,7 @@
 
 namespace clipper::fuzz {
 
-/// Takes numbers from the input; zeros behind its end.
+/// Takes numbers from the input. After its end all numbers are 0.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::uint8_t> bytes) : rest_(bytes) {}

@@ -22,12 +22,12 @@
 #include "fuzz/sandbox.hpp"
 #include "support/tensors.hpp"
 
-/// The input is an operation, places in memory, and elements; random ones and the neighbours of the bounds
-/// come between those.
+/// The input is an operation, offsets in memory, and elements. Random elements and neighbours of the bounds
+/// follow.
 namespace clipper::fuzz {
 namespace {
 
-/// Any element that can be a bound: NaNs lose their payload, which makes them infinite.
+/// Any element that can be a bound. A NaN becomes infinity: its payload is removed.
 ElementBits take_bound(Bytes& input, DType dtype) {
   const ElementBits bits = input.take() % 2 == 0 ? input.one_of(cases::bounds_of(dtype))
                                                  : input.take<ElementBits>() & reference::all_ones(dtype);
@@ -66,7 +66,7 @@ Operation take_operation(Bytes& input) {
   return op;
 }
 
-/// What is left of the input, and others in between.
+/// The elements in the rest of the input, then random elements and neighbours of the bounds.
 cases::Elements take_elements(Bytes& input, const Operation& op, std::size_t count) {
   std::mt19937_64 random(input.take<std::uint32_t>());
   cases::Elements elements(count);
@@ -99,10 +99,10 @@ void check_kernels(const cases::Case& test, std::size_t from, std::size_t to) {
         else
           clip(test.op, read.data(), written.data(), test.elements.size(), level);
         const std::string wrong = what_is_wrong(test, level, written, expected);
-        require(wrong == "nothing", "every level writes what the rule says", wrong);
+        require(wrong == "nothing", "every SIMD level writes what the naive rule gives", wrong);
         const std::string miscounted = what_is_wrong(test, level, found, counts);
-        require(miscounted == "nothing", "every level counts what it does", miscounted);
-        require(in_place || read == source, "the source stays");
+        require(miscounted == "nothing", "every SIMD level counts right", miscounted);
+        require(in_place || read == source, "the source does not change");
       }
     }
   }
@@ -120,7 +120,7 @@ std::string by_number(const Descriptor& file) {
   return fmt::format("/proc/self/fd/{}", file.get());
 }
 
-/// From a file, or a stream, to a file.
+/// Clips a file, or a stream if `stream`, to a file.
 void check_engine(const cases::Case& test, const Engine::Options& options, bool stream,
                   std::size_t alignment) {
   static const Sandbox sandbox;
@@ -136,7 +136,7 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   Descriptor pipe_in(ends[1]);
   const Descriptor memory(::memfd_create("in", MFD_CLOEXEC));
   const int to = stream ? pipe_in.get() : memory.get();
-  require(::write(to, file.data(), file.size()) == static_cast<ssize_t>(file.size()), "an input",
+  require(::write(to, file.data(), file.size()) == static_cast<ssize_t>(file.size()), "the input is written",
           file.substr(0, 128));
   pipe_in = Descriptor();
 
@@ -154,8 +154,9 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
   output.commit();
 
   const std::string expected = header + in_memory(op, test.expected);
-  require(sandbox.files().at("out") == expected, "the engine writes what the rule says", reference::text(op));
-  require(found == reference::count(op, test.elements, test.expected), "the engine counts",
+  require(sandbox.files().at("out") == expected, "the engine writes what the naive rule gives",
+          reference::text(op));
+  require(found == reference::count(op, test.elements, test.expected), "the engine counts right",
           reference::text(op));
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares random tensors by clipper and by numpy, or by Python's integers and fractions where numpy rounds or wraps.
+"""Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers, where numpy rounds
+or wraps, uses Python's integers and fractions.
 
     compare_vs_numpy.py CLIPPER TENSORS [SEED]
 """
@@ -26,11 +27,11 @@ import numpy as np  # noqa: E402
 
 INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
 FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]
-BATCH = 40  # pairs that one run of clipper compares
+BATCH = 40  # pairs per run of clipper
 
 
 def edges(dtype):
-    """Zeros, extremes, 1, infinities, NaNs and what surrounds them, as bits."""
+    """The bits of zeros, extremes, 1, infinities, NaNs and their neighbours."""
     unsigned = np.dtype(f"u{dtype.itemsize}")
     top = 1 << (8 * dtype.itemsize - 1)
     middle = [0, top]
@@ -43,7 +44,7 @@ def edges(dtype):
 
 
 def tensors(rng, dtype):
-    """Two of one shape; most of their elements are the same."""
+    """Two tensors of one shape. Most of their elements are equal."""
     shape = rng.choice([(), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (40, 60), (2500,), (3, 1, 900), (200, 350)])
     generator = np.random.default_rng(rng.randrange(1 << 32))
     count = math.prod(shape)
@@ -61,7 +62,7 @@ def tensors(rng, dtype):
 
 
 def save(path, tensor, rng):
-    """In either byte order, of which numpy gives bfloat16 only its own, and in the memory order that is returned."""
+    """Saves the tensor in a random byte order (numpy has bfloat16 only in its own) and memory order. Returns the memory order."""
     if tensor.dtype in INTEGERS + FLOATS[:3] and rng.random() < 0.3:
         tensor = tensor.astype(tensor.dtype.newbyteorder(">"))
     order = rng.choice("CF")
@@ -70,13 +71,13 @@ def save(path, tensor, rng):
 
 
 def tolerance(rng):
-    """At most 19 digits: of integers clipper takes no more of R."""
+    """A random tolerance. At most 19 digits, because for integers clipper uses no more digits of --rtol."""
     return rng.choice(["0", "0", "1", "2", "1e-3", "0.1", "0.3", "1e-7", "1e300", "1e-320", "1000000000000000003",
                        f"{rng.randrange(10**9)}e{rng.randrange(-15, 5)}", repr(rng.random())])
 
 
 def random_rule(rng):
-    """The options, without those that would be their defaults."""
+    """Random options; sometimes without those that have their default."""
     rule = {"--atol": tolerance(rng), "--rtol": tolerance(rng)}
     if rng.random() < 0.3:
         rule["--ulp"] = str(rng.choice([0, 1, 3, 1000, 1 << 40, (1 << 64) - 1]))
@@ -86,7 +87,7 @@ def random_rule(rng):
 
 
 def judged_integers(actual, expected, rule):
-    """Whether each matches, and all differences."""
+    """For each pair whether it matches, and its difference."""
     whole = math.floor(Fraction(rule.get("--atol", "0")))
     relative = Fraction(rule.get("--rtol", "0"))
     differences = [abs(a - e) for a, e in zip(actual.tolist(), expected.tolist())]
@@ -95,7 +96,7 @@ def judged_integers(actual, expected, rule):
 
 
 def places(tensor):
-    """Where floats are among all finite ones: Python's integers, as int64 has no room for a difference."""
+    """The rank of each float among all floats. As Python's integers, because differences do not fit into int64."""
     top = 1 << (8 * tensor.itemsize - 1)
     return [-(bits - top) if bits >= top else bits for bits in tensor.view(f"u{tensor.itemsize}").tolist()]
 
@@ -117,7 +118,7 @@ def judged_floats(actual, expected, rule):
 
 
 def judged(actual, expected, rule):
-    """In C order, whatever the order of the files."""
+    """The results in C order, for files of any memory order."""
     judge = judged_floats if actual.dtype in FLOATS else judged_integers
     return judge(actual.ravel(), expected.ravel(), rule)
 
@@ -127,7 +128,7 @@ def index_in(shape, position):
 
 
 def wrong_words(said, actual, expected, order, rule):
-    """What is wrong with what clipper says of two tensors, or None. First is first in EXPECTED's memory order."""
+    """What is wrong with clipper's report on two tensors, or None. The first mismatch is the first in EXPECTED's memory order."""
     match, differences = judged(actual, expected, rule)
     shape = expected.shape
     positions = np.arange(expected.size).reshape(shape).ravel(order).tolist()
@@ -143,7 +144,7 @@ def wrong_words(said, actual, expected, order, rule):
 
 
 def wrong_differences(found, actual, expected, rule):
-    """What is wrong with the tensor that --diff-out wrote, or None."""
+    """What is wrong with the output of --diff-out, or None."""
     if actual.dtype in INTEGERS:
         right = np.array(judged_integers(actual.ravel(), expected.ravel(), rule)[1], f"u{actual.itemsize}").reshape(actual.shape)
     else:
@@ -156,7 +157,7 @@ def wrong_differences(found, actual, expected, rule):
 
 
 def compare_batch(clipper, rng, directory, count):
-    """Pairs of all dtypes under one rule, by one run, and the differences of the last pair; returns the violations."""
+    """Compares pairs of random dtypes by one rule in one run, and the last pair with --diff-out. Returns the violations."""
     rule = random_rule(rng)
     options = [word for option in rule.items() for word in option]
     pairs = []

@@ -10,7 +10,7 @@
 #include "fuzz/bytes.hpp"
 #include "fuzz/require.hpp"
 
-/// The input is a rule and pairs of elements; edge elements and neighbours of each other come between those.
+/// The input is a rule and pairs of elements. Pairs of edge elements and of neighbours follow.
 namespace clipper::fuzz {
 namespace {
 
@@ -38,7 +38,7 @@ Rule take_rule(Bytes& input, DType dtype) {
   return rule;
 }
 
-/// What is left of the input, and behind it elements with others nearby, in most places with themselves.
+/// The pairs in the rest of the input, then random pairs, most of which are equal or close.
 Pairs take_pairs(Bytes& input, DType dtype) {
   const std::size_t count = input.take<std::uint16_t>() % 2500;
   const unsigned seldom = input.take() % 12;
@@ -65,7 +65,7 @@ void check_parts(const Pairs& pairs, const ComparisonRule& rule, const ElementCo
                  std::size_t cut) {
   ElementComparison sum = compare(pairs.part(cut, pairs.actual.size()), rule, cut);
   sum += compare(pairs.part(0, cut), rule);
-  require(sum == whole, "the sum of two parts is the whole");
+  require(sum == whole, "comparing two parts gives the same as comparing the whole");
 }
 
 void check_advice(const Pairs& pairs, const Rule& rule, const ElementComparison& comparison) {
@@ -75,12 +75,12 @@ void check_advice(const Pairs& pairs, const Rule& rule, const ElementComparison&
   ComparisonRule changed = rule.rule();
   if (!floating || std::isfinite(from_bits<double>(comparison.absolute))) {
     changed.tolerance = Tolerance(number_of(type, comparison.absolute), rule.relative.number());
-    require(compare(pairs, changed).mismatches == 0, "the absolute tolerance lets all pass");
+    require(compare(pairs, changed).mismatches == 0, "with the suggested --atol all pairs match");
   }
   if (!floating || comparison.ulps == ElementComparison::kNoUlps) return;
   changed = rule.rule();
   changed.ulps = comparison.ulps;
-  require(compare(pairs, changed).mismatches == 0, "the distance in ulp lets all pass");
+  require(compare(pairs, changed).mismatches == 0, "with the suggested --ulp all pairs match");
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ElementComparison found = compare(pairs, made, 0, actual_order, expected_order);
   ElementComparison expected = reference::compare(pairs, rule, listed);
   expected.absolute = found.absolute;
-  fuzz::require(found == expected, "every pair is judged by the rule",
+  fuzz::require(found == expected, "compare finds what the naive rule finds",
                 std::string(traits(dtype).name) + ", --atol " + rule.absolute.text() + " --rtol " +
                     rule.relative.text());
   fuzz::check_parts(pairs, made, found, cut % (pairs.actual.size() + 1));

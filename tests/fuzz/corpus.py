@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The fuzzers' inputs: corpus/TARGET.txt, one input per line with Python's escapes, and seeds made of data/.
+"""Converts the fuzzers' inputs: corpus/TARGET.txt (one input per line, with Python's escapes) and seeds made from data/.
 
-    corpus.py unpack TARGET DIRECTORY   writes them as the files that fuzzers want
-    corpus.py pack TARGET DIRECTORY     the other way around: replaces corpus/TARGET.txt
+    corpus.py unpack TARGET DIRECTORY   writes each input to a file, as fuzzers need them
+    corpus.py pack TARGET DIRECTORY     replaces corpus/TARGET.txt by the files in DIRECTORY
 """
 
 import csv
@@ -21,7 +21,7 @@ def table(name):
 
 
 def profiles():
-    """In the order of lib/contract/profile.cpp, which bounds_fuzz counts them in: the same families, oldest first."""
+    """The profiles in the order of lib/contract/profile.cpp, because bounds_fuzz selects a profile by its number."""
     return list(dict.fromkeys(row["profile"] for row in table("goldens/cases.tsv")))
 
 
@@ -32,7 +32,7 @@ def header_seeds():
 
 
 def bounds_seeds():
-    """A letter for the dtype, one for the profile, then MIN|MAX|SCALE|BIAS|NAN|MIN-ABOVE-MAX, `_` where nothing is given."""
+    """Inputs in the format that bounds_fuzz.cpp describes."""
     options = ["--min", "--max", "--scale", "--bias", "--nan", "--min-above-max"]
     every = profiles()
     for name in ("goldens/cases.tsv", "goldens/refused.tsv"):
@@ -45,7 +45,7 @@ def bounds_seeds():
 
 
 def program_seeds():
-    """Words that end in NUL, an empty one, the bytes of in.npy."""
+    """Inputs in the format that program_fuzz.cpp describes."""
     for dtype in DTYPES:
         file = (DATA / "edge" / f"{dtype}.npy").read_bytes()
         for words in ("in.npy out.npy --min 0 --max 6", "-i in.npy --max=1 --scale 2 -v", "in.npy - --min-above-max min --min 3 --max 2",

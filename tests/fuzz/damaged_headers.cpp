@@ -21,29 +21,30 @@
 #include "fuzz/sandbox.hpp"
 #include "npy/header.hpp"
 
-/// Every prefix of 20 files, and every other value of each of the first 256 bytes of their headers:
-/// `damaged_headers` clips them in this process, `damaged_headers BINARY` a part of them by that program.
+/// damaged_headers all|some [BINARY]: clips every prefix of 20 files, and each file with one byte of its
+/// header changed: each of the first 256 bytes to all (`all`) or 5 (`some`) other values. With BINARY runs
+/// that clipper for each case.
 namespace clipper::fuzz {
 namespace {
 
 constexpr std::size_t kFlipped = 256;
 constexpr std::size_t kVersionAt = 6;
-constexpr auto kUnfinished = static_cast<char>(204);  // the version of a file that is being rewritten
+constexpr auto kUnfinished = static_cast<char>(204);  // the version while --direct works on a file
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  require(!bytes.empty(), "a seed that is there", path);
+  require(!bytes.empty(), "the seed can be read", path);
   return bytes;
 }
 
-/// The same file in version 2.0 or 3.0, whose length field is longer.
+/// The file with a header of version 2.0 or 3.0, which has 4 bytes for the header's length.
 std::string in_version(char version, const std::string& file) {
   return file.substr(0, kVersionAt) + version + file.substr(kVersionAt + 1, 3) + std::string(2, '\0') +
          file.substr(10);
 }
 
-/// A file of zeros with that row's header of headers.tsv, of which the first columns are given.
+/// A tensor of zeros with a header from headers.tsv: the row that begins with `columns`.
 std::string with_header(const std::string& columns) {
   std::ifstream rows(CLIPPER_DATA_DIR "/headers/headers.tsv");
   for (std::string row; std::getline(rows, row);) {
@@ -54,7 +55,7 @@ std::string with_header(const std::string& columns) {
     const npy::Header header = npy::parse(std::as_bytes(std::span(file)));
     return file + std::string(header.data_size(), '\0');
   }
-  require(false, "a row of headers.tsv", columns);
+  require(false, "headers.tsv has the row", columns);
   return "";
 }
 
@@ -75,7 +76,7 @@ std::vector<std::string> seeds() {
   return files;
 }
 
-/// Runs clipper on in.npy in the sandbox, which makes out.npy of the same elements: its exit code.
+/// Copies in.npy to out.npy in the sandbox with clipper, and returns the exit code.
 using Program = std::function<int(const Sandbox&)>;
 
 int in_this_process(const Sandbox& sandbox) {
@@ -101,11 +102,11 @@ int by_binary(const std::string& binary, const Sandbox& sandbox) {
   int status = 0;
   const bool started = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ) == 0;
   ::posix_spawn_file_actions_destroy(&actions);
-  require(started && ::waitpid(pid, &status, 0) == pid, "a program that starts", binary);
+  require(started && ::waitpid(pid, &status, 0) == pid, "the program starts", binary);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Whether `out` is a complete file with the elements of `in`.
+/// Whether `out` is a complete file with the same tensor as `in`.
 bool is_copy(const std::string& in, const std::string& out) {
   const npy::Header from = npy::parse(std::as_bytes(std::span(in)));
   const npy::Header to = npy::parse(std::as_bytes(std::span(out)));
@@ -113,7 +114,7 @@ bool is_copy(const std::string& in, const std::string& out) {
          out.substr(to.data_offset) == in.substr(from.data_offset);
 }
 
-/// What is wrong with what the program did with a file, or nothing.
+/// A description of what the program did wrong with a file, or "".
 std::string what_is_wrong(const Program& program, const std::string& file, bool truncated) {
   static const Sandbox sandbox;
   sandbox.write("in.npy", file);
@@ -126,11 +127,11 @@ std::string what_is_wrong(const Program& program, const std::string& file, bool 
   const bool unfinished = !truncated && file[kVersionAt] == kUnfinished;
   const int refusal = static_cast<int>(unfinished ? ErrorKind::refused : ErrorKind::input);
   if (!untouched) return "the input was changed";
-  if (exit_code == refusal) return files.empty() ? "" : "something was left: " + files.begin()->first;
+  if (exit_code == refusal) return files.empty() ? "" : "a file was left: " + files.begin()->first;
   if (exit_code != 0 || truncated || unfinished)
     return fmt::format("exit code {}, not {}", exit_code, refusal);
-  if (files.size() != 1 || !files.contains("out.npy")) return "not just an output was left";
-  return is_copy(file, files["out.npy"]) ? "" : "the output is not what it should be";
+  if (files.size() != 1 || !files.contains("out.npy")) return "other files than out.npy were left";
+  return is_copy(file, files["out.npy"]) ? "" : "the output is wrong";
 }
 
 struct Tally {

@@ -9,8 +9,9 @@
 #include "error.hpp"
 #include "npy/header.hpp"
 
-/// For headers_vs_numpy.py. Standard input: headers, each behind its length in 4 bytes, the lowest first.
-/// Standard output: a line for each, "refused" or DTYPE ORDER fortran|c OFFSET SHAPE, with tabs between.
+/// For headers_vs_numpy.py. Standard input: headers, each after its length in 4 bytes, little-endian.
+/// Standard output: for each header a line, "refused" or DTYPE ORDER fortran|c OFFSET SHAPE, separated by
+/// tabs.
 namespace {
 
 std::string dump(std::span<const std::byte> file) {

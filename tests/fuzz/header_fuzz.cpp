@@ -10,8 +10,8 @@
 #include "fuzz/require.hpp"
 #include "npy/header.hpp"
 
-/// The input is the start of a file. What is behind the header does not matter to npy, so the last byte can
-/// be the user's --dtype: 0x80 is int8.
+/// The input is the start of a file. npy::parse ignores bytes after the header, so the last byte can stand
+/// for --dtype: 0x80 is int8.
 namespace clipper::fuzz {
 namespace {
 
@@ -23,18 +23,18 @@ std::optional<DType> said_dtype(Bytes input) {
 }
 
 void check_count(const npy::Header& header) {
-  require(header.shape.size() <= npy::kMaxRank, "at most 64 dimensions");
+  require(header.shape.size() <= npy::kMaxRank, "there are at most 64 dimensions");
   UInt128 bytes = traits(header.dtype).size;
   bool empty = false;
   for (const std::int64_t dimension : header.shape) {
-    require(dimension >= 0, "no negative dimension");
+    require(dimension >= 0, "no dimension is negative");
     empty |= dimension == 0;
     bytes *= static_cast<UInt128>(std::max<std::int64_t>(dimension, 1));
-    require(bytes <= std::numeric_limits<std::int64_t>::max(), "the bytes of the elements fit int64");
+    require(bytes <= std::numeric_limits<std::int64_t>::max(), "the size in bytes fits int64");
   }
   require(header.data_size() == (empty ? 0 : bytes), "the count is the product of the shape");
   if (header.count > 0)
-    require(!npy::index_text(header, header.count - 1).empty(), "the last element has a place");
+    require(!npy::index_text(header, header.count - 1).empty(), "the last element has an index");
 }
 
 bool has_one_order(const npy::Header& header) {
@@ -42,14 +42,15 @@ bool has_one_order(const npy::Header& header) {
 }
 
 void check_same(const npy::Header& a, const npy::Header& b) {
-  require(a.dtype == b.dtype && a.order == b.order && a.opaque == b.opaque, "the same dtype");
-  require(a.shape == b.shape && a.count == b.count, "the same shape");
-  require(a.fortran_order == b.fortran_order || has_one_order(a), "the same memory order");
+  require(a.dtype == b.dtype && a.order == b.order && a.opaque == b.opaque, "the dtype stays the same");
+  require(a.shape == b.shape && a.count == b.count, "the shape stays the same");
+  require(a.fortran_order == b.fortran_order || has_one_order(a), "the memory order stays the same");
 }
 
 void check_accepted(Bytes input, const npy::Header& header, std::optional<DType> said) {
-  require(header.data_offset <= input.size(), "a header that is there");
-  require(npy::data_offset(input.first(npy::kPreambleSize)) == header.data_offset, "12 bytes say the offset");
+  require(header.data_offset <= input.size(), "the header ends inside the file");
+  require(npy::data_offset(input.first(npy::kPreambleSize)) == header.data_offset,
+          "the first 12 bytes give the same data offset");
   check_same(npy::parse(input.first(header.data_offset), said), header);
   check_count(header);
 
@@ -57,16 +58,16 @@ void check_accepted(Bytes input, const npy::Header& header, std::optional<DType>
   const npy::Header read = npy::parse(std::as_bytes(std::span(written)), said);
   check_same(header, read);
   require(read.data_offset == written.size() && written.size() % 64 == 0,
-          "elements begin at a multiple of 64");
-  require(npy::format(read) == written, "format() is its own fixed point");
+          "the data offset is a multiple of 64");
+  require(npy::format(read) == written, "parsing and formatting again gives the same header");
 }
 
 void check_refused(const Error& error) {
   const std::string message = error.what();
   const bool plain = std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; });
-  require(plain && !message.empty() && message.size() < 400, "a message of one printable line", message);
-  require(error.kind() == ErrorKind::input || error.kind() == ErrorKind::refused, "the input's fault",
-          message);
+  require(plain && !message.empty() && message.size() < 400, "the message is one printable line", message);
+  require(error.kind() == ErrorKind::input || error.kind() == ErrorKind::refused,
+          "the error blames the input", message);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Damages headers and asks numpy about them: what clipper accepts, numpy accepts with the same dtype, order, shape and offset, but for
-EXCEPTIONS; what clipper refuses, numpy refuses, or it is one of REFUSALS.
+"""Reads damaged headers with clipper and with numpy. A header that clipper accepts, numpy must accept with the same dtype, order,
+shape and offset, except for EXCEPTIONS. A header that clipper refuses, numpy must refuse, except for REFUSALS.
 
-    headers_vs_numpy.py HEADER_DUMP COUNT [SEED]   headers that are damaged at random
-    headers_vs_numpy.py HEADER_DUMP all            one header with every end of 1 and 2 bytes, every byte put in at every place, and all
-                                                   ends and beginnings of 3 and 4 bytes that could be white space or a comment
+    headers_vs_numpy.py HEADER_DUMP COUNT [SEED]   COUNT headers with random damage
+    headers_vs_numpy.py HEADER_DUMP all            one header with all endings of 1 and 2 bytes, with every byte inserted at every
+                                                   position, and with all beginnings and endings of 3 and 4 bytes that may be white
+                                                   space or a comment
 """
 
 import io
@@ -29,16 +30,16 @@ import libraries  # noqa: E402
 if __name__ == "__main__":
     libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
 
-import ml_dtypes  # noqa: E402, F401  (the name 'bfloat16' is numpy's from here on)
-from numpy.lib import _format_impl as npy  # noqa: E402  (version 3.0 has no public function)
+import ml_dtypes  # noqa: E402, F401  (makes numpy know the name 'bfloat16')
+from numpy.lib import _format_impl as npy  # noqa: E402  (numpy has no public function for version 3.0)
 
 import corpus  # noqa: E402
 
 TEXT_AT = {1: 10, 2: 12, 3: 12}
 BATCH = 10_000
-ANY = "any"  # the byte order of '<V2' and '>V2' for numpy, which takes bfloat16 for two bytes without meaning
+ANY = "any"  # numpy reads '<V2' and '>V2' as two bytes without byte order
 
-# Pieces that mean something in a header, or would in Python.
+# Pieces that have a meaning in a header or in Python.
 PIECES = [b"'", b'"', b"(", b")", b"{", b"}", b"[", b",", b":", b" ", b"\n", b"\t", b"\r", b"\f", b"\0", b"#", b"\\", b"\r\n", b"# c\n", b"#'\r", b"\\\n", b"L", b"l", b"0", b"1",
           b"7", b"00", b"01", b"-1", b"+1", b"1_0", b"0x1", b"1e1", b"1.", b"True", b"False", b"None", b"()", b"(7)", b"(7,)", b"(3, 4)",
           b"np.int64(7)", b"np.uint8( 3 )", b"np.float32(1)", b"np.bool(1)", b"7L", b"9223372036854775807", b"9223372036854775808",
@@ -52,35 +53,35 @@ STRING = rb"(['\"])[^'\"]*\1"
 DTYPES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16"}
 DESCRS = rb"[<>=|]?(?:[iu][1248]|f[248])|[<>]V2|" + "|".join(DTYPES).encode()
 
-# What clipper takes and numpy does not (lib/npy/header.hpp), made into what numpy does take.
+# Headers that clipper accepts and numpy refuses (lib/npy/header.hpp). The function makes one that numpy accepts.
 EXCEPTIONS = {
     "np.int64(7) as a dimension":
         lambda text: re.sub(rb"np\.%su?int(?:8|16|32|64)%s\(%s(\d+)%s\)" % ((SPACE,) * 4), rb"\1", text),
 }
 
-# What numpy takes and clipper does not, and why: no writer makes it, and each would take more of Python than three keys with a value. The
-# text has only the # of its comments.
+# Headers that numpy accepts and clipper refuses. No program writes them, and clipper would need more of Python's grammar to
+# read them. `text` is the header with the content of its comments removed.
 REFUSALS = {
-    # Python joins lines so; a fourth kind of white space.
+    # Python joins lines at a backslash.
     "a backslash, in a string or at a line's end": lambda text: b"\\" in text,
-    # Its meaning depends on the version (Latin-1 or UTF-8).
+    # The encoding depends on the version: Latin-1 or UTF-8.
     "a comment beyond ASCII": lambda text: not text.isascii(),
-    # Python takes blanks there for indentation, of which numpy minds some, depending on the rest of the header.
+    # Python reads blanks there as indentation, which numpy accepts or refuses depending on the rest of the header.
     "lines before the dict that are not empty": lambda text: not re.match(rb"[ \t]*(\r?\n)*\{", text),
-    # There it takes a form feed for none, but not in what it takes for Python 2's after a mere CR.
+    # Python ignores a form feed there, but not after a lone CR, where numpy assumes that Python 2 wrote the header.
     "a form feed in a last line without end": lambda text: re.search(rb"[\r\n][ \t\f]*\f[ \t\f]*\Z", text),
     "strings with a prefix, joined, or in three quotes": lambda text: re.search(rb"\w\0|\0[\s#]*\0", re.sub(STRING, b"\0", text)),
     "a number with a sign, underscore, base or more zeros, a bool as one, an L apart":
         lambda text: re.search(rb"[-+]|\d_|\b0[0-9xXoObB]|[0-9]\s+L|\([^)]*(?:True|False)", text),
     "further parentheses": lambda text: text.count(b"(") > 1,
     "a key twice": lambda text: any(len(re.findall(rb"['\"]%s['\"]" % key, text)) > 1 for key in (b"descr", b"fortran_order", b"shape")),
-    # 'float', '<d', '<0f4', None; and '|V2', which is bfloat16 only if the user says so
+    # Such as 'float', '<d', '<0f4' and None; also '|V2', which is bfloat16 only with --dtype.
     "another name of a dtype": lambda text: not re.search(rb"['\"]descr['\"]%s:%s(['\"])(?:%s)\1" % (SPACE, SPACE, DESCRS), text),
 }
 
 
 def with_text(header, text, length=None):
-    """The header with another text, and with its length unless another is given."""
+    """The header with another text and the length of that text, or with `length`."""
     at = TEXT_AT[header[6]]
     size = len(text) if length is None else length
     return header[:8] + struct.pack("<H" if at == 10 else "<I", size % (1 << 16 if at == 10 else 1 << 32)) + text
@@ -91,7 +92,7 @@ def in_version(header, version):
 
 
 def damaged(header, rng):
-    """A few pieces put in, put in place of words, or removed; sometimes any byte of the file is changed."""
+    """The header with a few pieces inserted, replaced or removed, and sometimes one byte changed."""
     header = in_version(header, rng.choice([1, 1, 2, 3]))
     text = header[TEXT_AT[header[6]]:]
     if rng.random() < 0.9:  # otherwise most damage would happen in the padding
@@ -113,7 +114,7 @@ def damaged(header, rng):
 
 
 def clipper_on(dump, headers):
-    """For each what it says: (dtype, order, memory order, offset, shape) or None."""
+    """What clipper reads from each header: (dtype, order, memory order, offset, shape), or None if it refuses."""
     stream = b"".join(struct.pack("<I", len(header)) + header for header in headers)
     lines = subprocess.run([dump], input=stream, stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
     assert len(lines) == len(headers)
@@ -121,7 +122,7 @@ def clipper_on(dump, headers):
 
 
 def numpy_on(header):
-    """The same by numpy; raises whatever numpy raises."""
+    """What numpy reads from a header. Raises whatever numpy raises."""
     file = io.BytesIO(header)
     version = npy.read_magic(file)
     shape, fortran_order, dtype = npy._read_array_header(file, version, max_header_size=1 << 17)
@@ -133,10 +134,10 @@ def numpy_on(header):
 
 
 def compared(header, found, used):
-    """What is wrong with what clipper says, by numpy, or None. Notes the exception that was needed in `used`."""
+    """How numpy contradicts what clipper has read, or None. Counts the exception that was needed in `used`."""
     try:
         says = numpy_on(header)
-    except Exception:  # numpy lets out whatever Python's parser throws
+    except Exception:  # numpy passes on any exception of Python's parser
         text = header[TEXT_AT[header[6]]:int(found[3])]
         needed = [name for name, change in EXCEPTIONS.items() if change(text) != text]
         for change in EXCEPTIONS.values():
@@ -154,7 +155,7 @@ def compared(header, found, used):
 
 
 def refused(header, used):
-    """What is wrong with clipper's refusal, by numpy, or None."""
+    """How numpy contradicts clipper's refusal, or None."""
     try:
         dtype, _, _, offset, shape = numpy_on(header)
     except Exception:
@@ -197,7 +198,7 @@ def all_headers():
 
 
 def main(dump, headers, seed):
-    warnings.simplefilter("ignore")  # that Python 2 wrote it
+    warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 may have written
     cases, accepted, violations, used, unused = 0, 0, 0, Counter(), Counter()
     while batch := list(itertools.islice(headers, BATCH)):
         cases += len(batch)

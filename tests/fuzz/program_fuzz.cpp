@@ -21,8 +21,9 @@
 #include "npy/header.hpp"
 #include "support/tensors.hpp"
 
-/// The input is words, each with a NUL behind it, an empty one, and the bytes of in.npy and of standard
-/// input. old.npy is a file that is there already. Nothing outside the sandbox can be named.
+/// The input is words of a command line, each with a NUL after it, then an empty word, then the bytes of both
+/// in.npy and standard input. old.npy exists already. Words that could name files outside the sandbox are
+/// dropped.
 namespace clipper::fuzz {
 namespace {
 
@@ -39,15 +40,17 @@ std::vector<std::string> take_words(std::string_view& input) {
   return words;
 }
 
-/// The bytes become standard input, which cannot be read to its end twice.
+/// Makes the bytes standard input. Must be repeated for each run, because a run reads standard input to its
+/// end.
 void give_as_standard_input(std::string_view bytes) {
   const Descriptor file(::memfd_create("stdin", MFD_CLOEXEC));
   const bool written = ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
-  require(written && ::lseek(file.get(), 0, SEEK_SET) == 0, "a standard input");
-  require(::dup2(file.get(), STDIN_FILENO) == STDIN_FILENO, "a standard input");
+  require(written && ::lseek(file.get(), 0, SEEK_SET) == 0, "standard input can be written");
+  require(::dup2(file.get(), STDIN_FILENO) == STDIN_FILENO, "standard input can be replaced");
 }
 
-/// Whether everything was done; nothing but an Error may come out. `single` if there was one file to do.
+/// Runs clipper. Returns whether it succeeded; it may throw nothing but Error. `single` is set if there is
+/// one input.
 bool run(const std::vector<std::string>& words, bool& single) {
   std::vector<const char*> argv;
   argv.reserve(words.size());
@@ -61,7 +64,7 @@ bool run(const std::vector<std::string>& words, bool& single) {
     command.engine.chunk_size = std::min<std::size_t>(command.engine.chunk_size, 1 << 16);
     return run_clip(command) == 0;
   } catch (const Error& error) {
-    require(error.what() != std::string(), "a message");
+    require(error.what() != std::string(), "an error has a message");
     return false;
   }
 }
@@ -80,13 +83,13 @@ bool is_complete(const std::string& file) {
 
 }  // namespace
 
-/// The sandbox is the working directory; what is written to standard output disappears.
+/// Runs a command line in the sandbox and checks the files afterwards. Standard output is /dev/null.
 void try_program(std::string_view input) {
   static const Sandbox sandbox;
   static const bool inside =
       ::chdir(sandbox.path().c_str()) == 0 &&
       ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) == STDOUT_FILENO;
-  require(inside, "a working directory and a standard output");
+  require(inside, "the sandbox becomes the working directory");
   const std::vector<std::string> words = take_words(input);
   sandbox.write("in.npy", input);
   sandbox.write("old.npy", testing::float32_file({1}));
@@ -96,13 +99,13 @@ void try_program(std::string_view input) {
   bool single = true;
   const bool done = run(words, single);
   const std::map<std::string, std::string> after = sandbox.files();
-  require(done || !single || after == before, "who fails leaves everything as it was");
-  for (const auto& [name, bytes] : before) require(after.contains(name), "no file disappears", name);
+  require(done || !single || after == before, "a failure with one input changes no file");
+  for (const auto& [name, bytes] : before) require(after.contains(name), "no file is removed", name);
   for (const auto& [name, bytes] : after) {
     require(name.find(".clipper-") == std::string::npos, "no temporary file is left", name);
     const auto old = before.find(name);
     const bool untouched = old != before.end() && old->second == bytes;
-    require(untouched || is_complete(bytes), "what is written is complete", name);
+    require(untouched || is_complete(bytes), "every file is unchanged or a complete tensor", name);
   }
   sandbox.clear();
 }

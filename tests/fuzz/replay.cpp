@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-/// Runs a fuzz target, of which this is linked with one, on inputs that were worth keeping: `replay FILE...`,
-/// one input per line, with the escapes of Python.
+/// Runs the fuzz target that is linked with this file on stored inputs: TARGET_replay FILE..., one input per
+/// line, with Python's escapes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
-/// Of \\ \n \r \t \xNN and everything else as it is.
+/// Replaces the escapes \\ \n \r \t \xNN.
 std::string unescaped(std::string_view line) {
   std::string bytes;
   while (!line.empty()) {

@@ -6,7 +6,7 @@
 
 namespace clipper::fuzz {
 
-/// Ends the program, which every fuzzer takes for a find, unless the property holds.
+/// Aborts the program if the property does not hold. Every fuzzer reports this as a find.
 inline void require(bool holds, const char* property, const std::string& details = "") {
   if (holds) return;
   std::fprintf(stderr, "violated: %s%s%s\n", property, details.empty() ? "" : ": ", details.c_str());

@@ -11,12 +11,12 @@
 
 namespace clipper::fuzz {
 
-/// A directory in $TMPDIR, removed with all that is in it at the end.
+/// A directory in $TMPDIR. The destructor removes it with all of its files.
 class Sandbox {
  public:
   Sandbox() {
     path_ = std::filesystem::temp_directory_path() / "clipper-fuzz-XXXXXX";
-    require(::mkdtemp(path_.data()) != nullptr, "a directory for files");
+    require(::mkdtemp(path_.data()) != nullptr, "the sandbox can be created");
   }
   Sandbox(Sandbox&&) = delete;
   Sandbox& operator=(Sandbox&&) = delete;
@@ -31,10 +31,10 @@ class Sandbox {
   void write(std::string_view name, std::string_view bytes) const {
     std::ofstream file(*this / name, std::ios::binary);
     file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
-    require(file.good(), "a file that can be written", std::string(name));
+    require(file.good(), "a file in the sandbox can be written", std::string(name));
   }
 
-  /// Names, with directories in front, and bytes of all files.
+  /// The relative paths and the contents of all files.
   [[nodiscard]] std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {

@@ -1,7 +1,7 @@
 #include <clipper/clipper.hpp>
 #include <iostream>
 
-/// files IN OUT: what `clipper --min 0 --max 6 IN OUT` does, and what came of it.
+/// files IN OUT: does what `clipper --min 0 --max 6 IN OUT` does, and prints the counts.
 int main(int argc, char** argv) try {
   if (argc != 3) return 2;
   const clipper::Counts counts = clipper::clip_file(argv[1], argv[2], {.min = 0, .max = 6});

@@ -2,7 +2,7 @@
 #include <clipper/clipper.hpp>
 #include <vector>
 
-/// Exit status 0 if elements in memory are clipped in place, and from one place to another.
+/// Clips elements in memory, in place and from one array to another. Exits with 0 if the results are right.
 int main() {
   std::vector<float> values{-1.5F, 0.25F, 7.0F};
   const clipper::Counts counts = clipper::clip(values, {.min = 0, .max = 6});
