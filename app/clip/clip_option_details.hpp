@@ -62,7 +62,8 @@ inline constexpr std::string_view kOutput =
     "Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and {ext} stand "
     "for the input's directory (`.` if its path has none), its file name, and the two halves of the name "
     "before and from its last dot; {{ and }} stand for braces. `-o '{dir}/{stem}.clip{ext}'` writes in/a.npy "
-    "to in/a.clip.npy. Missing directories are created. Excludes `--in-place` and `--output-dir`.";
+    "to in/a.clip.npy. Missing directories are created. A TEMPLATE without a placeholder is a path as OUT "
+    "is, for one input. Excludes `--in-place` and `--output-dir`.";
 
 inline constexpr std::string_view kOutputDir =
     "Write the result of every input below DIR. An input keeps its path from the deepest directory that "
@@ -85,8 +86,11 @@ inline constexpr std::string_view kFiles0From =
     "find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.";
 
 inline constexpr std::string_view kRecursive =
-    "Inputs may be directories: all files below them whose names end in .npy are inputs. Needs `--in-place`, "
-    "`--output-dir` or `--output`. Without `--recursive`, a directory as an input is an error.";
+    "Inputs may be directories: every file below them whose name ends in .npy is an input, in the order of "
+    "the paths. With `--output-dir` the files keep their paths from the input directory, and DIR must not be "
+    "inside it: the next run would take results as inputs. Symbolic links to directories are not followed "
+    "unless they are inputs themselves. A directory without a .npy file is an error. Needs `--in-place`, "
+    "`--output-dir` or `--output`; without `--recursive` a directory as an input is an error.";
 
 inline constexpr std::string_view kVerify =
     "Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. dtype and shape must "
@@ -140,10 +144,10 @@ inline constexpr std::string_view kUpdateGolden =
 
 inline constexpr std::string_view kShard =
     "Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor, and "
-    "`clipper --finalize OUT` makes OUT of the parts; with `--output-dir` or `--output` the inputs are "
-    "divided by their sizes and nothing is to be finalized. `auto` takes K and N from Open MPI, PMI or srun "
-    "(ENVIRONMENT). Standard input and output, `--in-place` and a file that is both IN and OUT are refused: "
-    "a part may run twice and would be scaled twice.";
+    "`clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs "
+    "are divided by their sizes, and `--finalize` is not needed. `auto` takes K and N from Open MPI, PMI or "
+    "srun (ENVIRONMENT). Standard input and output, `--in-place` and a file that is both IN and OUT are "
+    "refused: a part may run twice and would be scaled twice.";
 
 inline constexpr std::string_view kSplitOutput =
     "With `--shard`: write part K as a tensor of its own, rows of axis 0, to OUT.K-of-N.npy "

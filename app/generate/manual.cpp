@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generate/json_members.hpp"
 #include "generate/manual_text.hpp"
 #include "generate/troff.hpp"
 #include "profiles/profiles_command.hpp"
@@ -111,13 +112,26 @@ std::string commands_section(const CommandSpecs& commands) {
 }
 
 std::string table(std::initializer_list<std::string_view> headings) {
-  return ".PP\n" + preformatted(profile_table(std::span(headings.begin(), headings.size())));
+  return preformatted(profile_table(std::span(headings.begin(), headings.size())));
 }
 
 std::string profiles_section() {
-  return table({"PROFILE", "DTYPES", "DIMS"}) + table({"PROFILE", "BOUNDS", "ABSENT", "TEXT TO", "INEXACT"}) +
-         table({"PROFILE", "MIN>MAX", "NAN BOUND", "SCALE", "STANDS FOR"}) + ".PP\n" +
-         to_troff(manual_text::kProfileTables) + ".PP\n" + to_troff(manual_text::kProfileRules);
+  constexpr std::string_view kParagraph = ".PP\n";
+  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}", kParagraph, table({"PROFILE", "DTYPES", "DIMS"}),
+                     table({"PROFILE", "BOUNDS", "ABSENT", "TEXT TO", "INEXACT"}),
+                     table({"PROFILE", "MIN>MAX", "NAN BOUND", "SCALE", "STANDS FOR"}),
+                     to_troff(manual_text::kProfileTables), to_troff(manual_text::kProfileRules));
+}
+
+std::string json_section() {
+  std::string text = to_troff(manual_text::kJson);
+  for (const JsonObject& object : kJsonObjects) {
+    text += fmt::format(".SS The object {}\n{}.\n", object.name, inline_to_troff(object.meaning));
+    for (const JsonMember& member : kJsonMembers)
+      if (member.object == object.name)
+        text += item_to_troff(fmt::format("\\fB{}\\fR", member.name), fmt::format("{}.", member.meaning));
+  }
+  return text;
 }
 
 std::string files_section() {
@@ -146,7 +160,7 @@ std::string manual(const CommandSpecs& commands) {
   section("PROFILES", profiles_section());
   section("FILES AND SAFETY", files_section());
   section("EXIT STATUS", to_troff(manual_text::kExitStatus));
-  section("JSON", to_troff(manual_text::kJson));
+  section("JSON", json_section());
   section("ENVIRONMENT", to_troff(manual_text::kEnvironment));
   section("EXAMPLES", to_troff(manual_text::kExamples));
   section("SEE ALSO", to_troff(manual_text::kSeeAlso));

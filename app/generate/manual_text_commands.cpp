@@ -29,7 +29,8 @@ The last two lines clip and compare in one pass; see `--verify` and `--update-go
 with UPDATE=--update-golden set by hand if a change is intended:
 
     $ for f in in/train/*.npy; do
-        clipper --max 6 "$f" --verify "golden/${f##*/}" $UPDATE || failed=1
+        clipper --min 0 --max 6 "$f" --verify "golden/${f##*/}" \
+          $UPDATE || failed=1
       done
       exit "${failed:-0}"
 )text";

@@ -66,7 +66,16 @@ info it is always the highest status. After 3, 4, 5 or a signal, a file that was
 )text";
 
 const std::string_view kJson = R"text(
-TODO
+With `--json`, clipper, compare and info print one object per line, and profiles prints an array. The objects of clipper go
+to standard error if the tensor goes to standard output. An error is printed as a line on standard error as well.
+
+    $ clipper --min 0 --max 6 --json in.npy out.npy
+    {"version":2,"input":"in.npy","output":"out.npy","status":0,...
+
+Numbers are JSON numbers. Only what JSON or a float64 cannot hold is a string: "inf", "-inf", "nan", integers beyond 2^53, and
+numbers with more digits than a float64 has. In paths, bytes that are not UTF-8 become U+FFFD. `version` is raised if the
+meaning of a member changes; new members may come at any time. data/clipper.schema.json of the source is a JSON Schema of
+everything below.
 )text";
 
 const std::string_view kEnvironment = R"text(
@@ -74,8 +83,8 @@ const std::string_view kEnvironment = R"text(
 If it is set and not empty, `--color auto` uses no color.
 
 = `TERM`
-If it is missing or "dumb", standard error does not count as a terminal, and progress is shown only with
-`--progress`.
+If it is missing or "dumb", a terminal does not count as one: no progress without `--progress`, and no color without
+`--color always`.
 
 = `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE`
 Set by Open MPI: K and N of `--shard auto`.
@@ -88,7 +97,7 @@ Set by srun: K and N of `--shard auto`, if the others are missing. The variables
 PMIx, which does not say how many processes there are.
 
 Nothing else is read from the environment: no TMPDIR, since temporary files are beside the file that they become, and no
-locale, since numbers always have a decimal point.
+locale, since numbers always have a decimal point. The width of a terminal is asked of the terminal, not of COLUMNS.
 )text";
 
 const std::string_view kExamples = R"text(

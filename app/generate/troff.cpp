@@ -49,7 +49,7 @@ std::string example(const Lines& lines) {
   std::string text;
   for (const std::string_view line : lines)
     text.append(line.substr(line.starts_with(kExample) ? kExample.size() : 0)).append("\n");
-  return ".PP\n.RS 2\n" + preformatted(text) + ".RE\n";
+  return ".RS 2\n" + preformatted(text) + ".RE\n";
 }
 
 std::string items(const Lines& lines) {
@@ -119,7 +119,7 @@ std::string to_troff(std::string_view markup) {
     else if (first.starts_with(kItem))
       text += items(block);
     else if (first.starts_with(kExample))
-      text += example(block);
+      text += (after_heading ? "" : ".PP\n") + example(block);
     else
       text += (after_heading ? "" : ".PP\n") + lines_to_troff(block);
     after_heading = first.starts_with(kHeading);

@@ -1,0 +1,279 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/clipper.hpp"
+#include "commands.hpp"
+#include "contract/profile.hpp"
+#include "element/dtype.hpp"
+#include "error.hpp"
+#include "generate/json_members.hpp"
+#include "support/skip.hpp"
+
+/// The manual as troff's readers see it, and as the program behaves.
+namespace clipper::testing {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+bool has(const std::string& program) {
+  const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
+  if (!found) skip_unless_possible(program);
+  return found;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string manual_source() {
+  const Result result = run_clipper({"--generate", "man"});
+  check_done(result);
+  return result.output;
+}
+
+/// What escaped_for_troff() has made of characters becomes them again; a font ends where another begins.
+std::string plain(std::string text) {
+  const std::vector<std::pair<std::string, std::string>> escapes{
+      {R"(\fB)", ""},   {R"(\fI)", ""},    {R"(\fR)", ""},   {R"(\&)", ""},
+      {R"(\-)", "-"},   {R"(\(aq)", "'"},  {R"(\(ga)", "`"}, {R"(\(ha)", "^"},
+      {R"(\(ti)", "~"}, {R"(\(dq)", "\""}, {R"(\e)", "\\"}};
+  for (const auto& [escape, character] : escapes)
+    for (std::size_t at = 0; (at = text.find(escape, at)) != text.npos; at += character.size())
+      text.replace(at, escape.size(), character);
+  return text;
+}
+
+/// The lines below the section's heading.
+std::vector<std::string> section(const std::string& title) {
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (const std::string& line : lines_of(manual_source())) {
+    if (line.starts_with(".SH "))
+      inside = line == ".SH " + title;
+    else if (inside)
+      lines.push_back(plain(line));
+  }
+  CAPTURE(title);
+  REQUIRE(!lines.empty());
+  return lines;
+}
+
+bool has_word(const std::vector<std::string>& lines, const std::string& word) {
+  const std::regex whole("(^|[^A-Za-z0-9_-])" + std::regex_replace(word, std::regex(R"([.+])"), R"(\$&)") +
+                         "($|[^A-Za-z0-9_-])");
+  return std::ranges::any_of(lines, [&](const std::string& line) { return std::regex_search(line, whole); });
+}
+
+/// A command of an example and what it prints. In the output "..." stands for anything.
+struct Session {
+  std::string command;
+  std::string output;
+};
+
+/// The examples of the manual whose lines begin with "$ ", each with its sessions.
+std::vector<std::vector<Session>> examples() {
+  std::vector<std::vector<Session>> examples;
+  bool inside = false;
+  bool in_command = false;
+  for (const std::string& source : lines_of(manual_source())) {
+    if (source == ".nf" || source == ".fi") {
+      inside = source == ".nf";
+      if (inside) examples.emplace_back();
+      in_command = false;
+      continue;
+    }
+    if (!inside) continue;
+    const std::string line = plain(source);
+    std::vector<Session>& sessions = examples.back();
+    if (line.starts_with("$ ")) {
+      sessions.push_back({line.substr(2) + "\n", ""});
+      // A compound command goes on to the end of its example.
+      in_command = line.ends_with("\\") || line.ends_with("; do");
+    } else if (in_command) {
+      sessions.back().command += line + "\n";
+      in_command = line.ends_with("\\") || sessions.back().command.find("; do\n") != std::string::npos;
+    } else if (!sessions.empty()) {
+      sessions.back().output += line + "\n";
+    }
+  }
+  std::erase_if(examples, [](const auto& sessions) { return sessions.empty(); });
+  return examples;
+}
+
+/// Programs that the examples call and that are not on every machine, as scripts that do what the examples
+/// need: a launcher starts all its processes at the same time.
+const std::vector<std::pair<std::string, std::string>> kPrograms{
+    {"producer", "exec cat in.npy"},
+    {"consumer", "exec cat >consumed.npy"},
+    {"zstd", R"(exec cat ${2:+"$2"})"},
+    {"mpirun", R"(
+n=$2; shift 2
+for i in $(seq 0 $((n - 1))); do OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=$n "$@" || echo failed & done
+wait)"},
+    {"srun", R"(
+n=$2; shift 2
+for i in $(seq 0 $((n - 1))); do SLURM_PROCID=$i SLURM_NTASKS=$n "$@" || echo failed & done
+wait)"},
+    {"sbatch", R"(
+last=0
+for word; do case $word in --array=0-*) last=${word#--array=0-}; echo 7;; esac; done
+for i in $(seq 0 $last); do SLURM_ARRAY_TASK_ID=$i sh -c "$word" || echo failed >&2 & done
+wait)"},
+    {"parallel", R"(
+case $1 in
+  -0) shift; exec xargs -0 -I '{}' "$@";;
+  --retry-failed) exit;;
+  *) shift 2; exec xargs -P 8 -I '{}' "$@";;
+esac)"},
+};
+
+/// A directory with the files and programs that the examples name.
+class Example {
+ public:
+  Example() {
+    const std::string tensor = read_file(CLIPPER_DATA_DIR "/example.npy");
+    for (const char* directory : {"bin", "in/train", "golden", "out"})
+      std::filesystem::create_directories(directory_ / directory);
+    for (const char* name :
+         {"in.npy", "x.npy", "a.npy", "b.npy", "in/train/a.npy", "in/train/b.npy", "x.npy.zst"})
+      write_file(directory_ / name, tensor);
+    const Result clipped = run_clipper(clip({directory_ / "in.npy", directory_ / "golden.npy"}));
+    check_done(clipped);
+    for (const char* name : {"out.npy", "golden/a.npy", "golden/b.npy", "out/a.npy", "out/b.npy"})
+      std::filesystem::copy_file(directory_ / "golden.npy", directory_ / name);
+    for (const std::string side : {"lo", "hi"})
+      std::filesystem::copy_file(CLIPPER_DATA_DIR "/bounds/float32-" + side + ".npy",
+                                 directory_ / (side + ".npy"));
+    write_file(directory_ / "list", "in/train/a.npy\nin/train/b.npy\n");
+    for (const auto& [name, script] : kPrograms) write_program(name, script);
+    write_program("clipper", "exec '" + std::filesystem::absolute(clipper_binary()).string() + "' \"$@\"");
+    run("tar -cf tensors.tar x.npy a.npy");
+  }
+
+  Result run(const std::string& script) {
+    const std::string path = "PATH=" + (directory_ / "bin") + ":$PATH; exec 2>&1\n";
+    return Process({"sh", "-c", path + script}, {directory_.path()}).finish();
+  }
+
+ private:
+  void write_program(const std::string& name, const std::string& script) {
+    const std::string path = directory_ / ("bin/" + name);
+    write_file(path, "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+/// Whether the text is the pattern, in which "..." stands for anything.
+bool fits(const std::string& text, const std::string& pattern) {
+  const std::string escaped = std::regex_replace(pattern, std::regex(R"([.^$|()\[\]{}*+?\\])"), R"(\$&)");
+  const std::regex dots(R"( *\\\.\\\.\\\.)");
+  return std::regex_match(text, std::regex(std::regex_replace(escaped, dots, "[^]*")));
+}
+
+/// Examples that are about an error.
+int expected_status(const Session& session) {
+  return session.command.find("--fail-if-clipped") != std::string::npos ? 1 : 0;
+}
+
+}  // namespace
+
+TEST_CASE("man, groff and mandoc read the manual without a warning, and no line is cut at 80 columns") {
+  TemporaryDirectory directory;
+  const std::string path = directory / "clipper.1";
+  write_file(path, manual_source());
+  if (has("man")) {
+    const Result formatted =
+        Process({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path}).finish();
+    CHECK(formatted.exit_code == 0);
+    CHECK(formatted.error.empty());
+    const Result shown =
+        Process({"sh", "-c", "LC_ALL=C MAN_KEEP_FORMATTING= MANWIDTH=80 man -l \"$1\" | cat", "sh", path})
+            .finish();
+    CHECK(shown.exit_code == 0);
+    for (const std::string& line : lines_of(shown.output)) {
+      CAPTURE(line);
+      CHECK(line.size() <= kColumns);
+    }
+  }
+  if (has("mandoc")) {
+    const Result linted = Process({"mandoc", "-Tlint", "-Wwarning", path}).finish();
+    CHECK(linted.output == "");
+  }
+}
+
+TEST_CASE("the manual has its sections, in the order of other manuals") {
+  std::vector<std::string> titles;
+  for (const std::string& line : lines_of(manual_source()))
+    if (line.starts_with(".SH ")) titles.push_back(line.substr(4));
+  CHECK(titles == std::vector<std::string>{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS",
+                                           "DTYPES AND BOUNDS", "PROFILES", "FILES AND SAFETY", "EXIT STATUS",
+                                           "JSON", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"});
+}
+
+TEST_CASE("the synopsis has every form of every command") {
+  const std::vector<std::string> lines = section("SYNOPSIS");
+  for (const CommandSpec* const command : command_specs()) {
+    if (!command->is_public) continue;
+    CHECK(!command->forms.empty());
+    for (const std::string_view form : command->forms)
+      CHECK(std::ranges::count(lines, fmt::format("{} {}", title_of(*command), form)) == 1);
+  }
+}
+
+TEST_CASE("the manual explains every option at greater length than --help, in other words") {
+  for (const CommandSpec* const command : command_specs()) {
+    if (!command->is_public) continue;
+    std::vector<const Option*> options = options_of(*command);
+    if (command->name != "help")
+      for (const Positional& positional : command->positionals) options.push_back(positional.option);
+    for (const Option* const option : options) {
+      CAPTURE(command->name, option->names);
+      CHECK(option->details.size() > option->help.size());
+      CHECK(option->details.find(option->help) == std::string_view::npos);
+      CHECK(std::ranges::count(option->details, '`') % 2 == 0);
+    }
+  }
+}
+
+TEST_CASE("the manual has every dtype, profile, exit status and JSON member") {
+  for (const DTypeTraits& row : kDTypes) CHECK(has_word(section("DTYPES AND BOUNDS"), std::string(row.name)));
+  for (const Profile& profile : profiles()) {
+    CHECK(has_word(section("PROFILES"), std::string(profile.name)));
+    CHECK(has_word(section("PROFILES"), std::string(profile.system)));
+  }
+  const std::vector<std::string> statuses = section("EXIT STATUS");
+  for (int status = 0; status <= static_cast<int>(ErrorKind::not_durable); ++status)
+    CHECK(std::ranges::count(statuses, std::to_string(status)) == 1);
+  CHECK(std::ranges::count(statuses, "128 + n") == 1);
+  for (const JsonMember& member : kJsonMembers) CHECK(has_word(section("JSON"), std::string(member.name)));
+}
+
+TEST_CASE("every example of the manual runs and prints what the manual shows") {
+  std::size_t count = 0;
+  for (const std::vector<Session>& sessions : examples()) {
+    Example example;
+    for (const Session& session : sessions) {
+      const Result result = example.run(session.command);
+      CAPTURE(session.command, session.output, result.output);
+      CHECK(result.exit_code == expected_status(session));
+      CHECK(fits(result.output, session.output));
+      ++count;
+    }
+  }
+  CHECK(count > 40);
+}
+
+}  // namespace clipper::testing
