@@ -87,8 +87,8 @@ sshfs; not on NFS, SMB or Lustre.
 const std::string_view kManyFiles = R"text(
 ## Many files
 
-With `--in-place`, `--output-dir` or `--output` any number of inputs can be given as arguments, with `--recursive` or as a
-list (`--files-from`, `--files0-from`). Files are clipped at the same time, large ones by several threads.
+With `--in-place`, `--output-dir` or `--output` any number of inputs can be given: as arguments, as directories
+(`--recursive`) or as a list (`--files-from`, `--files0-from`). Files are clipped at the same time, large ones by several threads.
 
 Before the first output exists, clipper reads all headers and checks all names. It refuses (2) two inputs with the same
 output, and an output that is an input, a bound (@lo.npy) or the list. Files are known by device and inode: neither links
@@ -102,8 +102,8 @@ checked does not replace anything (5).
     clipper: in/train/a.npy: would be written to in/train/a.clip.npy
     clipper: in/train/b.npy: would be written to in/train/b.clip.npy
 
-`--output-dir` keeps the path of each file from the deepest directory that contains all files of the run: the layout
-depends on which files share a run. Where find(1), xargs(1) or a scheduler make the list, give `--relative-to` DIR: each
+`--output-dir` keeps the path of each file from the deepest directory that contains all inputs of the run, files or
+directories: the layout depends on which inputs share a run. Where find(1), xargs(1) or a scheduler make the list, give `--relative-to` DIR: each
 file then keeps its path from DIR, and a file outside of DIR is refused (2). Directories are created.
 
 The first failure ends the work; what is complete by then stays. With `--keep-going` the other files are done, too, and the
@@ -124,8 +124,8 @@ file waits by itself.
     $ find in -name '*.npy' -print0 | xargs -0 -n 100 -P 4 \
         clipper --min 0 --max 6 --output-dir out --relative-to in
 
-numpy.load cannot read from a pipe; clipper can. A tensor from a pipe is clipped while it arrives. If it turns out to be
-incomplete, the exit status is 3 and a file as OUT does not come into being; what went to standard output is gone.
+numpy.load cannot read from a pipe; clipper can. A tensor from a pipe is clipped while it arrives. If it ends too early, the
+exit status is 3 and no OUT is created; on standard output the reader gets an incomplete tensor.
 )text";
 
 }  // namespace clipper::manual_text

@@ -115,7 +115,7 @@ Replace files by their results; each file is entirely old or entirely new at eve
 
 Clip a directory of tensors into another one, with the same layout.
 
-    $ clipper --min 0 --output-dir clipped --relative-to in in/train/*.npy
+    $ clipper --min 0 --output-dir clipped --recursive in
 
 Write each result beside its input; print what would be done first.
 
