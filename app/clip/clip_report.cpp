@@ -54,7 +54,7 @@ std::vector<std::string> notes_on(const Plan& plan) {
 }
 
 std::string as_text(const ClipReport& report) {
-  if (report.resumed) return report.name + ": finished what was interrupted";
+  if (report.resumed) return report.name + ": finished an interrupted --direct run";
   std::string text = report.name;
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";

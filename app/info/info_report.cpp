@@ -103,8 +103,8 @@ std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& pa
               {"shape", fmt::format("{}, {} order", npy::shape_text(header.shape),
                                     header.fortran_order ? "Fortran" : "C")},
               {"elements", fmt::format("{}", header.count)},
-              {"bytes", fmt::format("{} behind a header of {}, npy {}.{}", header.data_size(),
-                                    header.data_offset, tensor.version_major, tensor.version_minor)}};
+              {"data", fmt::format("{} bytes after a {}-byte header, npy {}.{}", header.data_size(),
+                                   header.data_offset, tensor.version_major, tensor.version_minor)}};
   if (tensor.statistics) add_statistics(tensor, facts);
   std::size_t longest = 0;
   for (const auto& [name, value] : facts) longest = std::max(longest, name.size());

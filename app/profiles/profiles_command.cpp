@@ -98,14 +98,15 @@ constexpr std::array kColumns{
 };
 
 constexpr std::string_view kLegend = R"(
-DIMS       dimensions that a tensor may have
-ABSENT     what stands in for a bound that is not given: nothing, or the lowest and largest finite value of
-           float32 or of the tensor's dtype
-TEXT TO    what a bound's text is rounded to before it becomes an element of the tensor's dtype
-INEXACT    a bound that an integer tensor cannot hold: its fraction is cut off and it saturates (an error where
-           that breaks the bound), it moves inward (ceil of min, floor of max) and saturates, or it is an error
-MIN>MAX    an error, or every element becomes min or max; --min-above-max says otherwise
-SCALE      whether --scale and --bias are part of the operation, and what they are rounded to
+DIMS       number of dimensions that a tensor may have
+ABSENT     value of a bound that is not given: none, or the lowest and highest finite value of float32 or of
+           the tensor's dtype
+TEXT TO    type to which the text of a bound is rounded before it is converted to the tensor's dtype
+INEXACT    a bound that an integer tensor cannot hold: truncate cuts off the fraction and saturates (an error if
+           that breaks the bound); inward rounds min up and max down, and saturates; error refuses the bound
+MIN>MAX    what min above max does: an error, or all elements become min or max; --min-above-max overrides it
+NAN BOUND  what a bound that is NaN does: an error, or the bound is ignored
+SCALE      whether --scale and --bias are allowed, and the type to which they are rounded
 )";
 
 std::size_t last_rank(const Profile& profile) {

@@ -94,7 +94,7 @@ TEST_CASE("what --direct has not finished nobody can read, and the same command 
   const Result finished =
       run_clipper(direct({"-v", "--threads", "2", "link.npy"}, "8192"), {directory.path()});
   CHECK(finished.exit_code == 0);
-  CHECK(finished.error.find("link.npy: finished what was interrupted") != std::string::npos);
+  CHECK(finished.error.find("link.npy: finished an interrupted --direct run") != std::string::npos);
   CHECK((read_file(file) == kOutput));
   CHECK(directory.entries() == Words{"link.npy", "x.npy"});
 }

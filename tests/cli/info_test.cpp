@@ -57,7 +57,7 @@ TEST_CASE("info says what a header says") {
         "  dtype     int16, big-endian\n"
         "  shape     (2, 3), Fortran order\n"
         "  elements  6\n"
-        "  bytes     12 behind a header of 128, npy 1.0\n");
+        "  data      12 bytes after a 128-byte header, npy 1.0\n");
 
   const Json json = info_of({"big.npy"}, {directory.path()});
   CHECK(json == Json::parse(R"({"version": 2, "input": "big.npy", "status": 0, "npy_version": "1.0",
@@ -86,7 +86,7 @@ TEST_CASE("info --stats says what the elements are, with the bounds in their his
   dtype     float32, little-endian
   shape     (8,), C order
   elements  8
-  bytes     32 behind a header of 128, npy 1.0
+  data      32 bytes after a 128-byte header, npy 1.0
   min       -inf
   max       inf
   mean      2.2 of 5 finite elements

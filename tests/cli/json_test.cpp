@@ -81,6 +81,29 @@ TEST_CASE("--json says everything about a file in a line") {
   CHECK(run({"-i", "--direct", "x.npy"}) == std::vector{expected("x.npy")});
 }
 
+TEST_CASE("--json prints exactly this line") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", npy_file("<f2", "False", "(3,)", {"\x00\x80\x66\x2e\x00\x7c", 6}));
+  const auto line = [&](const Words& words) {
+    const Result result = run_clipper(words, {directory.path()});
+    check_done(result);
+    return result.output.substr(0, result.output.rfind(",\"seconds\":"));
+  };
+  CHECK(line({"--json", "--min", "-0.0", "--max", "0.1", "x.npy", "out.npy"}) ==
+        R"({"version":2,"input":"x.npy","output":"out.npy","status":0,"written":true,"dry_run":false,)"
+        R"("resumed":false,"profile":"native","dtype":"float16","shape":[3],"fortran_order":false,)"
+        R"("byte_order":"little","elements":3,"bytes":6,"min":-0.0,"max":0.1,"raised":0,"lowered":1,"nan":0,)"
+        R"("changed":true)");
+  CHECK(
+      line({"info", "--json", "--min", "1e-400", "--max", "1e400", "x.npy"}) ==
+      R"({"version":2,"input":"x.npy","status":0,"npy_version":"1.0","dtype":"float16","byte_order":"little",)"
+      R"("shape":[3],"fortran_order":false,"elements":3,"header_bytes":128,"bytes":6,"statistics":)"
+      R"({"min":-0.0,"max":"inf","mean":0.04998779296875,"nan":0,"positive_infinity":1,"negative_infinity":0,)"
+      R"("histogram":{"edges":[0,0.1],"counts":[2]},)"
+      R"("bounds":{"min":"1e-400","max":"1e+400","below":1,"above":1}}})"
+      "\n");
+}
+
 TEST_CASE("--json goes to standard error when the tensor goes to standard output") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
