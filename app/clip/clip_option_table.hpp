@@ -24,12 +24,10 @@ inline constexpr Option kMin = with_details(
     {"--min", "Lower bound: a number, inf, -inf or @FILE.npy", "X", Value::number}, details::kMin);
 inline constexpr Option kMax = with_details(
     {"--max", "Upper bound: a number, inf, -inf or @FILE.npy", "X", Value::number}, details::kMax);
-inline constexpr Option kScale =
-    with_details({"--scale", "Multiply each element by X before clipping (default: 1)", "X", Value::number},
-                 details::kScale);
+inline constexpr Option kScale = with_details(
+    {"--scale", "Multiply by X before clipping (default: 1)", "X", Value::number}, details::kScale);
 inline constexpr Option kBias = with_details(
-    {"--bias", "Add X to each element before clipping, after --scale (default: 0)", "X", Value::number},
-    details::kBias);
+    {"--bias", "Add X before clipping, after --scale (default: 0)", "X", Value::number}, details::kBias);
 inline constexpr Option kNan =
     with_details({"--nan", "Handle NaN elements: keep (default), error, or replace by min, max or a number",
                   "WHAT", Value::words, &nan_words},
@@ -39,7 +37,7 @@ inline constexpr Option kMinAboveMax =
                   "WHAT", Value::words, &min_above_max_words},
                  details::kMinAboveMax);
 inline constexpr Option kDtype =
-    dtype_option("Read the tensor as DTYPE; needed for bfloat16 saved as |V2", details::kDtype);
+    dtype_option("Read the tensor as DTYPE (for bfloat16 saved as |V2)", details::kDtype);
 inline constexpr Option kFailIfClipped =
     with_details({"--fail-if-clipped",
                   "Exit with 1 and write nothing if more than PERCENT of the elements would be clipped",
@@ -51,46 +49,42 @@ inline constexpr Option kOutput = with_details(
     {"-o,--output", "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
      "TEMPLATE", Value::directory},
     details::kOutput);
-inline constexpr Option kOutputDir =
-    with_details({"--output-dir",
-                  "Write results below DIR, which recreates the inputs' layout below their common directory",
-                  "DIR", Value::directory},
-                 details::kOutputDir);
-inline constexpr Option kRelativeTo = with_details(
-    {"--relative-to",
-     "With --output-dir: recreate the inputs' layout below DIR, not below their common directory", "DIR",
-     Value::directory},
-    details::kRelativeTo);
+inline constexpr Option kOutputDir = with_details(
+    {"--output-dir", "Write results below DIR; keep the inputs' layout below their deepest common directory",
+     "DIR", Value::directory},
+    details::kOutputDir);
+inline constexpr Option kRelativeTo =
+    with_details({"--relative-to", "With --output-dir: keep the path of each input relative to DIR", "DIR",
+                  Value::directory},
+                 details::kRelativeTo);
 inline constexpr Option kFilesFrom =
-    with_details({"--files-from", "Read more input names from LIST, one per line; - is standard input",
-                  "LIST", Value::file},
+    with_details({"--files-from", "Read input names from LIST, one per line (-: stdin)", "LIST", Value::file},
                  details::kFilesFrom);
 inline constexpr Option kFiles0From = with_details(
     {"--files0-from", "Like --files-from, but NUL-separated (find -print0)", "LIST", Value::file},
     details::kFiles0From);
-inline constexpr Option kRecursive = with_details(
-    {"-r,--recursive", "Take directories as inputs: all .npy files below them"}, details::kRecursive);
+inline constexpr Option kRecursive =
+    with_details({"-r,--recursive", "Clip all .npy files below each input directory"}, details::kRecursive);
 inline constexpr Option kVerify =
-    with_details({"--verify", "Compare the result with the file GOLDEN bit by bit; write nothing", "GOLDEN",
-                  Value::tensor},
+    with_details({"--verify", "Compare the result with GOLDEN and write nothing", "GOLDEN", Value::tensor},
                  details::kVerify);
 inline constexpr Option kInPlace =
     with_details({"-i,--in-place", "Replace each input by its result, all or nothing"}, details::kInPlace);
 inline constexpr Option kDirect = with_details(
     {"--direct", "With --in-place: overwrite the data directly; needs no room for a second copy"},
     details::kDirect);
-inline constexpr Option kSync = with_details(
-    {"--sync", "Flush output to disk before exiting (fsync), as --in-place always does"}, details::kSync);
+inline constexpr Option kSync =
+    with_details({"--sync", "Flush output to disk before exiting (fsync)"}, details::kSync);
 inline constexpr Option kNoClobber =
     with_details({"-n,--no-clobber", "Fail if an output file exists"}, details::kNoClobber);
-inline constexpr Option kForce = with_details(
-    {"-f,--force", "Replace existing output files (default); overrides --no-clobber"}, details::kForce);
+inline constexpr Option kForce =
+    with_details({"-f,--force", "Replace existing output files (default; undoes -n)"}, details::kForce);
 inline constexpr Option kKeepGoing =
     with_details({"-k,--keep-going", "If an input fails, go on with the other inputs"}, details::kKeepGoing);
-inline constexpr Option kDryRun = with_details(
-    {"--dry-run", "Check everything and print what would be done; write nothing"}, details::kDryRun);
+inline constexpr Option kDryRun =
+    with_details({"--dry-run", "Check everything, print the plan and write nothing"}, details::kDryRun);
 inline constexpr Option kUpdateGolden = with_details(
-    {"--update-golden", "With --verify: write GOLDEN if it is missing or different"}, details::kUpdateGolden);
+    {"--update-golden", "With --verify: write GOLDEN if missing or different"}, details::kUpdateGolden);
 
 inline constexpr Option kShard = with_details(
     {"--shard",
@@ -98,14 +92,14 @@ inline constexpr Option kShard = with_details(
      Value::words, &shard_words},
     details::kShard);
 inline constexpr Option kSplitOutput = with_details(
-    {"--split-output", "With --shard: write each part to a file of its own, OUT.K-of-N.npy, along axis 0"},
+    {"--split-output", "With --shard: write each part, along axis 0, to its own file OUT.K-of-N.npy"},
     details::kSplitOutput);
-inline constexpr Option kFinalize = with_details(
-    {"--finalize", "Check the parts that all shards wrote, then put OUT in place"}, details::kFinalize);
+inline constexpr Option kFinalize =
+    with_details({"--finalize", "Check the parts of all shards and put OUT in place"}, details::kFinalize);
 
 inline constexpr Option kJson = json_option("Print one line of JSON per input", details::kJson);
 inline constexpr Option kVerbose =
-    verbose_option("Print settings and a summary to standard error", details::kVerbose);
+    verbose_option("Print settings and a summary to stderr", details::kVerbose);
 
 inline constexpr Option kChunkSize = with_details(
     {"--chunk-size", "Bytes that a thread clips at a time; all threads together hold at most 16 MiB", "BYTES",

@@ -16,7 +16,7 @@ inline constexpr Option kHelp = with_details({"-h,--help", "Print this help"},
                                              "Print a summary of the command's options, with examples, and "
                                              "exit. `clipper compare --help` is about compare.");
 inline constexpr Option kVersion =
-    with_details({"-V,--version", "Print the version and what this build and CPU support"},
+    with_details({"-V,--version", "Print the version, SIMD level and build"},
                  "Print the version, then what this build and this CPU support, and exit. Include it in "
                  "reports of faults.");
 inline constexpr Option kQuiet = with_details(
@@ -34,7 +34,7 @@ inline constexpr Option kTrailing =
                  "tensor and leaves the rest, as numpy.load does with a file of several arrays. With "
                  "`--in-place` such a file is refused either way, because the rest would be lost.");
 inline constexpr Option kProgress =
-    with_details({"--progress", "Show progress even if standard error is not a terminal"},
+    with_details({"--progress", "Show progress even if stderr is not a terminal"},
                  "Show how much of the work is done, how fast it goes and how long it will take. On a "
                  "terminal one line is "
                  "redrawn, and what does not fit into its width is left out; clipper does this by default if "
@@ -45,8 +45,7 @@ inline constexpr Option kNoProgress =
     with_details({"--no-progress", "Never show progress"},
                  "Show no progress, not even on a terminal. `--progress` after it cancels it.");
 inline constexpr Option kColor = with_details(
-    {"--color", "Use color: auto (default: only on a terminal), always or never", "WHEN", Value::words,
-     &color_words},
+    {"--color", "Use color: auto (on a terminal), always or never", "WHEN", Value::words, &color_words},
     "Color FAIL and ok, errors, warnings and the bounds in a histogram. `auto` uses color only on a "
     "terminal, and not if NO_COLOR is set; `always` uses color also in files and pipes; `never` "
     "uses none. JSON has no color.");

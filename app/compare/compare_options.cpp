@@ -83,7 +83,7 @@ constexpr Option kMaxMismatch = with_details(
 constexpr Option kShow =
     with_details({"--show", "List the first N mismatches", "N", Value::text}, compare_details::kShow);
 constexpr Option kDtype =
-    dtype_option("Read both tensors as DTYPE; needed for bfloat16 saved as |V2", compare_details::kDtype);
+    dtype_option("Read tensors as DTYPE (for bfloat16 saved as |V2)", compare_details::kDtype);
 constexpr Option kJson = json_option("Print one line of JSON per pair of files", compare_details::kJson);
 constexpr Option kVerbose =
     verbose_option("Print a line for each pair that matches, too", compare_details::kVerbose);

@@ -53,7 +53,7 @@ constexpr Option kMax =
 constexpr Option kJson =
     json_option("Print one line of JSON per file",
                 "Print one JSON object in one line for every file instead of text. JSON lists the members.");
-constexpr Option kDtype = dtype_option("Read the tensor as DTYPE; needed for bfloat16 saved as |V2",
+constexpr Option kDtype = dtype_option("Read tensors as DTYPE (for bfloat16 saved as |V2)",
                                        "Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as "
                                        "|V2, a header that does not name the type.");
 
