@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <string_view>
-#include <vector>
 
 #include "clip/clip_option_table.hpp"
 #include "console/json.hpp"
@@ -13,15 +12,6 @@ namespace clipper {
 namespace {
 
 using namespace clip_options;
-
-const Option* option_named(std::string_view word) {
-  const std::vector<const Option*> options = options_of(kClipSpec);
-  const auto named = std::find_if(options.begin(), options.end(), [&](const Option* option) {
-    const std::vector<std::string_view> names = names_of(*option);
-    return std::find(names.begin(), names.end(), word) != names.end();
-  });
-  return named == options.end() ? nullptr : *named;
-}
 
 /// Whether `clipper IN -` or `clipper --output - IN` was typed.
 bool tensor_goes_to_stdout(std::span<const char* const> words) {
@@ -35,7 +25,8 @@ bool tensor_goes_to_stdout(std::span<const char* const> words) {
       if (++files == 2 && word == "-") return true;
     } else if (word == "--output=-" || word == "-o-") {
       return true;
-    } else if (const Option* const option = option_named(word); option && option->value != Value::none) {
+    } else if (const Option* const option = option_named(kClipSpec, word);
+               option && option->value != Value::none) {
       ++i;
       if (option == &kOutput && i < words.size() && std::string_view(words[i]) == "-") return true;
     }
