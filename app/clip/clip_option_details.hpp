@@ -54,9 +54,9 @@ inline constexpr std::string_view kDtype =
 
 inline constexpr std::string_view kFailIfClipped =
     "A check of data: if more than PERCENT of a tensor's elements would be clipped, write nothing, say how "
-    "many, and exit with 1. PERCENT is a number from 0 to 100, and is compared exactly: `0` allows no "
-    "clipped element. With many files each tensor is judged by itself. A shard cannot be judged, so "
-    "`--shard` of one tensor excludes this option.";
+    "many, and exit with 1. PERCENT is a number from 0 to 100, with or without a percent sign, and is "
+    "compared exactly: `0` allows no clipped element. With many files each tensor is judged by itself. A "
+    "shard cannot be judged, so `--shard` of one tensor excludes this option.";
 
 inline constexpr std::string_view kOutput =
     "Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and {ext} stand "

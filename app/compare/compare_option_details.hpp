@@ -25,8 +25,8 @@ inline constexpr std::string_view kAtol =
 inline constexpr std::string_view kUlp =
     "An element also matches if at most N - 1 values of its dtype lie between it and the expected one. "
     "`--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works "
-    "besides "
-    "`--rtol` and `--atol`: an element that satisfies one of them matches. Excludes `--bits` and `--bytes`.";
+    "besides `--rtol` and `--atol`: an element that satisfies one of them matches. Excludes `--bits` and "
+    "`--bytes`.";
 
 inline constexpr std::string_view kNan =
     "`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches nothing, as in "

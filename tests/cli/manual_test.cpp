@@ -236,8 +236,7 @@ TEST_CASE("the manual explains every option at greater length than --help, in ot
   for (const CommandSpec* const command : command_specs()) {
     if (!command->is_public) continue;
     std::vector<const Option*> options = options_of(*command);
-    if (command->name != "help")
-      for (const Positional& positional : command->positionals) options.push_back(positional.option);
+    for (const Positional& positional : command->positionals) options.push_back(positional.option);
     for (const Option* const option : options) {
       CAPTURE(command->name, option->names);
       CHECK(option->details.size() > option->help.size());
