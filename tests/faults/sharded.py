@@ -15,12 +15,13 @@ from mounts import mount_again
 from place import Place, differences, refused
 from process import Fault, Run, wait_for_stop
 from scenarios import LARGE_NEW, LARGE_OLD, Scenario
+from truth import NOTHING
 
 SHARDS = 4
 BEFORE, AFTER = {"in.npy": LARGE_OLD}, {"in.npy": LARGE_OLD, "out.npy": LARGE_NEW}
 FINALIZE = ("--finalize", "out.npy")
 LOCAL = {"ext4", "XFS", "btrfs", "tmpfs"}  # elsewhere --finalize waits for missing files
-OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", "no shards of it wait")  # the stopped process
+OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", NOTHING)  # the stopped process
 DECISIVE = PLACING | {"flock", "fsync", "ftruncate", "close_written"}  # a process is stopped at each of these calls
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from attempts import DONE, FINALIZE, KILLED, REFUSED, SHARD, UNCONFIRMED, Attempt
 
 LIST = re.compile(r"\bshards? (\d[\d, to]*) of (\d+)\b")
-LISTED = re.compile(r"(is|are) (missing|damaged)\b")
-NOTHING, OVERTAKEN = "no shards of it wait", "another clipper --finalize has put it in place"
+LISTED = re.compile(r"(is|are) missing\b|(does|do) not match (its|their) checksum")
+NOTHING, OVERTAKEN = "no shards to finalize", "another clipper --finalize has already finished it"
 
 
 def named_shards(text: str) -> set[int]:
