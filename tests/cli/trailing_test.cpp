@@ -48,7 +48,7 @@ TEST_CASE("--trailing ignore reads files without what comes after the array") {
   check_same(directory, {"--trailing", "ignore", "golden.npy", "-"}, kClipped + "x");
   const Result info = run_clipper({"info", "--stats", "--trailing", "ignore", "x.npy"}, {directory.path()});
   check_done(info);
-  CHECK(info.output.find("  bytes     12 behind") != std::string::npos);
+  CHECK(info.output.find("  data      12 bytes after") != std::string::npos);
 }
 
 TEST_CASE("--trailing ignore reads a stream to its end") {
