@@ -14,7 +14,7 @@ namespace {
 
 constexpr Option kCommand =
     with_details({"COMMAND", "The command to explain", {}, Value::words, &command_names},
-                 "The command to explain, such as compare. Without COMMAND, clipper prints the help of the "
+                 "The name of a command, such as compare. Without COMMAND, clipper prints the help of the "
                  "command that clips. `clipper help compare` prints what `clipper compare --help` does.");
 constexpr std::array kPositionals{Positional{&kCommand, Arity::optional}};
 constexpr std::array<std::string_view, 1> kForms{"[COMMAND]"};
