@@ -20,7 +20,7 @@ SHARDS = 4
 BEFORE, AFTER = {"in.npy": LARGE_OLD}, {"in.npy": LARGE_OLD, "out.npy": LARGE_NEW}
 FINALIZE = ("--finalize", "out.npy")
 LOCAL = {"ext4", "XFS", "btrfs", "tmpfs"}  # elsewhere --finalize waits for missing files
-OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", "no shards of it wait")  # the stopped process
+OF_STOPPED = (".clipper-", ".fuse_hidden", ".ghost-ntfs-3g-", "no shards to finalize")  # the stopped process
 DECISIVE = PLACING | {"flock", "fsync", "ftruncate", "close_written"}  # a process is stopped at each of these calls
 
 

@@ -10,7 +10,7 @@ from attempts import DONE, FINALIZE, KILLED, REFUSED, SHARD, UNCONFIRMED, Attemp
 
 LIST = re.compile(r"\bshards? (\d[\d, to]*) of (\d+)\b")
 LISTED = re.compile(r"(is|are) (missing|damaged)\b")
-NOTHING, OVERTAKEN = "no shards of it wait", "another clipper --finalize has put it in place"
+NOTHING, OVERTAKEN = "no shards to finalize", "another clipper --finalize has already finished it"
 
 
 def named_shards(text: str) -> set[int]:
