@@ -174,8 +174,8 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   const std::vector<std::uint64_t> different =
       different_parts(engine, records, common, output ? &*output : nullptr);
   if (!different.empty())
-    refuse(out_, subject(different, run_.shards, "does not match its checksum; run it",
-                         "do not match their checksums; run them") +
+    refuse(out_, subject(different, run_.shards, "is damaged (wrong checksum); run it",
+                         "are damaged (wrong checksums); run them") +
                      " again, then " + Term{"finalize", "join them"});
   if (adopts) {
     if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -182,6 +183,13 @@ bool fits(const std::string& text, const std::string& pattern) {
   return std::regex_match(text, std::regex(std::regex_replace(escaped, dots, "[^]*")));
 }
 
+/// Files that are clipped at the same time report in any order.
+std::string in_order(const std::string& text) {
+  std::vector<std::string> lines = lines_of(text);
+  std::ranges::sort(lines);
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
 /// Examples that are about an error.
 int expected_status(const Session& session) {
   return session.command.find("--fail-if-clipped") != std::string::npos ? 1 : 0;
@@ -270,7 +278,9 @@ TEST_CASE("every example of the manual runs and prints what the manual shows") {
       const Result result = example.run(session.command);
       CAPTURE(session.command, session.output, result.output);
       CHECK(result.exit_code == expected_status(session));
-      CHECK(fits(result.output, session.output));
+      const bool in_any_order = session.command.find("--dry-run") != std::string::npos;
+      CHECK(in_any_order ? in_order(result.output) == in_order(session.output)
+                         : fits(result.output, session.output));
       ++count;
     }
   }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from attempts import DONE, FINALIZE, KILLED, REFUSED, SHARD, UNCONFIRMED, Attempt
 
 LIST = re.compile(r"\bshards? (\d[\d, to]*) of (\d+)\b")
-LISTED = re.compile(r"(is|are) missing\b|(does|do) not match (its|their) checksum")
+LISTED = re.compile(r"(is|are) (missing|damaged)\b")
 NOTHING, OVERTAKEN = "no shards to finalize", "another clipper --finalize has already finished it"
 
 

@@ -183,7 +183,7 @@ TEST_CASE("A byte that differs from the calculated one is not put in place") {
     else
       fs::copy_file(run.part(0), run.part(1), fs::copy_options::overwrite_existing);
   }
-  CHECK(run.why_not().find(" checksum") != std::string::npos);
+  CHECK(run.why_not().find(" damaged (wrong checksum") != std::string::npos);
   CHECK_FALSE(fs::exists(run.path()));
   run.run_all();
   run.finalize();
@@ -285,7 +285,7 @@ TEST_CASE("An output with other bytes than the shards calculated is not accepted
   run.run_all();
   fs::rename(run.part(0), run.path());
   flip(run.path(), 2'000'000);
-  CHECK(run.why_not().starts_with(": shards 0 to 2 of 3 do not match their checksums"));
+  CHECK(run.why_not().starts_with(": shards 0 to 2 of 3 are damaged"));
 }
 
 TEST_CASE("The mark of an earlier output of the same size does not count") {
