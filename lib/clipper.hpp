@@ -20,7 +20,7 @@
 ///     clipper::Counts counts = clipper::clip(values, {.max = 6});  // std::vector<float> values
 ///
 /// A Request (contract/profile.hpp) holds the bounds, scale, bias, and the profile: the system whose rules
-/// apply. Numbers are exact: a bound is rounded only when it is converted to the tensor's dtype.
+/// apply. Numbers are exact until the profile converts them to the tensor's dtype.
 ///
 /// Failures are reported as Error (error.hpp): a kind, the parameter at fault, and one line that names the
 /// file and the offending value. The library prints nothing and installs no signal handler. All functions may
