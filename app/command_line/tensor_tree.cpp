@@ -84,7 +84,7 @@ class Walker {
 
   /// Whether the work succeeded. If it failed and walk_.failed() does not throw, the walk goes on without it.
   template <class Work>
-  bool attempt(const std::string& path, Work work) const {
+  [[nodiscard]] bool attempt(const std::string& path, Work work) const {
     try {
       work();
       return true;
