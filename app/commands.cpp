@@ -46,7 +46,7 @@ constexpr std::array kCommands{
     CommandRow{&kHelpSpec, &show_help}, CommandRow{&kGenerateSpec, &generate},
 };
 
-/// Refuses a first word that is probably a misspelled command, because no file has this name.
+/// Refuses a first word that is nearly a command's name, unless a file has this name.
 void check_command(const std::string& word) {
   if (word.starts_with('-') || word.find_first_of("./") != word.npos) return;
   const auto meant = nearest_name(word, command_names());

@@ -16,7 +16,7 @@
 namespace clipper {
 namespace {
 
-/// What a signal does that nobody handles. All others end the process, unless it is told to ignore them.
+/// Whether the signal's default action ends the process (signal(7)).
 constexpr bool ends_process(int signal) {
   switch (signal) {
     case SIGCHLD:
@@ -31,8 +31,9 @@ constexpr bool ends_process(int signal) {
   }
 }
 
-/// From here on the calling thread alone ends the process: no signal comes to it, and every other thread that
-/// gets here waits for the end. A fault in it does not come back here: the system ends the process at once.
+/// Lets only the first thread that calls it end the process: blocks all signals in the calling thread, and
+/// never returns in any other thread. If the first thread then faults, the kernel ends the process at once,
+/// because the signal is blocked.
 void become_the_last() {
   static std::atomic_flag has_begun;
   sigset_t all;
@@ -52,15 +53,15 @@ extern "C" void end_by_signal(int signal) {
   ::sigemptyset(&own);
   ::sigaddset(&own, signal);
   ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
-  ::_exit(128 + signal);  // the first process of a container survives its own signals
+  ::_exit(128 + signal);  // PID 1 of a container survives its own signals
 }
 
 void handle_signals() {
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit then fails, and that is handled
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE then fails with EFBIG
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action {};
     if (!ends_process(signal) || ::sigaction(signal, nullptr, &action) != 0) continue;
-    if (action.sa_handler != SIG_DFL) continue;  // ignored, as by nohup, or a sanitizer's
+    if (action.sa_handler != SIG_DFL) continue;  // SIG_IGN from nohup, or a sanitizer's handler
     action.sa_handler = end_by_signal;
     action.sa_flags = SA_RESTART;
     ::sigfillset(&action.sa_mask);
@@ -68,22 +69,23 @@ void handle_signals() {
   }
 }
 
-/// The runtime library gives up like this when there is no memory even for an exception, and oneTBB when it
+/// The terminate handler. The C++ runtime calls it if there is no memory even for an exception, oneTBB if it
 /// cannot get memory or a thread in the middle of the work.
 [[noreturn]] void end_for_want_of_resources() {
   constexpr std::string_view kLine = "clipper: out of memory or threads\n";
   become_the_last();
-  // Not by stdio, whose lock a waiting thread may hold.
+  // write(), because a waiting thread may hold the lock of stdio.
   if (::write(STDERR_FILENO, kLine.data(), kLine.size()) < 0) ::_exit(static_cast<int>(ErrorKind::io));
   ::_exit(static_cast<int>(ErrorKind::io));
 }
 
-/// Before all constructors of the program.
+/// Runs before all constructors of the program.
 [[gnu::constructor(101)]] void expect_want_of_resources() {
   std::set_terminate(end_for_want_of_resources);
 }
 
-/// With a standard stream closed, the next file to be opened would get its number and its output.
+/// Opens /dev/null in place of each closed standard stream. Otherwise the next opened file would get the
+/// stream's descriptor, and messages would be written into the file.
 void reserve_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)

@@ -28,7 +28,7 @@ struct Overloaded : Functions... {
   using Functions::operator()...;
 };
 template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 does not find it by itself
+Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 needs this deduction guide
 
 /// Files that are read besides the inputs. No output may replace them.
 std::vector<std::string> also_read(const Command& command) {
@@ -37,7 +37,7 @@ std::vector<std::string> also_read(const Command& command) {
   return paths;
 }
 
-/// Keeps the shard's jobs. All processes must see the same sizes, on which the division depends.
+/// Keeps the shard's jobs. The division depends on the files' sizes: all processes must see the same sizes.
 void keep_share(const Shard& shard, Jobs& jobs) {
   std::vector<std::uint64_t> sizes;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -50,8 +50,8 @@ void keep_share(const Shard& shard, Jobs& jobs) {
   jobs.keep(own);
 }
 
-/// Keeps the jobs whose files can be clipped, as far as their headers tell. Called before the first output is
-/// created.
+/// Keeps the jobs whose headers can be clipped, and reports the others as failed. Called before the first
+/// output is created.
 void keep_good(const ClipRun& run, Jobs& jobs) {
   std::vector<char> good(jobs.size(), 0);
   std::atomic<std::uint64_t> bytes = 0;
@@ -86,7 +86,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   const bool many = jobs.size() > 1;
   if (many || command.recursive || way.makes_directories) keep_good(run, jobs);
   if (way.makes_directories && !command.dry_run) make_directories(jobs);
-  if (many && way.rewriting != Rewriting::direct)  // one direct run takes the memory of many chunks
+  if (many && way.rewriting != Rewriting::direct)  // one direct run needs the memory of many chunks
     engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
   else
     for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);

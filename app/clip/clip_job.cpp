@@ -18,7 +18,8 @@ OutputFile::Existing existing_for(const Command& command, const Job& job) {
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
 }
 
-/// Clips one file and reports it. Shared, because a file in place ends only when its batch is committed.
+/// Clips one file and reports the result. For a file in place, the batch of replacements owns the job until
+/// the batch is committed.
 class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob> {
  public:
   ClipJob(const ClipRun& run, const Job& job) : run_(run), report_(run.log.report_of(job)) {

@@ -23,8 +23,8 @@ struct ClipRun {
 
 [[nodiscard]] ClipSettings settings_of(const Command& command);
 
-/// Clips one file and reports the end in the log. A file in place may end later, when run.replacements are
-/// committed. Throws only what RunLog::stop_after_failure() throws.
+/// Clips one file and reports the result in the log. The result of a file in place may be reported only when
+/// run.replacements are committed. Throws only what RunLog::stop_after_failure() throws.
 void clip_job(const ClipRun& run, const Job& job);
 
 /// Throws the failures that clip_job() would report before it creates a file. Returns the size of the data in

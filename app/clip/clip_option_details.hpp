@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// What the manual says of each option in clip_option_table.hpp. The markup is generate/troff.hpp's.
+/// What the manual says about each option in clip_option_table.hpp, in the markup of generate/troff.hpp.
 namespace clipper::clip_options::details {
 
 inline constexpr std::string_view kFiles =

@@ -9,7 +9,7 @@ namespace clipper {
 /// The command that clips.
 extern const CommandSpec kClipSpec;
 
-/// Its options. clip_option_table.cpp puts each into a group of --help.
+/// The options of kClipSpec. clip_option_table.cpp assigns each option to a group of --help.
 namespace clip_options {
 
 inline constexpr Option kFiles = with_details(
@@ -44,7 +44,7 @@ inline constexpr Option kFailIfClipped =
                   "PERCENT", Value::text},
                  details::kFailIfClipped);
 
-/// Shells complete a template as a directory, with which most templates begin.
+/// Value::directory, because most templates begin with a directory that a shell can complete.
 inline constexpr Option kOutput = with_details(
     {"-o,--output", "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
      "TEMPLATE", Value::directory},

@@ -45,7 +45,7 @@ struct NumberOption {
 constexpr std::array kNumbers{NumberOption{&kMin, &Request::min}, NumberOption{&kMax, &Request::max},
                               NumberOption{&kScale, &Request::scale}, NumberOption{&kBias, &Request::bias}};
 
-/// Numbers in files are read only after all other options were found right.
+/// Where a number comes from. Numbers in files are read only after all other options are validated.
 enum class NumberSource : bool { typed, files };
 
 void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
@@ -54,7 +54,7 @@ void take_numbers(const RawOptions& raw, NumberSource source, Request& request) 
       request.*row.number = given(raw, *row.option);
 }
 
-/// Without the numbers in files.
+/// The request, still without the numbers in files.
 Request validate_request(const RawOptions& raw) {
   Request request;
   if (raw.has(kProfile)) request.profile = parse_profile(raw.text(kProfile));
@@ -64,7 +64,7 @@ Request validate_request(const RawOptions& raw) {
   return request;
 }
 
-/// The options given that decide where all results go. Without any, IN and OUT are typed.
+/// The given options that decide where all results go. Without such an option, OUT is typed.
 std::vector<const Option*> destinations(const RawOptions& raw) {
   std::vector<const Option*> given;
   for (const Option* const option : {&kInPlace, &kOutputDir, &kOutput})
@@ -78,7 +78,7 @@ void check_alone(const RawOptions& raw, const Option& option, std::initializer_l
     if (raw.has(option) && raw.has(*other)) refuse_pair(option, *other);
 }
 
-/// `option` has a meaning only together with `needed`.
+/// Refuses `option` without `needed`.
 void check_needed(const RawOptions& raw, const Option& option, const Option& needed) {
   if (raw.has(option) && !raw.has(needed))
     refuse(fmt::format("{} needs {}", long_name(option), long_name(needed)));
@@ -104,7 +104,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
          profile.absent_bound == Profile::AbsentBound::none && request.nan.action == OnNan::keep;
 }
 
-/// --verify takes one input, and writes nothing but perhaps the golden file.
+/// --verify takes one input, and writes no file except the golden file with --update-golden.
 void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   check_alone(
@@ -118,7 +118,7 @@ void validate_golden(const RawOptions& raw, Command& command) {
   command.destination = Verify{raw.text(kVerify), raw.has(kUpdateGolden)};
 }
 
-/// Only if destinations() are not empty.
+/// The destination that the options name. destinations() must not be empty.
 Destination destination_of_all(const RawOptions& raw) {
   if (raw.has(kOutputDir)) return IntoDirectory{raw.text(kOutputDir), raw.value(kRelativeTo)};
   if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
@@ -165,7 +165,7 @@ void validate_files(const RawOptions& raw, Command& command) {
   command.destination = ToFile{files.back()};
 }
 
-/// The shards divide one tensor if IN and OUT are typed, else many files.
+/// With IN and OUT, the shards divide one tensor; otherwise they divide the list of files.
 void validate_shard(const RawOptions& raw, Command& command) {
   const bool splits = raw.has(kSplitOutput);
   const ToFile* const to = std::get_if<ToFile>(&command.destination);
@@ -187,7 +187,7 @@ void validate_shard(const RawOptions& raw, Command& command) {
     command.destination = PartOf{out, shard};
 }
 
-/// The words are only OUT, or the same as those of the shards.
+/// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   check_alone(raw, kFinalize,

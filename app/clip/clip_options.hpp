@@ -25,15 +25,15 @@ struct Command {
   bool recursive = false;           ///< inputs may be directories
   std::optional<FileList> list;     ///< names more inputs; without a list, `inputs` is not empty
   Destination destination;
-  std::optional<Shard> share;  ///< of the inputs that this process takes
+  std::optional<Shard> share;  ///< divides the inputs among processes
   std::optional<DType> dtype;
-  bool ignore_trailing = false;  ///< in inputs and in the golden file
+  bool ignore_trailing = false;  ///< --trailing, for inputs and the golden file
   OutputFile::Existing existing = OutputFile::Existing::replace;
   OutputFile::Durability durability = OutputFile::Durability::none;
   Engine::Options engine;
   std::optional<Percentage>
       max_clipped;          ///< if more elements of a tensor would be clipped, nothing is written
-  bool keep_going = false;  ///< with other inputs after one failed
+  bool keep_going = false;  ///< clips the other inputs after a failure
   bool dry_run = false;
   bool json = false;
   bool verbose = false;
@@ -42,7 +42,7 @@ struct Command {
   Progress::When progress = Progress::When::automatic;
 };
 
-/// Throws Error{usage} for options that contradict each other, and for values that mean nothing.
+/// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] Command validate_clip(const RawOptions& raw);
 
 }  // namespace clipper

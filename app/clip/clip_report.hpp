@@ -12,10 +12,10 @@
 
 namespace clipper {
 
-/// What is reported of one file.
+/// What -v, --json and warnings report about one file.
 struct ClipReport : ClipResult {
   Job job;
-  std::string_view profile;    ///< name
+  std::string_view profile;
   bool trial = false;          ///< --dry-run
   std::optional<Shard> shard;  ///< of one tensor; plan and counts cover only this shard
   bool is_part = false;        ///< the output needs --finalize
@@ -23,7 +23,7 @@ struct ClipReport : ClipResult {
   std::optional<Failure> failed;
 };
 
-/// The share of elements that clipping raised or lowered, in percent; rounded, for people.
+/// The share of elements that clipping raised or lowered, in percent; rounded, only for display.
 [[nodiscard]] double clipped_percent(const Plan& plan, const ElementCounts& counts);
 
 /// Warnings about bounds that the dtype cannot hold: "--min 1.5 becomes 1 for int32".

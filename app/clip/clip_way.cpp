@@ -26,7 +26,7 @@ ClipWay way_to(const IntoDirectory& to) {
 
 ClipWay way_to(const ByTemplate& to) {
   ClipWay way;
-  way.makes_directories = has_placeholder(to.text);  // without, the template is a path like OUT
+  way.makes_directories = has_placeholder(to.text);  // a template without a placeholder is a path like OUT
   way.name_outputs = [to](Jobs& jobs) { write_named(to.text, jobs); };
   return way;
 }

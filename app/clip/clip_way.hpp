@@ -25,7 +25,7 @@ struct ClipWay {
         clip_to_file(clipping, job.input, *job.output, existing, result);
       };
 
-  // Only if the process clips one shard of a tensor:
+  // For a process that clips one shard of a tensor:
   std::optional<Shard> shard;
   bool waits = false;  ///< the output is not complete before --finalize
   /// Makes the function that narrows a plan from the whole tensor to the shard.

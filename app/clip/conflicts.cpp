@@ -62,10 +62,10 @@ class Locations {
   Location location_;      ///< of directory_
 };
 
-/// A job reads or writes a file. 16 bytes, because every job has two uses.
+/// A file that a job reads or writes. 16 bytes, because every job has two uses and there may be millions.
 struct Use {
   std::uint64_t hash;  ///< of the file's location
-  std::uint32_t job;   ///< jobs.size() + i is file i of `also_read`
+  std::uint32_t job;   ///< an index; jobs.size() + i is file i of `also_read`
   bool writes;
 
   friend bool operator<(const Use& a, const Use& b) {
@@ -111,8 +111,8 @@ class Conflicts {
     return use.writes ? job.output.value_or(job.input) : job.input;
   }
 
-  /// Examines both files at the same time: between two looks, a file may be removed and another file get its
-  /// inode.
+  /// Examines both files again, at the same time: an inode that was seen earlier may now belong to another
+  /// file.
   [[nodiscard]] bool is_one_file(const std::string& a, const std::string& b) {
     const Location location = locations_.of(a);
     return location == locations_.of(b) && (!location.missing.empty() || is_same_file(a, b));

@@ -70,7 +70,7 @@ class Inputs {
                                               output_directory_, directory));
   }
 
-  /// In an exception handler.
+  /// Called in an exception handler.
   void fail(const std::string& input) {
     log_.failed(log_.report_of({input, std::nullopt}), std::current_exception());
     log_.stop_after_failure();

@@ -19,7 +19,7 @@ struct Job {
 };
 
 /// The jobs of a run, of which there may be millions. A job takes 24 bytes, the characters of its input and
-/// a NUL. An output takes memory only if its path does not end the input's path.
+/// a NUL. An output takes memory only if its path is not a suffix of the input's path.
 class Jobs {
  public:
   void add(std::string_view input);

@@ -78,8 +78,8 @@ class PathsBelow {
   }
 
  private:
-  /// The directory's path from the root. The path as given is used if it leads through the root, and has no
-  /// "..", which after a link leads elsewhere than the text suggests. Otherwise links are resolved.
+  /// The directory's path from the root. Uses the path as given if it leads through the root without "..",
+  /// because ".." after a link leads elsewhere than the text suggests. Otherwise resolves links.
   [[nodiscard]] std::optional<std::string> path_of(const std::string& directory) const {
     const std::string written = normal(here_, directory);
     const bool exists = find_file(directory).has_value();
@@ -155,7 +155,7 @@ void write_below(const std::string& directory, Jobs& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) include(parent_of(i));
   set_directory(directory, jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string path = path_of(i);  // "" for "/", which is no tensor: opening it will fail
+    const std::string path = path_of(i);  // "" for "/", which cannot be opened as a tensor
     jobs.set_output(i, path.substr(std::min(root->size() + 1, path.size())));
   }
 }

@@ -9,7 +9,7 @@
 namespace clipper {
 
 /// Names outputs below `directory`: each keeps its input's path from the deepest common directory of all
-/// inputs. A directory given as an input counts itself, whichever files are found below it.
+/// inputs. Of a directory given as an input, the directory itself counts, not the files found below it.
 void write_below(const std::string& directory, Jobs& jobs);
 
 /// Names outputs below `directory`: each keeps its input's path from the directory `root`. Error{usage} if

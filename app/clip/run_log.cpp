@@ -128,7 +128,7 @@ void RunLog::print_json(const std::string& json) noexcept {
 }
 
 int RunLog::status() const {
-  // not_durable after an output was written: a caller that retries would scale its data twice.
+  // not_durable says that an output was written: a caller that retries in place would scale the data twice.
   if (json_lost_)
     throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
                 "standard output: cannot write the lines of --json");

@@ -36,8 +36,8 @@ class RunLog {
   void warn(const std::string& line);
   void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
 
-  /// What done() prints. Made before the file is in place: a failure (out of memory) after that would be
-  /// reported as a failure of the file.
+  /// What done() prints. Made before the file is in place, because running out of memory after the file is in
+  /// place would be reported as a failure of the file.
   struct Lines {
     std::string text;
     std::string json;

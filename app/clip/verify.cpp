@@ -34,7 +34,6 @@ bool is_missing(const std::string& path) {
   return path != "-" && !Place::of(path).status();
 }
 
-/// Fills the report.
 void compare_with_golden(const Command& command, const Verify& to, PairReport& report) {
   InputFile input = open(command, to, report.actual);
   const Plan plan = read_plan(settings_of(command), input);
@@ -60,7 +59,7 @@ void write_golden(const Command& command, const std::string& path) {
   const bool exists = !is_missing(path);
   Command writing = command;
   writing.json = false;
-  static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // 0: it throws without --keep-going
+  static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // 0: without --keep-going, it throws
   if (!command.quiet)
     std::fputs(
         fmt::format("clipper: {}: {}\n", escape_for_terminal(path), exists ? "updated" : "created").c_str(),
@@ -77,7 +76,7 @@ int verify(const Command& command, const Verify& to) {
   try {
     compare_with_golden(command, to, report);
     if (report.status != 0 && to.updates) {
-      write_golden(command, to.golden);  // prints the notes
+      write_golden(command, to.golden);  // prints the notes, too
       report.status = 0;
     } else if (!command.quiet) {
       for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);

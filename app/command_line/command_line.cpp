@@ -53,7 +53,7 @@ void check_values(const CommandSpec& spec, std::span<const char* const> words) {
   refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
 }
 
-/// For a positional argument that takes fixed words: "unknown command 'inof'" if its name is COMMAND.
+/// Refuses a value that is none of the positional's words: "unknown command 'inof'" for COMMAND.
 void check_word(const Option& positional, std::string_view text) {
   const std::vector<std::string_view> words = positional.words();
   if (std::ranges::find(words, text) != words.end()) return;
@@ -75,7 +75,7 @@ class Parser {
   void parse(std::span<const char* const> words) {
     try {
       app_.parse(static_cast<int>(words.size()), words.data());
-    } catch (const CLI::ParseError&) {  // the only error that is left: no word follows an option with a value
+    } catch (const CLI::ParseError&) {  // only one error is possible: the last option lacks its value
       refuse(fmt::format("{} has no value", words.back()));
     }
   }

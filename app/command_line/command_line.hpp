@@ -13,14 +13,14 @@ namespace clipper {
 
 class Progress;
 
-/// What was typed of one option or positional argument.
+/// What was typed for one option or positional argument.
 struct RawOption {
   bool is_given = false;
   std::string text;                ///< the value; of a repeated option, the last one
   std::vector<std::string> texts;  ///< all values of a positional that takes many words; `text` is empty then
 };
 
-/// What was typed, with all values as text: CLI11 would read 010 as an octal number, and nothing as 0. All
+/// What was typed, with all values as text: CLI11 would read 010 as an octal number and "" as 0. All
 /// functions throw std::out_of_range for an option that the command does not have, whether it was typed or
 /// not: the first test of a command finds this mistake.
 class RawOptions {
@@ -45,9 +45,8 @@ class RawOptions {
 };
 
 /// Parses the words of a command; words[0] is the command's own name. If an option is repeated, or if two
-/// options override each other, the last counts. Returns nothing after it printed the help, with a list of
-/// `commands` unless there are none, or the version. Throws Error{usage} for any mistake, and if a value is
-/// an empty text.
+/// options override each other, the last counts. Returns nothing if it printed the version, or the help with
+/// a list of `commands` (no list if empty). Throws Error{usage} for any mistake, including an empty value.
 [[nodiscard]] std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words,
                                               const CommandSpecs& commands = {});
 
@@ -57,7 +56,7 @@ void print_help(const CommandSpec& spec, const CommandSpecs& commands);
 /// Prints to standard output. Throws Error{io} if the text cannot be written.
 void print(const std::string& text);
 
-/// Prints on standard output in the place of the progress line. Error{io} if it cannot be written.
+/// Prints to standard output in place of the progress line. Throws Error{io} if the text cannot be written.
 void print(const std::string& text, Progress& progress);
 
 }  // namespace clipper

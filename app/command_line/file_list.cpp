@@ -61,7 +61,7 @@ class Names {
   const std::string& path_;
   const std::function<void(const std::string&)>& add_;
   std::string name_;
-  std::size_t count_ = 1;  ///< of the names up to this one
+  std::size_t count_ = 1;  ///< names so far, including the current one
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace clipper {
 namespace {
 
-/// An error about the number, and not about the file, names the flag.
+/// Adds the flag to errors about the number, but not to errors about the file.
 Given read_given(std::string_view flag, const std::string& path) {
   if (path.empty()) refuse(fmt::format("{} @ has no file name (is a shell variable empty?)", flag));
   if (path == "-") refuse(fmt::format("{} @-: a number cannot be read from standard input", flag));

@@ -10,8 +10,8 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kOptionColumn = 28;        ///< where the help of an option begins
-constexpr std::size_t kNarrowOptionColumn = 10;  ///< below the option's names
+constexpr std::size_t kOptionColumn = 28;        ///< where the text about an option begins
+constexpr std::size_t kNarrowOptionColumn = 10;  ///< on a narrow terminal, below the option's names
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kCommandColumn = 12;
 
@@ -22,8 +22,8 @@ class Section {
 
   void add_line(std::string_view line) { text_.append(line) += '\n'; }
 
-  /// The words of `text` after `head`; all lines but the first begin at column `indent`, and so does the
-  /// first if the head leaves two spaces before it.
+  /// Appends `head` and `text`, wrapped between words. The text begins at column `indent` of every line; its
+  /// first line follows the head on the same line if two spaces fit between them.
   void add(std::string_view head, std::string_view text, std::size_t indent) {
     std::string line(head);
     if (!head.empty() && head.size() + 2 > indent) end(line);
@@ -104,7 +104,7 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
   }
   std::string text;
   for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
-  return text.append(spec.footer);  // which begins with an empty line
+  return text.append(spec.footer);  // the footer begins with an empty line
 }
 
 }  // namespace clipper

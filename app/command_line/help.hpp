@@ -7,8 +7,8 @@
 
 namespace clipper {
 
-/// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns, except the footer.
-/// `commands` are listed, unless there are none.
+/// What `clipper COMMAND --help` prints, wrapped between words to `columns` columns. The footer is not
+/// wrapped. Lists `commands` unless there are none.
 [[nodiscard]] std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns);
 
 }  // namespace clipper

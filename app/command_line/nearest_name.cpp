@@ -51,7 +51,7 @@ std::optional<std::string_view> nearest_name(std::string_view typed,
   std::optional<std::string_view> nearest;
   std::size_t nearest_distance = kMaxDistance + 1;
   for (const std::string_view name : names) {
-    if (typed.size() > name.size() + kMaxDistance) continue;  // which may be very long
+    if (typed.size() > name.size() + kMaxDistance) continue;  // saves time for very long words
     const std::size_t distance = edit_distance(typed, name);
     if (distance >= nearest_distance || !is_near(typed, name, distance)) continue;
     nearest = name;

@@ -113,8 +113,8 @@ class Walker {
     return directory;
   }
 
-  /// Many file systems report the kind of a file with its name. Links need a closer look, unless nobody wants
-  /// to know where they lead.
+  /// Sets the entry's kind. Many file systems report it with the name (`type`). Links need fstatat(), unless
+  /// they are skipped.
   void examine(DIR* directory, unsigned char type, const std::string& path, Entry& entry) const {
     if (type != DT_LNK && type != DT_UNKNOWN) {
       entry.kind = kind_of(static_cast<mode_t>(DTTOIF(type)));

@@ -50,7 +50,8 @@ void compare_pair(const CompareCommand& command, Engine& engine, const FilePair&
   report.reason = pair.has_expected ? "is missing" : fmt::format("{} is missing", pair.expected);
 }
 
-/// The bytes of one file of each pair. A stream counts as long as the file that it is compared with.
+/// The expected bytes of each pair: the size of the larger file (a stream counts 0), or 0 if a file is
+/// missing.
 std::vector<std::uint64_t> sizes_of(const std::vector<FilePair>& pairs) {
   std::vector<std::uint64_t> sizes;
   for (const FilePair& pair : pairs) {

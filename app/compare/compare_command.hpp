@@ -4,10 +4,10 @@ namespace clipper {
 
 class RawOptions;
 
-/// `clipper compare ACTUAL EXPECTED`: whether two tensors, or those of two directories, are the same within a
-/// tolerance; what is different is said on standard output. A file that cannot be read is a line on standard
-/// error and does not keep it from the others. Returns the exit status: the highest of all pairs, of which 1
-/// is different.
+/// `clipper compare ACTUAL EXPECTED`: compares two tensors, or the tensors of two directories, within a
+/// tolerance, and prints differences to standard output. After a file that cannot be read, prints a line to
+/// standard error and continues with the next pair. Returns the exit status: the highest of all pairs, where
+/// 1 (ErrorKind::different) means a difference.
 [[nodiscard]] int run_compare(const RawOptions& raw);
 
 }  // namespace clipper

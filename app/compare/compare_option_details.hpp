@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// What the manual says of each option in compare_options.cpp. The markup is generate/troff.hpp's.
+/// What the manual says about each option in compare_options.cpp, in the markup of generate/troff.hpp.
 namespace clipper::compare_details {
 
 inline constexpr std::string_view kActual =

@@ -145,7 +145,7 @@ constexpr CommandSpec kCompareSpec{
 };
 
 CompareCommand validate_compare(const RawOptions& raw) {
-  constexpr std::size_t kMaxShown = 1000;  // every thread keeps as many
+  constexpr std::size_t kMaxShown = 1000;  // limits memory: every thread keeps as many mismatches
   CompareCommand command;
   if (!raw.has(kActual)) refuse("ACTUAL is missing; see clipper compare --help");
   if (!raw.has(kExpected)) refuse("EXPECTED is missing; see clipper compare --help");

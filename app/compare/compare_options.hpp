@@ -24,15 +24,15 @@ struct Allowance {
   [[nodiscard]] bool covers(const ElementComparison& comparison) const;
 };
 
-/// `clipper compare` as it was typed, understood but not yet compared with any file.
+/// A parsed command line of `clipper compare`, not yet compared with any file.
 struct CompareCommand {
-  std::string actual;    ///< a file, a directory, or "-", standard input
-  std::string expected;  ///< likewise; not both are "-"
+  std::string actual;    ///< a file, a directory, or "-" for standard input
+  std::string expected;  ///< a file, a directory, or "-" if `actual` is not "-"
   ComparisonRule rule;
   Compared compared = Compared::values;
   bool strict_header = false;
   Allowance allowance;
-  std::size_t shown = 0;                       ///< mismatches, at the most
+  std::size_t shown = 0;                       ///< --show: max mismatches to list
   std::optional<std::string> difference_file;  ///< --diff-out
   std::optional<DType> dtype;
   bool ignore_trailing = false;
@@ -45,7 +45,7 @@ struct CompareCommand {
 
 extern const CommandSpec kCompareSpec;
 
-/// The command that was typed. Throws Error{usage}.
+/// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] CompareCommand validate_compare(const RawOptions& raw);
 
 }  // namespace clipper

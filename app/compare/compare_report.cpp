@@ -24,7 +24,7 @@ double number_of_text(const std::string& text) {
   return value;
 }
 
-/// Two digits, and not less than the value.
+/// The value, rounded up to two significant digits.
 std::string rounded_up(double value) {
   std::string text = fmt::format("{:.2g}", value);
   if (number_of_text(text) >= value) return text;
@@ -47,7 +47,7 @@ Json difference_json(DType dtype, std::optional<Difference> difference) {
   return is_floating(dtype) ? Json(float_value(*difference)) : Json(*difference);
 }
 
-/// The value for an option with which all would pass, or nothing.
+/// The smallest --atol with which all elements would match; nothing if no --atol would do.
 std::optional<Difference> passing_absolute(const PairReport& report) {
   const ElementComparison& comparison = report.comparison;
   if (report.compared != Compared::values || comparison.mismatches == 0) return std::nullopt;

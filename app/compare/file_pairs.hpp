@@ -14,7 +14,7 @@ struct FilePair {
   bool found = false;  ///< found below a directory, where only regular files are compared
 };
 
-/// The two files; or for two directories, a pair for each path of a .npy file below either, sorted by path.
+/// The two files; for two directories, a pair for each .npy path below either directory, sorted by path.
 /// Links to directories are followed. Error{usage} for a file and a directory, Error{input} if neither
 /// directory contains a .npy file, Error{io} if a directory cannot be read or is part of a loop of links.
 [[nodiscard]] std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected);

@@ -14,7 +14,7 @@ namespace clipper {
 
 namespace {
 
-/// What the program says for the library's words: flags, and what to do with them.
+/// The program's words for a term of the library: a flag instead of a parameter, or advice that names a flag.
 struct Wording {
   std::string_view field;
   std::string_view library;

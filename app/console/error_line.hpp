@@ -8,19 +8,19 @@
 
 namespace clipper {
 
-/// What is said of an exception, and the exit status.
+/// The message for an exception, and the exit status.
 struct Failure {
   ErrorKind kind;
   std::string message;  ///< one line
 };
 
-/// A failure that was printed as JSON. What is missing is the line on standard error.
+/// A failure that was printed as JSON, but not yet as a line on standard error.
 class Reported : public Error {
  public:
   explicit Reported(const Failure& failure) : Error(failure.kind, failure.message) {}
 };
 
-/// The failure that any exception stands for.
+/// The message and exit status for any exception.
 [[nodiscard]] Failure explained(const std::exception_ptr& exception);
 
 /// "clipper: message\n" for standard error, with control characters escaped.

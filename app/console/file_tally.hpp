@@ -13,14 +13,14 @@ namespace clipper {
 /// The Extent of files that one thread reads one after the other. Another thread may call extent().
 class FileTally {
  public:
-  /// `done` counts from 0 the bytes of elements that were read from all files. `sizes` has the bytes expected
-  /// of each file, 0 if unknown.
+  /// `done` counts the bytes of elements read from all files, from 0 on. `sizes` are the expected bytes of
+  /// each file, 0 if unknown.
   FileTally(const std::atomic<std::uint64_t>& done, std::vector<std::uint64_t> sizes);
 
   /// Corrects the size of the current file.
   void expect(std::uint64_t bytes) noexcept;
 
-  /// The current file is done, although it may have been read only in part, or not at all.
+  /// Ends the current file, even if only a part of it or nothing was read.
   void next() noexcept;
 
   [[nodiscard]] Extent extent() const noexcept;
@@ -28,7 +28,7 @@ class FileTally {
  private:
   const std::atomic<std::uint64_t>& done_;
   std::vector<std::uint64_t> sizes_;
-  std::uint64_t begin_ = 0;  ///< of done_, when the current file was begun
+  std::uint64_t begin_ = 0;  ///< value of done_ at the start of the current file
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::size_t> files_ = 0;
 };

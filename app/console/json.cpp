@@ -7,7 +7,7 @@
 
 #include "element/number.hpp"
 
-// nlohmann-json only escapes text: its lists and objects end the process if there is no memory.
+// Uses nlohmann-json only to escape text: its lists and objects end the process if there is no memory.
 
 namespace clipper {
 

@@ -20,7 +20,7 @@ namespace clipper {
 inline constexpr int kJsonVersion = 2;
 
 /// A JSON value to print: null, a scalar, a list, or an object whose members keep the order in which they
-/// were added. A number that readers of JSON do not keep becomes a string: "inf", "-inf", "nan", and an
+/// were added. A number that JSON readers may change becomes a string: "inf", "-inf", "nan", and an
 /// integer beyond 2^53 in magnitude (RFC 8259, section 6). Bytes of a text that are not UTF-8 become U+FFFD.
 /// Throws std::bad_alloc if there is no memory.
 class Json {
@@ -37,7 +37,8 @@ class Json {
                   ? std::to_string(number)
                   : quoted(std::to_string(number));
   }
-  /// The shortest decimal that names the double. Readers take "-0" for an integer: -0.0 keeps its point.
+  /// The shortest decimal that reads back as the double. -0.0 keeps its point: readers take -0 for the
+  /// integer 0.
   Json(double number);  // NOLINT(google-explicit-constructor)
   template <class T>
   requires std::convertible_to<const T&, std::string_view> Json(const T& text)  // NOLINT
@@ -50,7 +51,7 @@ class Json {
   }
   Json(std::initializer_list<Member> members);  ///< an object
 
-  [[nodiscard]] static Json list();  ///< an empty one
+  [[nodiscard]] static Json list();  ///< an empty list
 
   /// The number that the text of an element or of a bound names: see parse_number(). Of a floating dtype, a
   /// JSON number if the double nearest to it has the same shortest decimal, otherwise its decimal as a
@@ -60,7 +61,7 @@ class Json {
   Json& add(Json value);                        ///< to a list
   Json& add(std::string_view key, Json value);  ///< to an object, which has no such key
 
-  /// In one line; with `indent` a line for each value, indented by so many spaces for each level.
+  /// On one line; with `indent`, one line per value, indented by `indent` spaces per level.
   [[nodiscard]] std::string dump(std::size_t indent = 0) const;
 
  private:
@@ -74,8 +75,8 @@ class Json {
   void append_to(std::string& text, std::size_t indent, std::size_t level) const;
 
   Kind kind_ = Kind::scalar;
-  std::string text_ = "null";                          ///< a scalar's
-  std::vector<std::pair<std::string, Json>> members_;  ///< of a list without keys
+  std::string text_ = "null";                          ///< of a scalar
+  std::vector<std::pair<std::string, Json>> members_;  ///< the keys of a list are empty
 };
 
 }  // namespace clipper

@@ -24,7 +24,7 @@ constexpr std::string_view kErase = "\r\x1b[K";
 std::atomic<bool> shown = false;
 
 void write_to_standard_error(std::string_view text) noexcept {
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // the work goes on without its progress
+  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // clipping continues without progress
 }
 
 double seconds_since(Clock::time_point start) {
@@ -46,7 +46,7 @@ Progress::Progress(When when, std::function<Extent()> look) : look_(std::move(lo
   try {
     thread_ = std::thread([this, redraws] { show_until_the_end(redraws); });
   } catch (const std::system_error&) {
-    return;  // no thread, no line
+    return;  // without a thread, no line is shown
   }
 }
 

@@ -14,7 +14,7 @@ constexpr std::string_view kGap = "  ";
 constexpr std::size_t kShortestBar = 5;
 constexpr std::size_t kLongestBar = 40;
 
-/// In the order of the line.
+/// In the order in which the line shows them.
 enum Fact : std::uint8_t { percentage, files, bytes, rate, time };
 
 constexpr std::array kByValue{percentage, time, bytes, files, rate};
@@ -52,7 +52,7 @@ std::string bytes_text(double done, double all) {
   return fmt::format("{:>{}} of {} {}", done_text, all_text.size(), all_text, unit.name);
 }
 
-/// From 0 to 1.
+/// How much of the work is done, from 0 to 1.
 double share_of(const Extent& extent) {
   if (extent.all_bytes == 0) return 0;
   return std::min(1., static_cast<double>(extent.bytes) / static_cast<double>(extent.all_bytes));
@@ -103,7 +103,7 @@ std::string progress_text(const Extent& extent, double seconds, std::size_t colu
   const std::size_t around_bar = std::string_view("[] ").size();
   if (extent.all_bytes == 0 || text.size() + around_bar + kShortestBar > columns) return text;
   const std::size_t width = std::min(columns - text.size() - around_bar, kLongestBar);
-  return bar_text(share_of(extent), width) + " " + text;  // the percentage has room for a third digit
+  return bar_text(share_of(extent), width) + " " + text;  // the percentage is padded to three digits
 }
 
 std::string progress_line(const Extent& extent, double seconds, bool ended) {

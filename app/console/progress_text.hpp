@@ -8,9 +8,9 @@ namespace clipper {
 
 /// How far the work is.
 struct Extent {
-  std::uint64_t bytes = 0;      ///< of elements that are done
+  std::uint64_t bytes = 0;      ///< of finished elements
   std::uint64_t all_bytes = 0;  ///< 0: unknown
-  std::size_t files = 0;        ///< that are done
+  std::size_t files = 0;        ///< finished
   std::size_t all_files = 1;
 };
 

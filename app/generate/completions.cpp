@@ -10,7 +10,7 @@
 namespace clipper {
 namespace {
 
-/// What a shell offers for a value.
+/// What each shell offers for a value.
 struct Offer {
   std::string_view bash;
   std::string_view zsh;
@@ -40,14 +40,14 @@ std::string joined_words(const Option& option) {
   return fmt::format("{}", fmt::join(option.words(), " "));
 }
 
-/// Every shell's name for the commands after the first.
+/// The names of all commands but the first, which has none.
 std::string names_after_main(const CommandSpecs& commands, std::string_view separator) {
   std::vector<std::string_view> names;
   for (const CommandSpec* const command : std::span(commands).subspan(1)) names.push_back(command->name);
   return fmt::format("{}", fmt::join(names, separator));
 }
 
-/// What bash and fish offer for every positional: they do not count words.
+/// The positional whose values bash and fish offer for all positionals: their scripts do not count words.
 const Option& positional_of(const CommandSpec& command) {
   return *command.positionals.front().option;
 }
@@ -58,7 +58,7 @@ std::string one_line(std::string_view help) {
   return line;
 }
 
-/// For use between quotes, with `escape` before every one of `special`.
+/// Inserts `escape` before each character of `special`, for text between quotes.
 std::string escaped(std::string_view text, std::string_view special, std::string_view escape = "\\") {
   std::string result;
   for (const char c : text) {
@@ -147,7 +147,7 @@ std::string zsh_action(const Option& option) {
                                  : fmt::format("({})", joined_words(option));
 }
 
-/// The names that cannot follow the option: its own, and in their order those that it excludes.
+/// The names that cannot follow the option: its own, then the sorted names of the options that it excludes.
 std::vector<std::string_view> names_after(const CommandSpec& command, const Option& option) {
   std::vector<std::string_view> excluded;
   for (const auto& [one, other] : command.exclusions)

@@ -4,8 +4,8 @@
 
 #include "command_line/command_spec.hpp"
 
-/// Completions: options with their help, known values, names of files and of directories. Each is a file that
-/// the shell loads; bash needs nothing else installed. The first command has no name.
+/// Files that a shell loads to complete options (with their help), known values, files and directories. The
+/// file for bash does not need the package bash-completion. The first of the commands has no name.
 namespace clipper {
 
 [[nodiscard]] std::string bash_completions(const CommandSpecs& commands);

@@ -5,7 +5,7 @@
 
 namespace clipper {
 
-/// What `--json` makes clipper print, for the manual. data/clipper.schema.json says the same, with types: a
+/// What clipper prints with `--json`, for the manual. data/clipper.schema.json says the same, with types: a
 /// test compares the two.
 struct JsonObject {
   std::string_view name;  ///< in the schema: "clip"

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kHiddenHeading = "For tests and measurements";
 
-/// What the manual says of a command besides its description and its options.
+/// What the manual says about a command besides its description and its options.
 struct CommandText {
   std::string_view name;
   const std::string_view* text;
@@ -41,7 +41,7 @@ std::string heading_of(const Option& option) {
   return fmt::format("{}{}", fmt::join(names, ", "), value);
 }
 
-/// An option's details, and those of its words that they do not name.
+/// An option's details, followed by the list of its words unless the details name all of them.
 std::string text_of(const Option& option) {
   std::string text(option.details.empty() ? option.help : option.details);
   if (option.words == nullptr) return text;
@@ -71,7 +71,7 @@ std::string options_section(const CommandSpec& main) {
   return text;
 }
 
-/// The options that only this command has are explained, the others are named.
+/// Explains the options that only this command has, and names the options that `main` has, too.
 std::string own_options(const CommandSpec& command, const CommandSpec& main) {
   const std::vector<const Option*> explained = options_of(main);
   std::string text = positionals_of(command);

@@ -16,7 +16,7 @@ constexpr std::string_view kHeading = "## ";
 constexpr std::string_view kTerm = "= ";
 constexpr std::string_view kItem = "* ";
 
-/// Characters that troff would print as typographic ones, or take for its own.
+/// Characters that troff would replace by typographic characters or interpret as commands.
 constexpr std::array kEscapes{std::pair{'\\', "\\e"},  std::pair{'-', "\\-"},   std::pair{'\'', "\\(aq"},
                               std::pair{'`', "\\(ga"}, std::pair{'^', "\\(ha"}, std::pair{'~', "\\(ti"},
                               std::pair{'"', "\\(dq"}};

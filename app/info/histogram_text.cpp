@@ -23,7 +23,7 @@ Number edge_number(DType dtype, const Histogram& histogram, std::size_t row) {
   return *parse_number(edge_text(dtype, histogram, row));
 }
 
-/// Enough significant digits to tell a hundredth of a row's width.
+/// How many significant digits distinguish edges that are a hundredth of a row's width apart.
 int digits_of_edges(const Histogram& histogram) {
   const auto first = static_cast<double>(histogram.first);
   const double largest = std::max(std::fabs(first), std::fabs(first + static_cast<double>(histogram.rows)));
@@ -43,12 +43,13 @@ Label label_of(const ElementStatistics& statistics, std::size_t row) {
   return {edge_text(dtype, histogram, row), edge_text(dtype, histogram, row + 1)};
 }
 
-/// Of integers the one that is next to the limit and within it: 2 for a min of 1.5.
+/// The limit's nearest element within it: 2 for integers and a min of 1.5. Without such an element, the
+/// limit.
 Number next_within(DType dtype, const Limit& limit) {
   return limit.element ? number_of(dtype, *limit.element) : limit.number;
 }
 
-/// The row before which the line for a lower bound stands: the one that holds it.
+/// The row that holds the lower bound. The bound's line is printed above this row.
 std::size_t row_of_min(const ElementStatistics& statistics, const Limit& min) {
   const Number bound = next_within(statistics.dtype, min);
   std::size_t row = 0;
@@ -58,8 +59,8 @@ std::size_t row_of_min(const ElementStatistics& statistics, const Limit& min) {
   return row;
 }
 
-/// The row before which the line for an upper bound stands: the one after the row that holds it. A float that
-/// is a row's begin stands before it, although the row may have elements that are just as large.
+/// The row after the one that holds the upper bound. The bound's line is printed above this row. For a float
+/// bound that begins a row, this row itself, although it may hold elements equal to the bound.
 std::size_t row_of_max(const ElementStatistics& statistics, const Limit& max) {
   const Number bound = next_within(statistics.dtype, max);
   std::size_t row = 0;
@@ -109,7 +110,7 @@ std::string histogram_text(const ElementStatistics& statistics, const std::optio
     line += fmt::format("  {:>{}}  {:>6.2f} %  ", histogram.counts[row], count_width,
                         100 * count / static_cast<double>(statistics.finite_count()));
     const std::size_t room = std::max(width, line.size() + kShortestBar) - line.size();
-    // Rounded up: no element is invisible.
+    // Rounded up: a single element is visible.
     line.append(static_cast<std::size_t>(
                     std::ceil(static_cast<double>(room) * count / static_cast<double>(max_count))),
                 '#');

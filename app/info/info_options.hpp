@@ -14,7 +14,7 @@ namespace clipper {
 class RawOptions;
 struct CommandSpec;
 
-/// `clipper info` as it was typed, understood but not yet compared with any file.
+/// A parsed command line of `clipper info`, not yet compared with any file.
 struct InfoCommand {
   std::vector<std::string> inputs;
   bool statistics = false;
@@ -23,12 +23,12 @@ struct InfoCommand {
   std::optional<DType> dtype;
   bool ignore_trailing = false;
   Engine::Options engine;
-  Progress::When progress = Progress::When::never;  ///< only elements take time
+  Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
 };
 
 extern const CommandSpec kInfoSpec;
 
-/// The command that was typed. Throws Error{usage}.
+/// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] InfoCommand validate_info(const RawOptions& raw);
 
 }  // namespace clipper

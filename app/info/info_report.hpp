@@ -12,7 +12,7 @@
 
 namespace clipper {
 
-/// What info prints of one file.
+/// What info prints about one file.
 struct TensorInfo {
   std::string input;  ///< path as given
   npy::Header header;
@@ -26,7 +26,7 @@ struct TensorInfo {
 /// Text for people: the path, one line per fact, and a histogram of `width` columns if there are statistics.
 [[nodiscard]] std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint);
 
-/// One line: the object `info` of data/clipper.schema.json, of a file or of a failure.
+/// One line: the object `info` of data/clipper.schema.json, for a file or for a failure.
 [[nodiscard]] std::string as_json(const TensorInfo& tensor);
 [[nodiscard]] std::string as_json(const std::string& input, const Failure& failure);
 

@@ -15,7 +15,7 @@ extern const CommandSpec kProfilesSpec;
 /// FOR: the name of the system.
 [[nodiscard]] std::string profile_table(std::span<const std::string_view> headings);
 
-/// `clipper profiles [--json]`: prints the table of contracts. Returns the exit status.
+/// `clipper profiles [--json]`: prints the table of profiles. Returns the exit status.
 int list_profiles(const RawOptions& raw);
 
 }  // namespace clipper

@@ -21,7 +21,7 @@
 #include "support/mounts.hpp"
 #include "support/skip.hpp"
 
-/// Files that have several names: no input is overwritten, and no two results become one file.
+/// Files with several names: clipper overwrites no input, and never writes two results to the same file.
 namespace clipper::testing {
 namespace {
 
@@ -32,7 +32,7 @@ bool may_mount() {
   return ::geteuid() == 0;
 }
 
-/// Called in a new process, which then has `real` a second time, as `mount`.
+/// Mounts `real` a second time, as `mount`, for the calling process only. For Settings::prepare.
 void mount_again(const char* real, const char* mount) {
   if (!has_own_mounts() || ::mount(real, mount, nullptr, MS_BIND, nullptr) != 0) ::_exit(125);
 }
@@ -40,7 +40,7 @@ void mount_real() {
   mount_again("real", "mount");
 }
 
-/// Called in a new process, whose calls of stat() with a path then fail.
+/// Makes stat() fail for paths. For Settings::prepare.
 void fail_stat() {
   constexpr auto kNumber = offsetof(seccomp_data, nr);
   constexpr auto kDirectory = offsetof(seccomp_data, args);
@@ -61,7 +61,7 @@ void fail_stat() {
     ::_exit(125);
 }
 
-/// a.npy, b.npy and real/ with the same two.
+/// Contains a.npy, b.npy, and real/ with copies of both.
 class Directory : public TemporaryDirectory {
  public:
   Directory() {
@@ -73,7 +73,7 @@ class Directory : public TemporaryDirectory {
 
 }  // namespace
 
-TEST_CASE("an output that a bind mount makes an input is refused") {
+TEST_CASE("an output that is an input through a bind mount is refused") {
   if (!may_mount()) return;
   const Directory directory;
   const auto refused = [&](const Words& words, const char* why) {
@@ -95,7 +95,7 @@ TEST_CASE("an output that a bind mount makes an input is refused") {
   refused({"-i", "real/a.npy", "mount/a.npy"}, "real/a.npy and mount/a.npy are the same file");
 }
 
-TEST_CASE("two outputs that a bind mount makes one are refused, wherever they will be") {
+TEST_CASE("two outputs that are one file through a bind mount are refused") {
   if (!may_mount()) return;
   const Directory directory;
   for (const char* name : {"real/new", "mount/new"}) fs::remove_all(directory / name);
@@ -117,9 +117,9 @@ TEST_CASE("two outputs that a bind mount makes one are refused, wherever they wi
   refused({"--output-dir=.", "in/mount/deep/er/y.npy", "in/real/deep/er/y.npy"});
 }
 
-TEST_CASE("an output that did not exist replaces no other output of the run") {
-  // The link leads nowhere when the outputs are compared, and to the other output's directory when that is
-  // made.
+TEST_CASE("an output does not replace another new output of the same run") {
+  // When clipper compares the outputs, out/second leads nowhere. After clipper creates out/first, both
+  // outputs are the same file.
   const Directory directory;
   fs::create_directory(directory / "in/first");
   fs::create_directory(directory / "in/second");
@@ -134,7 +134,7 @@ TEST_CASE("an output that did not exist replaces no other output of the run") {
   CHECK((kept == output(1) || kept == output(2)));
 }
 
-TEST_CASE("an output that is another name of an input or an output is refused") {
+TEST_CASE("an output that is a link to an input or to another output is refused") {
   const Directory directory;
   const auto refused = [&](const Words& words, const char* why) {
     check_refused_untouched(directory, clip(words), 2, why);
@@ -149,7 +149,7 @@ TEST_CASE("an output that is another name of an input or an output is refused") 
   refused({"a.npy", "b.npy", "-o", "new/../{name}"}, "new/..: '..' after a directory that does not exist");
 }
 
-TEST_CASE("a file that all inputs are clipped by is no output of theirs") {
+TEST_CASE("a file that numbers or names are read from is refused as an output") {
   const Directory directory;
   write_file(directory / "lo.npy", npy_file("<f4", "False", "()", float32_file({0.25F}).substr(128)));
   const auto refused = [&](const Words& words, const char* why) {
@@ -163,14 +163,14 @@ TEST_CASE("a file that all inputs are clipped by is no output of theirs") {
   refused({"--max", "1", "-o", "list", "--files-from", "list"}, "a.npy would be written to list");
 }
 
-TEST_CASE("IN and OUT that cannot be examined are not taken for two files") {
+TEST_CASE("IN and OUT that cannot be examined are not assumed to be different files") {
   const Directory directory;
   check_refused_untouched(directory, clip({"a.npy", "a.npy"}), 4, "a.npy: cannot be examined", fail_stat);
   check_refused_untouched(directory, clip({"a.npy", "b.npy", "--output-dir=."}), 4, "cannot be examined",
                           fail_stat);
 }
 
-TEST_CASE("IN that is mounted at OUT, too, is not replaced under one of the names") {
+TEST_CASE("IN that is also mounted at OUT is not replaced") {
   if (!may_mount()) return;
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", input(1));
@@ -182,7 +182,7 @@ TEST_CASE("IN that is mounted at OUT, too, is not replaced under one of the name
   CHECK(read_file(directory / "out.npy") == "below the mount");
 }
 
-TEST_CASE("standard output that is the input is refused before a byte is written") {
+TEST_CASE("standard output that is the input is refused before anything is written") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", input(1));
   for (const char* const script : {"\"$@\" in.npy - 1<>in.npy", "\"$@\" in.npy - >>in.npy",

@@ -8,12 +8,12 @@
 namespace clipper::testing {
 namespace {
 
-/// With in.npy in it.
+/// Contains in.npy.
 class Directory : public TemporaryDirectory {
  public:
   Directory() { write_file(*this / "in.npy", float32_file({-9, -0.7F, 0, 9})); }
 
-  /// What becomes of in.npy.
+  /// What clipper writes for in.npy.
   [[nodiscard]] std::string clipped_by(Words arguments) const {
     arguments.insert(arguments.end(), {"in.npy", "out.npy"});
     CAPTURE(arguments);
@@ -21,7 +21,7 @@ class Directory : public TemporaryDirectory {
     return read_file(*this / "out.npy");
   }
 
-  /// With in.npy and out.npy after the arguments.
+  /// Checks that the arguments, followed by in.npy and out.npy, are a usage error.
   void check_usage(Words arguments, std::string_view word) const {
     arguments.insert(arguments.end(), {"in.npy", "out.npy"});
     check_refused_untouched(*this, arguments, 2, word);
@@ -30,13 +30,13 @@ class Directory : public TemporaryDirectory {
 
 }  // namespace
 
-TEST_CASE("a number in a file is read only when nothing else is wrong") {
+TEST_CASE("a number in a file is read after all options are validated") {
   const Directory directory;
   directory.check_usage({"--min", "@missing.npy", "--direct"}, "--direct needs --in-place");
   directory.check_usage({"--min", "@missing.npy", "--max", "5x"}, "--max");
 }
 
-TEST_CASE("negative numbers are values, in every notation") {
+TEST_CASE("negative numbers in every notation are values, not options") {
   const Directory directory;
   CHECK(directory.clipped_by({"--min", "-6"}) == float32_file({-6, -0.7F, 0, 9}));
   CHECK(directory.clipped_by({"--min=-6"}) == float32_file({-6, -0.7F, 0, 9}));
@@ -47,7 +47,7 @@ TEST_CASE("negative numbers are values, in every notation") {
   CHECK(directory.clipped_by({"--max", "-0x1p-1"}) == float32_file({-9, -0.7F, -0.5F, -0.5F}));
 }
 
-TEST_CASE("options may stand anywhere") {
+TEST_CASE("options are accepted before, between and after files") {
   const Directory directory;
   for (const Words& arguments :
        {Words{"in.npy", "out.npy", "--max", "6"}, Words{"in.npy", "--max=6", "out.npy"},
@@ -58,7 +58,7 @@ TEST_CASE("options may stand anywhere") {
   }
 }
 
-TEST_CASE("with nothing to do nothing is written") {
+TEST_CASE("a command that would change no element is refused") {
   const Directory directory;
   write_file(directory / "out.npy", float32_file({-9, 0}));
   for (const Words& arguments :
@@ -78,7 +78,7 @@ TEST_CASE("with nothing to do nothing is written") {
   directory.check_usage({"--profile", "directml"}, "--min");
 }
 
-TEST_CASE("a bound that a profile has of itself is something to do") {
+TEST_CASE("a profile's own bound, --nan, --scale or --bias alone is an operation") {
   const Directory directory;
   write_file(directory / "in.npy", float32_file({-INFINITY, 1}));
   const float lowest = -3.4028234663852886e+38F;
@@ -89,7 +89,7 @@ TEST_CASE("a bound that a profile has of itself is something to do") {
   CHECK(directory.clipped_by({"--bias", "2"}) == float32_file({-INFINITY, 3}));
 }
 
-TEST_CASE("an empty name is no file, and is seen before any work") {
+TEST_CASE("an empty file name is refused before any work") {
   const Directory directory;
   for (const Words& files :
        {Words{"", "out.npy"}, Words{"in.npy", ""}, Words{"in.npy", "", "-i"},
@@ -109,7 +109,7 @@ TEST_CASE("an empty name is no file, and is seen before any work") {
   }
 }
 
-TEST_CASE("an empty or missing value is no number and takes no other word") {
+TEST_CASE("an option does not take the next word for an empty or missing value") {
   const Directory directory;
   for (const std::string option : {"--min", "--max", "--scale", "--bias", "--nan", "--min-above-max",
                                    "--dtype", "--threads", "--chunk-size", "--simd", "--profile"}) {
@@ -120,7 +120,7 @@ TEST_CASE("an empty or missing value is no number and takes no other word") {
   check_refused_untouched(directory, {"in.npy", "out.npy", "--min"}, 2, "--min has no value");
 }
 
-TEST_CASE("a number is a number to its end") {
+TEST_CASE("a number followed by other text is refused") {
   const Directory directory;
   for (const char* text :
        {" 1", "1 ", "1x", "x", "0x", "1e", "1,5", "1_0", "--1", "1.2.3", "infin", ".", "-"}) {
@@ -157,7 +157,7 @@ TEST_CASE("counts are whole decimal numbers") {
   CHECK(result.error.find("10 threads") != std::string::npos);
 }
 
-TEST_CASE("words that mean nothing are refused") {
+TEST_CASE("unknown options, unknown values and surplus files are refused") {
   const Directory directory;
   directory.check_usage({"--minimum", "0"}, "unknown option --minimum; clipper --help lists all options");
   directory.check_usage({"--mi", "0"}, "unknown option --mi; did you mean --min?");
@@ -175,7 +175,7 @@ TEST_CASE("words that mean nothing are refused") {
   check_refused_untouched(directory, {"--min", "0", "-r", "."}, 2, "--recursive needs --output-dir");
 }
 
-TEST_CASE("the last of a repeated option counts, so that an alias can be overridden") {
+TEST_CASE("the last of a repeated option counts, as aliases need") {
   const Directory directory;
   CHECK(directory.clipped_by({"--min", "1", "--min", "0"}) == float32_file({0, 0, 0, 9}));
   CHECK(directory.clipped_by({"--min", "0", "-n", "-f"}) == float32_file({0, 0, 0, 9}));
@@ -187,14 +187,14 @@ TEST_CASE("the last of a repeated option counts, so that an alias can be overrid
   CHECK(verbose.error.find("min 0") != std::string::npos);
 }
 
-TEST_CASE("--fail-if-clipped takes a percentage with its sign") {
+TEST_CASE("--fail-if-clipped accepts a percent sign") {
   const Directory directory;
   CHECK(directory.clipped_by({"--min", "0", "--fail-if-clipped", "50%"}) == float32_file({0, 0, 0, 9}));
   check_refused_untouched(directory, {"--min", "0", "--fail-if-clipped=49%", "in.npy", "out.npy"}, 1,
                           "more than 49 %");
 }
 
-TEST_CASE("a first word that is nearly a command and no file is a misspelled command") {
+TEST_CASE("a first word that is nearly a command and not a file is refused") {
   const Directory directory;
   check_refused_untouched(directory, {"inof", "in.npy"}, 2, "unknown command 'inof'; did you mean 'info'?");
   check_refused_untouched(directory, {"compar", "in.npy", "in.npy"}, 2, "did you mean 'compare'?");
@@ -227,13 +227,13 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
   check_refused(run_clipper({"help", "info", "compare"}), 2, "unexpected argument 'compare'");
 }
 
-TEST_CASE("what was typed is checked before any file is opened") {
+TEST_CASE("options are validated before any file is opened") {
   const Directory directory;
   check_refused_untouched(directory, {"--min", "x", "missing.npy", "out.npy"}, 2, "--min");
   check_refused_untouched(directory, {"--threads", "0", "missing.npy", "out.npy"}, 2, "--threads");
 }
 
-TEST_CASE("the environment changes nothing") {
+TEST_CASE("locale, TMPDIR and NO_COLOR do not change the result") {
   const Directory directory;
   for (const char* variable : {"LC_ALL=de_DE.UTF-8", "LC_ALL=C", "TMPDIR=/nonexistent", "NO_COLOR=1"}) {
     CAPTURE(variable);

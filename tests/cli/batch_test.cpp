@@ -16,7 +16,7 @@ const std::string kNan = float32_file({std::numeric_limits<float>::quiet_NaN()})
 
 }  // namespace
 
-TEST_CASE("--files-from takes a name per line, --files0-from names that end in a zero byte") {
+TEST_CASE("--files-from reads one name per line, --files0-from NUL-separated names") {
   const TemporaryDirectory directory;
   const std::string strange = "b\n -x.npy";
   const auto begin = [&] {
@@ -43,7 +43,7 @@ TEST_CASE("--files-from takes a name per line, --files0-from names that end in a
   CHECK_FALSE(std::filesystem::exists(directory / "made"));
 }
 
-TEST_CASE("a list of names that is missing or has none, an empty or a wrong one is refused") {
+TEST_CASE("an unreadable list of names, and a list with an invalid name, are refused") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", input(1));
   const auto refused = [&](const Words& words, int code, const char* why, const std::string& list = "") {
@@ -62,7 +62,7 @@ TEST_CASE("a list of names that is missing or has none, an empty or a wrong one 
   refused({"-i", "--files-from", "-", "--files0-from", "-"}, 2, "--files0-from");
 }
 
-TEST_CASE("a list with the other separator is refused, and says which option takes it") {
+TEST_CASE("a list with the wrong separator is refused with the option for it") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "in");
   for (const char* name : {"in/1.npy", "in/2.npy", "in/3.npy"}) write_file(directory / name, input(1));
@@ -89,7 +89,7 @@ TEST_CASE("a list with the other separator is refused, and says which option tak
           "xxx...') is longer than a path can be (4095 bytes)");
 }
 
-TEST_CASE("--output names every result like its file") {
+TEST_CASE("--output names each result after its input") {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory / "in/deep");
   write_file(directory / "in/a.b.npy", input(1));
@@ -110,7 +110,7 @@ TEST_CASE("--output names every result like its file") {
   CHECK(read_file(directory / "d.npy") == output(3));
 }
 
-TEST_CASE("an --output that cannot be is refused") {
+TEST_CASE("an invalid --output template is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", input(1));
   write_file(directory / "b.npy", input(2));
@@ -125,7 +125,7 @@ TEST_CASE("an --output that cannot be is refused") {
   refused({"a.npy", "-o", "x", "-i"}, "cannot be used together");
 }
 
-TEST_CASE("two inputs never get one output, nor does one get another's place") {
+TEST_CASE("two inputs with the same output, and an output that is another input, are refused") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "real");
   std::filesystem::create_directory_symlink("real", directory / "link");
@@ -143,16 +143,16 @@ TEST_CASE("two inputs never get one output, nor does one get another's place") {
   refused({"-i", "real/c.npy", "link/c.npy"}, "are the same file");
 }
 
-TEST_CASE("outputs that lead nowhere are not taken for one") {
+TEST_CASE("two outputs that are loops of links are not taken for the same file") {
   const TemporaryDirectory directory;
   for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, input(1));
   for (const char* name : {"a.out", "b.out"}) std::filesystem::create_symlink(name, directory / name);
-  // Which of the two fails first, and so ends the batch, is not promised.
+  // Either file may fail first and end the batch.
   check_refused_untouched(directory, clip({"a.npy", "b.npy", "-o", "{stem}.out"}), 4,
                           ".out: cannot be examined");
 }
 
-TEST_CASE("--keep-going goes on, and the status is the highest") {
+TEST_CASE("--keep-going clips the remaining files and returns the highest status") {
   const TemporaryDirectory directory;
   write_file(directory / "good.npy", input(1));
   write_file(directory / "bad.npy", input(2).substr(0, 100));
@@ -217,7 +217,7 @@ TEST_CASE("--no-clobber refuses before anything is written") {
   CHECK(read_file(directory / "a.out") == output(1));
 }
 
-TEST_CASE("--fail-if-clipped writes nothing where too much would be clipped") {
+TEST_CASE("--fail-if-clipped writes nothing if too much would be clipped") {
   const TemporaryDirectory directory;
   std::vector<float> elements(1000, 1);
   std::fill_n(elements.begin(), 50, -1.0F);
@@ -244,7 +244,7 @@ TEST_CASE("--fail-if-clipped writes nothing where too much would be clipped") {
   CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
-TEST_CASE("many files are all clipped in place, also more than are committed at once") {
+TEST_CASE("more files than one commit holds are all clipped in place") {
   const TemporaryDirectory directory;
   for (const char* threads : {"1", "4"}) {
     Words words = clip({"-i", "--threads", threads});
@@ -263,7 +263,7 @@ TEST_CASE("many files are all clipped in place, also more than are committed at 
   }
 }
 
-TEST_CASE("a number that a pipe gives is read once for all files") {
+TEST_CASE("a number from a pipe is read once for all files") {
   const TemporaryDirectory directory;
   write_file(directory / "lo.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{1.5F})));
   for (const char* const name : {"a.npy", "b.npy", "c.npy"})

@@ -10,12 +10,12 @@
 #include "support/files.hpp"
 #include "support/process.hpp"
 
-/// The program as its users have it.
+/// Runs clipper as its users do.
 namespace clipper::testing {
 
 using Words = std::vector<std::string>;
 
-/// What is tested: the program of this build, or $CLIPPER.
+/// The program to test: $CLIPPER if set, otherwise the program of this build.
 inline std::string clipper_binary() {
   const char* const named = std::getenv("CLIPPER");
   return named == nullptr ? CLIPPER_BINARY : named;
@@ -27,7 +27,7 @@ inline Words clipper_words(const Words& arguments) {
   return words;
 }
 
-/// The bounds that most tests clip to, and what else is said.
+/// The bounds that most tests clip to, followed by `more`.
 inline Words clip(const Words& more) {
   Words words{"--min", "0", "--max", "6"};
   words.insert(words.end(), more.begin(), more.end());
@@ -59,7 +59,7 @@ inline void check_done(const Result& result) {
   CHECK(result.error.empty());
 }
 
-/// It exited with this code and said why in one line, which contains `word`, on standard error.
+/// Checks that clipper exited with this code and printed one line with `word` to standard error.
 inline void check_refused(const Result& result, int exit_code, std::string_view word) {
   CAPTURE(result.error, word);
   CHECK(result.signal == 0);
@@ -69,7 +69,7 @@ inline void check_refused(const Result& result, int exit_code, std::string_view 
   CHECK(result.error.find(word) != std::string::npos);
 }
 
-/// Runs clipper in `directory`, where it must refuse and leave everything as it was.
+/// Runs clipper in `directory`. Checks that it refuses and changes nothing there.
 inline Result check_refused_untouched(
     const TemporaryDirectory& directory, const Words& arguments, int exit_code, std::string_view word,
     const std::function<void()>& prepare = [] {}, std::string_view input = "") {

@@ -27,7 +27,7 @@ void write_files(const TemporaryDirectory& directory) {
 
 using Environment = std::vector<std::pair<const char*, const char*>>;
 
-/// What a terminal gets of the stream. A variable whose value is nullptr is unset.
+/// What clipper writes to `stream`, a terminal. Variables whose value is nullptr are unset.
 std::string on_terminal(const TemporaryDirectory& directory, int stream, const Words& words,
                         const Environment& environment = {}) {
   Terminal terminal;
@@ -43,7 +43,7 @@ std::string on_terminal(const TemporaryDirectory& directory, int stream, const W
 
 }  // namespace
 
-TEST_CASE("a terminal gets color, unless the environment or --color says no") {
+TEST_CASE("output to a terminal is colored, unless the environment or --color forbids it") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   write_files(directory);
@@ -68,7 +68,7 @@ TEST_CASE("a terminal gets color, unless the environment or --color says no") {
   CHECK(colors({"--color", "always"}, {{"TERM", nullptr}}));
 }
 
-TEST_CASE("standard output and standard error get color each for itself") {
+TEST_CASE("color is decided for standard output and standard error separately") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   write_files(directory);
@@ -78,7 +78,7 @@ TEST_CASE("standard output and standard error get color each for itself") {
   CHECK_FALSE(on_terminal(directory, STDERR_FILENO, {"compare", "a.npy", "e.npy"}).starts_with(kFail));
 }
 
-TEST_CASE("error lines obey --color as soon as the command line was read") {
+TEST_CASE("error lines obey --color after the command line is parsed") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   write_files(directory);
@@ -90,7 +90,7 @@ TEST_CASE("error lines obey --color as soon as the command line was read") {
   CHECK(line({"info", "--color", "never", "missing"}).starts_with("clipper: "));
 }
 
-TEST_CASE("--color always colors files and pipes") {
+TEST_CASE("--color always colors output to files and pipes") {
   const TemporaryDirectory directory;
   write_files(directory);
   const auto run = [&](Words words) {
@@ -129,7 +129,7 @@ TEST_CASE("JSON has no color") {
   }
 }
 
-TEST_CASE("color codes in names of files are escaped, also where there is color") {
+TEST_CASE("color codes in file names are escaped in colored output, too") {
   const TemporaryDirectory directory;
   const std::string name = "\x1b[32m.npy";
   write_file(directory / name, float32_file({1}));
@@ -140,7 +140,7 @@ TEST_CASE("color codes in names of files are escaped, also where there is color"
   CHECK(missing.error.starts_with(kError + "\\x1b[32m.npyx: "));
 }
 
-TEST_CASE("--color takes three words") {
+TEST_CASE("--color refuses unknown values") {
   const TemporaryDirectory directory;
   write_files(directory);
   for (const Words& words :

@@ -5,7 +5,7 @@
 
 #include "cli/clipper.hpp"
 
-/// `clipper compare`, in a directory.
+/// Runs `clipper compare` in a directory.
 namespace clipper::testing {
 
 inline Result run_compare(const TemporaryDirectory& directory, Words arguments, std::string_view input = "") {
@@ -21,7 +21,7 @@ inline void check_same(const TemporaryDirectory& directory, const Words& argumen
   CHECK(result.output.empty());
 }
 
-/// It says so on standard output, and nothing else anywhere.
+/// Checks that compare prints exactly `output` to standard output, and nothing to standard error.
 inline void check_different(const TemporaryDirectory& directory, const Words& arguments,
                             const std::string& output, std::string_view input = "") {
   const Result result = run_compare(directory, arguments, input);

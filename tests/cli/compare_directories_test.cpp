@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// got/ and want/, each with the tensor a.npy, and real/ beside them with b.npy.
+/// Three directories: got/ and want/ both contain the tensor a.npy, real/ contains b.npy.
 class Trees {
  public:
   Trees() {
@@ -37,7 +37,7 @@ class Trees {
 
 }  // namespace
 
-TEST_CASE("a FIFO or a device among the files of a directory is an error, and nobody waits for it") {
+TEST_CASE("a FIFO or a device in a directory is an error and does not block") {
   Trees trees;
   write_file(trees.directory() / "want/b.npy", float32_file({1}));
   make_fifo(trees.directory() / "got/b.npy");
@@ -47,7 +47,7 @@ TEST_CASE("a FIFO or a device among the files of a directory is an error, and no
   trees.check_trouble(3, "b.npy: not a regular file");
 }
 
-TEST_CASE("links to directories are followed") {
+TEST_CASE("compare follows links to directories") {
   Trees trees;
   trees.link("../real", "got/sub");
   check_different(trees.directory(), {"got", "want"}, "FAIL got/sub/b.npy: want/sub/b.npy is missing\n");
@@ -61,7 +61,7 @@ TEST_CASE("links to directories are followed") {
             .output.starts_with("FAIL got/sub/b.npy: 1 of 1 differ"));
 }
 
-TEST_CASE("a directory that is reached by two links is compared twice: that is no loop") {
+TEST_CASE("a directory with two links to it is compared twice and is not a loop") {
   Trees trees;
   for (const char* const name : {"got/one", "got/two", "want/one", "want/two"}) trees.link("../real", name);
   const Result result = run_compare(trees.directory(), {"-v", "got", "want"});
@@ -69,7 +69,7 @@ TEST_CASE("a directory that is reached by two links is compared twice: that is n
   CHECK(result.output == "ok got/a.npy\nok got/one/b.npy\nok got/two/b.npy\n");
 }
 
-TEST_CASE("a loop of links is trouble, not a difference") {
+TEST_CASE("a loop of links is an error, not a difference") {
   Trees trees;
   fs::create_directory(trees.directory() / "got/sub");
   trees.link("..", "got/sub/up");
@@ -79,7 +79,7 @@ TEST_CASE("a loop of links is trouble, not a difference") {
   trees.check_trouble(4, "want/here: leads back to want: a loop of links");
 }
 
-TEST_CASE("what is called .npy and is a directory is counted") {
+TEST_CASE("a directory called .npy counts as an entry to compare") {
   Trees trees;
   fs::create_directory(trees.directory() / "got/d.npy");
   check_different(trees.directory(), {"got", "want"}, "FAIL got/d.npy: want/d.npy is missing\n");
@@ -87,7 +87,7 @@ TEST_CASE("what is called .npy and is a directory is counted") {
   trees.check_trouble(4, "clipper: got/d.npy: cannot be read: Is a directory\n");
 }
 
-TEST_CASE("a link x.npy to a directory is trouble where a tensor is expected") {
+TEST_CASE("a link x.npy to a directory is an error if the other side is a tensor") {
   Trees trees;
   trees.link("../real", "got/l.npy");
   const Result only = run_compare(trees.directory(), {"got", "want"});
@@ -100,7 +100,7 @@ TEST_CASE("a link x.npy to a directory is trouble where a tensor is expected") {
   CHECK(result.error == "clipper: got/l.npy: cannot be read: Is a directory\n");
 }
 
-TEST_CASE("links that lead nowhere are trouble if they are called .npy") {
+TEST_CASE("a broken link is an error if it is called .npy") {
   Trees trees;
   trees.link("nowhere", "got/other");
   trees.link("loop", "want/loop");
@@ -110,7 +110,7 @@ TEST_CASE("links that lead nowhere are trouble if they are called .npy") {
   trees.check_trouble(4, "got/x.npy: cannot be opened");
 }
 
-TEST_CASE("a directory that cannot be read is trouble, also one behind a link") {
+TEST_CASE("an unreadable directory is an error, also through a link") {
   Trees trees;
   trees.link("../real", "got/sub");
   fs::permissions(trees.directory().path(), fs::perms::others_exec, fs::perm_options::add);
@@ -120,7 +120,7 @@ TEST_CASE("a directory that cannot be read is trouble, also one behind a link") 
   fs::permissions(trees.directory() / "real", fs::perms::owner_all);
 }
 
-TEST_CASE("a tree that is deeper than there are descriptors is compared") {
+TEST_CASE("a tree deeper than the limit of file descriptors is compared") {
   Trees trees;
   for (const char* const side : {"got/", "want/"}) {
     std::string path = trees.directory() / side;

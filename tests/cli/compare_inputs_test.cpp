@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// 2 x 3 x 4 elements from 0 in C order, as bytes in either order.
+/// The elements of shape (2, 3, 4), numbered from 0 in C order, stored in C or Fortran order.
 std::vector<float> counted(bool fortran_order) {
   std::vector<float> elements(24);
   for (std::size_t i = 0; i < 24; ++i) {
@@ -46,8 +46,7 @@ TEST_CASE("tensors of different memory orders are compared by index") {
                 "standard input: is in Fortran order");
 }
 
-TEST_CASE(
-    "large tensors of different memory orders are compared by index, whether their axes are short or long") {
+TEST_CASE("large tensors of different memory orders are compared by index") {
   const TemporaryDirectory directory;
   using Shape = std::vector<std::size_t>;
   for (const Shape& shape : std::vector<Shape>{{700, 300},
@@ -90,7 +89,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("directories are paired by path; a missing file is a difference; trouble does not stop it") {
+TEST_CASE("directories are paired by path, a missing file differs, an error stops nothing") {
   const TemporaryDirectory directory;
   for (const char* const name : {"got", "got/sub", "want", "want/sub"})
     std::filesystem::create_directory(directory / name);
@@ -125,7 +124,7 @@ TEST_CASE("directories are paired by path; a missing file is a difference; troub
   CHECK(run_compare(directory, {"-q", "got", "want"}).output.empty());
 }
 
-TEST_CASE("streams are compared in order") {
+TEST_CASE("compare reads standard input") {
   const TemporaryDirectory directory;
   const std::vector<float> elements = scattered_floats(300'000);
   const std::string file = float32_file(elements);
@@ -163,7 +162,7 @@ TEST_CASE("one changed element of many is found with any number of threads") {
   }
 }
 
-TEST_CASE("empty tensors, scalars and bfloat16 that was saved as |V2 are compared") {
+TEST_CASE("empty tensors, scalars and bfloat16 saved as |V2 are compared") {
   const TemporaryDirectory directory;
   write_file(directory / "empty.npy", npy_file("<f8", "False", "(3, 0)", ""));
   write_file(directory / "fortran.npy", npy_file("<f8", "True", "(3, 0)", ""));

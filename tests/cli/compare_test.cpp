@@ -19,7 +19,7 @@ std::string int64_file(const std::vector<std::int64_t>& elements) {
 
 }  // namespace
 
-TEST_CASE("compare says nothing of files that are the same, whatever their headers") {
+TEST_CASE("compare prints nothing for equal tensors with different headers") {
   const TemporaryDirectory directory;
   const std::string elements = bytes_of(scattered_floats(1000));
   write_file(directory / "a.npy", npy_file("<f4", "False", "(1000,)", elements));
@@ -38,7 +38,7 @@ TEST_CASE("compare says nothing of files that are the same, whatever their heade
   CHECK(run_compare(directory, {"-v", "a.npy", "a.npy"}).output == "ok a.npy\n");
 }
 
-TEST_CASE("compare says what is different, and which tolerance would do") {
+TEST_CASE("compare prints the differences and the tolerance that would pass") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", float32_file({1, 5.9999995F, 3, 7.5F}));
   write_file(directory / "e.npy", float32_file({1, 6, 3, 7.25F}));
@@ -62,7 +62,7 @@ TEST_CASE("compare says what is different, and which tolerance would do") {
   check_same(directory, {"--rtol", "0.03", "--atol", "0.033", "a.npy", "e.npy"});
 }
 
-TEST_CASE("a tolerance that compare offers lets the files pass") {
+TEST_CASE("the files pass with the tolerance that compare suggests") {
   const TemporaryDirectory directory;
   const std::vector<float> actual = scattered_floats(64);
   for (std::size_t i = 0; i + 1 < actual.size(); ++i) {
@@ -74,7 +74,7 @@ TEST_CASE("a tolerance that compare offers lets the files pass") {
   }
 }
 
-TEST_CASE("compare does not pass what others do") {
+TEST_CASE("compare is exact for large integers, NaN, infinities and signed zeros") {
   const TemporaryDirectory directory;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
@@ -117,7 +117,7 @@ TEST_CASE("dtype and shape must be the same") {
 })json"));
 }
 
-TEST_CASE("compare --json has numbers, and text for what is not finite") {
+TEST_CASE("compare --json prints numbers, and strings for infinities") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", float32_file({1, 5.9999995F, std::numeric_limits<float>::infinity()}));
   write_file(directory / "e.npy", float32_file({1, 6, 2}));

@@ -18,7 +18,7 @@ std::string file_of(std::string_view descr, const std::vector<T>& elements) {
   return npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements));
 }
 
-/// What --diff-out writes for files that differ.
+/// The file that --diff-out writes for two files, which must differ.
 std::string differences(const std::string& actual, const std::string& expected, Words more = {}) {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", actual);
@@ -47,14 +47,14 @@ TEST_CASE("--diff-out writes |a - e| of every element") {
         file_of("<f4", difference));
 }
 
-TEST_CASE("--diff-out: NaN differs from NaN by 0, or with --nan differ by NaN") {
+TEST_CASE("--diff-out writes 0 for two NaN, or NaN with --nan differ") {
   const std::string a = file_of<float>("<f4", {kNan, -kNan, 2});
   const std::string e = file_of<float>("<f4", {kNan, kNan, 1});
   CHECK(differences(a, e) == file_of<float>("<f4", {0, 0, 1}));
   CHECK(differences(a, e, {"--nan", "differ"}) == file_of<float>("<f4", {kNan, kNan, 1}));
 }
 
-TEST_CASE("--diff-out gives differences the dtype that holds them exactly, or float32 and float64") {
+TEST_CASE("--diff-out writes integer differences in an exact dtype, others as float32 or float64") {
   using Limits = std::numeric_limits<std::int64_t>;
   CHECK(differences(file_of<std::int64_t>("<i8", {Limits::min(), 9007199254740993, -1}),
                     file_of<std::int64_t>("<i8", {Limits::max(), 9007199254740992, -1})) ==
@@ -75,7 +75,7 @@ TEST_CASE("--diff-out gives differences the dtype that holds them exactly, or fl
         file_of<std::uint8_t>("|u1", {197}));
   CHECK(differences(file_of<double>("<f8", {0.1}), file_of<double>("<f8", {0.3})) ==
         file_of<double>("<f8", {0.3 - 0.1}));
-  // 1.0, the least subnormal and infinity, against 65504, 0 and 1
+  // float16: 1, the smallest subnormal and infinity; 65504, 0 and 1
   CHECK(differences(file_of<std::uint16_t>("<f2", {0x3c00, 1, 0x7c00}),
                     file_of<std::uint16_t>("<f2", {0x7bff, 0, 0x3c00})) ==
         file_of<float>("<f4", {65503, 0x1p-24F, kInf}));
@@ -84,8 +84,7 @@ TEST_CASE("--diff-out gives differences the dtype that holds them exactly, or fl
         file_of<float>("<f4", {2, 0x1p-133F}));
 }
 
-TEST_CASE(
-    "--diff-out is written over an old file also when all is the same, but not if nothing was compared") {
+TEST_CASE("--diff-out replaces an old file after every comparison, but not after a failure") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", file_of<float>("<f4", {1, 2}));
   write_file(directory / "i.npy", file_of<std::int32_t>("<i4", {1, 2}));
@@ -112,7 +111,7 @@ TEST_CASE(
         std::vector<std::string>{"a.npy", "d.npy", "empty.npy", "i.npy", "row.npy", "scalar.npy"});
 }
 
-TEST_CASE("--diff-out is the same from many chunks, from streams and in both memory orders") {
+TEST_CASE("--diff-out is the same for all chunks, streams and memory orders") {
   const TemporaryDirectory directory;
   constexpr std::size_t kRows = 700;
   constexpr std::size_t kColumns = 500;
@@ -148,7 +147,7 @@ TEST_CASE("--diff-out is the same from many chunks, from streams and in both mem
   }
 }
 
-TEST_CASE("--diff-out that would lose a file, or has no difference to write, is refused") {
+TEST_CASE("--diff-out is refused for an input, for directories and for --bytes") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", file_of<float>("<f4", {1, 2}));
   write_file(directory / "e.npy", file_of<float>("<f4", {1, 3}));

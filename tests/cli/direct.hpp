@@ -10,7 +10,7 @@
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"
 
-/// --in-place --direct, to its end and interrupted.
+/// Runs --in-place --direct to its end, or interrupts it.
 namespace clipper::testing {
 
 inline const std::vector<float> kElements = scattered_floats(300'000);
@@ -23,7 +23,7 @@ inline std::vector<float> scaled_and_clipped() {
 }
 inline const std::string kOutput = float32_file(scaled_and_clipped());
 
-/// An operation that must not be done twice, in parts of 128 KiB.
+/// An operation in parts of 128 KiB. Repeating it would change the result again.
 inline Words direct(const Words& arguments, const char* chunk_size = "4096") {
   Words words{"-i", "--direct", "--scale", "0.5", "--bias", "1", "--min", "0", "--max", "6"};
   words.insert(words.end(), {"--chunk-size", chunk_size});
@@ -31,7 +31,8 @@ inline Words direct(const Words& arguments, const char* chunk_size = "4096") {
   return words;
 }
 
-/// No file may be written beyond that: the journal fits, the file's later parts do not.
+/// Limits files to `size` bytes: the journal fits, the later parts of the tensor do not. For
+/// Settings::prepare.
 inline std::function<void()> stop_at(rlim_t size) {
   return [size] {
     const rlimit limit{size, size};
@@ -42,7 +43,7 @@ inline const std::function<void()> stop_in_the_middle = stop_at(600'000);
 
 inline constexpr const char* kJournal = ".x.npy.clipper-journal";
 
-/// A file and its journal as the interrupted command leaves them.
+/// Creates a file, and interrupts the command that clips it: leaves the unfinished file and its journal.
 inline void interrupt(const TemporaryDirectory& directory, const std::string& name,
                       const std::string& content, const std::function<void()>& stop = stop_in_the_middle) {
   write_file(directory / name, content);

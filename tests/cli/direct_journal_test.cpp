@@ -11,8 +11,8 @@
 
 namespace clipper::testing {
 
-TEST_CASE("a file that was made anew after an interruption is not taken for the interrupted one") {
-  // Its part that was interrupted looks as if it were finished.
+TEST_CASE("a new file with the name of an interrupted file is not finished with its journal") {
+  // The new file looks as if the interrupted part were finished.
   for (const std::string& anew : {constant(5), kInput, kOutput}) {
     const TemporaryDirectory directory;
     interrupt(directory, "x.npy", constant(8));
@@ -28,13 +28,13 @@ TEST_CASE("a file that was made anew after an interruption is not taken for the 
   check_refused_untouched(directory, direct({"x.npy"}), 5, "if the tensor is correct, remove the journal");
 }
 
-TEST_CASE("a journal is not used for a file that got the interrupted one's name") {
+TEST_CASE("a journal is not used for another file that was renamed to the interrupted file's name") {
   struct Other {
     std::string content;
     rlim_t stopped;
   };
-  // Unfinished, too, of the same shape, interrupted earlier and later; also with the same elements
-  // everywhere.
+  // The other file has the same shape and is unfinished, too: interrupted earlier or later, once with the
+  // same elements.
   for (const Other& other :
        {Other{constant(3), 600'000}, Other{constant(0), 900'000}, Other{kInput, 400'000}}) {
     CAPTURE(other.stopped);
@@ -45,7 +45,7 @@ TEST_CASE("a journal is not used for a file that got the interrupted one's name"
     std::filesystem::rename(directory / "y.npy", directory / "x.npy");
     check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
 
-    // Each with its own, they are finished under any name.
+    // With its own journal, each file is finished under any name.
     std::filesystem::rename(directory / kJournal, directory / ".old.npy.clipper-journal");
     std::filesystem::rename(directory / ".y.npy.clipper-journal", directory / kJournal);
     check_done(run_clipper(direct({"x.npy", "old.npy"}), {directory.path()}));
@@ -58,7 +58,7 @@ TEST_CASE("a journal is not used for a file that got the interrupted one's name"
   }
 }
 
-TEST_CASE("an unfinished file's copy is finished with the journal's copy") {
+TEST_CASE("a copy of an unfinished file is finished with a copy of its journal") {
   const TemporaryDirectory directory;
   interrupt(directory, "x.npy", kInput);
   for (const char* name : {"x.npy", kJournal}) {
@@ -70,8 +70,8 @@ TEST_CASE("an unfinished file's copy is finished with the journal's copy") {
   CHECK((read_file(directory / "x.npy") == kOutput));
 }
 
-TEST_CASE("a copy that was made while the file was changed is refused") {
-  // The journal as it was, the file as it was later: all in order for the journal's part and what is before.
+TEST_CASE("an unfinished file with an older copy of its journal is refused") {
+  // The journal is older than the file: the file is intact up to the end of the part that the journal names.
   const TemporaryDirectory directory;
   interrupt(directory, "x.npy", constant(0), stop_at(400'000));
   const std::string journal = read_file(directory / kJournal);
@@ -80,7 +80,7 @@ TEST_CASE("a copy that was made while the file was changed is refused") {
   check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
 }
 
-TEST_CASE("an unfinished file that was written to is refused") {
+TEST_CASE("an unfinished file that was modified is refused") {
   for (const std::size_t at : {std::size_t{200}, std::size_t{500'000}, kInput.size() - 1}) {
     CAPTURE(at);
     const TemporaryDirectory directory;
@@ -92,7 +92,7 @@ TEST_CASE("an unfinished file that was written to is refused") {
   }
 }
 
-TEST_CASE("a journal that others could have written or can read is refused") {
+TEST_CASE("a journal that other users can read or could have written is refused") {
   const TemporaryDirectory directory;
   interrupt(directory, "x.npy", kInput);
   REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
@@ -109,7 +109,7 @@ TEST_CASE("a journal that others could have written or can read is refused") {
   CHECK((read_file(directory / "x.npy") == kOutput));
 }
 
-TEST_CASE("another user's journal is refused, and nothing is written to it") {
+TEST_CASE("another user's journal is refused and not changed") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
   constexpr uid_t kUser = 65'534;
   constexpr uid_t kOther = 65'533;
@@ -139,7 +139,7 @@ TEST_CASE("another user's journal is refused, and nothing is written to it") {
   CHECK((read_file(directory / "x.npy") == kOutput));
 }
 
-TEST_CASE("a journal of another version of clipper is left to that") {
+TEST_CASE("a journal of another version of clipper is refused") {
   const TemporaryDirectory directory;
   interrupt(directory, "x.npy", kInput);
   std::string journal = read_file(directory / kJournal);

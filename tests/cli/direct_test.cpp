@@ -13,7 +13,7 @@
 
 namespace clipper::testing {
 
-TEST_CASE("--direct changes the file itself, under all its names") {
+TEST_CASE("--direct changes the file itself, which keeps its links") {
   for (const char* threads : {"1", "3"}) {
     CAPTURE(threads);
     const TemporaryDirectory directory;
@@ -31,7 +31,7 @@ TEST_CASE("--direct changes the file itself, under all its names") {
   }
 }
 
-TEST_CASE("--direct writes nothing where nothing changes") {
+TEST_CASE("--direct writes nothing if no element changes") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const timespec written = status_of(directory / "x.npy").st_mtim;
@@ -54,7 +54,7 @@ TEST_CASE("--direct clips tensors of any size, and many of them") {
     CHECK((read_file(directory / name) == float32_file(clipped(scattered_floats(std::stoul(name)), 0, 6))));
 }
 
-TEST_CASE("--direct is for --in-place, and for each file once") {
+TEST_CASE("--direct needs --in-place and refuses the same file twice") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   check_refused_untouched(directory, {"--direct", "--min", "0", "x.npy", "y.npy"}, 2,
@@ -67,7 +67,7 @@ TEST_CASE("--direct is for --in-place, and for each file once") {
       directory, direct({"-"}), 5, "regular file", [] {}, kInput);
 }
 
-TEST_CASE("what --direct has not finished nobody can read, and the same command finishes it") {
+TEST_CASE("a file that --direct left unfinished is unreadable until the same command finishes it") {
   const TemporaryDirectory directory;
   const std::string file = directory / "x.npy";
   write_file(file, kInput);
@@ -99,7 +99,7 @@ TEST_CASE("what --direct has not finished nobody can read, and the same command 
   CHECK(directory.entries() == Words{"link.npy", "x.npy"});
 }
 
-TEST_CASE("--direct that cannot have its journal leaves the file as it is") {
+TEST_CASE("--direct changes nothing if it cannot write its journal") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   check_refused_untouched(directory, direct({"x.npy"}), 4, ".x.npy.clipper-journal: cannot be written",
@@ -117,7 +117,7 @@ TEST_CASE("--direct --nan error finds a NaN before it changes anything") {
   check_refused_untouched(directory, direct({"--nan", "error", "x.npy"}), 3, "x.npy: NaN at [299999]");
 }
 
-TEST_CASE("a file that another clipper works on is refused") {
+TEST_CASE("a file in use by another clipper is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const Descriptor other(::open((directory / "x.npy").c_str(), O_RDONLY | O_CLOEXEC));

@@ -27,7 +27,7 @@ std::string without_escapes(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the manual and the completions say what --help says") {
+TEST_CASE("the manual and the completions have all options, profiles and dtypes") {
   std::set<std::string> options = shown_options({});
   CHECK(options.size() > 15);
   for (const CommandSpec* const command : command_specs())
@@ -41,11 +41,11 @@ TEST_CASE("the manual and the completions say what --help says") {
     for (const std::string& name : options) CHECK(text.find(name) != std::string::npos);
     for (const Profile& profile : profiles()) CHECK(text.find(profile.name) != std::string::npos);
     for (const DTypeTraits& row : kDTypes) CHECK(text.find(row.name) != std::string::npos);
-    CHECK(text.find("--generate ") == text.rfind("--generate "));  // who wrote it; no more of it
+    CHECK(text.find("--generate ") == text.rfind("--generate "));  // only where it names the generator
   }
 }
 
-TEST_CASE("nothing else is generated") {
+TEST_CASE("--generate refuses unknown kinds and other options") {
   check_refused(run_clipper({"--generate"}), 2, "KIND");
   check_refused(run_clipper({"--generate", "tcsh"}), 2, "unknown kind 'tcsh'");
   check_refused(run_clipper({"--min", "0", "--generate", "man"}), 2, "--generate");

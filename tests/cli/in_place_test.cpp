@@ -62,7 +62,7 @@ TEST_CASE("--in-place keeps the bytes of the header") {
   }
 }
 
-TEST_CASE("--in-place gives the same bytes with any chunks and threads") {
+TEST_CASE("--in-place writes the same bytes with small chunks and several threads") {
   const std::vector<float> elements = scattered_floats(300'000);
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file(elements));
@@ -70,7 +70,7 @@ TEST_CASE("--in-place gives the same bytes with any chunks and threads") {
   CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
-TEST_CASE("--in-place follows a symbolic link, which stays") {
+TEST_CASE("--in-place follows a symbolic link and keeps it") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "real");
   write_file(directory / "real/x.npy", kInput);
@@ -81,8 +81,8 @@ TEST_CASE("--in-place follows a symbolic link, which stays") {
   CHECK(directory.entries() == Words{"link", "real"});
 }
 
-TEST_CASE("OUT that is IN means --in-place") {
-  // Not a header that np.save writes: in place it stays.
+TEST_CASE("OUT that is the same file as IN means --in-place") {
+  // np.save would not write this header: in place, clipper keeps it.
   const std::string header = npy_file("<f4", "False", "(1,)", "", 16);
   for (const auto& [in, out] : std::vector<std::pair<std::string, std::string>>{{"x.npy", "x.npy"},
                                                                                 {"x.npy", "./x.npy"},
@@ -126,7 +126,7 @@ TEST_CASE("--dry-run refuses what --in-place would refuse") {
   }
 }
 
-TEST_CASE("--in-place refuses what is no regular file") {
+TEST_CASE("--in-place refuses anything but a regular file") {
   const TemporaryDirectory directory;
   check_refused_untouched(
       directory, clip({"-i", "-"}), 5, "regular file", [] {}, kInput);
@@ -134,14 +134,14 @@ TEST_CASE("--in-place refuses what is no regular file") {
   check_refused_untouched(directory, clip({"-i", "."}), 4, ".: ");
 }
 
-TEST_CASE("--no-clobber contradicts --in-place") {
+TEST_CASE("--no-clobber refuses --in-place") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   check_refused_untouched(directory, clip({"-i", "-n", "x.npy"}), 2, "--no-clobber");
   check_refused_untouched(directory, clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
 }
 
-TEST_CASE("--in-place does not touch a file that would not change") {
+TEST_CASE("--in-place does not rewrite a file that would not change") {
   const TemporaryDirectory directory;
   const std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
   write_file(directory / "x.npy", float32_file(elements));
@@ -154,7 +154,7 @@ TEST_CASE("--in-place does not touch a file that would not change") {
   }
 }
 
-TEST_CASE("--in-place rewrites a file for one element at its end") {
+TEST_CASE("--in-place rewrites a file if only its last element changes") {
   const TemporaryDirectory directory;
   std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
   elements.back() = 7;
@@ -163,7 +163,7 @@ TEST_CASE("--in-place rewrites a file for one element at its end") {
   CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
-TEST_CASE("--in-place takes many files") {
+TEST_CASE("--in-place replaces many files") {
   const TemporaryDirectory directory;
   for (const char* name : {"x.npy", "y.npy", "z.npy"}) write_file(directory / name, kInput);
   check_done(run_clipper(clip({"-i", "x.npy", "y.npy"}), {directory.path()}));
@@ -176,7 +176,7 @@ TEST_CASE("--in-place takes many files") {
   check_refused_untouched(directory, clip({"-i", "x.npy", "link"}), 2, "x.npy and link are the same file");
 }
 
-TEST_CASE("whatever stops --in-place, the file stays as it was") {
+TEST_CASE("--in-place leaves the file unchanged after any error") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()}));
   write_file(directory / "short.npy", kInput.substr(0, kInput.size() - 1));

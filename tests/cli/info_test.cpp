@@ -28,7 +28,7 @@ std::string text_of(const Json& number) {
   return number.is_string() ? number.get<std::string>() : number.dump();
 }
 
-/// The only object of a run that succeeds.
+/// The object that `clipper info --json` prints for one file.
 Json info_of(Words arguments, const Process::Settings& settings = {}, std::string_view input = "") {
   arguments.insert(arguments.begin(), {"info", "--json"});
   const Result result = run_clipper(arguments, settings, input);
@@ -39,7 +39,7 @@ Json info_of(Words arguments, const Process::Settings& settings = {}, std::strin
   return all.front();
 }
 
-/// Has a NaN, both infinities, -0 and a value on either side of 0 and 6.
+/// Contains NaN, both infinities, -0, both bounds 0 and 6, and a value beyond each bound.
 std::string mixed_file() {
   const float inf = std::numeric_limits<float>::infinity();
   return float32_file({-1.5F, -0.0F, 0.0F, 6.0F, 6.5F, inf, -inf, std::numeric_limits<float>::quiet_NaN()});
@@ -47,7 +47,7 @@ std::string mixed_file() {
 
 }  // namespace
 
-TEST_CASE("info says what a header says") {
+TEST_CASE("info prints the header") {
   const TemporaryDirectory directory;
   write_file(directory / "big.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0')));
   const Result result = run_clipper({"info", "big.npy"}, {directory.path()});
@@ -77,7 +77,7 @@ TEST_CASE("info without --stats does not read the elements") {
   CHECK(info_of({"huge.npy"}, {directory.path(), one_second})["bytes"] == 100'000'000'000);
 }
 
-TEST_CASE("info --stats says what the elements are, with the bounds in their histogram") {
+TEST_CASE("info --min --max prints statistics, and a histogram with the bounds") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", mixed_file());
   const Result result = run_clipper({"info", "--min", "0", "--max=6", "x.npy"}, {directory.path()});
@@ -118,7 +118,7 @@ TEST_CASE("info --stats says what the elements are, with the bounds in their his
 )");
 }
 
-TEST_CASE("lines of bounds stand around what lies within them, also beyond the elements") {
+TEST_CASE("the lines of the bounds enclose the rows within the bounds") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", npy_file("|u1", "False", "(4,)", {"\x03\x04\x05\x07", 4}));
   const auto histogram = [&](const Words& bounds) {
@@ -138,7 +138,7 @@ TEST_CASE("lines of bounds stand around what lies within them, also beyond the e
   CHECK(histogram({"--max", "1"}) == " max 134567");
 }
 
-TEST_CASE("info --stats of no finite elements has no range, no mean and no histogram") {
+TEST_CASE("info --stats without finite elements prints no mean and no histogram") {
   const TemporaryDirectory directory;
   const auto statistics = [&](const std::string& file) {
     write_file(directory / "x.npy", file);
@@ -161,9 +161,9 @@ TEST_CASE("info --stats of no finite elements has no range, no mean and no histo
   CHECK(scalar["histogram"] == Json::parse(R"({"edges": [-7, -6], "counts": [1]})"));
 }
 
-// Made by numpy 2 from the same files: x[~isnan(x)].min() and .max(), isnan(x).sum(), isposinf(x).sum(),
+// Values of numpy 2 for the same files: x[~isnan(x)].min() and .max(), isnan(x).sum(), isposinf(x).sum(),
 // isneginf(x).sum(), (x < 0).sum(), (x > 6).sum() and, in Python's integers, sum(x) / x.size.
-TEST_CASE("info says of every dtype what numpy says") {
+TEST_CASE("info prints numpy's statistics for every dtype") {
   struct Row {
     std::string name, min, max;
     int nan, positive_infinity, negative_infinity, below, above;
@@ -197,7 +197,7 @@ TEST_CASE("info says of every dtype what numpy says") {
   }
 }
 
-TEST_CASE("a histogram is numpy's with the same edges") {
+TEST_CASE("a histogram has numpy's counts for the same edges") {
   // np.histogram(np.load("data/example.npy"), np.arange(-3, 11))[0]
   const Json statistics = info_of({"--stats", CLIPPER_DATA_DIR "/example.npy"})["statistics"];
   CHECK(statistics["histogram"]["counts"] == Json::parse("[2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 1]"));
@@ -206,7 +206,7 @@ TEST_CASE("a histogram is numpy's with the same edges") {
   CHECK(statistics["bounds"] == Json::parse(R"({"min": null, "max": null, "below": 0, "above": 0})"));
 }
 
-TEST_CASE("info takes streams, and says the same of them, with any number of threads") {
+TEST_CASE("info prints the same for files and streams, with any number of threads") {
   const TemporaryDirectory directory;
   const std::string file = float32_file(scattered_floats(500'000));
   write_file(directory / "x.npy", file);
@@ -225,7 +225,7 @@ TEST_CASE("info takes streams, and says the same of them, with any number of thr
   check_refused(run_clipper({"info", "--stats", "-"}, {}, file + "x"), 3, "bytes after the array");
 }
 
-TEST_CASE("info counts what is beyond the bounds as they were typed, exactly") {
+TEST_CASE("info counts elements beyond the exact bounds as typed") {
   const TemporaryDirectory directory;
   const auto counts = [&](const std::string& file, const std::string& min, const std::string& max) {
     write_file(directory / "x.npy", file);
@@ -261,7 +261,7 @@ TEST_CASE("info counts what is beyond the bounds as they were typed, exactly") {
   CHECK(counts(float16, "0.1", "65519") == "1 1");
 }
 
-TEST_CASE("info shows the bounds as they were typed, those from files as elements") {
+TEST_CASE("info prints typed bounds as typed, and bounds from files as elements") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({1, 2, 3})));
   write_file(directory / "two.npy", npy_file("<i4", "False", "()", bytes_of<std::int32_t>({2})));
@@ -284,7 +284,7 @@ TEST_CASE("info shows the bounds as they were typed, those from files as element
   CHECK(bounds == Json::parse(R"({"min": null, "max": 2, "below": 0, "above": 1})"));
 }
 
-TEST_CASE("a file that is refused does not keep info from the others") {
+TEST_CASE("info continues after a file that it refuses") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", float32_file({1}));
   write_file(directory / "bad.npy", "text");
@@ -317,7 +317,7 @@ TEST_CASE("a file that is refused does not keep info from the others") {
                 "8 data bytes expected for float32 (2,), the file has 2");
 }
 
-TEST_CASE("info needs to be told what |V2 is") {
+TEST_CASE("info needs --dtype for |V2") {
   const TemporaryDirectory directory;
   write_file(directory / "v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2}));
   check_refused(run_clipper({"info", "v.npy"}, {directory.path()}), 3, "--dtype bfloat16");
@@ -326,7 +326,7 @@ TEST_CASE("info needs to be told what |V2 is") {
   CHECK(json["statistics"]["max"] == 1);
 }
 
-TEST_CASE("a path that is no text becomes harmless in both outputs of info") {
+TEST_CASE("info escapes a path that is not printable UTF-8") {
   const TemporaryDirectory directory;
   write_file(directory / "a\xff\n.npy", float32_file({1}));
   CHECK(run_clipper({"info", "a\xff\n.npy"}, {directory.path()}).output.starts_with("a\\xff\\x0a.npy\n"));

@@ -54,7 +54,7 @@ void make_files(const TemporaryDirectory& directory) {
   write_file(directory / "empty.txt", "\n");
 }
 
-/// One object, which says what the line on standard error says.
+/// Checks that `text` is one object with the status and the message of `line`, an error line.
 void check_object(const std::string& text, const std::string& line, int status) {
   CAPTURE(text, line);
   REQUIRE(text.ends_with("\n"));
@@ -87,7 +87,7 @@ TEST_CASE("without --json, a mistake on the command line prints nothing to stand
   }
 }
 
-TEST_CASE("an error of the run goes where the JSON of a file would go") {
+TEST_CASE("the object of a failed run goes to the stream for the JSON of files") {
   const TemporaryDirectory directory;
   make_files(directory);
   for (const Words& to :
@@ -112,7 +112,7 @@ TEST_CASE("an error of the run goes where the JSON of a file would go") {
   }
 }
 
-TEST_CASE("a failure that --json has reported for a file is not reported for the run") {
+TEST_CASE("--json reports a file's failure only once, not again for the run") {
   const TemporaryDirectory directory;
   make_files(directory);
   for (const Words& words :
@@ -134,7 +134,7 @@ TEST_CASE("a failure that --json has reported for a file is not reported for the
   }
 }
 
-TEST_CASE("an error of the run that cannot be printed as JSON keeps its exit status and its line") {
+TEST_CASE("a run's error keeps its exit status and its line if its JSON cannot be printed") {
   check_refused(run_in_shell("\"$@\" >/dev/full", {"--json", "--unknown"}), 2, "--unknown");
 }
 

@@ -17,7 +17,7 @@ def skip(why):
 
 
 def documents(text):
-    """The JSON in a stream: an array or an object of several lines, or every line that begins an object."""
+    """The JSON values in a stream: one array or object on several lines, or one object per line among other lines."""
     if text.startswith(("[", "{\n")):
         return [json.loads(text)]
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
@@ -34,7 +34,7 @@ def records(directory, program):
 
 
 def wrong(error):
-    """What is wrong for the object of the schema that the document comes closest to."""
+    """The violations of the schema's object that the document resembles most."""
     alternatives = {}
     for each in error.context:
         alternatives.setdefault(each.schema_path[0], []).append(each)

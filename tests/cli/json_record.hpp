@@ -13,9 +13,9 @@
 
 namespace clipper::testing {
 
-/// Appends what a command with --json printed to $CLIPPER_JSON-HASH, which ctest sets for every file of
-/// tests: json_output.py validates all output. HASH keeps apart builds of clipper that are tested at the same
-/// time. The first record of a process replaces those of an earlier run.
+/// Appends what a command with --json printed to the file $CLIPPER_JSON-HASH, which json_output.py validates.
+/// ctest sets CLIPPER_JSON for each file of tests. HASH distinguishes builds that are tested at the same
+/// time. The first record of a process replaces the records of an earlier run.
 inline void record_json(const std::vector<std::string>& words, const Result& result) {
   const char* const prefix = std::getenv("CLIPPER_JSON");
   if (prefix == nullptr || result.signal != 0) return;

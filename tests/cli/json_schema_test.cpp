@@ -29,8 +29,7 @@ const Json& resolved(const Json& part) {
                                : part;
 }
 
-/// Calls `visit` with the name of every member that the schema of an object or of its lists has:
-/// "shard.index".
+/// Calls `visit` with the name of every member in an object's schema, nested objects included: "shard.index".
 template <class Visit>
 void for_each_member(const Json& part, const std::string& prefix, const Visit& visit) {
   if (part.contains("items")) for_each_member(resolved(part.at("items")), prefix, visit);
@@ -41,7 +40,7 @@ void for_each_member(const Json& part, const std::string& prefix, const Visit& v
   }
 }
 
-/// Adds the names of all members that a value has.
+/// Adds the names of all members of a value, nested objects included.
 void add_members(const Json& value, const std::string& prefix, std::set<std::string>& names) {
   if (value.is_array())
     for (const Json& each : value) add_members(each, prefix, names);
@@ -53,7 +52,7 @@ void add_members(const Json& value, const std::string& prefix, std::set<std::str
 }
 
 struct Example {
-  std::string_view object;  ///< in $defs of the schema
+  std::string_view object;  ///< its name in $defs of the schema
   std::vector<Words> commands;
 };
 
@@ -81,7 +80,7 @@ std::vector<Json> printed(const std::string& output) {
 
 }  // namespace
 
-TEST_CASE("the schema allows no other members and describes its own") {
+TEST_CASE("the schema describes all members and allows no others") {
   for (const auto& [name, part] : kSchema.at("$defs").items()) {
     CAPTURE(name);
     if (part.contains("properties")) CHECK(part.at("additionalProperties") == false);
@@ -95,7 +94,7 @@ TEST_CASE("the schema allows no other members and describes its own") {
   }
 }
 
-TEST_CASE("the manual and the schema say the same of every member") {
+TEST_CASE("the manual and the schema describe every member in the same words") {
   std::map<std::pair<std::string, std::string>, std::string> manual;
   for (const auto& [object, name, meaning] : kJsonMembers)
     CHECK(manual.try_emplace({std::string(object), std::string(name)}, meaning).second);
@@ -134,7 +133,7 @@ TEST_CASE("every member in the schema is printed by some command") {
   }
 }
 
-TEST_CASE("the file OUT.json of --split-output has the members that the schema has") {
+TEST_CASE("the file OUT.json of --split-output has all members of the schema") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file({1, 2}));
   check_done(

@@ -18,7 +18,7 @@ Words clip_json(const Words& more) {
   return words;
 }
 
-/// The lines, without what no test can know.
+/// The objects in the lines, without `seconds`, which differs between runs.
 std::vector<Json> parsed(const std::string& lines) {
   std::vector<Json> objects;
   std::istringstream stream(lines);
@@ -58,7 +58,7 @@ Json expected(const char* to) {
 
 }  // namespace
 
-TEST_CASE("--json says everything about a file in a line") {
+TEST_CASE("--json prints one line per file with all results") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const auto run = [&](const Words& words) {
@@ -116,7 +116,7 @@ TEST_CASE("--json goes to standard error when the tensor goes to standard output
   }
 }
 
-TEST_CASE("--json says of failures, too, what they are") {
+TEST_CASE("--json reports failures") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   write_file(directory / "bad.npy", "bad");
@@ -147,7 +147,7 @@ TEST_CASE("--json says of failures, too, what they are") {
   CHECK(different[0].at("lowered") == 2);
 }
 
-TEST_CASE("--json has integers beyond 2^53 as text and names in UTF-8") {
+TEST_CASE("--json prints integers beyond 2^53 as strings and names as UTF-8") {
   const TemporaryDirectory directory;
   write_file(directory / "\xff\n.npy", npy_file(">i8", "True", "(1, 1)", std::string(8, '\0')));
   const Result result =
@@ -162,7 +162,7 @@ TEST_CASE("--json has integers beyond 2^53 as text and names in UTF-8") {
   CHECK(line.at("shape") == Json{1, 1});
 }
 
-TEST_CASE("--json that cannot be written is said, and what is done stays done") {
+TEST_CASE("an unwritable --json line is an error, and the result stays in place") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const Result result = run_in_shell("\"$@\" >/dev/full", clip_json({"-i", "x.npy"}), {directory.path()});

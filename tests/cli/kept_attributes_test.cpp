@@ -24,7 +24,7 @@ void clip_in_place(const TemporaryDirectory& directory) {
 
 }  // namespace
 
-TEST_CASE("--in-place keeps the attributes of users") {
+TEST_CASE("--in-place keeps user.* attributes") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   const std::string large(3000, 'v');
@@ -48,7 +48,7 @@ TEST_CASE("--in-place keeps the access control list") {
   CHECK(mode_of(directory / "x.npy") == mode);
 }
 
-TEST_CASE("--in-place does not give a file what its directory gives to new ones") {
+TEST_CASE("--in-place does not apply the directory's default access control list") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   if (!set_attribute(directory.path(), kDefaultList, access_list())) return;
@@ -58,7 +58,7 @@ TEST_CASE("--in-place does not give a file what its directory gives to new ones"
   CHECK(mode_of(directory / "x.npy") == mode);
 }
 
-TEST_CASE("an output keeps the access control list of what it replaces") {
+TEST_CASE("an output keeps the access control list of the file that it replaces") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   write_file(directory / "y.npy", "old");
@@ -75,7 +75,7 @@ TEST_CASE("an output keeps the access control list of what it replaces") {
   CHECK(mode_of(directory / "y.npy") == mode);
 }
 
-TEST_CASE("a new output gets what its directory gives to new files") {
+TEST_CASE("a new output gets the directory's default access control list") {
   const TemporaryDirectory directory;
   if (!set_attribute(directory.path(), kDefaultList, access_list())) return;
   write_file(directory / "x.npy", kInput);
@@ -84,7 +84,7 @@ TEST_CASE("a new output gets what its directory gives to new files") {
   CHECK(mode_of(directory / "y.npy") == mode_of(directory / "x.npy"));
 }
 
-TEST_CASE("--in-place needs the space for a second file, --direct does not") {
+TEST_CASE("--in-place needs space for a second file, --direct does not") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "small");
   const std::vector<float> elements = scattered_floats(150'000);

@@ -17,7 +17,7 @@ const std::vector<float> kElements = scattered_floats(400'000);
 const std::string kInput = float32_file(kElements);
 const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 
-/// For Settings::prepare.
+/// Sets a resource limit. For Settings::prepare.
 template <class Resource>
 std::function<void()> limit(Resource resource, rlim_t value) {
   return [=] {
@@ -26,7 +26,7 @@ std::function<void()> limit(Resource resource, rlim_t value) {
   };
 }
 
-/// With in.npy and an older out.npy in it.
+/// Contains in.npy and an older out.npy.
 class Directory : public TemporaryDirectory {
  public:
   Directory() {
@@ -37,7 +37,7 @@ class Directory : public TemporaryDirectory {
 
 }  // namespace
 
-TEST_CASE("a file that may not grow as large as needed is an I/O error, and nothing changes") {
+TEST_CASE("an output beyond the file size limit is an I/O error, and nothing changes") {
   const Directory directory;
   for (const rlim_t size : {0U, 100U, 1'599'999U}) {
     for (const Words& arguments : {Words{"in.npy", "out.npy"}, Words{"in.npy", "new.npy"},
@@ -50,14 +50,14 @@ TEST_CASE("a file that may not grow as large as needed is an I/O error, and noth
   }
 }
 
-TEST_CASE("without a file descriptor left it ends with an I/O error, and nothing changes") {
+TEST_CASE("too few file descriptors are an I/O error, and nothing changes") {
   const Directory directory;
-  // 3 are open, and the loader needs one, which becomes the input's.
+  // Three descriptors are open. The dynamic loader needs a fourth, which the input gets afterwards.
   check_refused_untouched(directory, clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
   check_refused_untouched(directory, clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
 }
 
-TEST_CASE("without memory for the buffers it ends with an I/O error, and nothing changes") {
+TEST_CASE("too little memory for the buffers is an I/O error, and nothing changes") {
   const Directory directory;
   write_file(directory / "in.npy", npy_file("<f4", "False", "(5000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 20'000'000);
@@ -66,16 +66,16 @@ TEST_CASE("without memory for the buffers it ends with an I/O error, and nothing
                           "cannot allocate", limit(RLIMIT_DATA, 8U << 20));
 }
 
-TEST_CASE("the buffers are bounded, whatever the threads and the chunk size") {
+TEST_CASE("buffers are bounded for any number of threads and any chunk size") {
   const Directory directory;
   write_file(directory / "in.npy", npy_file("<f4", "False", "(25000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 100'000'000);
-  // 64 MiB: the program, 16 MiB of buffers, 24 stacks of 512 KiB
+  // 64 MiB hold the program, 16 MiB of buffers and 24 stacks of 512 KiB.
   check_done(run_clipper({"--min", "1", "--threads", "24", "--chunk-size", "16777216", "in.npy", "out.npy"},
                          {directory.path(), limit(RLIMIT_DATA, 64U << 20)}));
 }
 
-TEST_CASE("with little memory it goes on with fewer threads") {
+TEST_CASE("clipper uses fewer threads if memory is short") {
   const Directory directory;
   write_file(directory / "same.npy", kInput);
   constexpr rlim_t kEnoughForOne = 8U << 20;
@@ -94,7 +94,7 @@ TEST_CASE("with little memory it goes on with fewer threads") {
   }
 }
 
-TEST_CASE("little memory is no reason to crash") {
+TEST_CASE("clipper does not crash if memory is short") {
   constexpr int kLoaderFailed = 127;
   for (rlim_t mebibytes = 8; mebibytes < 200; mebibytes += 12) {
     const Directory directory;
@@ -109,13 +109,13 @@ TEST_CASE("little memory is no reason to crash") {
   }
 }
 
-TEST_CASE("without more threads it goes on with what it has") {
+TEST_CASE("clipper works if it cannot create threads") {
   const Directory directory;
   std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
   const auto alone = [] {
     limit(RLIMIT_NPROC, 1)();
-    be_no_root();  // the limit does not bind root
+    be_no_root();  // root is exempt from the limit
   };
   for (const Words& ends : {Words{"in.npy", "new.npy"}, Words{"in.npy", "-"}}) {
     Words words{directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"};
@@ -126,7 +126,7 @@ TEST_CASE("without more threads it goes on with what it has") {
   }
 }
 
-TEST_CASE("a closed standard stream does not make messages go into a file") {
+TEST_CASE("no message is written into a file if a standard stream is closed") {
   const auto closing = [](const std::vector<int>& streams) {
     return [=] {
       for (const int stream : streams) ::close(stream);
@@ -148,18 +148,18 @@ TEST_CASE("a closed standard stream does not make messages go into a file") {
   check_refused_untouched(directory, {"--help"}, 4, "standard output: ", closing({1}));
 }
 
-TEST_CASE("a file that shrinks while it is read is an I/O error, and nothing changes") {
+TEST_CASE("an input that shrinks while it is read is an I/O error") {
   for (const char* threads : {"1", "3"}) {
     const Directory directory;
     Process process(clipper_words(clip({"--threads", threads, "--chunk-size", "4096", "in.npy", "-"})),
                     {directory.path()});
-    process.wait_for_output();  // it has read the header, and waits for us to read
+    process.wait_for_output();  // clipper has read the header, and waits for a reader
     std::filesystem::resize_file(directory / "in.npy", 1'000'000);
     check_refused(process.finish(), 4, "in.npy: changed while it was read");
   }
 }
 
-TEST_CASE("a file that is written to while it is read, at its length, is an I/O error") {
+TEST_CASE("an input that is overwritten while it is read is an I/O error") {
   const Directory directory;
   Process process(clipper_words(clip({"--chunk-size", "4096", "in.npy", "-"})), {directory.path()});
   process.wait_for_output();

@@ -18,7 +18,7 @@
 #include "generate/json_members.hpp"
 #include "support/skip.hpp"
 
-/// The manual as troff's readers see it, and as the program behaves.
+/// Checks the manual as readers see it, and compares it with the program.
 namespace clipper::testing {
 namespace {
 
@@ -43,7 +43,7 @@ std::string manual_source() {
   return result.output;
 }
 
-/// What escaped_for_troff() has made of characters becomes them again; a font ends where another begins.
+/// Reverts escaped_for_troff() and removes changes of font.
 std::string plain(std::string text) {
   const std::vector<std::pair<std::string, std::string>> escapes{
       {R"(\fB)", ""},   {R"(\fI)", ""},    {R"(\fR)", ""},   {R"(\&)", ""},
@@ -55,7 +55,7 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// What is below the section's heading.
+/// The text below the section's heading.
 std::string section(const std::string& title) {
   const std::string source = manual_source();
   const std::string heading = "\n.SH " + title + "\n";
@@ -75,7 +75,7 @@ bool has_word(const std::string& text, std::string_view word) {
   return false;
 }
 
-/// A command of an example and what it prints. In the output "..." stands for anything.
+/// A command of an example and its output, in which "..." stands for any text.
 struct Session {
   std::string command;
   std::string output;
@@ -98,7 +98,7 @@ std::vector<std::vector<Session>> examples() {
     std::vector<Session>& sessions = examples.back();
     if (line.starts_with("$ ")) {
       sessions.push_back({line.substr(2) + "\n", ""});
-      // A compound command goes on to the end of its example.
+      // A compound command continues to the end of the example.
       in_command = line.ends_with("\\") || line.ends_with("; do");
     } else if (in_command) {
       sessions.back().command += line + "\n";
@@ -111,8 +111,8 @@ std::vector<std::vector<Session>> examples() {
   return examples;
 }
 
-/// Programs that the examples call and that are not on every machine, as scripts that do what the examples
-/// need: a launcher starts all its processes at the same time.
+/// Scripts in place of programs that the examples call and that not every machine has: a launcher starts all
+/// its processes at the same time.
 const std::vector<std::pair<std::string, std::string>> kPrograms{
     {"producer", "exec cat in.npy"},
     {"consumer", "exec cat >consumed.npy"},
@@ -176,7 +176,7 @@ class Example {
   TemporaryDirectory directory_;
 };
 
-/// Whether the text is the pattern, in which "..." stands for anything.
+/// Whether the text matches the pattern, in which "..." stands for any text.
 bool fits(const std::string& text, const std::string& pattern) {
   const std::string escaped = std::regex_replace(pattern, std::regex(R"([.^$|()\[\]{}*+?\\])"), R"(\$&)");
   const std::regex dots(R"( *\\\.\\\.\\\.)");
@@ -190,7 +190,7 @@ std::string in_order(const std::string& text) {
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-/// Examples that are about an error.
+/// The exit status of the session's command: not 0 for examples about an error.
 int expected_status(const Session& session) {
   return session.command.find("--fail-if-clipped") != std::string::npos ? 1 : 0;
 }
@@ -221,7 +221,7 @@ TEST_CASE("man, groff and mandoc read the manual without a warning, and no line 
   }
 }
 
-TEST_CASE("the manual has its sections, in the order of other manuals") {
+TEST_CASE("the manual has its sections in the usual order") {
   std::vector<std::string> titles;
   for (const std::string& line : lines_of(manual_source()))
     if (line.starts_with(".SH ")) titles.push_back(line.substr(4));
@@ -240,7 +240,7 @@ TEST_CASE("the synopsis has every form of every command") {
   }
 }
 
-TEST_CASE("the manual explains every option at greater length than --help, in other words") {
+TEST_CASE("the manual explains every option in more detail than --help") {
   for (const CommandSpec* const command : command_specs()) {
     if (!command->is_public) continue;
     std::vector<const Option*> options = options_of(*command);

@@ -26,7 +26,7 @@ bool contains(const std::string& text, std::string_view word) {
 
 }  // namespace
 
-TEST_CASE("names of any bytes are clipped") {
+TEST_CASE("files whose names contain any bytes are clipped") {
   for (const std::string name :
        {"new\nline.npy", "-leading", "--min", "--min=", "-", "\xff\xfe.npy", "gr\u00f6\u00dfe", "a b'\"$\\*",
         "@at", "profiles", "[a]", "[a,b]", "\x1b[31m"}) {
@@ -44,7 +44,7 @@ TEST_CASE("names of any bytes are clipped") {
   }
 }
 
-TEST_CASE("a message is one line of printable text, whatever the name") {
+TEST_CASE("a message is one printable line for any file name") {
   const auto message = [](const std::string& name) {
     const TemporaryDirectory directory;
     return check_refused_untouched(directory, {"--min=0", "--", "./" + name, "out.npy"}, 4, "clipper: ./")
@@ -59,12 +59,12 @@ TEST_CASE("a message is one line of printable text, whatever the name") {
   CHECK(contains(message("gr\u00f6\u00dfe"), "./gr\u00f6\u00dfe: "));
 }
 
-TEST_CASE("what was typed is escaped in messages, too") {
+TEST_CASE("arguments are escaped in messages") {
   check_refused(run_clipper({"--min", "1\n2", "a", "b"}), 2, "1\\x0a2");
   check_refused(run_clipper({"--unknown\nword", "a", "b"}), 2, "--unknown\\x0aword");
 }
 
-TEST_CASE("help and version are printed and nothing else is done") {
+TEST_CASE("--help and --version print their text and do nothing else") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   for (const Words& words : {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"-V"}, Words{"help"},
@@ -86,7 +86,7 @@ TEST_CASE("help and version are printed and nothing else is done") {
   CHECK(run_clipper({"-V"}).output == version);
 }
 
-TEST_CASE("the help names every public option, and examples") {
+TEST_CASE("the help lists public options and examples") {
   const std::string help = run_clipper({"--help"}).output;
   for (const char* word : {"--min ",
                            "--max ",
@@ -139,7 +139,7 @@ TEST_CASE("the help is as wide as the terminal, from 40 to 100 columns") {
   CHECK(widest_description(300) <= 100);
 }
 
-TEST_CASE("--verbose says on standard error what was chosen") {
+TEST_CASE("--verbose prints the settings to standard error") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file(scattered_floats(10'000)));
   const Words arguments{"-v",        "--min", "0.1",          "--max", "6e0",    "--simd", "baseline",
@@ -156,7 +156,7 @@ TEST_CASE("--verbose says on standard error what was chosen") {
     CHECK(result.error.compare(at, 9, "clipper: ") == 0);
 }
 
-TEST_CASE("--verbose shows bounds as the elements that they became") {
+TEST_CASE("--verbose prints bounds as converted to the dtype") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", npy_file("|i1", "False", "(3,)", "abc"));
   const Result result =
@@ -166,7 +166,7 @@ TEST_CASE("--verbose shows bounds as the elements that they became") {
   CHECK(contains(result.error, std::string(to_string(simd_levels().back()))));
 }
 
-TEST_CASE("--verbose says how much was clipped") {
+TEST_CASE("--verbose prints how much was clipped") {
   const TemporaryDirectory directory;
   std::vector<float> elements(1000, 1);
   for (std::size_t i = 0; i < 81; ++i) elements[i] = -1;
@@ -188,7 +188,7 @@ TEST_CASE("--verbose says how much was clipped") {
                  "clipped 0 % (0 % raised, 0 % lowered), 3 NaN kept; nothing changes, not rewritten"));
 }
 
-TEST_CASE("--verbose keeps a name on one line") {
+TEST_CASE("--verbose prints a name with a newline on one line") {
   const TemporaryDirectory directory;
   write_file(directory / "new\nline", kInput);
   const Result result = run_clipper({"-v", "--min", "0", "new\nline", "out.npy"}, {directory.path()});

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// A tensor of shape (300, 1000) that is NaN from position 123456 on, so that every thread meets some.
+/// A tensor of shape (300, 1000) that is NaN from position 123456 on: every thread finds a NaN.
 std::string with_nans(const char* fortran_order) {
   std::vector<float> elements = scattered_floats(123'456);
   elements.resize(300'000, kNan);
@@ -20,7 +20,7 @@ std::string with_nans(const char* fortran_order) {
 
 }  // namespace
 
-TEST_CASE("--nan error names the first NaN, whatever the threads and chunks, and writes nothing") {
+TEST_CASE("--nan error names the first NaN with any threads and chunks, and writes nothing") {
   const TemporaryDirectory directory;
   write_file(directory / "out.npy", "old");
   for (const auto& [order, index] :
@@ -41,7 +41,7 @@ TEST_CASE("--nan error names the first NaN, whatever the threads and chunks, and
   }
 }
 
-TEST_CASE("--nan error between pipes names the first NaN and sends nothing behind it") {
+TEST_CASE("--nan error between pipes names the first NaN and sends nothing after it") {
   for (const char* threads : {"1", "7"}) {
     const Result result = run_clipper(
         {"--nan", "error", "--threads", threads, "--chunk-size", "4096", "-", "-"}, {}, with_nans("False"));
@@ -50,13 +50,13 @@ TEST_CASE("--nan error between pipes names the first NaN and sends nothing behin
   }
 }
 
-TEST_CASE("--nan error sees the NaN that scale and bias make") {
+TEST_CASE("--nan error finds NaN that --scale produces") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({1, std::numeric_limits<float>::infinity()}));
   check_refused_untouched(directory, {"--nan", "error", "--scale", "0", "in.npy", "out.npy"}, 3, "[1]");
 }
 
-TEST_CASE("--nan error names the NaN of a 0-d tensor, and lets tensors without NaN pass") {
+TEST_CASE("--nan error names the NaN of a 0-d tensor, and accepts tensors without NaN") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{kNan})));
   check_refused_untouched(directory, {"--nan", "error", "in.npy", "out.npy"}, 3, "NaN at []");

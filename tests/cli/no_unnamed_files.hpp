@@ -12,11 +12,11 @@
 #include <cstddef>
 #include <span>
 
-/// For Settings::prepare: system calls that fail as on other file systems.
+/// System calls fail as on file systems that lack a feature. For Settings::prepare.
 namespace clipper::testing {
 
-/// From then on system call `number` fails with `error`, if argument `argument` has one of `bits`; with any
-/// arguments if there are none.
+/// Makes the system call `number` fail with `error` if its argument `argument` has one of `bits`, or always
+/// if `bits` is 0.
 inline void be_without(int number, unsigned argument, unsigned bits, int error) {
   const auto test = static_cast<unsigned short>(BPF_JMP | BPF_K | (bits == 0 ? BPF_JA : BPF_JSET));
   const auto offset = static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
@@ -34,12 +34,12 @@ inline void be_without(int number, unsigned argument, unsigned bits, int error) 
     ::_exit(125);
 }
 
-/// Every file system is one without O_TMPFILE.
+/// Makes open() with O_TMPFILE fail.
 inline void be_without_unnamed_files() {
   be_without(SYS_openat, 2, O_TMPFILE & ~O_DIRECTORY, EOPNOTSUPP);
 }
 
-/// Every file system is one that can only rename: neither exclusively, nor exchanging names.
+/// Makes renameat2() with flags (RENAME_NOREPLACE, RENAME_EXCHANGE) fail.
 inline void be_without_rename_flags() {
   be_without(SYS_renameat2, 4, ~0U, EINVAL);
 }

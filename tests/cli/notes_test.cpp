@@ -6,7 +6,7 @@
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"
 
-/// What is said of bounds that become others.
+/// Warnings about bounds that the dtype cannot hold.
 namespace clipper::testing {
 namespace {
 
@@ -19,7 +19,7 @@ std::string int32_file(const std::vector<std::int32_t>& elements) {
   return npy_file("<i4", "False", fmt::format("({},)", elements.size()), bytes_of(elements));
 }
 
-/// Standard error of a run that succeeds.
+/// Standard error of a run that must succeed.
 std::string said(const TemporaryDirectory& directory, const Words& words) {
   const Result result = run_clipper(words, {directory.path()});
   CAPTURE(words, result.error);
@@ -29,7 +29,7 @@ std::string said(const TemporaryDirectory& directory, const Words& words) {
 
 }  // namespace
 
-TEST_CASE("a bound whose fraction is cut off is told in one line") {
+TEST_CASE("a bound whose fraction is cut off is warned about in one line") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", int32_file({0, 1, 2, 9}));
   CHECK(said(directory, {"--min", "1.5", "x.npy", "out.npy"}) == kWarning);
@@ -44,7 +44,7 @@ TEST_CASE("a bound whose fraction is cut off is told in one line") {
   CHECK(said(directory, {"--min", "0.1", "x.npy", "out.npy"}).empty());
 }
 
-TEST_CASE("a bound that becomes another is told once for all files of a dtype") {
+TEST_CASE("a changed bound is warned about once for all files of a dtype") {
   const TemporaryDirectory directory;
   for (const char* const name : {"a.npy", "b.npy", "c.npy", "d.npy"})
     write_file(directory / name, int32_file({0, 1, 2, 9}));
@@ -58,7 +58,7 @@ TEST_CASE("a bound that becomes another is told once for all files of a dtype") 
   CHECK(std::count(both.begin(), both.end(), '\n') == 2);
 }
 
-TEST_CASE("--json has what is told of the bounds") {
+TEST_CASE("--json contains the warnings about bounds") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", int32_file({0, 1, 2, 9}));
   write_file(directory / "golden.npy", int32_file({1, 1, 2, 9}));
@@ -75,7 +75,7 @@ TEST_CASE("--json has what is told of the bounds") {
   CHECK(notes({"--min", "1", "x.npy", "--verify", "golden.npy"}).is_null());
 }
 
-TEST_CASE("--verify tells it, too, and once") {
+TEST_CASE("--verify warns once about a changed bound") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", int32_file({0, 1, 2, 9}));
   write_file(directory / "golden.npy", int32_file({1, 1, 2, 9}));

@@ -48,7 +48,7 @@ std::vector<std::vector<std::string>> some_cases() {
   return cases;
 }
 
-/// A golden in one byte order, 1-D and in both memory orders.
+/// Checks a golden in one byte order: 1-D, and 2-D in both memory orders.
 void check_golden(const Words& arguments, const std::string& descr, const std::string& elements,
                   const std::string& golden, std::size_t size) {
   const std::size_t half = elements.size() / size / 2;
@@ -66,7 +66,7 @@ void check_golden(const Words& arguments, const std::string& descr, const std::s
 
 }  // namespace
 
-TEST_CASE("the first command of the README writes what it says there") {
+TEST_CASE("the first command of the README clips data/example.npy") {
   const std::string example = data_file("example.npy");
   std::vector<float> elements((example.size() - kUsualHeader) / sizeof(float));
   std::memcpy(elements.data(), example.data() + kUsualHeader, elements.size() * sizeof(float));
@@ -75,7 +75,7 @@ TEST_CASE("the first command of the README writes what it says there") {
         example.substr(0, kUsualHeader) + bytes_of(clipped(elements, 0, 6)));
 }
 
-TEST_CASE("goldens of every dtype come out of the program, header and all") {
+TEST_CASE("the program writes the goldens of every dtype, including headers") {
   for (const auto& row : some_cases()) {
     const DTypeTraits& dtype = traits(dtype_named(row[1]).value());
     const std::string elements = data_file("edge/" + row[1] + ".npy").substr(kUsualHeader);
@@ -92,7 +92,7 @@ TEST_CASE("goldens of every dtype come out of the program, header and all") {
   }
 }
 
-TEST_CASE("every level, thread count and chunk size gives the same bytes") {
+TEST_CASE("every SIMD level, thread count and chunk size gives the same bytes") {
   const std::vector<float> elements = scattered_floats(800'001);
   const std::string input = float32_file(elements);
   const std::string expected = float32_file(clipped(elements, 0, 6));
@@ -109,7 +109,7 @@ TEST_CASE("every level, thread count and chunk size gives the same bytes") {
   }
 }
 
-TEST_CASE("tensors of no and of one element are clipped") {
+TEST_CASE("tensors with no or one element are clipped") {
   const Words arguments{"--min", "0", "--max", "6"};
   const std::string nine = bytes_of(std::vector<float>{9});
   const std::string six = bytes_of(std::vector<float>{6});
@@ -122,7 +122,7 @@ TEST_CASE("tensors of no and of one element are clipped") {
   }
 }
 
-TEST_CASE("the header is np.save's, whatever the input's is") {
+TEST_CASE("the output has np.save's header for every header of the input") {
   const Words unchanging{"--min", "0"};
   const std::string elements = bytes_of(std::vector<float>{1, 2, 3});
   const std::string expected = npy_file("<f4", "False", "(3, 1)", elements);
@@ -132,21 +132,21 @@ TEST_CASE("the header is np.save's, whatever the input's is") {
         npy_file("<f4", "False", "(0, 3)", ""));
 }
 
-TEST_CASE("a bfloat16 tensor that numpy has saved again keeps its |V2") {
+TEST_CASE("a bfloat16 tensor that numpy saved as |V2 stays |V2") {
   const std::string input =
       npy_file("|V2", "False", "(2,)", bytes_of(std::vector<std::uint16_t>{0x3f80, 0x4100}));
   CHECK(output_for(input, {"--dtype", "bfloat16", "--max", "6"}) ==
         npy_file("|V2", "False", "(2,)", bytes_of(std::vector<std::uint16_t>{0x3f80, 0x40c0})));
 }
 
-TEST_CASE("a 64-bit bound reaches the elements exactly") {
+TEST_CASE("a 64-bit integer bound is exact") {
   const std::string input = npy_file("<u8", "False", "(1,)", bytes_of(std::vector<std::uint64_t>{0}));
   for (const std::uint64_t bound : {9007199254740993U, 18446744073709551615U})
     CHECK(output_for(input, {"--min", std::to_string(bound)}) ==
           npy_file("<u8", "False", "(1,)", bytes_of(std::vector{bound})));
 }
 
-TEST_CASE("a bound from a file is that file's element") {
+TEST_CASE("a bound from a file is the file's element") {
   const TemporaryDirectory directory;
   write_file(directory / "lo.npy",
              npy_file(">f4", "False", "()", byte_swapped(bytes_of(std::vector{1.5F}), 4)));

@@ -19,7 +19,7 @@ Words clip_into(const std::string& directory, const Words& files) {
 
 }  // namespace
 
-TEST_CASE("--output-dir takes every file, and keeps their places to each other") {
+TEST_CASE("--output-dir keeps the layout below the inputs' deepest common directory") {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory / "in/a/deep");
   std::filesystem::create_directories(directory / "in/b");
@@ -40,7 +40,7 @@ TEST_CASE("--output-dir takes every file, and keeps their places to each other")
   CHECK(read_file(directory / "in/a/deep/above/deep/x.npy") == output(2));
 }
 
-TEST_CASE("--relative-to keeps one layout, whatever files share a run") {
+TEST_CASE("--relative-to keeps the same layout for any selection of files") {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory / "in/a/deep");
   std::filesystem::create_directories(directory / "in/b");
@@ -67,7 +67,7 @@ TEST_CASE("--relative-to keeps one layout, whatever files share a run") {
     check({"in/a/../b/x.npy"}, root, "b/x.npy", 2);
     check({"in/a/other/../../b/x.npy"}, root, "b/x.npy", 2);
     check({directory / "link/b/x.npy"}, root, "b/x.npy", 2);
-    check({"in/a/other/x.npy"}, root, "a/other/x.npy", 1);  // as it was written
+    check({"in/a/other/x.npy"}, root, "a/other/x.npy", 1);  // keeps the name of the link
   }
   check({"x.npy"}, "..", "b/x.npy", 2, "in/b");
   check({"../b/x.npy"}, "..", "b/x.npy", 2, "in/b");
@@ -75,7 +75,7 @@ TEST_CASE("--relative-to keeps one layout, whatever files share a run") {
   check({"in/b/x.npy"}, "/", (directory / "in/b/x.npy").substr(1), 2);
 }
 
-TEST_CASE("--relative-to refuses what is not below, whatever it is called") {
+TEST_CASE("--relative-to refuses files outside of the directory, under any name") {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory / "in/a");
   std::filesystem::create_directories(directory / "in2/deep");
@@ -102,7 +102,7 @@ TEST_CASE("--relative-to refuses what is not below, whatever it is called") {
                           "needs --output-dir");
 }
 
-TEST_CASE("many files, small and large, become the same bytes with any number of threads") {
+TEST_CASE("many small and large files are clipped alike with any number of threads") {
   const TemporaryDirectory directory;
   std::filesystem::create_directory(directory / "in");
   Words files;
@@ -124,7 +124,7 @@ TEST_CASE("many files, small and large, become the same bytes with any number of
   }
 }
 
-TEST_CASE("existing files in --output-dir are replaced, or not with --no-clobber") {
+TEST_CASE("existing files in --output-dir are replaced unless --no-clobber is given") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", input(1));
   std::filesystem::create_directory(directory / "out");
@@ -139,7 +139,7 @@ TEST_CASE("existing files in --output-dir are replaced, or not with --no-clobber
   CHECK(read_file(directory / "out/y.npy") == "other");
 }
 
-TEST_CASE("after a failure what is there is complete") {
+TEST_CASE("after a failure, all existing outputs are complete") {
   const TemporaryDirectory directory;
   Words files{"--nan", "error"};
   for (int i = 0; i < 100; ++i) {
@@ -160,7 +160,7 @@ TEST_CASE("all headers are checked before anything is created") {
   check_refused_untouched(directory, clip_into("out", {"y.npy"}), 3, "y.npy: ");
 }
 
-TEST_CASE("what --output-dir cannot do is refused") {
+TEST_CASE("--output-dir refuses the same output twice, standard input and impossible paths") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", input(1));
   check_refused_untouched(directory, clip_into("out", {"x.npy", "./x.npy"}), 2, "out/x.npy");

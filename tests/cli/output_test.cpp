@@ -18,7 +18,7 @@ namespace {
 
 const std::string kOutput = float32_file({0, 0.5F, 6});
 
-/// With in.npy in it.
+/// Contains in.npy.
 class Directory : public TemporaryDirectory {
  public:
   Directory() { write_file(*this / "in.npy", float32_file({-1, 0.5F, 9})); }
@@ -30,13 +30,13 @@ class Directory : public TemporaryDirectory {
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
 };
 
-/// A clipper that everyone may start, in a directory that everyone may write to.
+/// Copies clipper into the directory and lets all users write to the directory.
 void share(const TemporaryDirectory& directory) {
   std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
 }
 
-/// Runs the shared clipper as nobody; it must refuse and leave everything as it was.
+/// Runs the shared clipper as user nobody. Checks that it refuses and changes nothing.
 void check_denied(const TemporaryDirectory& directory, const Words& arguments, int exit_code,
                   std::string_view word) {
   Words words{directory / "clipper"};
@@ -48,7 +48,7 @@ void check_denied(const TemporaryDirectory& directory, const Words& arguments, i
 
 }  // namespace
 
-TEST_CASE("--no-clobber holds where the file system has neither unnamed files nor rename flags") {
+TEST_CASE("--no-clobber works on file systems without O_TMPFILE and rename flags") {
   const Directory directory;
   const Process::Settings poor{directory.path(), [] {
                                  be_without_unnamed_files();
@@ -77,7 +77,7 @@ TEST_CASE("the umask, which all threads share, is never changed") {
   CHECK(mode_of(directory / "out.npy") == 0600);
 }
 
-TEST_CASE("where nothing can be replaced or removed, nothing is left behind") {
+TEST_CASE("nothing is left behind in an append-only directory") {
   const Directory directory;
   write_file(directory / "old.npy", "old");
   const AppendOnly append_only(directory.path());
@@ -91,7 +91,7 @@ TEST_CASE("where nothing can be replaced or removed, nothing is left behind") {
   CHECK(read_file(directory / "out.npy") == kOutput);
 }
 
-TEST_CASE("a new file has the mode that the umask leaves") {
+TEST_CASE("a new file's mode follows the umask") {
   for (const mode_t umask : {0000U, 0022U, 0027U, 0077U, 0777U}) {
     CAPTURE(umask);
     const Directory directory;
@@ -103,7 +103,7 @@ TEST_CASE("a new file has the mode that the umask leaves") {
   }
 }
 
-TEST_CASE("an existing file is replaced whole and keeps its mode") {
+TEST_CASE("an existing file is replaced by a new inode and keeps its mode") {
   for (const mode_t mode : {0600U, 0644U, 0755U}) {
     CAPTURE(mode);
     const Directory directory;
@@ -123,7 +123,7 @@ TEST_CASE("an existing file is replaced whole and keeps its mode") {
   }
 }
 
-TEST_CASE("a symbolic link to a file is followed and stays") {
+TEST_CASE("OUT may be a symbolic link, which is followed and kept") {
   const Directory directory;
   std::filesystem::create_directory(directory / "real");
   write_file(directory / "real/out.npy", "old");
@@ -134,7 +134,7 @@ TEST_CASE("a symbolic link to a file is followed and stays") {
   CHECK(directory.entries() == Words{"in.npy", "link", "real"});
 }
 
-TEST_CASE("--no-clobber refuses what exists and nothing else") {
+TEST_CASE("--no-clobber refuses existing outputs and writes new ones") {
   const Directory directory;
   write_file(directory / "out.npy", "old");
   std::filesystem::create_symlink("out.npy", directory / "link");
@@ -149,7 +149,7 @@ TEST_CASE("--no-clobber refuses what exists and nothing else") {
   CHECK(read_file(directory / "new.npy") == read_file(directory / "in.npy"));
 }
 
-TEST_CASE("an OUT that cannot be written is named, and nothing changes") {
+TEST_CASE("an unwritable OUT is named, and nothing changes") {
   const Directory directory;
   std::filesystem::create_directory(directory / "directory");
   std::filesystem::create_symlink("nowhere", directory / "dangling");
@@ -166,7 +166,7 @@ TEST_CASE("an OUT that cannot be written is named, and nothing changes") {
     check_refused_untouched(directory, Directory::to(out), exit_code, out + ": ");
 }
 
-TEST_CASE("what may not be read, written or searched is an I/O error, and nothing changes") {
+TEST_CASE("missing permissions are errors that name the file, and nothing changes") {
   const Directory directory;
   share(directory);
   write_file(directory / "out.npy", "old");
@@ -182,7 +182,7 @@ TEST_CASE("what may not be read, written or searched is an I/O error, and nothin
   REQUIRE(::chmod(directory.path().c_str(), 0755) == 0);
 }
 
-TEST_CASE("an IN that cannot be read is named, and nothing changes") {
+TEST_CASE("an unreadable IN is named, and nothing changes") {
   const Directory directory;
   write_file(directory / "out.npy", "old");
   check_refused_untouched(directory, {"--min", "0", "missing.npy", "out.npy"}, 4, "missing.npy: ");

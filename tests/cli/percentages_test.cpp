@@ -29,7 +29,7 @@ const std::vector<Row> kRows{{"0.57", 57, 10'000},
 
 }  // namespace
 
-TEST_CASE("--max-mismatch P% lets exactly that share pass") {
+TEST_CASE("--max-mismatch P% accepts exactly P percent") {
   const TemporaryDirectory directory;
   for (const Row& row : kRows) {
     CAPTURE(row.percent, row.count);
@@ -41,7 +41,7 @@ TEST_CASE("--max-mismatch P% lets exactly that share pass") {
   }
 }
 
-TEST_CASE("--fail-if-clipped lets exactly that share pass") {
+TEST_CASE("--fail-if-clipped P accepts exactly P percent") {
   const TemporaryDirectory directory;
   for (const Row& row : kRows) {
     CAPTURE(row.percent, row.count);

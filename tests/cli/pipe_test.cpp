@@ -17,7 +17,7 @@ const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 
 }  // namespace
 
-TEST_CASE("a tensor goes from pipe to pipe") {
+TEST_CASE("clipper reads a pipe and writes a pipe") {
   for (const Words& arguments : {Words{"-", "-"}, Words{"--threads", "1", "-", "-"},
                                  Words{"--threads", "7", "--chunk-size", "4096", "-", "-"},
                                  Words{"/proc/self/fd/0", "/proc/self/fd/1"}}) {
@@ -28,7 +28,7 @@ TEST_CASE("a tensor goes from pipe to pipe") {
   }
 }
 
-TEST_CASE("a tensor goes from file to pipe and from pipe to file") {
+TEST_CASE("clipper reads a file into a pipe and a pipe into a file") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   const Result result = run_clipper(clip({"in.npy", "-"}), {directory.path()});
@@ -40,7 +40,7 @@ TEST_CASE("a tensor goes from file to pipe and from pipe to file") {
   CHECK(directory.entries() == Words{"in.npy", "out.npy"});
 }
 
-TEST_CASE("standard input is read from where it stands") {
+TEST_CASE("standard input is read from its current offset") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   check_done(run_in_shell("\"$@\" <in.npy >redirected.npy", clip({"-", "-"}), {directory.path()}));
@@ -52,7 +52,7 @@ TEST_CASE("standard input is read from where it stands") {
   CHECK(read_file(directory / "second.npy") == float32_file({6}));
 }
 
-TEST_CASE("standard input is not touched when IN is a file") {
+TEST_CASE("standard input is not read if IN is a file") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   const Result result = run_in_shell("printf 'one\\ntwo\\n' | { \"$@\"; cat; }", clip({"in.npy", "out.npy"}),
@@ -61,7 +61,7 @@ TEST_CASE("standard input is not touched when IN is a file") {
   CHECK(result.output == "one\ntwo\n");
 }
 
-TEST_CASE("FIFOs and devices are streams and stay what they are") {
+TEST_CASE("FIFOs and devices are used as streams and not replaced") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   const Result result =
@@ -77,7 +77,7 @@ TEST_CASE("FIFOs and devices are streams and stay what they are") {
   CHECK(status_of("/dev/null").st_ino == before.st_ino);
 }
 
-TEST_CASE("a stream that is shorter or longer than its header says is refused") {
+TEST_CASE("a stream shorter or longer than its header says is refused") {
   const TemporaryDirectory directory;
   write_file(directory / "out.npy", "old");
   for (const std::size_t length : {0UL, 5UL, 11UL, 100UL, 128UL, 129UL, 300'000UL, kInput.size() - 1}) {
@@ -92,7 +92,7 @@ TEST_CASE("a stream that is shorter or longer than its header says is refused") 
   check_refused(run_clipper(clip({"-", "-"}), {}, kInput.substr(0, 300'000)), 3, "standard input: ");
 }
 
-TEST_CASE("without a reader it ends as cat does") {
+TEST_CASE("clipper ends by SIGPIPE if its reader is gone") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", kInput);
   const auto without_reader = [&](const std::function<void()>& prepare) {
@@ -115,7 +115,7 @@ TEST_CASE("a full device is an I/O error") {
                 "standard output: ");
 }
 
-TEST_CASE("a tensor is neither typed nor shown on a terminal") {
+TEST_CASE("a terminal is refused as IN and OUT") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({1}));

@@ -8,18 +8,18 @@
 #include "cli/numbered.hpp"
 #include "support/skip.hpp"
 
-/// clipper among the programs that shell users have. In the scripts "$@" is clipper with its bounds.
+/// clipper together with common command line tools. In the scripts, "$@" is clipper with its bounds.
 namespace clipper::testing {
 namespace {
 
-/// Whether the shell knows the program; says so if not.
+/// Whether the shell finds the program; reports a skip if not.
 bool has(const std::string& program) {
   const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
   if (!found) skip_unless_possible(program);
   return found;
 }
 
-/// A directory in/ with files, two of them in directories below, and the script run beside it.
+/// Runs scripts in a directory with the tensors in/0.npy to in/19.npy, two of them in subdirectories.
 class Pipeline {
  public:
   Pipeline() {
@@ -52,7 +52,7 @@ class Pipeline {
 
 }  // namespace
 
-TEST_CASE("find gives names, which may be strange, to one clipper") {
+TEST_CASE("find passes names with spaces and newlines to one clipper") {
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - --output-dir out");
   pipeline.check_all_in("out/");
@@ -60,13 +60,13 @@ TEST_CASE("find gives names, which may be strange, to one clipper") {
   pipeline.check_all_in("in/");
 }
 
-TEST_CASE("xargs gives names, which may be strange, to several clippers") {
+TEST_CASE("xargs passes names with spaces and newlines to several clippers") {
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | xargs -0 -n 3 -P 4 \"$@\" --in-place");
   pipeline.check_all_in("in/");
 }
 
-TEST_CASE("xargs gives names to several clippers, and --relative-to keeps one layout") {
+TEST_CASE("--relative-to keeps the layout if xargs starts several clippers") {
   Pipeline pipeline;
   for (const char* count : {"1", "3", "100"}) {
     pipeline.run(
@@ -77,7 +77,7 @@ TEST_CASE("xargs gives names to several clippers, and --relative-to keeps one la
   }
 }
 
-TEST_CASE("--no-clobber protects an output from the next run, too") {
+TEST_CASE("--no-clobber protects the outputs of earlier runs") {
   Pipeline pipeline;
   const Result result = run_in_shell(
       "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" -n --output-dir out \"$name\" || exit; done; "
@@ -87,7 +87,7 @@ TEST_CASE("--no-clobber protects an output from the next run, too") {
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }
 
-TEST_CASE("a shell's loop that reads names keeps its standard input") {
+TEST_CASE("clipper does not consume the standard input of a shell loop") {
   Pipeline pipeline;
   const Result result = pipeline.run(
       "mkdir out; ls in/*.npy | while read -r name; do \"$@\" \"$name\" \"out/${name##*/}\"; echo done; "
@@ -96,7 +96,7 @@ TEST_CASE("a shell's loop that reads names keeps its standard input") {
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));
 }
 
-TEST_CASE("clipper takes a tensor from tar, and tar gives its members to clipper") {
+TEST_CASE("clipper reads members of an archive from tar") {
   Pipeline pipeline;
   pipeline.run("tar -cf in.tar -C in 7.npy 8.npy");
   CHECK(pipeline.run("tar -xOf in.tar 7.npy | \"$@\" - -").output == output(7));
@@ -107,7 +107,7 @@ TEST_CASE("clipper takes a tensor from tar, and tar gives its members to clipper
   CHECK(read_file(pipeline.directory() / "out/8.npy") == output(8));
 }
 
-TEST_CASE("tensors go from zstd to clipper and on to zstd") {
+TEST_CASE("clipper works between zstd -d and zstd") {
   if (!has("zstd")) return;
   Pipeline pipeline;
   const Result result =
@@ -115,7 +115,7 @@ TEST_CASE("tensors go from zstd to clipper and on to zstd") {
   CHECK(result.output == output(7));
 }
 
-TEST_CASE("GNU parallel gives names to several clippers, and keeps their outputs in order") {
+TEST_CASE("GNU parallel passes names to several clippers and keeps the order of outputs") {
   if (!has("parallel")) return;
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | parallel -0 --will-cite \"$1\" --min 0 --max 6 -i {}");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kUsualHeader = 128;
 
-/// The tensor of a row of data/goldens: the first elements of edge/`dtype`.npy, or those given, in a shape.
+/// The input of a row of data/goldens: `elements`, by default the first of edge/`dtype`.npy, in a shape.
 std::string tensor(const std::string& dtype, const std::string& shape, std::string elements = "") {
   const std::string edge = read_file(CLIPPER_DATA_DIR "/edge/" + dtype + ".npy");
   if (elements.empty()) elements = edge.substr(kUsualHeader);
@@ -37,7 +37,7 @@ Words arguments_of(const std::string& profile, const std::string& typed) {
 
 }  // namespace
 
-TEST_CASE("--profile reaches the goldens of every profile") {
+TEST_CASE("--profile gives the goldens of every profile") {
   std::set<std::string> seen;
   for (const auto& row : tsv::read("goldens/cases.tsv")) {
     const std::string& profile = row[0];
@@ -56,7 +56,7 @@ TEST_CASE("--profile reaches the goldens of every profile") {
   CHECK(seen.size() == profiles().size());
 }
 
-TEST_CASE("what a profile forbids has its exit code and its reason") {
+TEST_CASE("requests that a profile forbids are refused with exit code and reason") {
   std::set<std::pair<std::string, std::string>> seen;
   for (const auto& row : tsv::read("goldens/refused.tsv")) {
     if (!seen.insert({row[0], row[3]}).second) continue;
@@ -81,7 +81,7 @@ TEST_CASE("clipper profiles lists every profile") {
   check_refused(run_clipper({"profiles", "in.npy"}), 2, "in.npy");
 }
 
-TEST_CASE("a file called profiles is clipped where no command can stand") {
+TEST_CASE("a file called profiles is clipped if it is not the first word") {
   const TemporaryDirectory directory;
   write_file(directory / "profiles", float32_file({9}));
   for (const Words& words : {Words{"--max", "6", "profiles", "out"}, Words{"./profiles", "out", "--max", "6"},

@@ -18,7 +18,7 @@ namespace {
 
 const std::string kErase = "\r\x1b[K";
 const std::string kInput = float32_file(std::vector<float>(2UL << 20U, 1));  // 8 MiB
-constexpr std::size_t kGiven = 5'000'000;  // of it, before the progress is looked at
+constexpr std::size_t kGiven = 5'000'000;  // the bytes of kInput that clipper gets at first
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -26,7 +26,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// What the terminal shows between two erasures.
+/// The texts that the terminal shows between erasures of the line.
 std::vector<std::string> lines_of(std::string written) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; (at = written.find(kErase)) != std::string::npos;) {
@@ -48,7 +48,7 @@ Words pipe_into_file(const Words& more) {
   return words;
 }
 
-/// A clipper that logs its progress in a file, and waits for more of its input.
+/// Runs clipper with standard error in a file; clipper waits for the rest of its input.
 class InFile {
  public:
   InFile(const TemporaryDirectory& directory, const Words& words)
@@ -75,7 +75,7 @@ class InFile {
 
 }  // namespace
 
-TEST_CASE("a long run shows its progress on a terminal, and removes it") {
+TEST_CASE("a long run shows its progress on a terminal and erases it at the end") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   Terminal terminal;
@@ -92,7 +92,7 @@ TEST_CASE("a long run shows its progress on a terminal, and removes it") {
   CHECK(written.ends_with(kErase));
 }
 
-TEST_CASE("a signal removes the progress") {
+TEST_CASE("a signal erases the progress") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   Terminal terminal;
@@ -105,7 +105,7 @@ TEST_CASE("a signal removes the progress") {
   CHECK(directory.entries().empty());
 }
 
-TEST_CASE("the progress fits the terminal, also after it is resized") {
+TEST_CASE("the progress fits the terminal, also after a resize") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   Terminal terminal;
@@ -129,7 +129,7 @@ TEST_CASE("the progress fits the terminal, also after it is resized") {
   for (std::size_t i = 0; i < before; ++i) CHECK(lines[i].size() <= 69);
 }
 
-TEST_CASE("info, compare and --verify show their progress, too, and print in its place") {
+TEST_CASE("info, compare and --verify show progress and print in its place") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   write_file(directory / "small.npy", float32_file({1}));
@@ -156,7 +156,7 @@ TEST_CASE("info, compare and --verify show their progress, too, and print in its
   shows({"--min", "0", "--verify", "big.npy", "-"}, "4.8 of 8.0 MiB");
 }
 
-TEST_CASE("--progress logs plain lines in a file") {
+TEST_CASE("--progress writes plain lines to a file") {
   const TemporaryDirectory directory;
   write_file(directory / "small.npy", float32_file({1}));
   write_file(directory / "big.npy", kInput);
@@ -177,7 +177,7 @@ TEST_CASE("--progress logs plain lines in a file") {
   }
 }
 
-TEST_CASE("--progress says at the end how far it got, however short the run") {
+TEST_CASE("--progress prints a last line at the end of the shortest run") {
   const TemporaryDirectory directory;
   for (const std::string side : {"a/", "e/"}) {
     std::filesystem::create_directory(directory / side);
@@ -193,7 +193,7 @@ TEST_CASE("--progress says at the end how far it got, however short the run") {
   CHECK(run_clipper({"info", "--progress", "a/1.npy"}, {directory.path()}).error.empty());
 }
 
-TEST_CASE("--progress logs plain lines on a terminal that cannot do more") {
+TEST_CASE("--progress writes plain lines to a dumb terminal") {
   if (!Terminal::exists()) return;
   const TemporaryDirectory directory;
   Terminal terminal;
@@ -206,7 +206,7 @@ TEST_CASE("--progress logs plain lines on a terminal that cannot do more") {
   CHECK(terminal.written().find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("no progress where nobody looks, and where it is not wanted") {
+TEST_CASE("no progress in files, on dumb terminals, with --no-progress and with -q") {
   const TemporaryDirectory directory;
   std::vector<std::unique_ptr<Terminal>> terminals;
   std::vector<std::unique_ptr<Process>> processes;
@@ -229,7 +229,7 @@ TEST_CASE("no progress where nobody looks, and where it is not wanted") {
   }
   InFile shown(
       directory,
-      pipe_into_file({"--progress"}));  // begins later, and shows it when the others would have shown it
+      pipe_into_file({"--progress"}));  // starts last: when it shows progress, all would have shown it
   shown.wait_for_progress();
   for (const auto& process : processes) check_done(process->finish(kInput.substr(kGiven)));
   for (const auto& terminal : terminals) CHECK(terminal->written().empty());

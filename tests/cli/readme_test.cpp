@@ -8,7 +8,7 @@
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
-/// The README's claims that a program can check. tests/install/run runs its set-up commands.
+/// Checks the README's claims. tests/install/run runs the README's set-up commands.
 namespace clipper::testing {
 namespace {
 
@@ -65,7 +65,7 @@ std::string tensor_in(const std::string& line) {
   return float32_file(elements);
 }
 
-/// "..." stands for the rest of a line, and as a line for all that follow.
+/// Whether `shown` matches: "..." stands for the rest of a line; a line "..." stands for all further lines.
 bool is_shown_by(const Lines& actual, const Lines& shown) {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     if (shown[i] == "...") return true;
@@ -77,7 +77,7 @@ bool is_shown_by(const Lines& actual, const Lines& shown) {
   return actual.size() == shown.size();
 }
 
-/// The files that the README's commands name, and clipper on the shell's path.
+/// A directory with the files that the README's commands name, and with clipper on the PATH.
 class Reader {
  public:
   Reader() {
@@ -98,7 +98,7 @@ class Reader {
     return has_zstd_ || command.text.find("zstd") == std::string::npos;
   }
 
-  /// Standard error is part of the output.
+  /// Runs the command; the output includes standard error.
   [[nodiscard]] Result run(const std::string& command) const {
     const std::string script = "exec 2>&1; PATH=$PWD/bin:$PATH; set -o pipefail\n" + command;
     return Process({"bash", "-c", script}, {directory_.path()}).finish();
@@ -113,7 +113,7 @@ class Reader {
 
 }  // namespace
 
-TEST_CASE("the README is 150 lines at most, of 100 columns") {
+TEST_CASE("the README has at most 150 lines and 100 columns") {
   const Lines lines = lines_of(readme());
   CHECK(lines.size() <= 150);
   for (const std::string& line : lines) {

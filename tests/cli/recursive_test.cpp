@@ -116,7 +116,7 @@ TEST_CASE("--recursive takes templates, lists and shards") {
   check_done(run_clipper(clip({"-r", "--output-dir", "out", "--files0-from", "-"}), {tree.directory().path()},
                          std::string_view("in/train/deep\0in/val.npy", 24)));
   CHECK(tree.read("out/train/deep/b.npy") == output(2));
-  CHECK(tree.count("out") == 3);  // with \xff.clip.npy
+  CHECK(tree.count("out") == 3);  // deep/b.npy, and two files from in/val.npy: \xff.npy and \xff.clip.npy
   for (const char* shard : {"0/2", "1/2"})
     check_done(tree.run({"-r", "--shard", shard, "--output-dir", "shards", "in"}));
   tree.check_clipped("shards");
@@ -136,7 +136,7 @@ TEST_CASE("a directory without --recursive is refused with advice, before anythi
   CHECK(tree.read("x.npy") == output(4));
 }
 
-TEST_CASE("what --recursive cannot do is refused") {
+TEST_CASE("--recursive refuses unusable inputs and options") {
   const Tree tree;
   tree.refused({"-r", "in", "out.npy"}, 2, "--recursive needs --output-dir, --output or --in-place");
   tree.refused({"-r", "-i", "empty"}, 3, "empty: contains no .npy file");
@@ -146,7 +146,7 @@ TEST_CASE("what --recursive cannot do is refused") {
   tree.refused({"-r", "-i", "in", "in/train"}, 2, "are the same file");
 }
 
-TEST_CASE("--output-dir within a directory that is walked is refused, by any name") {
+TEST_CASE("--output-dir below an input directory is refused, under any name") {
   const Tree tree;
   tree.link("in/train", "link");
   const char* const why = "lies within the input directory";
@@ -185,7 +185,7 @@ TEST_CASE("links to directories are skipped, links to files and a directory give
   tree.refused({"-r", "-i", "in"}, 4, "in/x.npy: cannot be opened");
 }
 
-TEST_CASE("a directory that cannot be read is an error, and --keep-going goes on") {
+TEST_CASE("an unreadable directory is an error, and --keep-going continues after it") {
   const Tree tree;
   fs::permissions(tree.directory().path(), fs::perms::others_exec, fs::perm_options::add);
   fs::permissions(tree.directory() / "in", fs::perms::all);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// A file of an input that is refused, and a word of the reason.
+/// Inputs that are refused, each with a word of the reason.
 using Refused = std::vector<std::pair<std::string, std::string>>;
 
 const std::string kThree = bytes_of(std::vector<float>{1, 2, 3});
@@ -27,7 +27,7 @@ std::string with_descr(const std::string& descr) {
   return npy_file(descr, "False", "(3,)", kThree);
 }
 
-/// Every file must be refused with the word, and its path named.
+/// Checks that clipper refuses every file with its path and the word.
 void check_all(const Refused& files) {
   const TemporaryDirectory directory;
   write_file(directory / "out.npy", "old");
@@ -44,7 +44,7 @@ void check_all(const Refused& files) {
 
 }  // namespace
 
-TEST_CASE("files that are no .npy file, or no whole one, are refused") {
+TEST_CASE("files that are not .npy, and incomplete .npy files, are refused") {
   const std::string good = float32_file({1, 2, 3});
   check_all({{"", "not a .npy file: it is empty"},
              {"not a tensor at all", "not a .npy file but text"},
@@ -62,7 +62,7 @@ TEST_CASE("files that are no .npy file, or no whole one, are refused") {
              {"\x93NUMPY\x02\x00\x01\x00\x01\x00"s + std::string(70'000, ' '), "65537"}});
 }
 
-TEST_CASE("headers that are not the one dict are refused") {
+TEST_CASE("headers that are not the expected dict are refused") {
   check_all({{with_text("{'descr': '<f4', 'fortran_order': False}"), "shape"},
              {with_text("{'descr': '<f4', 'shape': (3,)}"), "fortran_order"},
              {with_text("{'shape': (3,), 'fortran_order': False}"), "descr"},
@@ -78,7 +78,7 @@ TEST_CASE("headers that are not the one dict are refused") {
              {npy_file("<f4", "'False'", "(3,)", kThree), "True or False"}});
 }
 
-TEST_CASE("a shape that no tensor can have is refused") {
+TEST_CASE("impossible shapes are refused") {
   std::string too_many = "(";
   for (int i = 0; i < 65; ++i) too_many += "1, ";
   check_all({{with_shape("(3)"), "','"},
@@ -99,7 +99,7 @@ TEST_CASE("a shape that no tensor can have is refused") {
              {with_shape("(2305843009213693951,)"), "12"}});
 }
 
-TEST_CASE("a dtype that is not clipped is refused by its name") {
+TEST_CASE("unsupported dtypes are refused by name") {
   check_all({{with_descr("|O"), "Python objects"},
              {with_descr("|b1"), "bool"},
              {with_descr("<c8"), "complex"},
@@ -117,7 +117,7 @@ TEST_CASE("a dtype that is not clipped is refused by its name") {
              {with_text("{'descr': ('<f4', (3,)), 'fortran_order': False, 'shape': (1,)}"), "sub-array"}});
 }
 
-TEST_CASE("a file of another kind is named, with a command that helps, wherever a tensor is expected") {
+TEST_CASE("files of other kinds are named with a command that helps") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file({-1, 2, 9}));
   write_file(directory / "clipped.npy", float32_file({0, 2, 6}));
@@ -145,7 +145,7 @@ TEST_CASE("a file of another kind is named, with a command that helps, wherever 
   CHECK(check_refused_untouched(directory, {"info", "x.pt"}, 3, "").error ==
         "clipper: x.pt: " + why +
             "a PyTorch file; convert it in Python: np.save('x.npy', torch.load('FILE').numpy())\n");
-  // The commands as they are given, with the words that stand for something replaced.
+  // The suggested commands, with names filled in.
   for (const std::string command : {"zcat x.npy.gz", "tar -xOf x.tar x.npy"}) {
     const Result result =
         run_in_shell(command + " | \"$@\" - out.npy", {"--min", "0", "--max", "6"}, {directory.path()});
@@ -155,7 +155,7 @@ TEST_CASE("a file of another kind is named, with a command that helps, wherever 
   }
 }
 
-TEST_CASE("every beginning of a file is refused") {
+TEST_CASE("truncated files of all lengths are refused") {
   const TemporaryDirectory directory;
   const std::string file = npy_file("<f4", "False", "(3,)", kThree, 16);
   for (std::size_t length = 0; length < file.size(); length += 3) {

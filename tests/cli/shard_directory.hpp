@@ -20,10 +20,10 @@
 
 namespace clipper::testing {
 
-/// A process that hangs is ended by a signal, and that fails the test.
+/// SIGALRM ends a process that hangs, which fails the test.
 inline constexpr unsigned kHang = 60;  // seconds
 
-/// An input of 2.5 MiB, which gives three shards bytes, and no output yet.
+/// Contains in.npy, which is large enough for three shards (2.5 MiB), and no output.
 class ShardDirectory : public TemporaryDirectory {
  public:
   ShardDirectory() { write_file(*this / "in.npy", float32_file(scattered_floats(655'363))); }
@@ -58,11 +58,11 @@ class ShardDirectory : public TemporaryDirectory {
     return only([&](const std::string& name) { return name.starts_with(begin) && name.ends_with(".done"); });
   }
 
-  /// The output is what one process writes, and nothing else is left.
+  /// Checks that the output equals the output of one process, and that no other files are left.
   void check_result() const {
     CHECK(entries() == std::vector<std::string>{"in.npy", "out.npy"});
     check_done(run({"--max", "6", "in.npy", "expected.npy"}, [] {}));
-    CHECK((read_file(*this / "out.npy") == read_file(*this / "expected.npy")));  // 2 MiB are no message
+    CHECK((read_file(*this / "out.npy") == read_file(*this / "expected.npy")));  // not printed: 2.5 MiB
   }
 
  private:
@@ -74,11 +74,12 @@ class ShardDirectory : public TemporaryDirectory {
   }
 };
 
-/// For Settings::prepare: the calls fail with their errors from then on.
+/// A system call and the error that fail() makes it return.
 struct Failing {
   unsigned call;
   unsigned error;  ///< 0: the process is killed
 };
+/// Makes the calls fail from now on. For Settings::prepare.
 inline void fail(const std::vector<Failing>& calls) {
   std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
   for (const Failing& each : calls) {

@@ -14,8 +14,7 @@
 #include "support/append_only.hpp"
 #include "support/skip.hpp"
 
-/// How runs of shards end when other programs have put something where their files belong, or the file system
-/// cannot do all.
+/// Runs of shards whose file names other programs have taken, or whose file system lacks a feature.
 namespace clipper::testing {
 namespace {
 
@@ -64,7 +63,7 @@ TEST_CASE("shards and --finalize refuse an OUT.shards that no shard made") {
   CHECK(directory.snapshot() == before);
 }
 
-TEST_CASE("what a former version has begun is refused") {
+TEST_CASE("files of a run by an older version are refused") {
   const ShardDirectory directory;
   fs::create_directory(directory.run_file());
   write_file(directory / "out.npy.partial", "");
@@ -75,7 +74,7 @@ TEST_CASE("what a former version has begun is refused") {
   CHECK(directory.snapshot() == before);
 }
 
-TEST_CASE("--finalize refuses a common file or a record that is none") {
+TEST_CASE("--finalize refuses a common file or a record that is not a regular file") {
   const ShardDirectory directory;
   const Kind kind = GENERATE(from_range(kNoFiles));
   CAPTURE(kind.name);
@@ -89,7 +88,7 @@ TEST_CASE("--finalize refuses a common file or a record that is none") {
   CHECK_FALSE(fs::exists(directory / "out.npy"));
 }
 
-TEST_CASE("shards do not use files of another user") {
+TEST_CASE("shards do not use files of other users") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
   const ShardDirectory directory;
   constexpr uid_t kOther = 1234;
@@ -97,13 +96,13 @@ TEST_CASE("shards do not use files of another user") {
   const std::string path = GENERATE(true, false) ? directory.run_file() : directory.record(1);
   REQUIRE(::chown(path.c_str(), kOther, kOther) == 0);
   check_refused(directory.finalize(), 5, "belongs to user 1234, not to you");
-  // Whoever owns the directory can replace everything in it anyway.
+  // clipper trusts the directory's owner, who can replace every file in it.
   REQUIRE(::chown(directory.path().c_str(), kOther, kOther) == 0);
   check_done(directory.finalize());
   directory.check_result();
 }
 
-TEST_CASE("shards refuse a directory that lets nothing be removed") {
+TEST_CASE("shards refuse an append-only directory") {
   const ShardDirectory directory;
   const AppendOnly append_only(directory.path());
   if (!append_only) return skip_unless_possible("chattr +a");
@@ -112,7 +111,7 @@ TEST_CASE("shards refuse a directory that lets nothing be removed") {
   CHECK(directory.snapshot() == before);
 }
 
-TEST_CASE("--finalize refuses an OUT that is no file, and leaves everything") {
+TEST_CASE("--finalize refuses an OUT that is not a regular file, and changes nothing") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   SECTION("FIFO") {
@@ -129,7 +128,7 @@ TEST_CASE("--finalize refuses an OUT that is no file, and leaves everything") {
   directory.check_result();
 }
 
-TEST_CASE("an output that cannot be put in place leaves the parts") {
+TEST_CASE("--finalize keeps the parts if it cannot put the output in place") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   const auto before = directory.snapshot();
@@ -151,7 +150,7 @@ TEST_CASE("--no-clobber holds until --finalize puts the output in place") {
   directory.check_result();
 }
 
-TEST_CASE("an output beside which something cannot be removed is complete, but that is said") {
+TEST_CASE("--finalize reports parts that it cannot remove; the output is complete") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   check_refused(directory.finalize({},
@@ -164,7 +163,7 @@ TEST_CASE("an output beside which something cannot be removed is complete, but t
   check_refused(directory.finalize(), 5, "no shards to finalize");
 }
 
-TEST_CASE("a --finalize that was killed while it removed files is finished by the next one") {
+TEST_CASE("the next --finalize completes one that was killed while it removed files") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   CHECK(directory.finalize({}, [] { fail({{SYS_unlinkat, 0}}); }).signal == SIGSYS);
@@ -173,7 +172,7 @@ TEST_CASE("a --finalize that was killed while it removed files is finished by th
   directory.check_result();
 }
 
-TEST_CASE("shards without locks write files of their own") {
+TEST_CASE("shards write files of their own if the file system has no locks") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index)
     check_done(directory.shard(index, 3, {}, [] { fail({{SYS_flock, ENOLCK}}); }));
@@ -184,16 +183,16 @@ TEST_CASE("shards without locks write files of their own") {
   directory.check_result();
 }
 
-TEST_CASE("a --finalize that finds the output in place brings that to the disk") {
+TEST_CASE("--finalize flushes an output that is already in place to the disk") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
-  fs::create_hard_link(directory.common(), directory / "out.npy");  // by a --finalize that was killed
+  fs::create_hard_link(directory.common(), directory / "out.npy");  // as a killed --finalize leaves it
   check_refused(directory.finalize({}, [] { fail({{SYS_fsync, EIO}}); }), 6, "out.npy: complete, but");
   check_done(directory.finalize());
   directory.check_result();
 }
 
-TEST_CASE("a --finalize on a file system that machines share does not rely on a lock") {
+TEST_CASE("--finalize does not rely on locks if the file system may be shared by machines") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   const auto common = status_of(directory.common());
@@ -204,12 +203,12 @@ TEST_CASE("a --finalize on a file system that machines share does not rely on a 
   directory.check_result();
 }
 
-TEST_CASE("a --finalize without locks copies the parts") {
+TEST_CASE("--finalize copies the parts if the file system has no locks") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   const ino_t common = status_of(directory.common()).st_ino;
   const Descriptor held(
-      ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC));  // keeps the inode from others
+      ::open(directory.common().c_str(), O_RDONLY | O_CLOEXEC));  // prevents reuse of the inode
   check_done(directory.finalize({}, [] { fail({{SYS_flock, ENOLCK}}); }));
   CHECK(status_of(directory / "out.npy").st_ino != common);
   directory.check_result();

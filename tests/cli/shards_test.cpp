@@ -23,14 +23,14 @@ Words shard(std::uint64_t index, std::uint64_t count, const Words& more) {
   return words;
 }
 
-/// 2.5 MiB and a few bytes.
+/// A tensor of 2.5 MiB and a few bytes.
 std::string large_file() {
   return float32_file(scattered_floats(655'363));
 }
 
 }  // namespace
 
-TEST_CASE("shards write what one process writes") {
+TEST_CASE("shards write the same file as one process") {
   const TemporaryDirectory directory;
   const auto count = GENERATE(values<std::uint64_t>({1, 2, 7}));
   const auto file = GENERATE(values<std::string>(
@@ -56,7 +56,7 @@ TEST_CASE("shards write what one process writes") {
   CHECK(directory.entries() == Names{"expected.npy", "in.npy", "out.npy"});
 }
 
-TEST_CASE("shards of other parameters, another number or another input are another run") {
+TEST_CASE("other parameters, another number of shards or a changed input are another run") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", large_file());
   const Words words{"--max", "6", "in.npy", "out.npy"};
@@ -86,7 +86,7 @@ TEST_CASE("shards of other parameters, another number or another input are anoth
   CHECK((read_file(directory / "out.npy") == read_file(directory / "expected.npy")));
 }
 
-TEST_CASE("--finalize needs a file that shards have begun") {
+TEST_CASE("--finalize refuses an OUT without shards") {
   const TemporaryDirectory directory;
   check_refused(run_clipper({"--finalize", "none.npy"}, {directory.path()}), 5,
                 "none.npy: no shards to finalize");
@@ -97,7 +97,7 @@ TEST_CASE("--finalize needs a file that shards have begun") {
   check_refused(run_clipper({"--finalize", "--shard", "0/1", "b"}, {directory.path()}), 2, "--finalize");
 }
 
-TEST_CASE("--finalize refuses what it would not finalize") {
+TEST_CASE("--finalize refuses the files and options that it does not take") {
   const TemporaryDirectory directory;
   for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, float32_file({1}));
   const auto refused = [&](const Words& more, const char* why) {
@@ -115,7 +115,7 @@ TEST_CASE("--finalize refuses what it would not finalize") {
   refused({"--max", "6", "-", "a.npy"}, "--finalize takes only OUT");
 }
 
-TEST_CASE("--split-output does not replace IN by a slab or by the index") {
+TEST_CASE("--split-output refuses to replace IN by a slab or the index") {
   const TemporaryDirectory directory;
   const std::string file = float32_file({-1, 2, 9});
   for (const char* name : {"x.json", "y.00001-of-00002.npy", "z.npy"}) write_file(directory / name, file);
@@ -136,7 +136,7 @@ TEST_CASE("--split-output does not replace IN by a slab or by the index") {
   refused("1/2", "y.00001-of-00002.npy", "y.npy", "IN is OUT");
 }
 
-TEST_CASE("--shard auto asks Open MPI, PMI and Slurm, and nobody else") {
+TEST_CASE("--shard auto reads the variables of Open MPI, PMI and Slurm") {
   struct Case {
     std::vector<std::pair<const char*, const char*>> environment;
     std::string shard;
@@ -163,7 +163,7 @@ TEST_CASE("--shard auto asks Open MPI, PMI and Slurm, and nobody else") {
   CHECK(result.error.find("in.npy, shard " + given.shard + ": clipped") != std::string::npos);
 }
 
-TEST_CASE("--shard refuses what it cannot do safely") {
+TEST_CASE("--shard refuses invalid shards and unsafe combinations") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({1, 2}));
   const auto check = [&](
@@ -198,7 +198,7 @@ TEST_CASE("--shard refuses what it cannot do safely") {
         "--split-output needs one tensor");
 }
 
-TEST_CASE("a shard with a refused NaN leaves the output unfinished") {
+TEST_CASE("a shard that finds a NaN with --nan error writes no output") {
   const TemporaryDirectory directory;
   std::vector<float> elements = scattered_floats(655'363);
   elements[600'000] = NAN;
@@ -210,7 +210,7 @@ TEST_CASE("a shard with a refused NaN leaves the output unfinished") {
   CHECK_FALSE(fs::exists(directory / "out.npy"));
 }
 
-TEST_CASE("--dry-run of a shard leaves nothing") {
+TEST_CASE("--dry-run of a shard creates no file") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", large_file());
   const auto before = directory.snapshot();
@@ -221,7 +221,7 @@ TEST_CASE("--dry-run of a shard leaves nothing") {
   CHECK(directory.snapshot() == before);
 }
 
-TEST_CASE("--json of a shard counts its part") {
+TEST_CASE("--json of a shard counts only the shard's elements") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", large_file());
   std::uint64_t elements = 0;
@@ -291,7 +291,7 @@ TEST_CASE("--split-output writes slabs that are tensors, and their index") {
   CHECK(index["slabs"][2]["end"] == 5);
 }
 
-TEST_CASE("a slab names a NaN's place in the tensor") {
+TEST_CASE("a shard of --split-output names a NaN by its index in the whole tensor") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy",
              npy_file("<f4", "False", "(4, 2)", bytes_of<float>({0, 1, 2, 3, 4, 5, 6, NAN})));

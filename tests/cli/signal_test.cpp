@@ -22,7 +22,7 @@ const std::vector<float> kElements = scattered_floats(600'000);
 const std::string kInput = float32_file(kElements);
 const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 
-/// A clipper that has begun to write out.npy and waits for more of its input.
+/// Runs clipper until it has created the output; clipper then waits for the rest of its input.
 class Waiting : public Process {
  public:
   explicit Waiting(
@@ -32,7 +32,7 @@ class Waiting : public Process {
     wait_until([&] { return has_begun(directory); });
   }
 
-  /// Its output is there, under another name than out.npy or without one.
+  /// Whether clipper has created its output, which has a temporary name or no name.
   [[nodiscard]] bool has_begun(const TemporaryDirectory& directory) const {
     if (directory.entries().size() == 2) return true;
     for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid()))) {
@@ -49,8 +49,8 @@ class Waiting : public Process {
   static constexpr std::size_t kGiven = 1000;
 };
 
-/// Those whose default is to end the process; but SIGKILL, which nobody can handle, and SIGXFSZ, which
-/// clipper ignores. 32 and 33 are libc's own.
+/// The signals whose default action ends the process, without SIGKILL, which cannot be handled, SIGXFSZ,
+/// which clipper ignores, and 32 and 33, which belong to libc.
 std::vector<int> ending_signals() {
   std::vector<int> signals{SIGHUP,  SIGINT,  SIGQUIT, SIGILL,    SIGTRAP, SIGABRT, SIGBUS,
                            SIGFPE,  SIGUSR1, SIGSEGV, SIGUSR2,   SIGPIPE, SIGALRM, SIGTERM,
@@ -59,7 +59,7 @@ std::vector<int> ending_signals() {
   return signals;
 }
 
-/// For Settings::prepare.
+/// Prevents core files. For Settings::prepare.
 void without_core_file() {
   const rlimit none{0, 0};
   if (::setrlimit(RLIMIT_CORE, &none) != 0) ::_exit(125);
@@ -71,7 +71,7 @@ std::size_t count_entries(const std::string& directory) {
   return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-/// A FIFO, and its end to write to.
+/// A FIFO that is open for writing.
 class Fifo {
  public:
   explicit Fifo(const std::string& path) {
@@ -99,7 +99,7 @@ class Fifo {
 
 }  // namespace
 
-TEST_CASE("every signal that ends a process ends it, the old file stays and nothing else is left") {
+TEST_CASE("every ending signal ends clipper, keeps the old file and leaves no other file") {
   for (const int signal : ending_signals()) {
     for (const bool named : {false, true}) {
       CAPTURE(signal, named);
@@ -120,7 +120,7 @@ TEST_CASE("every signal that ends a process ends it, the old file stays and noth
   }
 }
 
-TEST_CASE("a second signal at the same time is no reason to hang") {
+TEST_CASE("clipper does not hang if two signals arrive at the same time") {
   const std::vector<int> signals = ending_signals();
   for (std::size_t i = 0; i < signals.size(); ++i) {
     const int first = signals[i];
@@ -132,7 +132,7 @@ TEST_CASE("a second signal at the same time is no reason to hang") {
       without_core_file();
       be_without_unnamed_files();
     });
-    process.stop();  // both are there when it goes on
+    process.stop();  // both signals are pending when the process continues
     process.send(first);
     process.send(second);
     process.send(SIGCONT);
@@ -143,7 +143,7 @@ TEST_CASE("a second signal at the same time is no reason to hang") {
   }
 }
 
-TEST_CASE("a file that waits leaves nothing when the report of another has no reader") {
+TEST_CASE("SIGPIPE of one file's report leaves no part of another file's output") {
   const TemporaryDirectory directory;
   Fifo waits(directory / "waits.npy");
   Fifo ends(directory / "ends.npy");
@@ -162,7 +162,7 @@ TEST_CASE("a file that waits leaves nothing when the report of another has no re
   CHECK((read_file(directory / "out/ends.npy") == kOutput));
 }
 
-TEST_CASE("a signal that is ignored from the start stays ignored") {
+TEST_CASE("a signal that is ignored at the start stays ignored") {
   for (const int signal : {SIGHUP, SIGINT}) {
     CAPTURE(signal);
     const TemporaryDirectory directory;
@@ -175,7 +175,7 @@ TEST_CASE("a signal that is ignored from the start stays ignored") {
   }
 }
 
-TEST_CASE("stopping and going on loses nothing") {
+TEST_CASE("SIGSTOP and SIGCONT do not change the result") {
   const TemporaryDirectory directory;
   write_file(directory / "out.npy", "old");
   Waiting process(directory);

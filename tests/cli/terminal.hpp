@@ -16,10 +16,10 @@
 
 namespace clipper::testing {
 
-/// A pseudo-terminal, by the name of its end for programs.
+/// A pseudo-terminal. path() is the end that programs open.
 class Terminal {
  public:
-  /// Whether the system has any; says so if not.
+  /// Whether the system has pseudo-terminals; reports a skip if not.
   [[nodiscard]] static bool exists() {
     const bool has_any = ::access("/dev/ptmx", F_OK) == 0;
     if (!has_any) skip_without("/dev/ptmx");
@@ -30,7 +30,7 @@ class Terminal {
     REQUIRE(::grantpt(fd_.get()) == 0);
     REQUIRE(::unlockpt(fd_.get()) == 0);
     path_ = ::ptsname(fd_.get());
-    program_end_ = Descriptor(::open(path_.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));  // it never hangs up
+    program_end_ = Descriptor(::open(path_.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));  // prevents hangup
   }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -39,7 +39,7 @@ class Terminal {
     REQUIRE(::ioctl(fd_.get(), TIOCSWINSZ, &size) == 0);
   }
 
-  /// For Settings::prepare: a standard stream leads to the terminal, which understands escape sequences.
+  /// Redirects a standard stream to the terminal, with escape sequences. For Settings::prepare.
   [[nodiscard]] std::function<void()> as(int stream) const {
     return [this, stream] {
       ::setenv("TERM", "xterm", 1);
@@ -48,7 +48,7 @@ class Terminal {
     };
   }
 
-  /// All that has been written to it until now.
+  /// Everything that programs have written to the terminal.
   [[nodiscard]] const std::string& written() {
     std::array<char, 4096> bytes{};
     for (ssize_t got = 0; (got = ::read(fd_.get(), bytes.data(), bytes.size())) > 0;)

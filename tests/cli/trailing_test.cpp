@@ -4,7 +4,7 @@
 #include "cli/compare.hpp"
 #include "support/tensors.hpp"
 
-/// Bytes after the array, which np.load does not look at.
+/// Bytes after the array, which np.load ignores.
 namespace clipper::testing {
 namespace {
 
@@ -13,7 +13,7 @@ const std::string kClipped = float32_file({0, 2, 6});
 
 }  // namespace
 
-TEST_CASE("bytes after the array are an error that says how many and what to do") {
+TEST_CASE("bytes after the array are an error with their number and advice") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray + "x");
   const std::string one = "x.npy: 1 byte after the array; to allow this, set --trailing ignore\n";
@@ -30,7 +30,7 @@ TEST_CASE("bytes after the array are an error that says how many and what to do"
       kArray + "xyz");
 }
 
-TEST_CASE("--trailing ignore reads files without what comes after the array") {
+TEST_CASE("--trailing ignore reads files without the bytes after the array") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray + "xyz");
   check_done(run_clipper(clip({"--trailing", "ignore", "x.npy", "out.npy"}), {directory.path()}));
@@ -54,7 +54,7 @@ TEST_CASE("--trailing ignore reads files without what comes after the array") {
 TEST_CASE("--trailing ignore reads a stream to its end") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray);
-  const std::string rest(3'000'000, 'x');  // more than a pipe holds: its writer would be left with EPIPE
+  const std::string rest(3'000'000, 'x');  // more than a pipe holds: a writer without reader gets EPIPE
   for (const char* const threads : {"1", "2"}) {
     const Words words = clip({"--trailing=ignore", "--threads", threads, "-", "-"});
     const Result result = run_clipper(words, {directory.path()}, kArray + rest);
@@ -68,7 +68,7 @@ TEST_CASE("--trailing ignore reads a stream to its end") {
   CHECK(read_file(directory / "out.npy") == kClipped);
 }
 
-TEST_CASE("in place, what comes after the array is not thrown away") {
+TEST_CASE("in place, --trailing ignore refuses to lose bytes after the array") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kArray + "xyz");
   const std::string why =

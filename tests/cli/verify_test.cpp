@@ -18,7 +18,7 @@ Result run_in(const TemporaryDirectory& directory, const Words& arguments, std::
   return run_clipper(arguments, {directory.path()}, input);
 }
 
-/// Exit status 0 and nothing said; no file is another than before.
+/// Checks that clipper succeeds, prints nothing and changes no file.
 void check_same(const TemporaryDirectory& directory, const Words& arguments, std::string_view input = "") {
   CAPTURE(arguments);
   const auto before = directory.snapshot();
@@ -56,7 +56,7 @@ struct timespec change_of(const std::string& path) {
   return status_of(path).st_ctim;
 }
 
-/// An m x n matrix in C order, transposed.
+/// The transpose of an m x n matrix, both in C order.
 std::vector<float> transposed(const std::vector<float>& elements, std::size_t m, std::size_t n) {
   std::vector<float> result(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) result[i % n * m + i / n] = elements[i];
@@ -65,7 +65,7 @@ std::vector<float> transposed(const std::vector<float>& elements, std::size_t m,
 
 }  // namespace
 
-TEST_CASE("--verify is silent if the result is the golden file's") {
+TEST_CASE("--verify prints nothing if the result equals the golden file") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   write_file(directory / "golden.npy", float32_file({0, 3, 6}));
@@ -86,7 +86,7 @@ TEST_CASE("--verify is silent if the result is the golden file's") {
         "ok in.npy\n");
 }
 
-TEST_CASE("--verify says what is different, as compare does") {
+TEST_CASE("--verify prints differences as compare does") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9, 5}));
   write_file(directory / "golden.npy", float32_file({-0.0F, 3, 6, 5.5F}));
@@ -112,7 +112,7 @@ TEST_CASE("--verify says what is different, as compare does") {
   check_different(directory, words, "FAIL in.npy: dtype float32, expected int32\n");
 }
 
-TEST_CASE("--verify takes a golden file in another memory order, byte order and header") {
+TEST_CASE("--verify accepts a golden file with another memory order, byte order and header") {
   const TemporaryDirectory directory;
   const std::vector<float> elements = scattered_floats(210'000);
   std::vector<float> golden = clipped(elements, 0, 6);
@@ -151,7 +151,7 @@ TEST_CASE("--verify finds one changed element of many with any number of threads
   }
 }
 
-TEST_CASE("--verify takes NaN for NaN, and with --nan error compares nothing") {
+TEST_CASE("--verify takes NaN as equal to NaN, and compares nothing after --nan error") {
   const TemporaryDirectory directory;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> elements = scattered_floats(300'000);
@@ -168,7 +168,7 @@ TEST_CASE("--verify takes NaN for NaN, and with --nan error compares nothing") {
   check_refused_untouched(directory, updating, 3, "in.npy: NaN at [70000]");
 }
 
-TEST_CASE("--update-golden writes what is missing or different in any way, and nothing else") {
+TEST_CASE("--update-golden writes a missing or different golden file, and no equal one") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   const std::string golden = float32_file({0, 3, 6});
@@ -184,7 +184,7 @@ TEST_CASE("--update-golden writes what is missing or different in any way, and n
     CHECK(mode_of(directory / "golden.npy") == 0640);
   }
 
-  // The same but for its header, and not touched.
+  // A golden file that differs only in its header is not rewritten.
   Words updating = words;
   updating.emplace_back("--update-golden");
   write_file(directory / "golden.npy",
@@ -196,7 +196,7 @@ TEST_CASE("--update-golden writes what is missing or different in any way, and n
   CHECK(before.tv_nsec == after.tv_nsec);
 }
 
-TEST_CASE("--update-golden is told in --json and on standard error, not with --quiet") {
+TEST_CASE("--update-golden is reported by --json and on standard error unless --quiet") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
@@ -216,7 +216,7 @@ TEST_CASE("--update-golden is told in --json and on standard error, not with --q
   CHECK(read_file(directory / "golden.npy") == float32_file({0, 3, 9}));
 }
 
-TEST_CASE("--verify refuses what is no tensor, and what it cannot read") {
+TEST_CASE("--verify refuses files that are not tensors or cannot be read") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   write_file(directory / "text.npy", "text");

@@ -10,7 +10,7 @@
 
 namespace clipper {
 
-TEST_CASE("text that is not a number is refused, with its flag") {
+TEST_CASE("a text that is not a number is refused with its flag") {
   const auto refused = [](const char* flag, const std::string& text) {
     return refusal(ErrorKind::usage, [&] { return parse_given(flag, text); });
   };
@@ -28,7 +28,7 @@ TEST_CASE("text that is not a number is refused, with its flag") {
           "--nan: '" + text + "' is not keep, error, min, max or a number");
 }
 
-TEST_CASE("a file name without @ is refused as a number, and the answer shows the @") {
+TEST_CASE("a file name without @ is refused with advice to write @") {
   const testing::TemporaryDirectory directory;
   testing::write_file(directory / "bound", "");
   for (const std::string& name : {std::string("lo.npy"), directory / "bound"})
@@ -39,7 +39,7 @@ TEST_CASE("a file name without @ is refused as a number, and the answer shows th
         }).ends_with(" is not a number"));
 }
 
-TEST_CASE("--nan takes its words and numbers") {
+TEST_CASE("--nan accepts its words and numbers") {
   CHECK(parse_on_nan("keep").action == OnNan::keep);
   CHECK(parse_on_nan("error").action == OnNan::error);
   CHECK(parse_on_nan("min").action == OnNan::min);
@@ -49,7 +49,7 @@ TEST_CASE("--nan takes its words and numbers") {
   CHECK(parse_on_nan("-7e1").number->text == "-7e1");
 }
 
-TEST_CASE("a number in a file is read when it is parsed, and its file is remembered") {
+TEST_CASE("parsing @FILE reads the file and remembers its name") {
   const testing::TemporaryDirectory directory;
   const std::string path = directory / "lo.npy";
   testing::write_file(path, testing::float32_file({1.5F}));

@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the help has its sections in order, wrapped between words") {
+TEST_CASE("the sections of the help are in order and wrapped between words") {
   CHECK(help_of(kSpec, {&kSpec}, 60) ==
         R"(Tries to wrap a line that is longer than the screen is wide.
 
@@ -63,7 +63,7 @@ Examples:
 )");
 }
 
-TEST_CASE("on a narrow terminal, all help is below the names") {
+TEST_CASE("on a narrow terminal, the text about an option is below its names") {
   CHECK(help_of(kSpec, {}, 40) ==
         R"(Tries to wrap a line that is longer than
 the screen is wide.
@@ -86,7 +86,7 @@ Examples:
 )");
 }
 
-TEST_CASE("the help of every command fits 80 columns, with one empty line between sections") {
+TEST_CASE("the help of every command fits 80 columns and separates sections by one line") {
   for (const CommandSpec* const spec : command_specs()) {
     CAPTURE(spec->name);
     const std::string help = help_of(*spec, listed_commands(*spec), 80);

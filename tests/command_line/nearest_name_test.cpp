@@ -31,7 +31,7 @@ TEST_CASE("the edit distance counts insertions, deletions, replacements and swap
   CHECK(edit_distance("ca", "abc") == 3);  // 2 if a swapped byte could be edited again
 }
 
-TEST_CASE("the nearest name is at most 2 edits away, and these are less than half of the name") {
+TEST_CASE("the nearest name is at most 2 edits away, fewer than half of the bytes") {
   CHECK(nearest("--mim") == "--min");
   CHECK(nearest("--mni") == "--min");
   CHECK(nearest("-min") == "--min");
@@ -45,15 +45,15 @@ TEST_CASE("the nearest name is at most 2 edits away, and these are less than hal
   CHECK(nearest(std::string(100'000, 'x')) == "none");
 }
 
-TEST_CASE("an abbreviation of at least 3 bytes is nearer than any other name") {
+TEST_CASE("a name that begins with a typed word of at least 3 bytes is the nearest") {
   CHECK(nearest("--verb") == "--verbose");
-  CHECK(nearest("--ver") == "--verify");  // the shorter of two
+  CHECK(nearest("--ver") == "--verify");  // shorter than --version and --verbose
   CHECK(nearest("--min-a") == "--min-above-max");
   CHECK(nearest("inf") == "info");
   CHECK(nearest("in") == "none");
 }
 
-TEST_CASE("without names, none is near") {
+TEST_CASE("an empty list has no nearest name") {
   CHECK_FALSE(nearest_name("--min", {}));
 }
 

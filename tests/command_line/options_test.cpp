@@ -36,7 +36,7 @@ void check_option(const Option& option) {
 
 }  // namespace
 
-TEST_CASE("the table of every command agrees with itself") {
+TEST_CASE("the tables of every command are consistent") {
   for (const CommandSpec* const spec : command_specs()) {
     CAPTURE(spec->name);
     CHECK(has(*spec, &kHelp));
@@ -55,7 +55,7 @@ TEST_CASE("the table of every command agrees with itself") {
   }
 }
 
-TEST_CASE("the first command has no name, and every other has its own") {
+TEST_CASE("the first command has no name, and the other names are unique") {
   std::set<std::string_view> names;
   for (const CommandSpec* const spec : command_specs()) CHECK(names.insert(spec->name).second);
   CHECK(command_specs().front()->name.empty());
@@ -98,7 +98,7 @@ TEST_CASE("the last of two options that override each other counts") {
   check({"-v", "--", "-q"}, kVerbose, kQuiet);
 }
 
-TEST_CASE("a word is a positional argument whatever it is made of") {
+TEST_CASE("words that are not options are positional arguments") {
   const RawOptions raw = typed({"[a]", "[a,b]", "-", "{x}", "a=b", "++", "--", "--", "-q", "--min=", "x"});
   CHECK(raw.texts(kFiles) ==
         std::vector<std::string>{"[a]", "[a,b]", "-", "{x}", "a=b", "++", "--", "-q", "--min=", "x"});
@@ -106,7 +106,7 @@ TEST_CASE("a word is a positional argument whatever it is made of") {
   CHECK_FALSE(raw.has(kQuiet));
 }
 
-TEST_CASE("every mistake is answered in words of clipper") {
+TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   const auto refused = [](const std::vector<const char*>& words) {
     return refusal(ErrorKind::usage, [&] { static_cast<void>(typed(words)); });
   };
@@ -132,7 +132,7 @@ TEST_CASE("every mistake is answered in words of clipper") {
         "--files-from and --files0-from cannot be used together");
 }
 
-TEST_CASE("positional arguments are counted, and their words are known") {
+TEST_CASE("missing, surplus and unknown positional arguments are refused") {
   const auto refused = [](const char* command, std::vector<const char*> words) {
     const CommandSpecs specs = command_specs();
     const auto spec = std::ranges::find(specs, std::string_view(command), &CommandSpec::name);
@@ -147,7 +147,7 @@ TEST_CASE("positional arguments are counted, and their words are known") {
   CHECK(refused("help", {"inof"}) == "unknown command 'inof'; did you mean 'info'?");
 }
 
-TEST_CASE("an option of another command is a mistake of the program") {
+TEST_CASE("asking for an option of another command throws std::out_of_range") {
   constexpr Option kOther{"--other", "Of no command"};
   CHECK_THROWS_AS(typed({}).has(kOther), std::out_of_range);
 }

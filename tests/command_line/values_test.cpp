@@ -17,7 +17,7 @@ std::string refused(const Parse& parse) {
 
 }  // namespace
 
-TEST_CASE("a word that an option does not take is answered with the nearest word, or with all words") {
+TEST_CASE("an unknown value is refused with the nearest value or with all values") {
   CHECK(word_index(kColor, "auto") == 0);
   CHECK(word_index(kColor, "never") == 2);
   CHECK(is_second_word(kTrailing, "ignore"));
@@ -30,7 +30,7 @@ TEST_CASE("a word that an option does not take is answered with the nearest word
         "--dtype: unknown value 'bfloat61'; did you mean 'bfloat16'?");
 }
 
-TEST_CASE("a percentage may have its sign") {
+TEST_CASE("a percentage may end with a percent sign") {
   CHECK(parse_percentage("--limit", "10").text() == "10");
   CHECK(parse_percentage("--limit", "0.5%").text() == "0.5");
   for (const std::string text : {"", "%", "10%%", "101%", "-1", "x%", "10 %"})

@@ -19,7 +19,7 @@ std::string printed(const Message& message) {
 
 }  // namespace
 
-TEST_CASE("The program says flags where the library says parameters") {
+TEST_CASE("The program names flags where the library names parameters") {
   const Message message =
       Term{"min", "min"} + Message(" 5 exceeds ") + Term{"max", "max"} + " 3" + Term{"min_above_max", ""};
   CHECK(message.text() == "min 5 exceeds max 3");
@@ -27,7 +27,7 @@ TEST_CASE("The program says flags where the library says parameters") {
   CHECK(printed(message) == "--min 5 exceeds --max 3; to allow this, set --min-above-max");
 }
 
-TEST_CASE("A path in front of an error, or words that are no term, stay as they are") {
+TEST_CASE("Paths and words that are not terms are not replaced") {
   const std::string path = "min/a direct change.npy";
   std::string line;
   try {

@@ -19,19 +19,19 @@ void check(const FileTally& tally, std::uint64_t bytes, std::uint64_t all_bytes,
 
 }  // namespace
 
-TEST_CASE("A tally expects of each file what is known of it") {
+TEST_CASE("The expected bytes of a tally follow what is known about each file") {
   std::atomic<std::uint64_t> done = 0;
   FileTally tally(done, {100, 0, 50});
   check(tally, 0, 150, 0);
   done += 100;
   tally.next();
   check(tally, 100, 150, 1);
-  tally.expect(1000);  // its header says so
+  tally.expect(1000);  // the size in the second file's header
   check(tally, 100, 1150, 1);
   done += 300;
-  tally.next();  // the rest could not be read
+  tally.next();  // after an error in the middle of the second file
   check(tally, 400, 450, 2);
-  tally.next();  // was refused
+  tally.next();  // the third file was refused
   check(tally, 400, 400, 3);
 }
 

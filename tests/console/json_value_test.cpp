@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The number of an element of type T that was printed, for a reader that keeps numbers as doubles.
+/// What a JSON reader that keeps numbers as doubles gets for a printed element of type T.
 template <class T>
 Number read_back(DType dtype, const nlohmann::json& printed) {
   if (printed.is_string()) return parse_number(printed.get<std::string>()).value();
@@ -32,7 +32,7 @@ bool is_same(const Number& a, const Number& b) {
   return both_nan || (a == b && a.negative == b.negative);
 }
 
-/// What nlohmann-json makes of the same value.
+/// What nlohmann-json prints for the same value.
 template <class T>
 std::string reference(const T& value) {
   return nlohmann::ordered_json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -58,7 +58,7 @@ TEST_CASE("an integer beyond 2^53 is a string") {
   CHECK(Json(std::vector<std::uint64_t>{0, 1ULL << 63}).dump() == R"([0,"9223372036854775808"])");
 }
 
-TEST_CASE("a double is the shortest decimal that names it; one that is not finite is a string") {
+TEST_CASE("a double is printed as its shortest decimal, or as a string if it is not finite") {
   CHECK(Json(0.0).dump() == "0");
   CHECK(Json(-0.0).dump() == "-0.0");
   CHECK(Json(20.0).dump() == "20");

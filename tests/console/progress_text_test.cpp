@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kGib = 1UL << 30U;
 
-/// The line cut at its gaps, without padding and without the bar.
+/// The facts of a progress line, without padding and without the bar.
 std::set<std::string> facts_of(std::string text) {
   if (text.starts_with('[')) text.erase(0, text.find("] ") + 2);
   std::set<std::string> facts;
@@ -28,7 +28,7 @@ std::set<std::string> facts_of(std::string text) {
   return facts;
 }
 
-/// The columns of the bar, without its brackets.
+/// The width of the bar between its brackets.
 std::size_t bar_of(const std::string& text) {
   return text.starts_with('[') ? text.find(']') - 1 : 0;
 }
@@ -44,17 +44,17 @@ constexpr std::array kWorks{
     Work{{kGib, 4 * kGib, 3, 12}, 2},
     Work{{kGib, 400 * kGib, 3, 10'000}, 200},
     Work{{4 * kGib, 4 * kGib, 1, 1}, 0.6},
-    Work{{5 * kGib, 4 * kGib, 1, 1}, 0.6},  // a file that grows
+    Work{{5 * kGib, 4 * kGib, 1, 1}, 0.6},  // a file that has grown
     Work{{0, 100, 0, 1}, 0.5},
     Work{{0, 0, 0, 1}, 0},
-    Work{{kGib, 0, 3, 12}, 9},  // of an unknown number of bytes
+    Work{{kGib, 0, 3, 12}, 9},  // unknown number of bytes
     Work{{1, kHuge, 0, kHuge}, 1e9},
     Work{{kHuge, kHuge, kHuge, kHuge}, 1e-9},
 };
 
 }  // namespace
 
-TEST_CASE("The progress line has the facts that its width has room for") {
+TEST_CASE("The progress line has as many facts as fit its width") {
   const Extent one{kGib, 4 * kGib, 0, 1};
   CHECK(progress_text(one, 2, 39) == " 25 %  1.0 of 4.0 GiB    6 s left");
   CHECK(progress_text(one, 2, 59) == "[##         ]  25 %  1.0 of 4.0 GiB   512 MiB/s    6 s left");
@@ -78,13 +78,13 @@ TEST_CASE("The progress line leaves out what is unknown") {
   CHECK(progress_text({1, 10'000, 0, 1}, 1, 79).ends_with("2:46:39 left"));
 }
 
-TEST_CASE("100 % is not said before all is done") {
+TEST_CASE("The progress line shows 100 % only if all bytes are done") {
   CHECK(progress_text({999, 1000, 0, 1}, 1, 4).empty());
   CHECK(progress_text({999, 1000, 0, 1}, 1, 5) == " 99 %");
   CHECK(progress_text({1000, 1000, 0, 1}, 1, 5) == "100 %");
 }
 
-TEST_CASE("A progress line fits every width, and a wider one has all facts of a narrower one") {
+TEST_CASE("A progress line fits every width, and a wider line has all facts of a narrower line") {
   for (const auto& [extent, seconds] : kWorks) {
     const std::set<std::string> all = facts_of(progress_text(extent, seconds, 1000));
     std::set<std::string> narrower;
@@ -95,7 +95,7 @@ TEST_CASE("A progress line fits every width, and a wider one has all facts of a 
       CHECK(text.size() <= columns);
       const std::set<std::string> facts = facts_of(text);
       CHECK(std::ranges::includes(facts, narrower));
-      CHECK(std::ranges::includes(all, facts));  // no word is cut
+      CHECK(std::ranges::includes(all, facts));  // no fact is cut
       CHECK(bar_of(text) >= shorter_bar);
       CHECK((bar_of(text) == 0 || facts == all));
       CHECK(bar_of(text) <= 40);
@@ -107,7 +107,7 @@ TEST_CASE("A progress line fits every width, and a wider one has all facts of a 
   }
 }
 
-TEST_CASE("A line of a log has all facts and no bar, and says in the end how long it took") {
+TEST_CASE("A progress line for a log has all facts, no bar, and at the end the time taken") {
   CHECK(progress_line({kGib, 4 * kGib, 3, 12}, 2, false) ==
         "clipper:  25 %   3 of 12 files  1.0 of 4.0 GiB   512 MiB/s    6 s left\n");
   CHECK(progress_line({4 * kGib, 4 * kGib, 1, 1}, 2, true) ==

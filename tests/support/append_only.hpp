@@ -11,7 +11,7 @@
 
 namespace clipper::testing {
 
-/// Makes a directory append-only while this object lives, if the system allows it.
+/// Makes a directory append-only during the object's lifetime, if the system allows it.
 class AppendOnly {
  public:
   explicit AppendOnly(const std::string& path) : directory_(::open(path.c_str(), O_RDONLY | O_DIRECTORY)) {

@@ -16,7 +16,7 @@ namespace clipper::testing {
 inline constexpr const char* kAccessList = "system.posix_acl_access";
 inline constexpr const char* kDefaultList = "system.posix_acl_default";
 
-/// rw for the owner and user 1234, r for the group, nothing for others: as in linux/posix_acl_xattr.h.
+/// An ACL as linux/posix_acl_xattr.h encodes it: rw for the owner and user 1234, r for the group.
 inline std::string access_list() {
   struct Entry {
     std::uint16_t tag;
@@ -31,7 +31,7 @@ inline std::string access_list() {
   return list.append(reinterpret_cast<const char*>(entries.data()), entries.size() * sizeof(Entry));
 }
 
-/// False, with a warning, if the file system has no attributes or the user may not set them.
+/// Sets an attribute. Returns false and reports a skip if the file system or the user's rights forbid it.
 [[nodiscard]] inline bool set_attribute(const std::string& path, const char* name, const std::string& value) {
   if (::setxattr(path.c_str(), name, value.data(), value.size(), 0) == 0) return true;
   REQUIRE((errno == EOPNOTSUPP || errno == EPERM));

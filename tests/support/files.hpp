@@ -91,8 +91,8 @@ class TemporaryDirectory {
     return names;
   }
 
-  /// The state of every entry: snapshots are equal if nothing was created, removed, replaced or written
-  /// between.
+  /// The state of every entry. Two snapshots are equal if between them no entry was created, removed,
+  /// replaced or written.
   [[nodiscard]] std::map<std::string, std::string> snapshot() const {
     std::map<std::string, std::string> entries;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {

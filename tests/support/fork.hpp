@@ -9,7 +9,7 @@
 #include "files/descriptor.hpp"
 #include "support/catch.hpp"
 
-/// Runs code in a new process, because it changes the process for good.
+/// Runs code in a new process, for code that changes its process permanently.
 namespace clipper::testing {
 
 /// Calls the function in a new process. The check fails if it returns false or throws.
@@ -20,7 +20,7 @@ inline void in_a_process(const std::function<bool()>& work) {
     bool done = false;
     try {
       done = work();
-    } catch (...) {  // also Catch's: only the parent may continue with tests
+    } catch (...) {  // Catch's exceptions, too: only the parent may continue with tests
       ::_exit(2);
     }
     ::_exit(done ? 0 : 1);
@@ -30,7 +30,7 @@ inline void in_a_process(const std::function<bool()>& work) {
   CHECK(status == 0);
 }
 
-/// For a new process: root becomes nobody, because permissions do not restrict root.
+/// Changes root to user nobody, because permissions do not restrict root. Call it in a new process.
 inline void be_no_root() {
   constexpr uid_t kNobody = 65534;
   if (::geteuid() != 0) return;

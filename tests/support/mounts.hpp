@@ -8,9 +8,9 @@
 
 namespace clipper::testing {
 
-/// Gives the calling process, which must have no threads, its own mount namespace; false if the system
-/// forbids it. In a changed root, which is not a mount point and cannot be made private, the working
-/// directory becomes one.
+/// Gives the calling process, which must have one thread, its own mount namespace. Returns false if the
+/// system forbids it. In a chroot, whose root is not a mount point and cannot be made private, makes the
+/// working directory a private mount point.
 inline bool has_own_mounts() {
   const auto make_private = [](const char* path) {
     return ::mount(nullptr, path, nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;

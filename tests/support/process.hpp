@@ -55,7 +55,7 @@ class Process {
     sigset_t usual;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all,
-                      &usual);  // so that no signal reaches Catch's handlers in the new process
+                      &usual);  // no signal may reach Catch's handlers in the new process
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(child_input.get(), STDIN_FILENO);
@@ -91,7 +91,7 @@ class Process {
   [[nodiscard]] pid_t pid() const { return pid_; }
   void send(int signal) const { REQUIRE(::kill(pid_, signal) == 0); }
 
-  /// Stops the process and waits for that. It gets signals sent meanwhile when it continues.
+  /// Stops the process and waits until it has stopped. Signals stay pending until it continues.
   void stop() const {
     int status = 0;
     send(SIGSTOP);
@@ -148,7 +148,7 @@ class Process {
     REQUIRE(retry_interrupted([&] { return ::poll(&one, 1, -1); }) == 1);
   }
 
-  /// Writes as much as the pipe takes. Returns how much is done: all of it if nobody reads any more.
+  /// Writes as many bytes as the pipe takes, and returns their number; all if the pipe has no reader.
   std::size_t write_some(std::string_view bytes) {
     const ssize_t put = ::write(input_.get(), bytes.data(), bytes.size());
     if (put >= 0) return static_cast<std::size_t>(put);
@@ -170,7 +170,7 @@ class Process {
   Descriptor error_;
 };
 
-/// Waits until the condition is true; fails only if it stays false for very long.
+/// Waits until the condition is true. Fails if it is still false after a very long time.
 template <class Condition>
 void wait_until(Condition condition) {
   using namespace std::chrono_literals;

@@ -10,13 +10,13 @@
 
 namespace clipper::testing {
 
-/// Warns that a test needs a device that does not exist here, as in a changed root. No test can create one.
+/// Warns that a test is skipped because the device does not exist, as in a chroot.
 inline void skip_without(std::string_view device) {
   WARN("SKIPPED: there is no " + std::string(device) + " here");
 }
 
-/// Warns that a test needs something this machine lacks. A failure in CI, which runs as root and has
-/// everything.
+/// Warns that a test is skipped because this machine lacks something. Fails in CI as root, where nothing may
+/// be missing.
 inline void skip_unless_possible(std::string_view what) {
   const char* const ci = std::getenv("CI");
   const std::string message = "SKIPPED: " + std::string(what) + " is not possible here";

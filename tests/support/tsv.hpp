@@ -12,7 +12,7 @@
 /// Reads the tables in data/.
 namespace clipper::tsv {
 
-/// The parts of a text; an empty text has none.
+/// The parts of a text between separators; an empty text has no parts.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -37,7 +37,7 @@ inline std::vector<std::vector<std::string>> read(const std::string& name) {
   return rows;
 }
 
-/// "3,4" -> {3, 4}; "" -> {}, which is 0-d.
+/// "3,4" -> {3, 4}; "" -> {}, the shape of a 0-d tensor.
 inline std::vector<std::int64_t> shape(std::string_view field) {
   std::vector<std::int64_t> dimensions;
   for (const std::string& dimension : split(field, ',')) dimensions.push_back(std::stoll(dimension));
