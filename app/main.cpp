@@ -71,7 +71,7 @@ void handle_signals() {
 
 /// The terminate handler. The C++ runtime calls it if there is no memory even for an exception, oneTBB if it
 /// cannot get memory or a thread in the middle of the work.
-[[noreturn]] void end_for_want_of_resources() {
+[[noreturn]] void end_out_of_resources() {
   constexpr std::string_view kLine = "clipper: out of memory or threads\n";
   become_the_last();
   // write(), because a waiting thread may hold the lock of stdio.
@@ -80,8 +80,8 @@ void handle_signals() {
 }
 
 /// Runs before all constructors of the program.
-[[gnu::constructor(101)]] void expect_want_of_resources() {
-  std::set_terminate(end_for_want_of_resources);
+[[gnu::constructor(101)]] void handle_out_of_resources() {
+  std::set_terminate(end_out_of_resources);
 }
 
 /// Opens /dev/null in place of each closed standard stream. Otherwise the next opened file would get the

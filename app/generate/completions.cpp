@@ -97,13 +97,13 @@ _clipper_words() {{
   mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
 }}
 
-# Directories, and the files whose names match the pattern $1.
+# Offers directories, and files whose names match the pattern $1.
 _clipper_files() {{
   compopt -o filenames
   mapfile -t COMPREPLY < <(compgen -d -- "$current"; [[ -z $1 ]] || compgen -f -X "!$1" -- "$current")
 }}
 
-# What may be @ and a .npy file. As a file's name, bash would quote the @.
+# Offers @ and a .npy file. compopt -o filenames would quote the @.
 _clipper_number() {{
   [[ $current == @* ]] || return
   mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
@@ -224,7 +224,7 @@ function __clipper_command_is --argument-names expected
     test "$command" = "$expected"
 end
 
-# What is typed of an option's value, or of a word.
+# The part of an option's value, or of a word, that was typed.
 function __clipper_value
     commandline --current-token | string replace --regex '^--[^=]*=' ''
 end
@@ -233,7 +233,7 @@ function __clipper_tensors --argument-names typed
     __fish_complete_suffix "$typed" .npy | string match --regex '^.*(?:\.npy|/)$'
 end
 
-# What may be @ and a .npy file.
+# Offers @ and a .npy file.
 function __clipper_number
     set --local typed (__clipper_value)
     string match --quiet '@*' -- "$typed"; and __clipper_tensors (string sub --start 2 -- "$typed") | string replace --regex '^' '@'

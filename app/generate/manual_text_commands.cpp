@@ -15,8 +15,8 @@ match. A status of 2 or more is an error; it never means "different" and never "
     FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 ...
 
 Two directories are compared file by file: every file whose name ends in .npy, below either of them, by its path. A missing
-file is a difference. Symbolic links to directories are followed; one that leads back to where it is, is an error
-(4). Files of any size take a few MiB of memory.
+file is a difference. Symbolic links to directories are followed; a loop of links is an error (4). Files of any size take a
+few MiB of memory.
 
     $ clipper compare out.npy golden.npy
     $ clipper compare --ulp 2 --show 10 --diff-out d.npy out.npy golden.npy

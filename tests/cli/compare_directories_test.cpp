@@ -25,7 +25,7 @@ class Trees {
   void link(const std::string& to, const std::string& name) { fs::create_symlink(to, directory_ / name); }
   [[nodiscard]] const TemporaryDirectory& directory() const { return directory_; }
 
-  void check_trouble(int status, std::string_view word) const {
+  void check_error_status(int status, std::string_view word) const {
     const Result result = run_compare(directory_, {"got", "want"});
     CAPTURE(result.output);
     check_refused(result, status, word);
@@ -41,10 +41,10 @@ TEST_CASE("a FIFO or a device in a directory is an error and does not block") {
   Trees trees;
   write_file(trees.directory() / "want/b.npy", float32_file({1}));
   make_fifo(trees.directory() / "got/b.npy");
-  trees.check_trouble(3, "b.npy: not a regular file");
+  trees.check_error_status(3, "b.npy: not a regular file");
   fs::remove(trees.directory() / "got/b.npy");
   trees.link("/dev/zero", "got/b.npy");
-  trees.check_trouble(3, "b.npy: not a regular file");
+  trees.check_error_status(3, "b.npy: not a regular file");
 }
 
 TEST_CASE("compare follows links to directories") {
@@ -73,10 +73,10 @@ TEST_CASE("a loop of links is an error, not a difference") {
   Trees trees;
   fs::create_directory(trees.directory() / "got/sub");
   trees.link("..", "got/sub/up");
-  trees.check_trouble(4, "got/sub/up: leads back to got: a loop of links");
+  trees.check_error_status(4, "got/sub/up: leads back to got: a loop of links");
   fs::remove(trees.directory() / "got/sub/up");
   trees.link(".", "want/here");
-  trees.check_trouble(4, "want/here: leads back to want: a loop of links");
+  trees.check_error_status(4, "want/here: leads back to want: a loop of links");
 }
 
 TEST_CASE("a directory called .npy counts as an entry to compare") {
@@ -84,7 +84,7 @@ TEST_CASE("a directory called .npy counts as an entry to compare") {
   fs::create_directory(trees.directory() / "got/d.npy");
   check_different(trees.directory(), {"got", "want"}, "FAIL got/d.npy: want/d.npy is missing\n");
   trees.link("../real", "want/d.npy");
-  trees.check_trouble(4, "clipper: got/d.npy: cannot be read: Is a directory\n");
+  trees.check_error_status(4, "clipper: got/d.npy: cannot be read: Is a directory\n");
 }
 
 TEST_CASE("a link x.npy to a directory is an error if the other side is a tensor") {
@@ -107,7 +107,7 @@ TEST_CASE("a broken link is an error if it is called .npy") {
   check_same(trees.directory(), {"got", "want"});
   trees.link("nowhere", "got/x.npy");
   trees.link("nowhere", "want/x.npy");
-  trees.check_trouble(4, "got/x.npy: cannot be opened");
+  trees.check_error_status(4, "got/x.npy: cannot be opened");
 }
 
 TEST_CASE("an unreadable directory is an error, also through a link") {
@@ -115,7 +115,7 @@ TEST_CASE("an unreadable directory is an error, also through a link") {
   trees.link("../real", "got/sub");
   fs::permissions(trees.directory().path(), fs::perms::others_exec, fs::perm_options::add);
   fs::permissions(trees.directory() / "real", fs::perms::none);
-  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), be_no_root});
+  const Result result = run_clipper({"compare", "got", "want"}, {trees.directory().path(), become_user});
   check_refused(result, 4, "got/sub: cannot be read: Permission denied");
   fs::permissions(trees.directory() / "real", fs::perms::owner_all);
 }

@@ -115,7 +115,7 @@ TEST_CASE("clipper works if it cannot create threads") {
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
   const auto alone = [] {
     limit(RLIMIT_NPROC, 1)();
-    be_no_root();  // root is exempt from the limit
+    become_user();  // root is exempt from the limit
   };
   for (const Words& ends : {Words{"in.npy", "new.npy"}, Words{"in.npy", "-"}}) {
     Words words{directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"};

@@ -42,7 +42,7 @@ void check_denied(const TemporaryDirectory& directory, const Words& arguments, i
   Words words{directory / "clipper"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const auto before = directory.snapshot();
-  check_refused(Process(words, {directory.path(), be_no_root}).finish(), exit_code, word);
+  check_refused(Process(words, {directory.path(), become_user}).finish(), exit_code, word);
   CHECK(directory.snapshot() == before);
 }
 

@@ -193,7 +193,7 @@ TEST_CASE("an unreadable directory is an error, and --keep-going continues after
   fs::permissions(tree.directory() / "in/out", fs::perms::all);
   fs::permissions(tree.directory() / "in/train/deep", fs::perms::none);
   const auto run = [&](const Words& words) {
-    return run_clipper(clip(words), {tree.directory() / "in", be_no_root});
+    return run_clipper(clip(words), {tree.directory() / "in", become_user});
   };
   const char* const why = "train/deep: cannot be read: Permission denied";
   check_refused(run({"-r", "--output-dir", "out", "train", "val.npy"}), 4, why);

@@ -88,7 +88,7 @@ TEST_CASE("a replacement gets the owner; a user who may not change the owner is 
   const InputFile input = InputFile::open(files.from);
   const Descriptor replacement = files.create_replacement();
   in_a_process([&] {
-    be_no_root();
+    become_user();
     return refusal(ErrorKind::refused, [&] {
              keep_attributes(input, replacement);
            }).find("cannot keep its owner 1234:5678") != std::string::npos;

@@ -142,7 +142,7 @@ TEST_CASE("a directory without read permission can be used, but not flushed to d
   const TemporaryDirectory directory;
   REQUIRE(::chmod(directory.path().c_str(), 0733) == 0);
   in_a_process([&] {
-    be_no_root();
+    become_user();
     const Place place = Place::of(directory / "x");
     write_file(directory / "x", "");
     const bool is_written = place.id() && !place.sync();

@@ -31,7 +31,7 @@ inline void in_a_process(const std::function<bool()>& work) {
 }
 
 /// Changes root to user nobody, because permissions do not restrict root. Call it in a new process.
-inline void be_no_root() {
+inline void become_user() {
   constexpr uid_t kNobody = 65534;
   if (::geteuid() != 0) return;
   if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(125);
