@@ -134,7 +134,7 @@ class Parser {
 
   void take(const Positional& positional, const std::string& word) {
     const Option& option = *positional.option;
-    if (word.empty()) refuse(fmt::format("{} is empty {}", option.names, kIsEmpty));
+    if (word.empty()) refuse(fmt::format("{} is an empty name {}", option.names, kIsEmpty));
     if (option.words != nullptr) check_word(option, word);
     RawOption& typed = typed_[&option];
     typed.is_given = true;

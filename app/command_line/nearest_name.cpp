@@ -15,12 +15,16 @@ bool is_near(std::string_view typed, std::string_view name, std::size_t distance
   return distance <= kMaxDistance && 2 * distance < std::max(typed.size(), name.size());
 }
 
-std::optional<std::string_view> shortest_name_from(std::string_view beginning,
-                                                   std::span<const std::string_view> names) {
-  std::optional<std::string_view> shortest;
+/// Of --output and --output-dir, --out means the first. Of --verbose and --version, --ver means neither.
+std::optional<std::string_view> name_from(std::string_view beginning,
+                                          std::span<const std::string_view> names) {
+  std::vector<std::string_view> found;
   for (const std::string_view name : names)
-    if (name.starts_with(beginning) && (!shortest || name.size() < shortest->size())) shortest = name;
-  return shortest;
+    if (name.starts_with(beginning)) found.push_back(name);
+  const auto shortest = std::ranges::min_element(found, {}, &std::string_view::size);
+  if (shortest == found.end()) return std::nullopt;
+  const auto extends = [&](std::string_view name) { return name.starts_with(*shortest); };
+  return std::ranges::all_of(found, extends) ? std::optional(*shortest) : std::nullopt;
 }
 
 }  // namespace
@@ -47,14 +51,14 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
 std::optional<std::string_view> nearest_name(std::string_view typed,
                                              std::span<const std::string_view> names) {
   if (typed.size() >= kMinAbbreviation)
-    if (const auto name = shortest_name_from(typed, names)) return name;
+    if (const auto name = name_from(typed, names)) return name;
   std::optional<std::string_view> nearest;
   std::size_t nearest_distance = kMaxDistance + 1;
   for (const std::string_view name : names) {
     if (typed.size() > name.size() + kMaxDistance) continue;  // saves time for very long words
     const std::size_t distance = edit_distance(typed, name);
-    if (distance >= nearest_distance || !is_near(typed, name, distance)) continue;
-    nearest = name;
+    if (distance > nearest_distance || !is_near(typed, name, distance)) continue;
+    nearest = distance < nearest_distance ? std::optional(name) : std::nullopt;
     nearest_distance = distance;
   }
   return nearest;

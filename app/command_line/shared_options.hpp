@@ -17,7 +17,7 @@ inline constexpr Option kHelp = with_details({"-h,--help", "Print this help"},
                                              "exit. `clipper compare --help` is about compare.");
 inline constexpr Option kVersion = with_details({"-V,--version", "Print the version, SIMD level and build"},
                                                 "Print the version, then what this build and this CPU "
-                                                "support, and exit. Include it in reports of faults.");
+                                                "support, and exit. Include it in bug reports.");
 inline constexpr Option kQuiet =
     with_details({"-q,--quiet", "Print errors only"},
                  "Print nothing but errors: no warnings, no progress, no lines about results. The exit "

@@ -48,7 +48,8 @@ std::string text_of(const Option& option) {
   const std::vector<std::string_view> words = option.words();
   const bool said =
       std::ranges::all_of(words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
-  if (!said) text += fmt::format(" {} is one of {}.", option.type, fmt::join(words, ", "));
+  const std::string_view what = option.type.empty() ? option.names : option.type;
+  if (!said) text += fmt::format(" {} is one of {}.", what, fmt::join(words, ", "));
   return text;
 }
 

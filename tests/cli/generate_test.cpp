@@ -45,6 +45,11 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
   }
 }
 
+TEST_CASE("the manual names the argument whose words it lists") {
+  const std::string text = run_clipper({"--generate", "man"}).output;
+  CHECK(text.find("COMMAND is one of compare, info, profiles, help.") != std::string::npos);
+}
+
 TEST_CASE("--generate refuses unknown kinds and other options") {
   check_refused(run_clipper({"--generate"}), 2, "KIND");
   check_refused(run_clipper({"--generate", "tcsh"}), 2, "unknown kind 'tcsh'");

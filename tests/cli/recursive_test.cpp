@@ -131,6 +131,9 @@ TEST_CASE("a directory without --recursive is refused with advice, before anythi
   tree.refused({"-i", "x.npy", "in"}, 4, why);
   tree.refused({"--output-dir", "out", "x.npy", "in"}, 4, why);
   tree.refused({"-o", "{stem}.2.npy", "x.npy", "in"}, 4, why);
+  const Result json = tree.run({"--json", "--output-dir", "out", "in"});
+  CHECK(json.output.find(R"("input":"in")") != std::string::npos);
+  CHECK(json.output.find(R"("output")") == std::string::npos);  // a directory has none
   const Result kept = tree.run({"-i", "-k", "in", "x.npy"});
   check_refused(kept, 4, why);
   CHECK(tree.read("x.npy") == output(4));

@@ -45,9 +45,17 @@ TEST_CASE("the nearest name is at most 2 edits away, fewer than half of the byte
   CHECK(nearest(std::string(100'000, 'x')) == "none");
 }
 
+TEST_CASE("no name is suggested if several are equally near") {
+  CHECK(nearest("--mxn") == "--min");
+  CHECK(nearest("--mxn-above-mxx") == "--min-above-max");
+  CHECK(nearest("--mix") == "none");  // --min or --max
+  CHECK(nearest_name("onnx-7", std::array<std::string_view, 2>{"onnx-1", "onnx-6"}) == std::nullopt);
+}
+
 TEST_CASE("a name that begins with a typed word of at least 3 bytes is the nearest") {
   CHECK(nearest("--verb") == "--verbose");
-  CHECK(nearest("--ver") == "--verify");  // shorter than --version and --verbose
+  CHECK(nearest("--ver") == "none");  // --verify or --verbose
+  CHECK(nearest("--mi") == "--min");  // not --min-above-max, which is an extension of --min
   CHECK(nearest("--min-a") == "--min-above-max");
   CHECK(nearest("inf") == "info");
   CHECK(nearest("in") == "none");

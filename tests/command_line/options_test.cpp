@@ -127,7 +127,7 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"--min", "--", "6"}) == "--min has no value; -- follows (is a shell variable empty?)");
   CHECK(refused({"--min"}) == "--min has no value");
   CHECK(refused({"-qj"}) == "-qj has no value");
-  CHECK(refused({"x", ""}) == "FILE is empty (is a shell variable empty?)");
+  CHECK(refused({"x", ""}) == "FILE is an empty name (is a shell variable empty?)");
   CHECK(refused({"--files-from", "a", "--files0-from", "b"}) ==
         "--files-from and --files0-from cannot be used together");
 }
@@ -141,7 +141,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
   };
   CHECK(refused("compare", {"a", "b", "c"}) ==
         "unexpected argument 'c'; usage: clipper compare [OPTIONS] ACTUAL EXPECTED");
-  CHECK(refused("compare", {"", "b"}) == "ACTUAL is empty (is a shell variable empty?)");
+  CHECK(refused("compare", {"", "b"}) == "ACTUAL is an empty name (is a shell variable empty?)");
   CHECK(refused("--generate", {}) == "KIND is missing; see clipper --generate --help");
   CHECK(refused("--generate", {"tcsh"}) == "unknown kind 'tcsh'; expected one of: bash, fish, man, zsh");
   CHECK(refused("help", {"inof"}) == "unknown command 'inof'; did you mean 'info'?");
