@@ -79,7 +79,7 @@ std::string as_text(const ClipReport& report) {
 
 std::string as_json(const ClipReport& report) {
   Json json{{"version", kJsonVersion}, {"input", report.job.input}};
-  json.add("output", report.job.output.value_or(report.job.input));
+  if (!report.is_directory) json.add("output", report.job.output.value_or(report.job.input));
   json.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
   if (report.failed) json.add("error", report.failed->message);
   json.add("written", report.written);

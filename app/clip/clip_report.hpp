@@ -15,6 +15,7 @@ namespace clipper {
 /// What -v, --json and warnings report about one file.
 struct ClipReport : ClipResult {
   Job job;
+  bool is_directory = false;  ///< the input, which has no output of its own
   std::string_view profile;
   bool trial = false;          ///< --dry-run
   std::optional<Shard> shard;  ///< of one tensor; plan and counts cover only this shard

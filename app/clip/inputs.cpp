@@ -71,8 +71,10 @@ class Inputs {
   }
 
   /// Called in an exception handler.
-  void fail(const std::string& input) {
-    log_.failed(log_.report_of({input, std::nullopt}), std::current_exception());
+  void fail(const std::string& directory) {
+    ClipReport report = log_.report_of({directory, std::nullopt});
+    report.is_directory = true;
+    log_.failed(report, std::current_exception());
     log_.stop_after_failure();
   }
 

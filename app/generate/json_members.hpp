@@ -35,7 +35,8 @@ inline constexpr std::array kJsonMembers{
                "Version of this format: 2. Changes that break readers raise it; new members do not"},
     JsonMember{"clip", "input", "Path of the input as given; - is standard input"},
     JsonMember{"clip", "output",
-               "Path of the output; with --in-place the same as input; - is standard output"},
+               "Path of the output; with --in-place the same as input; - is standard output; absent if input "
+               "is a directory"},
     JsonMember{"clip", "status", "Exit status for this file alone; 0 if it succeeded"},
     JsonMember{"clip", "error",
                "Why it failed: the message that standard error has. Only if status is not 0"},
