@@ -34,7 +34,7 @@ Success: every result is complete and in place, or nothing had to change.
 
 = 1
 The data is not as demanded: compare or `--verify` found a difference, or `--fail-if-clipped` found more clipped
-elements than allowed. Nothing was written.
+elements than allowed. Nothing was written, except by `--diff-out`.
 
 = 2
 Wrong usage: an unknown option, a bound that is not a number, options that contradict each other, two inputs with
