@@ -11,8 +11,14 @@ namespace {
 constexpr std::size_t kMaxDistance = 2;
 constexpr std::size_t kMinAbbreviation = 3;
 
+/// All options begin with hyphens, which therefore say nothing about what was meant.
+std::size_t size_without_hyphens(std::string_view name) {
+  return name.size() - std::min(name.find_first_not_of('-'), name.size());
+}
+
 bool is_near(std::string_view typed, std::string_view name, std::size_t distance) {
-  return distance <= kMaxDistance && 2 * distance < std::max(typed.size(), name.size());
+  const std::size_t size = std::max(size_without_hyphens(typed), size_without_hyphens(name));
+  return distance <= kMaxDistance && 2 * distance < size;
 }
 
 /// Of --output and --output-dir, --out means the first. Of --verbose and --version, --ver means neither.

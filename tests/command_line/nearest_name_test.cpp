@@ -39,8 +39,9 @@ TEST_CASE("the nearest name is at most 2 edits away, fewer than half of the byte
   CHECK(nearest("--inplace") == "--in-place");
   CHECK(nearest("--vrbse") == "--verbose");
   CHECK(nearest("inof") == "info");
-  CHECK(nearest("--vrbs") == "none");  // 3 edits
-  CHECK(nearest("ixxo") == "none");    // 2 edits of 4 bytes
+  CHECK(nearest("--vrbs") == "none");                                            // 3 edits
+  CHECK(nearest("ixxo") == "none");                                              // 2 edits of 4 bytes
+  CHECK_FALSE(nearest_name("--min", std::array<std::string_view, 1>{"--nan"}));  // hyphens do not count
   CHECK(nearest("") == "none");
   CHECK(nearest(std::string(100'000, 'x')) == "none");
 }
