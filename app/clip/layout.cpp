@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "command_line/tensor_tree.hpp"
 #include "error.hpp"
 #include "files/directory.hpp"
 #include "files/place.hpp"
@@ -57,9 +58,8 @@ std::string_view common_part(std::string_view a, std::string_view b) {
 class PathsBelow {
  public:
   explicit PathsBelow(const std::string& root) : root_(root) {
-    std::error_code ignored;
     const std::optional<FileId> id = find_file(root);
-    if (!id || !fs::is_directory(root, ignored))
+    if (!id || !is_directory(root))
       throw Error(ErrorKind::usage, fmt::format("--relative-to: {} is not a directory", root));
     id_ = *id;
   }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/tensor_tree.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/compare_options.hpp"
 #include "compare/compare_report.hpp"
@@ -62,8 +62,7 @@ std::vector<std::uint64_t> sizes_of(const std::vector<FilePair>& pairs) {
 }
 
 int compare_all(const CompareCommand& command) {
-  std::error_code ignored;
-  if (command.difference_file && std::filesystem::is_directory(command.actual, ignored))
+  if (command.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   const std::vector<FilePair> pairs = file_pairs(command.actual, command.expected);
   const Paint paint = paint_for(STDOUT_FILENO);
