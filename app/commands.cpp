@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "clip/clip_command.hpp"
 #include "clip/clip_option_table.hpp"
@@ -46,12 +47,24 @@ constexpr std::array kCommands{
     CommandRow{&kHelpSpec, &show_help}, CommandRow{&kGenerateSpec, &generate},
 };
 
+bool is_file(const std::string& name) {
+  return ::faccessat(AT_FDCWD, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /// Refuses a first word that is nearly a command's name, unless a file has this name.
 void check_command(const std::string& word) {
   if (word.starts_with('-') || word.find_first_of("./") != word.npos) return;
   const auto meant = nearest_name(word, command_names());
-  if (meant && ::faccessat(AT_FDCWD, word.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-    refuse(fmt::format("unknown command '{}'; did you mean '{}'?", word, *meant));
+  if (meant && !is_file(word)) refuse(fmt::format("unknown command '{}'; did you mean '{}'?", word, *meant));
+}
+
+/// Refuses a command's name after options, as in `clipper -v compare a b`, unless a file has this name.
+void check_first_file(const RawOptions& raw) {
+  const std::vector<std::string>& files = raw.texts(clip_options::kFiles);
+  if (files.empty() || is_file(files.front())) return;
+  const std::vector<std::string_view> names = command_names();
+  if (std::ranges::find(names, files.front()) != names.end())
+    refuse(fmt::format("a command comes before its options: clipper {} ...", files.front()));
 }
 
 }  // namespace
@@ -87,6 +100,7 @@ int run_command(int argc, const char* const* argv) {
     if (named == kCommands.end()) check_command(words[1]);
     const std::optional<RawOptions> raw = parse(*row.spec, words, listed_commands(*row.spec));
     if (!raw) return 0;
+    if (named == kCommands.end()) check_first_file(*raw);
     set_color(color_when(*row.spec, *raw));
     return row.run(*raw);
   } catch (const Reported&) {

@@ -8,6 +8,14 @@
 
 namespace clipper {
 
+namespace {
+
+/// The member `version` of OUT.json. Readers of the file may check it: only a new meaning of a member raises
+/// it.
+constexpr int kIndexVersion = 1;
+
+}  // namespace
+
 std::string slab_index_text(const npy::Header& whole, const std::string& output, std::uint64_t count) {
   Json slabs = Json::list();
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
@@ -15,7 +23,7 @@ std::string slab_index_text(const npy::Header& whole, const std::string& output,
     const std::string file = std::filesystem::path(slab_path(output, shard)).filename();
     slabs.add({{"file", file}, {"begin", rows.begin}, {"end", rows.begin + rows.count}});
   }
-  const Json index{{"version", kJsonVersion},
+  const Json index{{"version", kIndexVersion},
                    {"dtype", traits(whole.dtype).name},
                    {"shape", whole.shape},
                    {"fortran_order", false},

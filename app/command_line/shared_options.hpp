@@ -45,6 +45,7 @@ inline constexpr Option kColor = with_details(
     {"--color", "Use color: auto (on a terminal), always or never", "WHEN", Value::words, &color_words},
     "Color FAIL and ok, errors, warnings and the bounds in a histogram. `auto` uses color only on a "
     "terminal, and not if NO_COLOR is set; `always` uses color also in files and pipes; `never` uses none. "
+    "Errors in the command line itself are colored as with `auto`. "
     "JSON has no color.");
 
 constexpr Option json_option(std::string_view help, std::string_view details) {

@@ -172,7 +172,7 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"profiles", "scale_bias",
                "Whether --scale and --bias are allowed: yes, rounded to float32, or no"},
     JsonMember{"slabs", "version",
-               "Version of this format: 2. Changes that break readers raise it; new members do not"},
+               "Version of OUT.json: 1. Changes that break readers raise it; new members do not"},
     JsonMember{"slabs", "dtype", "dtype of all parts"},
     JsonMember{"slabs", "shape", "Shape of the whole tensor"},
     JsonMember{"slabs", "fortran_order", "Always false: the parts are in C order"},

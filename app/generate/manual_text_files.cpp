@@ -107,7 +107,7 @@ checked does not replace anything (5).
 directories: the layout depends on which inputs share a run. Where find(1), xargs(1) or a scheduler make the list, give `--relative-to` DIR: each
 file then keeps its path from DIR, and a file outside of DIR is refused (2). Directories are created.
 
-The first failure ends the work; what is complete by then stays. With `--keep-going` the other files are done, too, and the
+The first failure ends the work; outputs that are complete stay. With `--keep-going` the other files are done, too, and the
 exit status is the highest of all. There is no atomicity across files: each is entirely old or entirely new by itself.
 
 With `--in-place`, clipper writes up to 256 files to the disk together before it gives each its name, which takes less

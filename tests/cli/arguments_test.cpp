@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -241,6 +242,16 @@ TEST_CASE("locale, TMPDIR and NO_COLOR do not change the result") {
     check_done(Process(words, {directory.path()}).finish());
     CHECK(read_file(directory / "out.npy") == float32_file({-9, -0.7F, 0, 1.5F}));
   }
+}
+
+TEST_CASE("a command after options is told its place, unless a file has its name") {
+  const Directory directory;
+  const std::string place = "a command comes before its options: clipper compare ...";
+  check_refused_untouched(directory, {"-v", "compare", "in.npy", "in.npy"}, 2, place);
+  check_refused_untouched(directory, {"--min", "0", "compare", "out.npy"}, 2, place);
+  check_refused_untouched(directory, {"--json", "info", "in.npy"}, 2, "clipper info ...");
+  std::filesystem::copy_file(directory / "in.npy", directory / "compare");
+  check_done(run_clipper({"--min", "0", "compare", "out.npy"}, {directory.path()}));
 }
 
 }  // namespace clipper::testing

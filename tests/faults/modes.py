@@ -164,7 +164,7 @@ def elements(content: bytes) -> array:
 
 def slab_index(count: int) -> bytes:
     """The index of --split-output with one slab."""
-    index = {"version": 2, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
+    index = {"version": 1, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
              "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
     return json.dumps(index, indent=1).encode() + b"\n"
 
