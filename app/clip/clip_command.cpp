@@ -81,7 +81,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   check_conflicts(jobs, also_read(command));
   if (command.share) keep_share(*command.share, jobs);
   const ClipSettings settings = settings_of(command);
-  const ClipRun run{command, way, settings, engine, replacements, log};
+  const ClipRun run{command, way, settings, jobs, engine, replacements, log};
 
   const bool many = jobs.size() > 1;
   if (many || command.recursive || way.makes_directories) keep_good(run, jobs);

@@ -1,6 +1,7 @@
 #include "clip/clip_job.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <exception>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "files/place.hpp"
 
 namespace clipper {
 namespace {
@@ -48,6 +50,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   void write();
   void try_out();
 
+  void opened(const InputFile& input) override;
   void planned(const ClipResult& /*result*/) override { run_.log.planned(report_); }
   void warn(const std::string& line) override { run_.log.warn(line); }
   void complete(const ClipResult& /*result*/) override {
@@ -63,6 +66,20 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   RunLog::Lines lines_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+/// A file that --recursive found is still below the directory that was given, unless the file itself is a
+/// link: other programs may have moved its directory, or replaced the directory by a link, since the walk.
+void ClipJob::opened(const InputFile& input) {
+  if (!report_.job.is_walked) return;
+  const Place named = Place::of(report_.job.input);
+  const auto status = named.status();
+  const bool is_link = status && S_ISLNK(status->st_mode);
+  if (!(is_link ? named : input.place()).is_below(run_.jobs.root_ids()))
+    refuse(
+        input.path(),
+        "refused to avoid data loss: is no longer below the input directory, because another program moved "
+        "its directory or replaced it by a link; try again");
+}
 
 void ClipJob::write() {
   const Job& job = report_.job;

@@ -16,6 +16,7 @@ struct ClipRun {
   const Command& command;
   const ClipWay& way;
   const ClipSettings& settings;
+  const Jobs& jobs;
   Engine& engine;
   ReplacementBatch& replacements;
   RunLog& log;

@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,9 +58,13 @@ class Inputs {
     jobs_.add_root(directory);
     TensorWalk walk;
     walk.links = TensorWalk::Links::skipped;
-    walk.entered = [&](const FileId& id) { expect_no_output(id, directory); };
+    bool is_root = true;
+    walk.entered = [&](const FileId& id) {
+      if (std::exchange(is_root, false)) jobs_.add_root_id(id);
+      expect_no_output(id, directory);
+    };
     walk.failed = [&](const std::string& path) { fail(path); };
-    for_each_tensor(directory, walk, [&](const std::string& path) { jobs_.add(path); });
+    for_each_tensor(directory, walk, [&](const std::string& path) { jobs_.add_walked(path); });
     jobs_.sort_from(first);
   }
 

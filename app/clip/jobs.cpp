@@ -22,6 +22,11 @@ void Jobs::add(std::string_view input) {
   jobs_.push_back({kept_text(input)});
 }
 
+void Jobs::add_walked(std::string_view input) {
+  add(input);
+  jobs_.back().is_walked = true;
+}
+
 void Jobs::sort_from(std::size_t first) {
   const auto begin = jobs_.begin() + static_cast<std::ptrdiff_t>(first);
   std::sort(begin, jobs_.end(),
@@ -43,8 +48,8 @@ void Jobs::keep(const std::vector<char>& kept) {
 
 Job Jobs::operator[](std::size_t job) const {
   const Entry& entry = jobs_[job];
-  if (entry.output == nullptr) return {entry.input, std::nullopt};
-  return {entry.input, directory_ + entry.output, entry.output_is_new};
+  if (entry.output == nullptr) return {entry.input, std::nullopt, false, entry.is_walked};
+  return {entry.input, directory_ + entry.output, entry.output_is_new, entry.is_walked};
 }
 
 void make_directories(const Jobs& jobs) {

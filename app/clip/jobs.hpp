@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "files/place.hpp"
+
 namespace clipper {
 
 /// One input and its output. Without an output, the result replaces the input.
@@ -16,6 +18,7 @@ struct Job {
   std::string input;
   std::optional<std::string> output;
   bool output_is_new = false;  ///< no file had the output's name when check_conflicts() looked
+  bool is_walked = false;      ///< found below a directory that was given
 };
 
 /// The jobs of a run, of which there may be millions. A job takes 24 bytes, the characters of its input and
@@ -23,10 +26,15 @@ struct Job {
 class Jobs {
  public:
   void add(std::string_view input);
+  void add_walked(std::string_view input);
 
   /// Adds a directory that was given as an input. Its files are added as jobs.
   void add_root(std::string directory) { roots_.push_back(std::move(directory)); }
   [[nodiscard]] const std::vector<std::string>& roots() const noexcept { return roots_; }
+
+  /// Adds the identity of a directory whose walk begins.
+  void add_root_id(const FileId& id) { root_ids_.push_back(id); }
+  [[nodiscard]] const std::vector<FileId>& root_ids() const noexcept { return root_ids_; }
 
   /// Sorts the jobs from `first` on by the bytes of their inputs' paths. They must not have outputs yet.
   void sort_from(std::size_t first);
@@ -47,6 +55,7 @@ class Jobs {
     const char* input = nullptr;
     const char* output = nullptr;  ///< without the directory
     bool output_is_new = false;
+    bool is_walked = false;
   };
 
   [[nodiscard]] const char* kept_text(std::string_view text);
@@ -54,6 +63,7 @@ class Jobs {
   std::pmr::monotonic_buffer_resource memory_;
   std::deque<Entry> jobs_;
   std::vector<std::string> roots_;
+  std::vector<FileId> root_ids_;
   std::string directory_;
 };
 

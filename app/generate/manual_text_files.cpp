@@ -75,7 +75,8 @@ for one thread, it exits with 4.
 * A write after clipper's last look at a file: the bytes go with the file that is replaced.
 * With `--direct`, a write at the same instant as one of clipper's own.
 * Where renames have no flags (bindfs and other FUSE file systems), a file that takes the name after the last look.
-* With `--recursive`, a directory that is replaced by a symbolic link before its files are opened: the link is followed.
+* With `--recursive`, a directory that is replaced by a symbolic link before its files are read: the link is followed.
+`--in-place` refuses (5) files that are no longer below the input directory.
 * Two mounts that the system does not know to be of one directory, such as two bindfs mounts: their locks do not meet.
 
 `--in-place` is refused (5) on sshfs, which loses updates. `--direct` is refused there and on GlusterFS, which shows updates

@@ -22,6 +22,7 @@ InputFile open_to_change(const std::string& path, ClipObserver& observer) {
   if (!input.is_locked())
     observer.warn(
         fmt::format("{}: this file system has no locks; do not run another clipper on this file", path));
+  observer.opened(input);
   return input;
 }
 

@@ -48,6 +48,9 @@ class ClipObserver {
   ClipObserver& operator=(const ClipObserver&) = delete;
   virtual ~ClipObserver() = default;
 
+  /// A file that may be changed is open and locked; nothing has been read. An exception refuses the file.
+  virtual void opened(const InputFile& /*input*/) {}
+
   /// The plan exists; nothing has been created.
   virtual void planned(const ClipResult& /*result*/) {}
 

@@ -5,6 +5,7 @@
 #include <linux/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "error.hpp"
@@ -130,6 +131,21 @@ bool Place::is_same_place(const Place& other) const {
   return ::statx(directory(), name(), kFlags, STATX_MNT_ID, &own) == 0 &&
          ::statx(directory(), other.name(), kFlags, STATX_MNT_ID, &others) == 0 &&
          (own.stx_mask & others.stx_mask & STATX_MNT_ID) != 0 && own.stx_mnt_id == others.stx_mnt_id;
+}
+
+bool Place::is_below(std::span<const FileId> directories) const {
+  std::optional<FileId> below;
+  Descriptor parent;
+  for (int fd = directory();; fd = parent.get()) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) throw_system_error(directory_of(path_), "cannot be examined");
+    const FileId id = id_of(status);
+    if (std::ranges::find(directories, id) != directories.end()) return true;
+    if (id == below) return false;  // ".." of the root directory is the root directory
+    below = id;
+    parent = Descriptor(retry_interrupted([&] { return ::openat(fd, "..", O_PATH | O_CLOEXEC); }));
+    if (parent.get() < 0) throw_system_error(directory_of(path_), "cannot be examined");
+  }
 }
 
 bool Place::is_append_only() const noexcept {

@@ -5,6 +5,7 @@
 #include <compare>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -70,6 +71,10 @@ class Place {
   /// For two places of one file: whether they are the same name (also in another spelling), not another mount
   /// of the file.
   [[nodiscard]] bool is_same_place(const Place& other) const;
+
+  /// Whether the directory is one of `directories` or below one of them. Follows ".." from the descriptor, no
+  /// path: other programs cannot mislead it by renames or links.
+  [[nodiscard]] bool is_below(std::span<const FileId> directories) const;
 
   /// Whether the directory is append-only (chattr +a): it accepts new names, but none can be removed or
   /// replaced.

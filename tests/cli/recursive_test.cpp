@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -186,6 +187,34 @@ TEST_CASE("links to directories are skipped, links to files and a directory give
   CHECK(tree.read("other/o.npy") == input(5));
   tree.link("nowhere", "in/x.npy");
   tree.refused({"-r", "-i", "in"}, 4, "in/x.npy: cannot be opened");
+}
+
+TEST_CASE("in place, a file that is no longer below the input directory is refused") {
+  const Words kind = GENERATE(Words{}, Words{"--direct"});
+  const Tree tree;
+  fs::create_directories(tree.directory() / "other/deep");
+  tree.write("other/a.npy", 4);
+  tree.write("other/deep/b.npy", 5);
+  make_fifo(tree.directory() / "list");
+  Words words{"-r", "-i", "-k", "in", "--files-from", "list"};
+  words.insert(words.end(), kind.begin(), kind.end());
+  Process process(clipper_words(clip(words)), {tree.directory().path()});
+  {
+    // clipper opens the list after it has walked in/.
+    const Descriptor list(::open((tree.directory() / "list").c_str(), O_WRONLY | O_CLOEXEC));
+    REQUIRE(list.get() >= 0);
+    fs::rename(tree.directory() / "in/train", tree.directory() / "moved");
+    tree.link("../other", "in/train");
+  }
+  const Result result = process.finish();
+  CHECK(result.exit_code == 5);
+  CHECK(result.error.find("in/train/a.npy: refused to avoid data loss: is no longer below") !=
+        std::string::npos);
+  CHECK(result.error.find("in/train/deep/b.npy: refused") != std::string::npos);
+  CHECK(tree.read("other/a.npy") == input(4));
+  CHECK(tree.read("other/deep/b.npy") == input(5));
+  CHECK(tree.read("moved/a.npy") == input(1));
+  CHECK(tree.read("in/val.npy/\xff.npy") == output(3));
 }
 
 TEST_CASE("an unreadable directory is an error, and --keep-going continues after it") {

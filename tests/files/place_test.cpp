@@ -154,4 +154,20 @@ TEST_CASE("a directory without read permission can be used, but not flushed to d
   CHECK(readable.sync());
 }
 
+TEST_CASE("a place is below the directories that hold it, whatever its path says") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "a/b/c");
+  std::filesystem::create_directories(directory / "d");
+  std::filesystem::create_directory_symlink("a/b", directory / "link");
+  const auto id = [&](const std::string& name) { return std::vector{find_file(directory / name).value()}; };
+  const Place place = Place::of(directory / "link/c/x.npy");
+  CHECK(place.is_below(id("a")));
+  CHECK(place.is_below(id("a/b/c")));
+  CHECK_FALSE(place.is_below(id("d")));
+  CHECK_FALSE(place.is_below({}));
+  std::filesystem::rename(directory / "a/b/c", directory / "d/c");
+  CHECK_FALSE(place.is_below(id("a")));
+  CHECK(place.is_below(id("d")));
+}
+
 }  // namespace clipper::testing
