@@ -29,10 +29,12 @@ inline constexpr std::array kJsonObjects{
     JsonObject{"slabs", "The file OUT.json that --split-output writes beside the parts of OUT"},
 };
 
+inline constexpr std::string_view kVersionMeaning =
+    "Version of this format: 2. Changes that break readers raise it; new members do not";
+
 /// In the order in which they are printed.
 inline constexpr std::array kJsonMembers{
-    JsonMember{"clip", "version",
-               "Version of this format: 2. Changes that break readers raise it; new members do not"},
+    JsonMember{"clip", "version", kVersionMeaning},
     JsonMember{"clip", "input", "Path of the input as given; - is standard input"},
     JsonMember{"clip", "output",
                "Path of the output; with --in-place the same as input; - is standard output; absent if input "
@@ -69,8 +71,7 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "nan", "Number of NaN elements in the input"},
     JsonMember{"clip", "changed", "Whether any bit of the data changes"},
     JsonMember{"clip", "seconds", "How long the file took"},
-    JsonMember{"info", "version",
-               "Version of this format: 2. Changes that break readers raise it; new members do not"},
+    JsonMember{"info", "version", kVersionMeaning},
     JsonMember{"info", "input", "Path of the file as given; - is standard input"},
     JsonMember{"info", "status", "Exit status for this file alone; 0 if it succeeded"},
     JsonMember{"info", "error",
@@ -105,8 +106,7 @@ inline constexpr std::array kJsonMembers{
                "--max as given, or the element of its @FILE; null without --max"},
     JsonMember{"info", "statistics.bounds.below", "Number of elements less than min"},
     JsonMember{"info", "statistics.bounds.above", "Number of elements greater than max"},
-    JsonMember{"compare", "version",
-               "Version of this format: 2. Changes that break readers raise it; new members do not"},
+    JsonMember{"compare", "version", kVersionMeaning},
     JsonMember{"compare", "actual",
                "Path of ACTUAL; for directories, of the file below it; with --verify the input"},
     JsonMember{"compare", "expected",
@@ -146,8 +146,7 @@ inline constexpr std::array kJsonMembers{
     JsonMember{
         "compare", "first.ulp",
         "Number of representable values from one element to the other; null unless both are finite floats"},
-    JsonMember{"error", "version",
-               "Version of this format: 2. Changes that break readers raise it; new members do not"},
+    JsonMember{"error", "version", kVersionMeaning},
     JsonMember{"error", "status", "Exit status of the program"},
     JsonMember{"error", "error", "The message that standard error has"},
     JsonMember{"profiles", "name", "Name that --profile takes"},

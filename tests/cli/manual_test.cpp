@@ -2,11 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <span>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 #include "generate/json_members.hpp"
+#include "support/lines.hpp"
 #include "support/skip.hpp"
 
 /// Checks the manual as readers see it, and compares it with the program.
@@ -23,19 +22,6 @@ namespace clipper::testing {
 namespace {
 
 constexpr std::size_t kColumns = 80;
-
-bool has(const std::string& program) {
-  const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
-  if (!found) skip_unless_possible(program);
-  return found;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string manual_source() {
   const Result result = run_clipper({"--generate", "man"});
@@ -201,7 +187,7 @@ TEST_CASE("man, groff and mandoc read the manual without a warning, and no line 
   TemporaryDirectory directory;
   const std::string path = directory / "clipper.1";
   write_file(path, manual_source());
-  if (has("man")) {
+  if (has_program("man")) {
     const Result formatted =
         Process({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path}).finish();
     CHECK(formatted.exit_code == 0);
@@ -215,7 +201,7 @@ TEST_CASE("man, groff and mandoc read the manual without a warning, and no line 
       CHECK(line.size() <= kColumns);
     }
   }
-  if (has("mandoc")) {
+  if (has_program("mandoc")) {
     const Result linted = Process({"mandoc", "-Tlint", "-Wwarning", path}).finish();
     CHECK(linted.output == "");
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -11,13 +10,6 @@
 /// clipper together with common command line tools. In the scripts, "$@" is clipper with its bounds.
 namespace clipper::testing {
 namespace {
-
-/// Whether the shell finds the program; reports a skip if not.
-bool has(const std::string& program) {
-  const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
-  if (!found) skip_unless_possible(program);
-  return found;
-}
 
 /// Runs scripts in a directory with the tensors in/0.npy to in/19.npy, two of them in subdirectories.
 class Pipeline {
@@ -108,7 +100,7 @@ TEST_CASE("clipper reads members of an archive from tar") {
 }
 
 TEST_CASE("clipper works between zstd -d and zstd") {
-  if (!has("zstd")) return;
+  if (!has_program("zstd")) return;
   Pipeline pipeline;
   const Result result =
       pipeline.run("zstd -q in/7.npy && zstd -dc in/7.npy.zst | \"$@\" - - | zstd -q | zstd -dc");
@@ -116,7 +108,7 @@ TEST_CASE("clipper works between zstd -d and zstd") {
 }
 
 TEST_CASE("GNU parallel passes names to several clippers and keeps the order of outputs") {
-  if (!has("parallel")) return;
+  if (!has_program("parallel")) return;
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | parallel -0 --will-cite \"$1\" --min 0 --max 6 -i {}");
   pipeline.check_all_in("in/");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/lines.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
@@ -16,13 +17,6 @@ using Lines = std::vector<std::string>;
 
 std::string readme() {
   return read_file(CLIPPER_DATA_DIR "/../README.md");
-}
-
-Lines lines_of(const std::string& text) {
-  Lines lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 /// The lines of all fenced blocks in a language.

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "support/catch.hpp"
+#include "support/lines.hpp"
 
 namespace clipper {
 namespace {
+
+using testing::lines_of;
 
 constexpr Option kText{"-t,--text", "Seven words that need two lines of help", "TEXT", Value::text};
 constexpr Option kLong{"--with-a-long-name", "Below its name", "VALUE", Value::text};
@@ -29,13 +31,6 @@ constexpr CommandSpec kSpec{.name = "try",
                             .footer = "\nExamples:\n  clipper try x\n",
                             .positionals = kPositionals,
                             .groups = kGroups};
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 }  // namespace
 

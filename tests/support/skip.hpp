@@ -24,4 +24,11 @@ inline void skip_unless_possible(std::string_view what) {
   if (ci != nullptr && std::string_view(ci) == "true" && ::geteuid() == 0) FAIL_CHECK(message);
 }
 
+/// Whether the shell finds the program. If not, the test is skipped.
+inline bool has_program(const std::string& program) {
+  const bool found = std::system(("command -v " + program + " >/dev/null").c_str()) == 0;
+  if (!found) skip_unless_possible(program);
+  return found;
+}
+
 }  // namespace clipper::testing
