@@ -4,6 +4,7 @@
 #include <array>
 
 #include "element/number.hpp"
+#include "error.hpp"
 
 namespace clipper {
 namespace {
@@ -95,5 +96,14 @@ const Profile* profile_named(std::string_view name) noexcept {
 }
 
 Given::Given(Number value) : number(std::move(value)), text(decimal_text(number)) {}
+
+Given Given::percentile(const Number& percentage) {
+  const std::string text = decimal_text(percentage) + "%";
+  if (percentage.kind != Number::Kind::finite || percentage < Number{} || percentage > 100)
+    throw Error(ErrorKind::usage, text + ": a percentile is a number from 0% to 100%");
+  Given given{Number{}, text};
+  given.percentage = percentage;
+  return given;
+}
 
 }  // namespace clipper

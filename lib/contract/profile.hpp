@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "element/dtype.hpp"
 
@@ -99,12 +101,20 @@ struct Profile {
 /// The profile called `name`, or null. A family's name means its newest profile: "onnx" is "onnx-13".
 [[nodiscard]] const Profile* profile_named(std::string_view name) noexcept;
 
-/// A number of a request, and how messages quote it. Plain numbers convert to it: `{.min = 0, .max = 6}`.
+class ParameterArray;
+
+/// A parameter of a request, and how messages quote it: a number, an array with a number for each element, or
+/// a percentile of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max = 6}`.
 struct Given {
-  Number number;
-  std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy"
-  std::optional<DType> dtype;  ///< of the .npy file that the number was read from; empty if it was typed
+  Number number;               ///< meaningless if there is an array or a percentage
+  std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
+  std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
   bool opaque = false;  ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
+  std::vector<std::int64_t> shape{};              ///< of that file's array
+  std::shared_ptr<const ParameterArray> array{};  ///< that file's array, unless it has exactly one element
+
+  /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
+  std::optional<Number> percentage{};
 
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.
 
@@ -121,6 +131,10 @@ struct Given {
   /// For programs that read numbers from a command line or a file.
   Given(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt, bool is_opaque = false)
       : number(std::move(value)), text(std::move(quoted)), dtype(of_file), opaque(is_opaque) {}
+
+  /// The percentile of the tensor's elements that are not NaN, from 0 to 100, as numpy's default method
+  /// defines it, but exactly. Error{usage} for any other number.
+  [[nodiscard]] static Given percentile(const Number& percentage);
 
  private:
   template <class T>
