@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "clip/clip.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
@@ -18,6 +17,8 @@
 #include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
+#include "engine/tensor_clip.hpp"
+#include "files/parameter_file.hpp"
 #include "statistics/tensor_statistics.hpp"
 
 namespace clipper {
@@ -65,9 +66,13 @@ class MemoryClip {
         in_(static_cast<const std::byte*>(in)),
         out_(static_cast<std::byte*>(out)),
         size_(traits(plan.header.dtype).size),
-        engine_(engine_options(plan.data_size() <= kSmall ? 1 : threads)) {
+        engine_(engine_options(plan.data_size() <= kSmall ? 1 : threads)),
+        clip_(plan, engine_.level(), "") {
     engine_.prepare(plan.data_size());
   }
+
+  /// Throws the errors of TensorClip::expect_valid().
+  void check_parameters() { engine_.check(plan_, clip_); }
 
   /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
@@ -76,9 +81,8 @@ class MemoryClip {
     for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
       const std::size_t count = in.size() / size_;
       std::memcpy(memory, in.data(), in.size());
-      clipper::clip(plan_.operation, memory, memory, count, engine_.level());
-      first_nan.look_at(plan_.operation.dtype, kNativeOrder, memory, count,
-                        static_cast<std::uint64_t>(in.data() - in_) / size_);
+      clip_.clip(position_of(in), memory, memory, count, Counting::off);
+      first_nan.look_at(plan_.operation.dtype, kNativeOrder, memory, count, position_of(in));
     });
     if (const auto nan = first_nan.position())
       throw Error(ErrorKind::input, "NaN at element " + std::to_string(*nan));
@@ -91,12 +95,12 @@ class MemoryClip {
       const std::byte* const from = is_aligned(in.data()) ? in.data() : memory;
       std::byte* const to = is_aligned(out) ? out : memory;
       if (from == memory) std::memcpy(memory, in.data(), in.size());
-      const ElementCounts counts =
-          clip_and_count(plan_.operation, from, to, in.size() / size_, engine_.level());
+      const ElementCounts counts = clip_.clip(position_of(in), from, to, in.size() / size_, Counting::on);
       if (to == memory) std::memcpy(out, memory, in.size());
       const std::lock_guard lock(mutex);
       total += counts;
     });
+    clip_.expect_valid();
     return total;
   }
 
@@ -111,6 +115,10 @@ class MemoryClip {
     });
   }
 
+  [[nodiscard]] std::uint64_t position_of(std::span<const std::byte> in) const {
+    return static_cast<std::uint64_t>(in.data() - in_) / size_;
+  }
+
   [[nodiscard]] bool is_aligned(const std::byte* memory) const {
     return reinterpret_cast<std::uintptr_t>(memory) % size_ == 0;
   }
@@ -120,6 +128,7 @@ class MemoryClip {
   std::byte* out_;
   std::size_t size_;
   Engine engine_;
+  TensorClip clip_;
 };
 
 void check_tolerance(std::string_view field, const Number& number) {
@@ -136,6 +145,10 @@ bool overlap(const void* in, const void* out, std::size_t size) {
 }
 
 }  // namespace
+
+Given from_file(const std::string& path) {
+  return read_parameter(path);
+}
 
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
                  const FileOptions& options) {
@@ -182,6 +195,7 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
   MemoryClip memory(plan, in, out, threads);
+  memory.check_parameters();
   memory.check_nan();
   return counts_of(memory.clip(), count);
 }

@@ -46,6 +46,13 @@ struct FileOptions {
   unsigned threads = 0;          ///< max number of threads; 0: all CPUs that this process may use
 };
 
+/// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
+/// number. Any other file gives an array, which must broadcast to the tensor's shape by numpy's rule without
+/// enlarging it: each element of the tensor has its own number. The dtype of min and max is the tensor's;
+/// scale and bias may also be float32 or float64. Only for profile native. Large arrays are read while they
+/// are used; Error{io} if the file changes meanwhile.
+[[nodiscard]] Given from_file(const std::string& path);
+
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
 /// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
 /// `in`, this is clip_in_place().

@@ -10,7 +10,7 @@
 #include "command_line/nearest_name.hpp"
 #include "command_line/values.hpp"
 #include "error.hpp"
-#include "files/element_file.hpp"
+#include "files/parameter_file.hpp"
 
 namespace clipper {
 namespace {
@@ -20,7 +20,7 @@ Given read_given(std::string_view flag, const std::string& path) {
   if (path.empty()) refuse(fmt::format("{} @ has no file name (is a shell variable empty?)", flag));
   if (path == "-") refuse(fmt::format("{} @-: a number cannot be read from standard input", flag));
   try {
-    return read_number(path);
+    return read_parameter(path);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
     throw Error(error.kind(), fmt::format("{} @", flag) + error.message());

@@ -14,7 +14,7 @@ class RawOptions;
 struct Option;
 
 /// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Throws
-/// Error{usage} for any other text, and what read_number() throws.
+/// Error{usage} for any other text, and what read_parameter() throws.
 [[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
 
 /// parse_given() of the option's value; nothing if the option was not given.

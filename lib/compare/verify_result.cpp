@@ -4,23 +4,28 @@
 
 #include <optional>
 
-#include "clip/clip.hpp"
 #include "engine/first_nan.hpp"
+#include "engine/tensor_clip.hpp"
 #include "error.hpp"
 
 namespace clipper {
 
 ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
                                 const TensorInput& golden) {
+  Plan in_order = plan;  // positions of pairs are those of the golden file
+  in_order.header.fortran_order = golden.header.fortran_order;
+  if (in_order.arrays) lay_out(*in_order.arrays, plan.header.shape, golden.header.fortran_order);
+  TensorClip clip(in_order, engine.level(), input.path());
   FirstNan first_nan;
   const auto clip_actual = [&](const ElementPairs& pairs) {
-    clip(plan.operation, pairs.actual, pairs.actual, pairs.count, engine.level());
+    clip.clip(pairs.position, pairs.actual, pairs.actual, pairs.count, Counting::off);
     if (plan.refuse_nan)
       first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
   };
   ComparisonRule rule;
   rule.bits = true;
   ElementComparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
+  clip.expect_valid();
   if (const std::optional<std::uint64_t> nan = first_nan.position())
     throw Error(ErrorKind::input,
                 fmt::format("{}: NaN at {}", input.path(), npy::index_text(golden.header, *nan)));

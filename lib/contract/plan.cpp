@@ -26,6 +26,20 @@ void check_dtype(std::string_view field, const std::optional<Given>& given, DTyp
   if (given) check_dtype(field, *given, dtype);
 }
 
+/// Error{usage} if a scale or a bias from a file is neither a float nor of the tensor's dtype. 64-bit integer
+/// tensors also take both 64-bit integer dtypes.
+void check_factor_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
+  const auto is_long = [](DType d) { return d == DType::int64 || d == DType::uint64; };
+  const auto takes = [&](DType d) {
+    return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
+  };
+  if (!given || !given->dtype || takes(*given->dtype)) return;
+  throw Error(ErrorKind::usage,
+              label(field, *given) + fmt::format(" is {}; it must be float32, float64 or {}",
+                                                 traits(*given->dtype).name,
+                                                 is_long(dtype) ? "a 64-bit integer" : traits(dtype).name));
+}
+
 std::optional<Limit> limit(std::string_view field, const std::optional<Given>& bound, DType dtype,
                            decltype(least_from)* within) {
   if (!bound) return std::nullopt;
@@ -113,12 +127,24 @@ std::optional<Operation::Integer> as_integer(const Number& number) {
   return Operation::Integer{value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
 }
 
+/// The given number; `otherwise` if none is given, or an array.
+Given number_or(const std::optional<Given>& given, int otherwise) {
+  return given && !given->array ? *given : Given(otherwise);
+}
+
+/// Whether scale or bias is exact as a 64-bit integer. Elements of a float file are not, whatever their
+/// value.
+bool is_exact(const Given& given) {
+  if (given.dtype && is_floating(*given.dtype)) return false;
+  return given.array || as_integer(given.number);
+}
+
 void plan_scale_and_bias(const Profile& profile, const Request& request, Operation& operation) {
-  check_dtype("scale", request.scale, operation.dtype);
-  check_dtype("bias", request.bias, operation.dtype);
+  check_factor_dtype("scale", request.scale, operation.dtype);
+  check_factor_dtype("bias", request.bias, operation.dtype);
   if (!request.scale && !request.bias) return;
-  Factor scale{"scale", request.scale.value_or(1)};
-  Factor bias{"bias", request.bias.value_or(0)};
+  Factor scale{"scale", number_or(request.scale, 1)};
+  Factor bias{"bias", number_or(request.bias, 0)};
   if (profile.scale_bias == Profile::ScaleBias::float32) {
     scale.given.number = scale.rounded<float>();
     bias.given.number = bias.rounded<float>();
@@ -131,12 +157,10 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
-  const auto integer_scale = as_integer(scale.given.number);
-  const auto integer_bias = as_integer(bias.given.number);
-  if (!integer_scale || !integer_bias) return;
+  if (!is_exact(request.scale.value_or(1)) || !is_exact(request.bias.value_or(0))) return;
   operation.arithmetic = Arithmetic::integer;
-  operation.integer_scale = *integer_scale;
-  operation.integer_bias = *integer_bias;
+  operation.integer_scale = *as_integer(scale.given.number);
+  operation.integer_bias = *as_integer(bias.given.number);
 }
 
 /// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity.
@@ -155,6 +179,7 @@ ElementBits bound_for_nan(const Request& request, DType dtype) {
   const std::string_view field = is_min ? "min" : "max";
   if (!bound)
     throw Error(ErrorKind::usage, parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
+  if (bound->array) return 0;  // each element has its own: see Broadcast::nan
   return (is_min ? convert_min : convert_max)(*request.profile, dtype, *bound);
 }
 
@@ -183,6 +208,48 @@ std::string text_of(const Operation::Integer& integer) {
   return fmt::format("{}{}", integer.negative ? "-" : "", integer.magnitude);
 }
 
+bool is_array(const std::optional<Given>& given) {
+  return given && given->array;
+}
+
+/// The parameter, unless it is an array.
+std::optional<Given> number_in(const std::optional<Given>& given) {
+  return is_array(given) ? std::nullopt : given;
+}
+
+/// The arrays of the request, laid out for the tensor.
+std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header) {
+  Broadcast result;
+  const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
+                                                       &request.bias};
+  const Profile& profile = *request.profile;
+  const bool takes_arrays = profile.family == "native";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::optional<Given>& given = *all[i];
+    if (!given) continue;
+    if (takes_arrays) check_shape(kParameterNames[i], *given, header.shape);
+    if (!given->array) continue;
+    if (!takes_arrays)
+      throw Error(ErrorKind::usage, label(kParameterNames[i], *given) +
+                                        fmt::format(" has shape {}; {} takes one number",
+                                                    npy::shape_text(given->shape), profile.system));
+    result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
+  }
+  if (result.arrays.empty()) return std::nullopt;
+  lay_out(result, header.shape, header.fortran_order);
+  result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
+  if (is_floating(header.dtype) && request.nan.action == OnNan::min) result.nan = Parameter::min;
+  if (is_floating(header.dtype) && request.nan.action == OnNan::max) result.nan = Parameter::max;
+  return result;
+}
+
+/// "x * 2 + @bias.npy (3,)": the text for people of a parameter that may be an array.
+std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
+  const ArrayParameter* const row = plan.arrays ? plan.arrays->find(parameter) : nullptr;
+  return row == nullptr ? number
+                        : fmt::format("{} {}", row->text, npy::shape_text(row->array->header().shape));
+}
+
 }  // namespace
 
 std::optional<Limit> min_limit(const Request& request, DType dtype) {
@@ -197,10 +264,10 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   const Profile& profile = *request.profile;
   check_tensor(profile, header);
   check_request(request);
-  const std::optional<Given>& min = request.min;
-  const std::optional<Given>& max = request.max;
-  check_dtype("min", min, header.dtype);
-  check_dtype("max", max, header.dtype);
+  check_dtype("min", request.min, header.dtype);
+  check_dtype("max", request.max, header.dtype);
+  const std::optional<Given> min = number_in(request.min);
+  const std::optional<Given> max = number_in(request.max);
   const Bounds bounds =
       convert_bounds(profile, header.dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
 
@@ -215,6 +282,7 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   plan.operation.hi = bounds.hi;
   plan.operation.nan = nan_replacement(request, header.dtype);
   plan_scale_and_bias(profile, request, plan.operation);
+  plan.arrays = plan_arrays(request, header);
   return plan;
 }
 
@@ -236,7 +304,14 @@ std::string Plan::fingerprint() const {
   return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
                      traits(header.dtype).descr, header.opaque ? " opaque" : "",
                      header.fortran_order ? 'F' : 'C', fmt::join(header.shape, ","), slice.first, slice.count,
-                     arithmetic(), operation.lo, operation.hi, nan);
+                     arithmetic(), operation.lo, operation.hi, nan) +
+         (arrays ? arrays->fingerprint() : "");
+}
+
+std::string replacement_text(const Plan& plan) {
+  if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
+    return std::string(name_of(*plan.arrays->nan));
+  return element_text(plan.header.dtype, *plan.operation.nan);
 }
 
 std::string describe(const Plan& plan) {
@@ -245,23 +320,26 @@ std::string describe(const Plan& plan) {
   std::string text = fmt::format(
       "{} {}, {}-endian, {} order", traits(dtype).name, npy::shape_text(plan.header.shape),
       plan.header.order == ByteOrder::little ? "little" : "big", plan.header.fortran_order ? "Fortran" : "C");
+  const auto scale = [&](auto number) { return text_of(plan, Parameter::scale, fmt::format("{}", number)); };
+  const auto bias = [&](auto number) { return text_of(plan, Parameter::bias, fmt::format("{}", number)); };
   switch (operation.arithmetic) {
     case Arithmetic::none: break;
     case Arithmetic::float32:
-      text += fmt::format(", x * {} + {} in float32", static_cast<float>(operation.scale),
-                          static_cast<float>(operation.bias));
+      text += fmt::format(", x * {} + {} in float32", scale(static_cast<float>(operation.scale)),
+                          bias(static_cast<float>(operation.bias)));
       break;
     case Arithmetic::float64:
-      text += fmt::format(", x * {} + {} in float64", operation.scale, operation.bias);
+      text += fmt::format(", x * {} + {} in float64", scale(operation.scale), bias(operation.bias));
       break;
     case Arithmetic::integer:
-      text += fmt::format(", x * {} + {} exactly", text_of(operation.integer_scale),
-                          text_of(operation.integer_bias));
+      text += fmt::format(", x * {} + {} exactly", scale(text_of(operation.integer_scale)),
+                          bias(text_of(operation.integer_bias)));
       break;
   }
-  text +=
-      fmt::format(", min {}, max {}", element_text(dtype, operation.lo), element_text(dtype, operation.hi));
-  if (operation.nan) text += fmt::format(", NaN becomes {}", element_text(dtype, *operation.nan));
+  const std::string min = text_of(plan, Parameter::min, element_text(dtype, operation.lo));
+  const std::string max = text_of(plan, Parameter::max, element_text(dtype, operation.hi));
+  text += fmt::format(", min {}, max {}", min, max);
+  if (operation.nan) text += ", NaN becomes " + replacement_text(plan);
   return text;
 }
 

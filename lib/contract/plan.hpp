@@ -7,6 +7,7 @@
 
 #include "clip/clip.hpp"
 #include "contract/bounds.hpp"
+#include "contract/broadcast.hpp"
 #include "contract/profile.hpp"
 #include "npy/header.hpp"
 
@@ -24,8 +25,9 @@ struct Plan {
   npy::Header header;  ///< of the input; the output's is equal except for `data_offset`
   Slice slice;         ///< the elements to clip: all of them, or those of one shard
   Operation operation;
-  std::vector<CutBound> cut;  ///< bounds about which the user should be warned
-  bool refuse_nan = false;    ///< a NaN among the results is an Error{input} that names the first one
+  std::optional<Broadcast> arrays;  ///< replace numbers of the operation
+  std::vector<CutBound> cut;        ///< bounds about which the user should be warned
+  bool refuse_nan = false;          ///< a NaN among the results is an Error{input} that names the first one
 
   /// The position of the slice in the input and its size, in bytes.
   [[nodiscard]] std::uint64_t data_offset() const {
@@ -51,8 +53,12 @@ struct Limit {
 [[nodiscard]] std::optional<Limit> max_limit(const Request& request, DType dtype);
 
 /// Error{usage} for numbers and combinations that the profile forbids, and for a number from a file of
-/// another dtype; Error{input} for a tensor that the profile does not take.
+/// another dtype; Error{input} for a tensor that the profile does not take, or that an array does not
+/// broadcast to. The elements of arrays are checked when they are used.
 [[nodiscard]] Plan make_plan(const Request& request, const npy::Header& header);
+
+/// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.operation.nan.
+[[nodiscard]] std::string replacement_text(const Plan& plan);
 
 /// The plan with its numbers as converted, for people: "float32 (3, 4), ..., min 0, max 6". May be reworded.
 [[nodiscard]] std::string describe(const Plan& plan);

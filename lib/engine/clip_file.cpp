@@ -39,6 +39,16 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));
 }
 
+/// Elements that are overwritten cannot give the parameters of later elements.
+void refuse_own_array(const InputFile& input, const Plan& plan) {
+  if (!plan.arrays) return;
+  for (const ArrayParameter& row : plan.arrays->arrays)
+    if (row.array->is(input.status()))
+      throw Error(ErrorKind::usage, input.path() + ": " +
+                                        Term{name_of(row.parameter), name_of(row.parameter)} +
+                                        (" " + row.text + " is the file that would be changed"));
+}
+
 /// Counts in a separate pass before the first write, because output to a stream cannot be taken back.
 void check_limit_of_stream(const Clipping& clipping, InputFile& input, ClipResult& result) {
   if (!input.is_regular())
@@ -161,6 +171,7 @@ void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult&
   JournaledFile file(input);
   const bool is_fresh = !file.version();
   plan_file(clipping, input, result, nullptr, file.version());
+  refuse_own_array(input, *result.plan);
 
   if (is_fresh && (result.plan->refuse_nan || clipping.settings.max_clipped)) {
     result.counts = clipping.engine.scan(*result.plan, input, Counting::on);

@@ -123,26 +123,35 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
       [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
 }
 
+void Engine::check(const Plan& plan, TensorClip& clip) {
+  if (clip.is_checked()) return;
+  prepare(plan.data_size());
+  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
+  for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
+    clip.check(plan.slice.first + chunks[i].begin, chunks[i].count);
+  });
+  clip.expect_valid();
+}
+
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
                           std::span<const std::byte> header, Counting counting, std::uint64_t* sum) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
-  Transfer transfer(plan, input, chunks);
+  Transfer transfer(plan, input, chunks, options_.level);
   std::atomic<std::uint64_t> written = 0;  // placed_sum() of the output
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
-    if (transfer.comes_after_nan(chunk)) return false;
+    if (transfer.comes_after_refusal(chunk)) return false;
     transfer.read(chunk, memory);
     return true;
   };
-  const auto clip = [&](std::uint64_t chunk, std::byte* memory) {
-    transfer.clip(chunk, memory, options_.level, counting);
-  };
+  const auto clip = [&](std::uint64_t chunk, std::byte* memory) { transfer.clip(chunk, memory, counting); };
   const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
     if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
     if (sum != nullptr) written += transfer.sum(chunk, memory, header);
     done_ += transfer.size(chunk);
   };
 
+  if (!output.is_regular()) check(plan, transfer.tensor_clip());
   output.reserve(header.size() + plan.data_size());
   if (chunks.size() == 0) {
     output.write(header);
@@ -157,7 +166,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
       clip(chunk, memory);
       write(chunk, memory);
     });
-  transfer.refuse_nan();
+  transfer.expect_valid();
   if (!input.is_regular()) input.expect_end();
   if (sum != nullptr) *sum = written;
   return transfer.counts();
@@ -190,19 +199,19 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
 ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
-  Transfer transfer(plan, input, chunks);
+  Transfer transfer(plan, input, chunks, options_.level);
   std::atomic<bool> changed = false;
   std::atomic<std::uint64_t> scanned = 0;
   const bool complete = plan.refuse_nan || counting == Counting::on;
   for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
     if (changed && !complete) return;
     transfer.read(chunk, memory);
-    if (transfer.clip(chunk, memory, options_.level, Counting::on).changed) changed = true;
+    if (transfer.clip(chunk, memory, Counting::on).changed) changed = true;
     scanned += transfer.size(chunk);
     done_ += transfer.size(chunk);
   });
   if (changed) done_ -= scanned;  // run() reads it again
-  transfer.refuse_nan();
+  transfer.expect_valid();
   return transfer.counts();
 }
 

@@ -54,6 +54,9 @@ class Engine {
   /// exception no further calls begin, and the first exception is thrown again.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
+  /// Throws the errors of TensorClip::expect_valid() for the plan's arrays before anything is written.
+  void check(const Plan& plan, TensorClip& clip);
+
   /// Writes `header`, then every clipped element of the input. The caller commits the output. Error{input} if
   /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
   /// the counts are zero. `sum`, if given, becomes placed_sum() of all bytes written to a regular output.
@@ -118,7 +121,7 @@ class Engine {
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
   /// Fills `part.after` and both sums.
-  ElementCounts clip_part(const Plan& plan, JournaledFile::Part& part);
+  ElementCounts clip_part(const Plan& plan, TensorClip& clip, JournaledFile::Part& part);
 
   /// placed_sum() of a part of the file.
   [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);

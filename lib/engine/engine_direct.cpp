@@ -26,6 +26,8 @@ std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint
 
 ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
   prepare(plan.data_size());
+  TensorClip clip(plan, options_.level, input.path());
+  check(plan, clip);
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =
       file.begin({plan.fingerprint(), describe(plan), std::min(wanted, plan.data_size()), plan.data_offset(),
@@ -43,7 +45,8 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
   if (interrupted) {
     file.read_interrupted(before(interrupted->length));
     JournaledFile::Part part = part_at(interrupted->offset, interrupted->length);
-    total += clip_part(plan, part);
+    total += clip_part(plan, clip, part);
+    clip.expect_valid();
     file.finish_interrupted(part);
     at = interrupted->offset + interrupted->length;
   }
@@ -51,7 +54,8 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
     const std::size_t length = std::min<std::uint64_t>(capacity, end - at);
     file.read(before(length), at);
     JournaledFile::Part part = part_at(at, length);
-    const ElementCounts counts = clip_part(plan, part);
+    const ElementCounts counts = clip_part(plan, clip, part);
+    clip.expect_valid();
     if (counts.changed)
       file.change(part);
     else
@@ -63,7 +67,7 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
   return total;
 }
 
-ElementCounts Engine::clip_part(const Plan& plan, JournaledFile::Part& part) {
+ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, JournaledFile::Part& part) {
   const std::size_t chunk = options_.chunk_size;
   const std::size_t element_size = traits(plan.header.dtype).size;
   ElementCounts total;
@@ -73,8 +77,9 @@ ElementCounts Engine::clip_part(const Plan& plan, JournaledFile::Part& part) {
     const std::size_t size = std::min<std::size_t>(chunk, part.before.size() - at);
     const std::span before = part.before.subspan(at, size);
     const std::span after = part.after.subspan(at, size);
+    const std::uint64_t position = (part.offset + at - plan.header.data_offset) / element_size;
     const ElementCounts counts =
-        clip_and_count(plan.operation, before.data(), after.data(), size / element_size, options_.level);
+        clip.clip(position, before.data(), after.data(), size / element_size, Counting::on);
     const std::uint64_t sum_before = placed_sum(before, part.offset + at);
     const std::uint64_t sum_after = counts.changed ? placed_sum(after, part.offset + at) : sum_before;
     const std::lock_guard lock(mutex);

@@ -33,15 +33,12 @@ void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   input_.read_next_at(bytes, plan_.data_offset() + begin * element_size_);
 }
 
-ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting) {
+ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting) {
   const auto [begin, count] = chunks_[chunk];
-  ElementCounts counts;
+  const ElementCounts counts = clip_.clip(plan_.slice.first + begin, memory, memory, count, counting);
   if (counting == Counting::on) {
-    counts = clip_and_count(plan_.operation, memory, memory, count, level);
     const std::lock_guard lock(counts_mutex_);
     counts_ += counts;
-  } else {
-    clipper::clip(plan_.operation, memory, memory, count, level);
   }
   if (plan_.refuse_nan)
     first_nan_.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, begin);
@@ -73,15 +70,20 @@ std::uint64_t Transfer::sum(std::uint64_t chunk, const std::byte* memory,
   return placed_sum(start, 0) + placed_sum(bytes.subspan(more), start.size());
 }
 
+bool Transfer::is_refused_before(std::uint64_t element) const {
+  return first_nan_.is_before(element) || clip_.is_refused_before(plan_.slice.first + element);
+}
+
 bool Transfer::is_refused(std::uint64_t chunk) const {
-  return first_nan_.is_before(chunks_[chunk].begin + chunks_[chunk].count);
+  return is_refused_before(chunks_[chunk].begin + chunks_[chunk].count);
 }
 
-bool Transfer::comes_after_nan(std::uint64_t chunk) const {
-  return first_nan_.is_before(chunks_[chunk].begin);
+bool Transfer::comes_after_refusal(std::uint64_t chunk) const {
+  return is_refused_before(chunks_[chunk].begin);
 }
 
-void Transfer::refuse_nan() const {
+void Transfer::expect_valid() const {
+  clip_.expect_valid();
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (!nan) return;
   const std::uint64_t position = plan_.slice.first + *nan;

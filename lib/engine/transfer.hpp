@@ -8,6 +8,7 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "engine/first_nan.hpp"
+#include "engine/tensor_clip.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 
@@ -38,8 +39,8 @@ class Chunks {
 /// `memory`, and may be called from many threads.
 class Transfer {
  public:
-  Transfer(const Plan& plan, InputFile& input, const Chunks& chunks)
-      : plan_(plan), input_(input), chunks_(chunks) {}
+  Transfer(const Plan& plan, InputFile& input, const Chunks& chunks, SimdLevel level)
+      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, level, input.path()) {}
 
   [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * element_size_; }
 
@@ -47,7 +48,7 @@ class Transfer {
   void read(std::uint64_t chunk, std::byte* memory) const;
 
   /// Clips the chunk. Returns its counts, or zeros without counting.
-  ElementCounts clip(std::uint64_t chunk, std::byte* memory, SimdLevel level, Counting counting);
+  ElementCounts clip(std::uint64_t chunk, std::byte* memory, Counting counting);
 
   /// Writes the chunk, and the header before the first chunk. To a stream, chunks must be written in order.
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
@@ -57,21 +58,27 @@ class Transfer {
   [[nodiscard]] std::uint64_t sum(std::uint64_t chunk, const std::byte* memory,
                                   std::span<const std::byte> header) const;
 
-  /// Whether a refused NaN is known in this chunk or before it. comes_after_nan(): before it.
+  /// Whether a refused NaN or parameter is known in this chunk or before it. comes_after_refusal(): before
+  /// it.
   [[nodiscard]] bool is_refused(std::uint64_t chunk) const;
-  [[nodiscard]] bool comes_after_nan(std::uint64_t chunk) const;
+  [[nodiscard]] bool comes_after_refusal(std::uint64_t chunk) const;
 
-  /// Error{input} for the first refused NaN, if there is one.
-  void refuse_nan() const;
+  [[nodiscard]] TensorClip& tensor_clip() noexcept { return clip_; }
+
+  /// The errors of TensorClip::expect_valid(), or Error{input} for the first refused NaN.
+  void expect_valid() const;
 
   /// The sum over all counted chunks.
   [[nodiscard]] ElementCounts counts() const;
 
  private:
+  [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
+
   const Plan& plan_;
   InputFile& input_;
   const Chunks& chunks_;
   std::size_t element_size_ = traits(plan_.header.dtype).size;
+  TensorClip clip_;
   FirstNan first_nan_;
   mutable std::mutex counts_mutex_;
   ElementCounts counts_;

@@ -43,7 +43,7 @@ class Files {
       std::vector<std::byte> memory(transfer.size(chunk) + 1);
       CHECK(transfer.size(chunk) == chunks[chunk].count * sizeof(float));
       transfer.read(chunk, memory.data());
-      static_cast<void>(transfer.clip(chunk, memory.data(), SimdLevel::baseline, Counting::on));
+      static_cast<void>(transfer.clip(chunk, memory.data(), Counting::on));
       transfer.write(chunk, memory.data(), output, header);
       sum += transfer.sum(chunk, memory.data(), header);
     }
@@ -99,7 +99,7 @@ TEST_CASE("chunks in any order give the file, and their sums add up to its sum")
       const std::vector<float> elements = scattered_floats(count);
       Files files(elements, header);
       const Chunks chunks = files.chunks();
-      Transfer transfer(files.plan(), files.input(), chunks);
+      Transfer transfer(files.plan(), files.input(), chunks, simd_levels().back());
       std::vector<std::uint64_t> order(chunks.size());
       for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
       std::ranges::shuffle(order, random);
@@ -120,15 +120,15 @@ TEST_CASE("a NaN is refused in its chunk and all later ones, with its index in t
   Files files(elements, 128);
   files.plan().refuse_nan = true;
   const Chunks chunks = files.chunks();
-  Transfer transfer(files.plan(), files.input(), chunks);
-  CHECK_NOTHROW(transfer.refuse_nan());
+  Transfer transfer(files.plan(), files.input(), chunks, simd_levels().back());
+  CHECK_NOTHROW(transfer.expect_valid());
   static_cast<void>(files.run({4, 3, 2, 0, 1}, chunks, transfer));
   for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
     CAPTURE(chunk);
     CHECK(transfer.is_refused(chunk) == (chunk >= 1));
-    CHECK(transfer.comes_after_nan(chunk) == (chunk > 1));
+    CHECK(transfer.comes_after_refusal(chunk) == (chunk > 1));
   }
-  CHECK(refusal(ErrorKind::input, [&] { transfer.refuse_nan(); }).ends_with("NaN at [1500] (element 1500)"));
+  CHECK(refusal(ErrorKind::input, [&] { transfer.expect_valid(); }).ends_with("NaN at [1500] (element 1500)"));
 }
 
 }  // namespace clipper::testing

@@ -1,4 +1,4 @@
-#include "files/element_file.hpp"
+#include "files/parameter_file.hpp"
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ npy::Header tensor(DType dtype) {
 /// A plan for a tensor of the dtype with --min @`min_path`.
 Operation operation(DType dtype, const std::string& min_path) {
   Request request;
-  request.min = read_number(min_path);
+  request.min = read_parameter(min_path);
   return make_plan(request, tensor(dtype)).operation;
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("max, scale and bias may be files too") {
   const std::string path = directory / "two.npy";
   testing::write_file(path, testing::npy_file("<f4", "False", "()", "\0\0\0\x40"s));
   Request request;
-  request.max = request.scale = request.bias = read_number(path);
+  request.max = request.scale = request.bias = read_parameter(path);
   const Operation operation = make_plan(request, tensor(float32)).operation;
   CHECK(operation.hi == to_bits(2.0F));
   CHECK(operation.arithmetic == Arithmetic::float32);
@@ -91,7 +91,7 @@ TEST_CASE("a bound from a file may be the element to which a typed number rounds
   const std::string path = directory / "lo.npy";
   testing::write_file(path, testing::npy_file("<f4", "False", "()", testing::bytes_of(std::vector{0.1F})));
   Request request;
-  request.min = read_number(path);
+  request.min = read_parameter(path);
   request.max = Given(*parse_number("0.1"), "0.1");
   const Operation operation = make_plan(request, tensor(float32)).operation;
   CHECK(operation.lo == to_bits(0.1F));
@@ -104,15 +104,31 @@ TEST_CASE("an infinity in a file is a bound, a NaN is not") {
   CHECK(refused(ErrorKind::usage, float32, nan) == "min @" + nan + ": NaN cannot be a bound");
 }
 
-TEST_CASE("a file of another dtype, or without exactly one element, cannot be a bound") {
+TEST_CASE("a file of another dtype, or that does not broadcast, cannot be a bound") {
   const std::string wide = data_file("float64-lo.npy");
   CHECK(refused(ErrorKind::usage, float32, wide) ==
         "min @" + wide + " is float64, but the tensor is float32; both must have the same dtype");
   const std::string two = data_file("float32-two.npy");
-  CHECK(refused(ErrorKind::usage, float32, two) == two + ": expected one element, found shape (2,)");
-  CHECK(refusal(ErrorKind::usage, [] {
-          return min_of(float32, "<f4", "(0,)", "");
-        }).ends_with(": expected one element, found shape (0,)"));
+  CHECK(refused(ErrorKind::input, float32, two) ==
+        "min @" + two + " has shape (2,); it must broadcast to (2, 3)");
+  const auto refused_shape = [](std::string_view shape, const std::string& elements) {
+    return refusal(ErrorKind::input, [&] { return min_of(float32, "<f4", shape, elements); });
+  };
+  CHECK(refused_shape("(0,)", "").ends_with(" has shape (0,); it must broadcast to (2, 3)"));
+  CHECK(refused_shape("(1, 1, 1)", "abcd").ends_with(" has shape (1, 1, 1); it must broadcast to (2, 3)"));
+}
+
+TEST_CASE("an array that broadcasts is part of the plan") {
+  const testing::TemporaryDirectory directory;
+  const std::string path = directory / "min.npy";
+  testing::write_file(path, testing::npy_file("<i4", "False", "(3,)", std::string(12, 'a')));
+  Request request;
+  request.min = read_parameter(path);
+  const Plan plan = make_plan(request, tensor(int32));
+  REQUIRE(plan.arrays);
+  CHECK(plan.arrays->axes == std::vector<std::uint64_t>{2, 3});
+  CHECK(plan.arrays->find(Parameter::min)->strides == std::vector<std::uint64_t>{0, 1});
+  CHECK(plan.arrays->period() == 3);
 }
 
 TEST_CASE("a missing or incomplete .npy file is named in the error") {

@@ -1,0 +1,288 @@
+#include "engine/parameter_tile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "contract/bounds.hpp"
+#include "element/byte_order.hpp"
+#include "element/element.hpp"
+#include "element/half.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+/// A bound in a type whose `<=` is the order of the values and false for NaN.
+template <class T>
+auto ordered(T x) noexcept {
+  if constexpr (HalfType<T>)
+    return widen(x);
+  else
+    return x;
+}
+
+/// The index of the first element for which `is_refused` is true; blocks are tested by loops that vectorize.
+template <class IsRefused>
+std::optional<std::size_t> find_first(std::size_t count, const IsRefused& is_refused) {
+  constexpr std::size_t kBlock = 1024;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, count);
+    bool any = false;
+    for (std::size_t i = begin; i < end; ++i) any |= is_refused(i);
+    for (std::size_t i = begin; any && i < end; ++i)
+      if (is_refused(i)) return i;
+  }
+  return std::nullopt;
+}
+
+template <class T>
+bool is_nan(T x) noexcept {
+  return ordered(x) != ordered(x);  // NOLINT(misc-redundant-expression): true for NaN
+}
+
+template <class To, class From>
+void convert(const From* from, bool swap, std::size_t count, To* to) {
+  const auto converted = [](From x) {
+    if constexpr (std::is_same_v<To, Operation::Integer>) {
+      const bool negative = std::is_signed_v<From> && x < From{};
+      const auto bits = static_cast<std::uint64_t>(x);
+      return Operation::Integer{negative, negative ? 0 - bits : bits};
+    } else if constexpr (HalfType<From>) {
+      return static_cast<To>(widen(x));
+    } else {
+      return static_cast<To>(x);
+    }
+  };
+  if (swap)
+    for (std::size_t i = 0; i < count; ++i) to[i] = converted(byteswap_if<Byteswap::yes>(from[i]));
+  else
+    for (std::size_t i = 0; i < count; ++i) to[i] = converted(from[i]);
+}
+
+/// The type of scale and bias in an arithmetic.
+template <class F>
+decltype(auto) with_factor_type(Arithmetic arithmetic, F&& f) {
+  switch (arithmetic) {
+    case Arithmetic::none: break;
+    case Arithmetic::float32: return f.template operator()<float>();
+    case Arithmetic::float64: return f.template operator()<double>();
+    case Arithmetic::integer: return f.template operator()<Operation::Integer>();
+  }
+  __builtin_unreachable();
+}
+
+/// Converts elements of an array to values of scale or bias.
+template <class To>
+void convert_factors(const npy::Header& array, const std::byte* from, std::size_t count, std::byte* to) {
+  with_type(array.dtype, [&]<class From>() {
+    if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>)
+      __builtin_unreachable();
+    else
+      convert(reinterpret_cast<const From*>(from), array.order != kNativeOrder, count,
+              reinterpret_cast<To*>(to));
+  });
+}
+
+Message label_of(const ArrayReader& array) {
+  const std::string_view field = name_of(array.parameter().parameter);
+  return Term{field, field} + Message(" " + array.parameter().text);
+}
+
+/// " at [0, 3]": the place in the array of the element for the tensor's element at `position`.
+std::string place_in(const ArrayReader& array, std::uint64_t position) {
+  return " at " + npy::index_text(array.parameter().array->header(), array.offset_of(position));
+}
+
+}  // namespace
+
+ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity)
+    : plan_(plan),
+      capacity_(capacity),
+      bounds_vary_(plan.arrays->find(Parameter::min) != nullptr ||
+                   plan.arrays->find(Parameter::max) != nullptr) {
+  allocate_bounds();
+  if (plan.operation.arithmetic != Arithmetic::none) allocate_factors();
+}
+
+template <class T>
+void ParameterTile::allocate(Values& values, const ArrayParameter* array, T number) {
+  values.size = sizeof(T);
+  values.memory = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(T));
+  if (array != nullptr)
+    values.array.emplace(*plan_.arrays, *array);
+  else
+    std::fill_n(values.as<T>(), capacity_, number);
+}
+
+void ParameterTile::allocate_bounds() {
+  const Operation& operation = plan_.operation;
+  const Broadcast& broadcast = *plan_.arrays;
+  with_type(operation.dtype, [&]<class T>() {
+    allocate(min_, broadcast.find(Parameter::min), from_bits<T>(operation.lo));
+    allocate(max_, broadcast.find(Parameter::max), from_bits<T>(operation.hi));
+    if (operation.nan) allocate(nan_, nullptr, from_bits<T>(*operation.nan));
+  });
+  if (broadcast.nan && broadcast.find(*broadcast.nan) != nullptr)
+    nan_bound_ = *broadcast.nan == Parameter::min ? &min_ : &max_;
+}
+
+void ParameterTile::allocate_factors() {
+  const Operation& operation = plan_.operation;
+  const ArrayParameter* const scale = plan_.arrays->find(Parameter::scale);
+  const ArrayParameter* const bias = plan_.arrays->find(Parameter::bias);
+  with_factor_type(operation.arithmetic, [&]<class T>() {
+    if constexpr (std::is_same_v<T, Operation::Integer>) {
+      allocate(scale_, scale, operation.integer_scale);
+      allocate(bias_, bias, operation.integer_bias);
+    } else {
+      allocate(scale_, scale, static_cast<T>(operation.scale));
+      allocate(bias_, bias, static_cast<T>(operation.bias));
+    }
+  });
+  if (scale != nullptr || bias != nullptr)
+    raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
+}
+
+std::optional<std::size_t> ParameterTile::expand(std::uint64_t position, std::size_t count) {
+  std::optional<std::size_t> refused;
+  const auto refuse_at = [&](std::optional<std::size_t> index) {
+    if (index && (!refused || *index < *refused)) refused = index;
+  };
+  for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count);
+  if (bounds_vary_) {
+    refuse_at(first_refused_bound(count));
+    if (nan_bound_ != nullptr) std::memcpy(nan_.memory.get(), nan_bound_->memory.get(), count * nan_.size);
+    if (plan_.arrays->min_above_max == MinAboveMax::min) exchange_bounds(count);
+  }
+  for (Values* const factor : {&scale_, &bias_}) {
+    read_factor(*factor, position, count);
+    refuse_at(first_refused_factor(*factor, count));
+  }
+  return refused;
+}
+
+void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count) {
+  if (!bound.array) return;
+  bound.array->read(position, count, bound.memory.get());
+  if (bound.array->parameter().array->header().order == kNativeOrder) return;
+  with_type(plan_.operation.dtype, [&]<class T>() {
+    T* const values = bound.as<T>();
+    for (std::size_t i = 0; i < count; ++i) values[i] = byteswap_if<Byteswap::yes>(values[i]);
+  });
+}
+
+void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::size_t count) {
+  if (!factor.array) return;
+  factor.array->read(position, count, raw_.get());
+  with_factor_type(plan_.operation.arithmetic, [&]<class T>() {
+    convert_factors<T>(factor.array->parameter().array->header(), raw_.get(), count, factor.memory.get());
+  });
+}
+
+std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
+  return with_type(plan_.operation.dtype, [&]<class T>() {
+    const T* const min = min_.as<T>();
+    const T* const max = max_.as<T>();
+    if (plan_.arrays->min_above_max == MinAboveMax::error)
+      return find_first(count, [=](std::size_t i) { return !(ordered(min[i]) <= ordered(max[i])); });
+    return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
+  });
+}
+
+std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& factor,
+                                                               std::size_t count) const {
+  if (!factor.array) return std::nullopt;
+  return with_factor_type(plan_.operation.arithmetic, [&]<class T>() -> std::optional<std::size_t> {
+    if constexpr (std::is_same_v<T, Operation::Integer>)
+      return std::nullopt;
+    else {
+      const T* const values = factor.as<T>();
+      return find_first(
+          count, [=](std::size_t i) { return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()); });
+    }
+  });
+}
+
+/// Where min exceeds max, every element except NaN becomes min: as by convert_bounds() for numbers.
+void ParameterTile::exchange_bounds(std::size_t count) {
+  with_type(plan_.operation.dtype, [&]<class T>() {
+    T* const min = min_.as<T>();
+    T* const max = max_.as<T>();
+    const T highest = from_bits<T>(highest_element(plan_.operation.dtype));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!(ordered(min[i]) > ordered(max[i]))) continue;
+      max[i] = min[i];
+      min[i] = highest;
+    }
+  });
+}
+
+ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
+  const auto from = [=](const Values& values) -> const std::byte* {
+    return values.memory ? values.memory.get() + first * values.size : nullptr;
+  };
+  return {from(min_), from(max_), from(nan_), from(scale_), from(bias_)};
+}
+
+Operation ParameterTile::operation() const noexcept {
+  Operation operation = plan_.operation;
+  with_type(operation.dtype, [&]<class T>() {
+    operation.lo = to_bits(*min_.as<T>());
+    operation.hi = to_bits(*max_.as<T>());
+    if (operation.nan) operation.nan = to_bits(*nan_.as<T>());
+  });
+  if (operation.arithmetic == Arithmetic::none) return operation;
+  with_factor_type(operation.arithmetic, [&]<class T>() {
+    if constexpr (std::is_same_v<T, Operation::Integer>) {
+      operation.integer_scale = *scale_.as<T>();
+      operation.integer_bias = *bias_.as<T>();
+    } else {
+      operation.scale = *scale_.as<T>();
+      operation.bias = *bias_.as<T>();
+    }
+  });
+  return operation;
+}
+
+void ParameterTile::refuse(std::uint64_t position) {
+  static_cast<void>(expand(position, 1));
+  refuse_bounds(position);
+  for (const Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
+  __builtin_unreachable();
+}
+
+void ParameterTile::refuse_bounds(std::uint64_t position) const {
+  const DType dtype = plan_.operation.dtype;
+  const auto text = [&](const Values& bound) {
+    return with_type(dtype, [&]<class T>() { return element_text(dtype, to_bits(*bound.as<T>())); });
+  };
+  const auto quoted = [&](const Values& bound, Parameter parameter) {
+    const std::string_view field = name_of(parameter);
+    return bound.array ? label_of(*bound.array) + (" (" + text(bound) + ")")
+                       : Term{field, field} + Message(" " + text(bound));
+  };
+  for (const Values* const bound : {&min_, &max_})
+    if (bound->array && with_type(dtype, [&]<class T>() { return is_nan(*bound->as<T>()); }))
+      throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
+                                        " cannot be a bound");
+  if (bounds_vary_ && first_refused_bound(1))
+    throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
+                                      " at " + npy::index_text(plan_.header, position) +
+                                      Term{"min_above_max", ""});
+}
+
+void ParameterTile::refuse_factor(const Values& factor, std::uint64_t position) const {
+  if (!first_refused_factor(factor, 1)) return;
+  const bool is_float32 = plan_.operation.arithmetic == Arithmetic::float32;
+  const std::string text = is_float32 ? element_text(DType::float32, to_bits(*factor.as<float>()))
+                                      : element_text(DType::float64, to_bits(*factor.as<double>()));
+  throw Error(ErrorKind::usage, label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
+                                    " is not a finite " + (is_float32 ? "float32" : "float64") + " number");
+}
+
+}  // namespace clipper

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "clip/clip_vectors.hpp"
+#include "contract/plan.hpp"
+#include "engine/array_reader.hpp"
+
+namespace clipper {
+
+/// The parameters of consecutive elements of a tensor, as the kernels take them: arrays are expanded, numbers
+/// are repeated. For one thread at a time.
+class ParameterTile {
+ public:
+  /// `plan` has arrays, and must outlive this. `capacity`: max number of elements.
+  ParameterTile(const Plan& plan, std::size_t capacity);
+
+  /// Expands the parameters of `count` elements from index `position` of the tensor on. Returns the index,
+  /// from 0 to count - 1, of the first element whose parameters are refused: a bound is NaN, min exceeds max
+  /// and the plan does not allow that, or scale or bias is not finite. Error{io} if an array cannot be read.
+  std::optional<std::size_t> expand(std::uint64_t position, std::size_t count);
+
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+  /// The parameters of the elements from index `first` of the tile on.
+  [[nodiscard]] ParameterVectors vectors(std::size_t first = 0) const noexcept;
+
+  /// The plan's operation with the parameters of the tile's first element.
+  [[nodiscard]] Operation operation() const noexcept;
+
+  /// Throws the Error{usage} for the element of the tensor at `position`, whose parameters are refused.
+  [[noreturn]] void refuse(std::uint64_t position);
+
+ private:
+  /// One value per element.
+  struct Values {
+    std::unique_ptr<std::byte[]> memory;  ///< null if the kernels do not need these values
+    std::size_t size = 0;                 ///< bytes of a value
+    std::optional<ArrayReader> array;     ///< if empty, all values are one number
+
+    template <class T>
+    [[nodiscard]] T* as() const noexcept {
+      return reinterpret_cast<T*>(memory.get());
+    }
+  };
+
+  template <class T>
+  void allocate(Values& values, const ArrayParameter* array, T number);
+  void allocate_bounds();
+  void allocate_factors();
+  void read_bound(Values& bound, std::uint64_t position, std::size_t count);
+  void read_factor(Values& factor, std::uint64_t position, std::size_t count);
+  [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
+  [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,
+                                                                std::size_t count) const;
+  void exchange_bounds(std::size_t count);
+  void refuse_bounds(std::uint64_t position) const;
+  void refuse_factor(const Values& factor, std::uint64_t position) const;
+
+  const Plan& plan_;
+  std::size_t capacity_;
+  bool bounds_vary_;  ///< whether min or max is an array
+  Values min_;
+  Values max_;
+  Values nan_;
+  const Values* nan_bound_ = nullptr;  ///< the bound that replaces NaN, if it is an array
+  Values scale_;
+  Values bias_;
+  std::unique_ptr<std::byte[]> raw_;  ///< elements of a scale or bias array before their conversion
+};
+
+}  // namespace clipper

@@ -1,0 +1,159 @@
+#include "engine/tensor_clip.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "clip/clip_vectors.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kTileSize = 32UL
+                                  << 10;  ///< bytes of one parameter, to fit the L2 cache with the elements
+
+/// Parameters that repeat after this many elements are expanded once.
+constexpr std::uint64_t kMaxPeriod = 16UL << 10;
+
+/// From this length on, the kernel for numbers is faster for a range than the expansion of its parameters.
+constexpr std::uint64_t kLongRow = 512;
+
+/// As many parameters are checked before the work begins.
+constexpr std::uint64_t kMaxChecked = 4UL << 20;
+
+/// The length of the ranges of elements in which all parameters are numbers; 0 if it is short.
+std::uint64_t long_row(const Broadcast& arrays) {
+  if (arrays.axes.empty()) return 1;
+  const bool is_constant =
+      std::ranges::all_of(arrays.arrays, [](const ArrayParameter& row) { return row.strides.back() == 0; });
+  return is_constant && arrays.axes.back() >= kLongRow ? arrays.axes.back() : 0;
+}
+
+}  // namespace
+
+/// A tile that one thread uses.
+class TensorClip::Borrowed {
+ public:
+  explicit Borrowed(TensorClip& owner) : owner_(owner) {
+    {
+      const std::lock_guard lock(owner.mutex_);
+      if (!owner.free_.empty()) {
+        tile_ = std::move(owner.free_.back());
+        owner.free_.pop_back();
+        return;
+      }
+    }
+    tile_ = std::make_unique<ParameterTile>(owner.plan_, owner.row_ != 0 ? 1 : owner.capacity_);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    const std::lock_guard lock(owner_.mutex_);
+    owner_.free_.push_back(std::move(tile_));
+  }
+
+  ParameterTile* operator->() const noexcept { return tile_.get(); }
+  ParameterTile& operator*() const noexcept { return *tile_; }
+
+ private:
+  TensorClip& owner_;
+  std::unique_ptr<ParameterTile> tile_;
+};
+
+TensorClip::TensorClip(const Plan& plan, SimdLevel level, std::string path)
+    : plan_(plan),
+      level_(level),
+      path_(std::move(path)),
+      size_(traits(plan.header.dtype).size),
+      capacity_(kTileSize / size_) {
+  if (!plan.arrays || plan.slice.count == 0) return;
+  row_ = long_row(*plan.arrays);
+  check_first_period();
+  expect_valid();
+}
+
+TensorClip::~TensorClip() = default;
+
+void TensorClip::check_first_period() {
+  const std::uint64_t period = plan_.arrays->period();
+  checked_ = false;
+  if (row_ == 0 && period <= kMaxPeriod) {
+    const std::size_t size = std::min<std::uint64_t>(period + capacity_, plan_.arrays->count());
+    period_ = std::make_unique<ParameterTile>(plan_, size);
+    if (const auto refused = period_->expand(0, size)) refused_.note(*refused);
+  } else if (period / std::max<std::uint64_t>(row_, 1) <= kMaxChecked) {
+    check(0, period);
+  } else {
+    return;
+  }
+  checked_ = true;
+}
+
+/// Calls use(tile, begin, length) for parts of the range, after the tile was expanded for the part. A part is
+/// a long row, for which the tile has one element, or as long as the tile.
+template <class Use>
+void TensorClip::for_each_part(std::uint64_t position, std::uint64_t count, const Use& use) {
+  Borrowed tile(*this);
+  for (std::uint64_t begin = 0; begin < count;) {
+    const std::uint64_t at = position + begin;
+    const std::uint64_t length = std::min(count - begin, row_ != 0 ? row_ - at % row_ : capacity_);
+    if (const auto refused = tile->expand(at, row_ != 0 ? 1 : static_cast<std::size_t>(length)))
+      refused_.note(at + *refused);
+    use(*tile, begin, length);
+    begin += length;
+  }
+}
+
+void TensorClip::check(std::uint64_t position, std::uint64_t count) {
+  if (!checked_) for_each_part(position, count, [](const ParameterTile&, std::uint64_t, std::uint64_t) {});
+}
+
+ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                               Counting counting) {
+  if (!plan_.arrays) return clip_numbers(plan_.operation, in, out, count, counting);
+  ElementCounts total;
+  if (period_) {
+    const std::uint64_t period = plan_.arrays->period();
+    for (std::size_t begin = 0; begin < count;) {
+      const auto first = static_cast<std::size_t>((position + begin) % period);
+      const std::size_t length = std::min(count - begin, period_->capacity() - first);
+      total +=
+          clip_vectors(period_->vectors(first), in + begin * size_, out + begin * size_, length, counting);
+      begin += length;
+    }
+    return total;
+  }
+  for_each_part(position, count, [&](const ParameterTile& tile, std::uint64_t begin, std::uint64_t length) {
+    const std::byte* const from = in + begin * size_;
+    std::byte* const to = out + begin * size_;
+    total += row_ != 0 ? clip_numbers(tile.operation(), from, to, length, counting)
+                       : clip_vectors(tile.vectors(), from, to, length, counting);
+  });
+  return total;
+}
+
+ElementCounts TensorClip::clip_numbers(const Operation& operation, const std::byte* in, std::byte* out,
+                                       std::size_t count, Counting counting) const {
+  if (counting == Counting::on) return clip_and_count(operation, in, out, count, level_);
+  clipper::clip(operation, in, out, count, level_);
+  return {};
+}
+
+ElementCounts TensorClip::clip_vectors(const ParameterVectors& parameters, const std::byte* in,
+                                       std::byte* out, std::size_t count, Counting counting) const {
+  if (counting == Counting::on) return clip_and_count(plan_.operation, parameters, in, out, count, level_);
+  clipper::clip(plan_.operation, parameters, in, out, count, level_);
+  return {};
+}
+
+void TensorClip::expect_valid() const {
+  if (!plan_.arrays) return;
+  if (const auto refused = refused_.position()) {
+    ParameterTile tile(plan_, 1);
+    if (path_.empty()) tile.refuse(*refused);
+    with_path(path_, [&] { tile.refuse(*refused); });
+  }
+  for (const ArrayParameter& row : plan_.arrays->arrays) row.array->expect_unwritten();
+}
+
+}  // namespace clipper

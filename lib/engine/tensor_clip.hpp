@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "clip/clip.hpp"
+#include "contract/plan.hpp"
+#include "engine/first_position.hpp"
+#include "engine/parameter_tile.hpp"
+#include "simd/levels.hpp"
+
+namespace clipper {
+
+/// Applies a plan to the elements of its tensor, with the parameters that belong to each element. Many
+/// threads may call its functions.
+class TensorClip {
+ public:
+  /// `plan` must outlive this. Errors name the tensor's file, `path`, unless it is empty. Reads the arrays
+  /// and throws the errors of expect_valid() if that takes little time: see is_checked().
+  TensorClip(const Plan& plan, SimdLevel level, std::string path);
+  TensorClip(const TensorClip&) = delete;
+  TensorClip& operator=(const TensorClip&) = delete;
+  ~TensorClip();
+
+  /// Clips `count` elements, the first of which has the index `position` in the file of the whole tensor:
+  /// see clip() and clip_and_count(). Without counting, the counts are zero. If is_refused_before(position +
+  /// count), the results are meaningless. Error{io} if an array cannot be read.
+  ElementCounts clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
+                     Counting counting);
+
+  /// Whether it is known that expect_valid() refuses no element of an array. If not, clip() and check() look
+  /// for such elements.
+  [[nodiscard]] bool is_checked() const noexcept { return checked_; }
+
+  /// Looks for refused parameters of the elements, as clip() does.
+  void check(std::uint64_t position, std::uint64_t count);
+
+  /// Whether refused parameters are known for an element before `position`.
+  [[nodiscard]] bool is_refused_before(std::uint64_t position) const noexcept {
+    return refused_.is_before(position);
+  }
+
+  /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
+  /// array was written to since it was opened.
+  void expect_valid() const;
+
+ private:
+  class Borrowed;
+
+  void check_first_period();
+  template <class Use>
+  void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
+  ElementCounts clip_numbers(const Operation& operation, const std::byte* in, std::byte* out,
+                             std::size_t count, Counting counting) const;
+  ElementCounts clip_vectors(const ParameterVectors& parameters, const std::byte* in, std::byte* out,
+                             std::size_t count, Counting counting) const;
+
+  const Plan& plan_;
+  SimdLevel level_;
+  std::string path_;
+  std::size_t size_;       ///< bytes of an element
+  std::size_t capacity_;   ///< elements of a tile
+  std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
+  bool checked_ = true;
+  std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
+  FirstPosition refused_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ParameterTile>> free_;  ///< tiles that no thread uses now
+};
+
+}  // namespace clipper

@@ -1,0 +1,107 @@
+#include "files/parameter_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "contract/parameter_array.hpp"
+#include "element/element.hpp"
+#include "error.hpp"
+#include "files/checksum.hpp"
+#include "files/descriptor.hpp"
+#include "files/input_file.hpp"
+
+namespace clipper {
+namespace {
+
+/// The largest array that is held in memory, in bytes. A run has at most four arrays.
+constexpr std::size_t kMaxHeld = 2UL << 20;
+
+class ParameterFile : public ParameterArray {
+ public:
+  ParameterFile(InputFile file, npy::Header header) : file_(std::move(file)), header_(std::move(header)) {
+    if (header_.data_size() > kMaxHeld) return;
+    held_.resize(header_.data_size());
+    file_.read_at(held_, header_.data_offset);
+    file_.expect_unwritten();
+  }
+
+  [[nodiscard]] const npy::Header& header() const override { return header_; }
+  [[nodiscard]] std::span<const std::byte> held() const override { return held_; }
+
+  void read(std::uint64_t position, std::span<std::byte> elements) const override {
+    file_.read_at(elements, header_.data_offset + position * traits(header_.dtype).size);
+  }
+
+  /// Over the bytes that np.save would write.
+  [[nodiscard]] std::uint64_t fingerprint() const override {
+    const std::string header = npy::format(header_);
+    std::uint64_t sum = placed_sum(std::as_bytes(std::span(header)), 0);
+    if (!held_.empty()) return sum + placed_sum(held_, kSummedBlock * kDataBlock);
+    std::vector<std::byte> bytes(kBuffer);
+    for (std::uint64_t at = 0; at < header_.data_size(); at += kBuffer) {
+      const std::span part =
+          std::span(bytes).first(std::min<std::uint64_t>(kBuffer, header_.data_size() - at));
+      file_.read_at(part, header_.data_offset + at);
+      sum += placed_sum(part, kSummedBlock * kDataBlock + at);
+    }
+    file_.expect_unwritten();
+    return sum;
+  }
+
+  /// A held array does not change with its file.
+  void expect_unwritten() const override {
+    if (header_.data_size() > kMaxHeld) file_.expect_unwritten();
+  }
+
+  [[nodiscard]] bool is(const struct stat& file) const override {
+    return id_of(file_.status()) == id_of(file);
+  }
+
+ private:
+  static constexpr std::size_t kBuffer = 1UL << 18;
+  static constexpr std::uint64_t kDataBlock = 32;  ///< where data begins for the checksum: after any header
+
+  InputFile file_;
+  npy::Header header_;
+  std::vector<std::byte> held_;
+};
+
+Number read_only_element(InputFile& file, const npy::Header& header) {
+  std::array<std::byte, sizeof(ElementBits)> bytes{};
+  const std::span element = std::span(bytes).first(traits(header.dtype).size);
+  file.read_exactly(element);
+  file.expect_end();
+  ElementBits bits = 0;
+  for (std::size_t i = 0; i < element.size(); ++i) {
+    const std::size_t place = header.order == ByteOrder::little ? i : element.size() - 1 - i;
+    bits |= std::to_integer<ElementBits>(element[i]) << (8 * place);
+  }
+  return number_of(header.dtype, bits);
+}
+
+}  // namespace
+
+Given read_parameter(const std::string& path) {
+  InputFile file = InputFile::open(path);
+  npy::Header header = read_header(file, std::nullopt, nullptr, std::nullopt, npy::Opaque::taken);
+  Given given{Number{}, "@" + path, header.dtype, header.opaque};
+  given.shape = header.shape;
+  if (header.count == 1) {
+    given.number = read_only_element(file, header);
+    return given;
+  }
+  if (!file.is_regular())
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: has shape {}, but is a stream; an array must be in a regular file", path,
+                            npy::shape_text(header.shape)));
+  given.array = std::make_shared<ParameterFile>(std::move(file), std::move(header));
+  return given;
+}
+
+}  // namespace clipper

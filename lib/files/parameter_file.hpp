@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "contract/profile.hpp"
+
+namespace clipper {
+
+/// Reads a parameter from an .npy file; messages quote it as "@PATH". The only element of a file becomes a
+/// number. Any other number of elements becomes an array: a small one is held in memory, a large one is read
+/// while it is used. Error{usage} for an array in a stream; other errors are those of InputFile.
+[[nodiscard]] Given read_parameter(const std::string& path);
+
+}  // namespace clipper
