@@ -18,7 +18,7 @@
 #include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
-#include "statistics/tensor_statistics.hpp"
+#include "engine/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {
