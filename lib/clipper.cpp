@@ -18,8 +18,8 @@
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
 #include "engine/tensor_clip.hpp"
+#include "engine/tensor_statistics.hpp"
 #include "files/parameter_file.hpp"
-#include "statistics/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {

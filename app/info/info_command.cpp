@@ -18,10 +18,10 @@
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
+#include "engine/tensor_statistics.hpp"
 #include "error.hpp"
 #include "info/info_options.hpp"
 #include "info/info_report.hpp"
-#include "statistics/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {

@@ -1,4 +1,4 @@
-#include "statistics/tensor_statistics.hpp"
+#include "engine/tensor_statistics.hpp"
 
 #include <mutex>
 #include <span>
