@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/directory.hpp"
 #include "files/journaled_file.hpp"
@@ -73,6 +74,10 @@ void complete(const Clipping& clipping, ClipResult& result, bool written) {
 }
 
 void count_for_trial(const Clipping& clipping, InputFile& input, ClipResult& result) {
+  if (result.plan->arrays) {
+    TensorClip clip(*result.plan, clipping.engine.level(), input.path());
+    clipping.engine.check(*result.plan, clip);
+  }
   const bool counting = counting_of(clipping.settings) == Counting::on;
   if (input.is_regular() && (result.plan->refuse_nan || counting))
     result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
