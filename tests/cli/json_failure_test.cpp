@@ -23,7 +23,6 @@ const std::vector<Mistake> kMistakes{
     {{"--min=", "x.npy", "out.npy", "--json"}, 2},
     {{"--min", "zero", "--json", "x.npy", "out.npy"}, 2},
     {{"--json", "--min", "@", "x.npy", "out.npy"}, 2},
-    {{"--json", "--min", "@x.npy", "x.npy", "out.npy"}, 2},
     {{"--json", "--min", "@text.npy", "x.npy", "out.npy"}, 3},
     {{"--json", "--min", "@missing.npy", "x.npy", "out.npy"}, 4},
     {{"--json", "--min", "0", "-i", "--files-from", "missing.txt"}, 4},
