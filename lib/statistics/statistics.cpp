@@ -1,4 +1,5 @@
-// Two passes over a block that stays in the cache. The first finds the range and the sum of the elements. The
+// Two passes over a block that stays in the cache. The first finds the range of the elements, their sum
+// and that of their squares. The
 // range determines the rows of the histogram. The second pass counts the elements below each row's begin,
 // below the bounds and, if there are any, below the infinities and NaNs: see README.md for why.
 
@@ -54,16 +55,16 @@ Key<T> upper_limit(ElementBits bound) noexcept {
 }
 
 /// The first pass. Returns the range of the finite elements.
-template <class T>
-[[gnu::always_inline]] inline KeyRange<T> find_range_and_sum(const T* elements,
-                                                             ElementStatistics& result) noexcept {
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline KeyRange<T> find_range_and_moments(const T* elements,
+                                                                 ElementStatistics& result) noexcept {
   const KeyRange<T> range = key_range(elements, result.count);
   if constexpr (std::is_integral_v<T>)
-    add_integers(elements, result.count, result.sum);
+    add_integers(elements, result.count, result.moments);
   else if (range.all)
-    add_floats<Addends::all>(elements, result.count, result.sum);
+    add_floats<kBytes, Addends::all>(elements, result.count, result.moments);
   else
-    add_floats<Addends::finite>(elements, result.count, result.sum);
+    add_floats<kBytes, Addends::finite>(elements, result.count, result.moments);
   if (range.any) {
     result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
     result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
@@ -114,7 +115,7 @@ template <SimdLevel kLevel, class T>
   ElementStatistics result;
   result.dtype = block.dtype;
   result.count = block.count;
-  const KeyRange<T> range = find_range_and_sum(elements, result);
+  const KeyRange<T> range = find_range_and_moments<kBytes>(elements, result);
   count_elements<kBytes>(elements, range, block.bounds, result);
   return result;
 }
@@ -164,7 +165,7 @@ ElementStatistics& ElementStatistics::operator+=(const ElementStatistics& other)
   negative_infinite += other.negative_infinite;
   below += other.below;
   above += other.above;
-  sum += other.sum;
+  moments += other.moments;
   histogram += other.histogram;
   if (!finite) {
     finite = other.finite;
@@ -192,7 +193,12 @@ std::optional<ElementBits> ElementStatistics::max() const noexcept {
 
 std::optional<double> ElementStatistics::mean() const noexcept {
   const std::uint64_t elements = finite_count();
-  return elements == 0 ? std::nullopt : std::optional(sum.mean(elements));
+  return elements == 0 ? std::nullopt : std::optional(moments.mean(elements));
+}
+
+std::optional<double> ElementStatistics::standard_deviation() const noexcept {
+  const std::uint64_t elements = finite_count();
+  return elements == 0 ? std::nullopt : std::optional(moments.standard_deviation(elements));
 }
 
 ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,

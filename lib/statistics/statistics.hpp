@@ -7,8 +7,8 @@
 #include "contract/bounds.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
-#include "statistics/exact_sum.hpp"
 #include "statistics/histogram.hpp"
+#include "statistics/moments.hpp"
 
 namespace clipper {
 
@@ -29,7 +29,7 @@ struct ElementStatistics {
   std::uint64_t below = 0;  ///< elements less than Bounds::lo; never NaN
   std::uint64_t above = 0;  ///< elements greater than Bounds::hi; never NaN
   std::optional<Range> finite;
-  ExactSum sum;         ///< of the finite elements
+  Moments moments;      ///< of the finite elements
   Histogram histogram;  ///< of the finite elements
 
   [[nodiscard]] std::uint64_t finite_count() const noexcept {
@@ -40,9 +40,10 @@ struct ElementStatistics {
   [[nodiscard]] std::optional<ElementBits> min() const noexcept;
   [[nodiscard]] std::optional<ElementBits> max() const noexcept;
 
-  /// The mean of the finite elements; nothing if there are none. Its error is less than 1e-15 of the mean
-  /// magnitude.
+  /// The mean and the population standard deviation (divisor: finite_count()) of the finite elements, rounded
+  /// once to float64; nothing if there are none.
   [[nodiscard]] std::optional<double> mean() const noexcept;
+  [[nodiscard]] std::optional<double> standard_deviation() const noexcept;
 
   /// `other` must have the same dtype.
   ElementStatistics& operator+=(const ElementStatistics& other) noexcept;

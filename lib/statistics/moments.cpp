@@ -1,0 +1,142 @@
+#include "statistics/moments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+namespace clipper {
+namespace {
+
+constexpr int kPrecision = 53;          // of a float64
+constexpr int kLowestExponent = -1074;  // of a float64
+
+/// A natural number; the least significant digit first.
+constexpr std::size_t kWideDigits = ExactSum::kDigits + 2;  // for a sum of squares times a 64-bit count
+using Wide = std::array<std::uint32_t, kWideDigits>;
+
+/// Leaves out `skipped` digits, which are 0.
+Wide wide_of(const ExactSum::Magnitude& magnitude, std::size_t skipped = 0) noexcept {
+  Wide result{};
+  std::copy(magnitude.digits.begin() + static_cast<std::ptrdiff_t>(skipped), magnitude.digits.end(),
+            result.begin());
+  return result;
+}
+
+/// The product must fit.
+Wide product(const Wide& a, const Wide& b) noexcept {
+  Wide result{};
+  for (std::size_t i = 0; i < kWideDigits; ++i) {
+    std::uint64_t carry = 0;
+    for (std::size_t j = 0; i + j < kWideDigits; ++j) {
+      carry += std::uint64_t{a[i]} * b[j] + result[i + j];
+      result[i + j] = static_cast<std::uint32_t>(carry);
+      carry >>= ExactSum::kDigitBits;
+    }
+  }
+  return result;
+}
+
+/// a must be at least b.
+Wide difference(const Wide& a, const Wide& b) noexcept {
+  Wide result{};
+  std::int64_t carry = 0;
+  for (std::size_t i = 0; i < kWideDigits; ++i) {
+    carry += std::int64_t{a[i]} - b[i];
+    result[i] = static_cast<std::uint32_t>(carry);
+    carry >>= ExactSum::kDigitBits;
+  }
+  return result;
+}
+
+/// A number in [leading, leading + 1) * 2^exponent.
+struct Truncated {
+  UInt128 leading = 0;
+  int exponent = 0;
+  bool exact = true;  ///< the number is leading * 2^exponent
+};
+
+/// dividend * 2^ExactSum::kLowestExponent / divisor, by long division, with at least 125 bits and an even
+/// exponent. The divisor is less than 2^127.
+Truncated quotient(const Wide& dividend, UInt128 divisor) noexcept {
+  Truncated result;
+  if (dividend == Wide{}) return result;
+  UInt128 rest = 0;
+  int place = kWideDigits * ExactSum::kDigitBits;
+  const auto next_bit = [&]() -> std::uint32_t {
+    if (--place < 0) return 0;
+    const auto at = static_cast<unsigned>(place);
+    return dividend[at / ExactSum::kDigitBits] >> (at % ExactSum::kDigitBits) & 1;
+  };
+  while (result.leading >> 124 == 0 || place % 2 != 0) {
+    rest = rest << 1 | next_bit();
+    const bool bit = rest >= divisor;
+    if (bit) rest -= divisor;
+    result.leading = result.leading << 1 | static_cast<UInt128>(bit);
+  }
+  result.exponent = ExactSum::kLowestExponent + place;
+  while (place > 0) rest |= next_bit();
+  result.exact = rest == 0;
+  return result;
+}
+
+/// The square root of a number with an even exponent, with half as many bits.
+Truncated square_root(const Truncated& x) noexcept {
+  UInt128 root = 0;
+  for (UInt128 bit = UInt128{1} << 63; bit != 0; bit >>= 1)
+    if ((root | bit) * (root | bit) <= x.leading) root |= bit;
+  return {root, x.exponent / 2, x.exact && root * root == x.leading};
+}
+
+int bit_width(UInt128 x) noexcept {
+  const auto high = static_cast<std::uint64_t>(x >> 64);
+  return high != 0 ? 128 - std::countl_zero(high) : 64 - std::countl_zero(static_cast<std::uint64_t>(x));
+}
+
+/// The nearest float64, ties to even. The number has more than 53 bits or is 0.
+double rounded(const Truncated& x) noexcept {
+  if (x.leading == 0) return 0;
+  const int dropped = std::max(bit_width(x.leading) - kPrecision, kLowestExponent - x.exponent);
+  if (dropped >= 128) return 0;
+  UInt128 kept = x.leading >> dropped;
+  const UInt128 tail = x.leading - (kept << dropped);
+  const UInt128 half = UInt128{1} << (dropped - 1);
+  if (tail > half || (tail == half && (!x.exact || kept % 2 != 0))) ++kept;
+  return std::ldexp(static_cast<double>(kept), x.exponent + dropped);
+}
+
+}  // namespace
+
+void Moments::add(double x) noexcept {
+  if (x == 0) return;
+  const int exponent = std::max(std::ilogb(x) - (kPrecision - 1), kLowestExponent);
+  const auto significand = static_cast<std::int64_t>(std::ldexp(x, -exponent));
+  sum.add(significand, exponent);
+  squares.add(Int128{significand} * significand, 2 * exponent);
+}
+
+Moments& Moments::operator+=(const Moments& other) noexcept {
+  sum += other.sum;
+  squares += other.squares;
+  return *this;
+}
+
+double Moments::mean(std::uint64_t count) const noexcept {
+  const ExactSum::Magnitude magnitude = sum.magnitude();
+  const double result = rounded(quotient(wide_of(magnitude), count));
+  return magnitude.negative ? -result : result;
+}
+
+/// The square root of (count * squares - sum^2) / count^2.
+double Moments::standard_deviation(std::uint64_t count) const noexcept {
+  // The sum is a multiple of 2^-1074. Without these digits its square has the exponent kLowestExponent.
+  constexpr std::size_t kEmptyDigits = -ExactSum::kLowestExponent / 2 / ExactSum::kDigitBits;
+  const Wide own_sum = wide_of(sum.magnitude(), kEmptyDigits);
+  const Wide own_count{static_cast<std::uint32_t>(count),
+                       static_cast<std::uint32_t>(count >> ExactSum::kDigitBits)};
+  const Wide scaled = difference(product(own_count, wide_of(squares.magnitude())), product(own_sum, own_sum));
+  return rounded(square_root(quotient(scaled, UInt128{count} * count)));
+}
+
+}  // namespace clipper

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Checks mean and standard deviation of `clipper info --stats` for random and edge tensors against Python's fractions: both are the
+float64 nearest to the exact value, for any number of threads and any byte order.
+
+    statistics_vs_exact.py CLIPPER TENSORS [SEED]
+"""
+
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+
+import libraries  # noqa: E402
+
+if __name__ == "__main__":
+    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
+
+import numpy as np  # noqa: E402
+
+from compare_vs_numpy import FLOATS, INTEGERS, edges, save  # noqa: E402
+
+BATCH = 40  # tensors per run of clipper
+
+
+def random_bits(generator, dtype, count):
+    """Elements of any bits, mixed with edges."""
+    known = np.array(edges(dtype), f"u{dtype.itemsize}")
+    bits = generator.bit_generator.random_raw(count).astype(known.dtype)
+    return np.where(generator.random(count) < 0.3, generator.choice(known, count), bits).view(dtype)
+
+
+def random_integers(generator, dtype, count):
+    """Elements near one end of the dtype, or all equal."""
+    limits = np.iinfo(dtype)
+    width = int(generator.choice([0, 1, 10, 127]))
+    start = int(generator.choice([limits.min, limits.max - width]))
+    return (generator.integers(0, width + 1, count).astype(object) + start).astype(dtype)
+
+
+def random_floats(generator, dtype, count):
+    """Elements whose magnitudes are alike, differ widely, or differ by little from a large one; some with special values."""
+    values = generator.normal(0, 1, count)
+    kind = generator.integers(7)
+    if kind == 1:
+        values = values * 10.0 ** generator.uniform(-30, 30, count)
+    elif kind == 2:
+        values = values + 1e8
+    elif kind == 3:
+        values = np.ldexp(values, int(generator.integers(-1070, 1020)))
+    elif kind == 4:
+        values = np.full(count, values[0] if count else 0)
+    elif kind == 5:
+        values[generator.random(count) < 0.01] = generator.choice([-9999, 1e20, 9.96921e36, np.nan, np.inf, -np.inf])
+    elif kind == 6:
+        values = np.exp(20 * values)
+    return values.astype(dtype)
+
+
+def random_tensor(rng):
+    dtype = rng.choice(INTEGERS + FLOATS)
+    generator = np.random.default_rng(rng.randrange(1 << 32))
+    count = rng.choice([0, 1, 2, 3, 7, 100, 1023, 1024, 1025, 3000, 5000])
+    if rng.random() < 0.02:
+        count = 300_000
+    if rng.random() < 0.3:
+        return random_bits(generator, dtype, count)
+    return (random_floats if dtype in FLOATS else random_integers)(generator, dtype, count)
+
+
+def nearest_root(square):
+    """The float nearest to the square root of a fraction."""
+    if square == 0:
+        return 0.0
+    shift = 100 - (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    scaled = square * Fraction(4) ** shift
+    root = math.isqrt(math.floor(scaled))
+    between = root * root != scaled  # then any number between root and root + 1 rounds as the exact one
+    return float((2 * root + between) / (2 * Fraction(2) ** shift))
+
+
+def exact_statistics(tensor):
+    """Mean and standard deviation of the finite elements, as floats; None if there are none."""
+    if tensor.dtype in FLOATS:
+        values = tensor.astype(np.float64)
+        values = values[np.isfinite(values)].tolist()
+        unit = 1 << 1074
+        numbers = [numerator * (unit // denominator) for numerator, denominator in map(float.as_integer_ratio, values)]
+    else:
+        unit, numbers = 1, tensor.tolist()
+    if not numbers:
+        return None, None
+    count, total = len(numbers), sum(numbers)
+    square = Fraction(count * sum(x * x for x in numbers) - total * total, (count * unit) ** 2)
+    return float(Fraction(total, count * unit)), nearest_root(square)
+
+
+def said(number):
+    return number if number is None else float(number)
+
+
+def check_batch(clipper, rng, directory, count):
+    """Returns the violations."""
+    tensors = [random_tensor(rng) for _ in range(count)]
+    for i, tensor in enumerate(tensors):
+        save(directory / f"{i:03}.npy", tensor, rng)
+    words = [clipper, "info", "--stats", "--json", "--threads", rng.choice("123"), "."]
+    run = subprocess.run(words, cwd=directory, capture_output=True, text=True)
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    violations = []
+    if len(lines) != count or run.returncode or run.stderr:
+        violations.append(f"exit status {run.returncode}, {len(lines)} lines of {count}: {run.stderr}")
+    for tensor, line in zip(tensors, lines):
+        statistics = line.get("statistics", {})
+        found = said(statistics.get("mean")), said(statistics.get("standard_deviation"))
+        right = exact_statistics(tensor)
+        if found != right:
+            violations.append(f"{tensor.dtype} {tensor.shape} {tensor[:5]}\n  clipper says {found}\n  exact is     {right}")
+    return violations
+
+
+def main(clipper, count, seed):
+    np.seterr(all="ignore")
+    rng = random.Random(seed)
+    violations = []
+    for start in range(0, count, BATCH):
+        with tempfile.TemporaryDirectory() as name:
+            batch = check_batch(clipper, rng, Path(name), min(BATCH, count - start))
+        for each in batch:
+            print(each)
+        violations += batch
+    print(f"  seed {seed}")
+    print(json.dumps({"what": "mean and standard deviation against Python's fractions", "cases": count,
+                      "violations": len(violations)}))
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)))
