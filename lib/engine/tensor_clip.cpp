@@ -21,6 +21,12 @@ constexpr std::uint64_t kLongRow = 512;
 /// As many parameters are checked before the work begins.
 constexpr std::uint64_t kMaxChecked = 4UL << 20;
 
+/// Elements of a tile.
+std::size_t capacity_of(const Plan& plan) {
+  const std::size_t size = traits(plan.header.dtype).size;
+  return kTileSize / (plan.operation.arithmetic == Arithmetic::none ? size : std::max(size, sizeof(double)));
+}
+
 /// The length of the ranges of elements in which all parameters are numbers; 0 if it is short.
 std::uint64_t long_row(const Broadcast& arrays) {
   if (arrays.axes.empty()) return 1;
@@ -42,6 +48,7 @@ class TensorClip::Borrowed {
         owner.free_.pop_back();
         return;
       }
+      owner.free_.reserve(++owner.tiles_);  // so that the destructor needs no memory
     }
     tile_ = std::make_unique<ParameterTile>(owner.plan_, owner.row_ != 0 ? 1 : owner.capacity_);
   }
@@ -65,7 +72,7 @@ TensorClip::TensorClip(const Plan& plan, SimdLevel level, std::string path)
       level_(level),
       path_(std::move(path)),
       size_(traits(plan.header.dtype).size),
-      capacity_(kTileSize / size_) {
+      capacity_(capacity_of(plan)) {
   if (!plan.arrays || plan.slice.count == 0) return;
   row_ = long_row(*plan.arrays);
   check_first_period();

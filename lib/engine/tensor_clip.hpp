@@ -69,6 +69,7 @@ class TensorClip {
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
   FirstPosition refused_;
   std::mutex mutex_;
+  std::size_t tiles_ = 0;
   std::vector<std::unique_ptr<ParameterTile>> free_;  ///< tiles that no thread uses now
 };
 
