@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <utility>
 
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -132,11 +133,10 @@ Given number_or(const std::optional<Given>& given, int otherwise) {
   return given && !given->array ? *given : Given(otherwise);
 }
 
-/// Whether scale or bias is exact as a 64-bit integer. Elements of a float file are not, whatever their
-/// value.
-bool is_exact(const Given& given) {
-  if (given.dtype && is_floating(*given.dtype)) return false;
-  return given.array || as_integer(given.number);
+/// The factor as an integer. Elements of a float file are not integers, whatever their values.
+std::optional<Operation::Integer> exact(const std::optional<Given>& given, const Factor& factor) {
+  if (given && given->dtype && is_floating(*given->dtype)) return std::nullopt;
+  return as_integer(factor.given.number);
 }
 
 void plan_scale_and_bias(const Profile& profile, const Request& request, Operation& operation) {
@@ -157,10 +157,12 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
-  if (!is_exact(request.scale.value_or(1)) || !is_exact(request.bias.value_or(0))) return;
+  const auto integer_scale = exact(request.scale, scale);
+  const auto integer_bias = exact(request.bias, bias);
+  if (!integer_scale || !integer_bias) return;
   operation.arithmetic = Arithmetic::integer;
-  operation.integer_scale = *as_integer(scale.given.number);
-  operation.integer_bias = *as_integer(bias.given.number);
+  operation.integer_scale = *integer_scale;
+  operation.integer_bias = *integer_bias;
 }
 
 /// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity.
@@ -204,50 +206,9 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
   });
 }
 
-std::string text_of(const Operation::Integer& integer) {
-  return fmt::format("{}{}", integer.negative ? "-" : "", integer.magnitude);
-}
-
-bool is_array(const std::optional<Given>& given) {
-  return given && given->array;
-}
-
 /// The parameter, unless it is an array.
 std::optional<Given> number_in(const std::optional<Given>& given) {
-  return is_array(given) ? std::nullopt : given;
-}
-
-/// The arrays of the request, laid out for the tensor.
-std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header) {
-  Broadcast result;
-  const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
-                                                       &request.bias};
-  const Profile& profile = *request.profile;
-  const bool takes_arrays = profile.family == "native";
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::optional<Given>& given = *all[i];
-    if (!given) continue;
-    if (takes_arrays) check_shape(kParameterNames[i], *given, header.shape);
-    if (!given->array) continue;
-    if (!takes_arrays)
-      throw Error(ErrorKind::usage, label(kParameterNames[i], *given) +
-                                        fmt::format(" has shape {}; {} takes one number",
-                                                    npy::shape_text(given->shape), profile.system));
-    result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
-  }
-  if (result.arrays.empty()) return std::nullopt;
-  lay_out(result, header.shape, header.fortran_order);
-  result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
-  if (is_floating(header.dtype) && request.nan.action == OnNan::min) result.nan = Parameter::min;
-  if (is_floating(header.dtype) && request.nan.action == OnNan::max) result.nan = Parameter::max;
-  return result;
-}
-
-/// "x * 2 + @bias.npy (3,)": the text for people of a parameter that may be an array.
-std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
-  const ArrayParameter* const row = plan.arrays ? plan.arrays->find(parameter) : nullptr;
-  return row == nullptr ? number
-                        : fmt::format("{} {}", row->text, npy::shape_text(row->array->header().shape));
+  return given && given->array ? std::nullopt : given;
 }
 
 }  // namespace
@@ -266,6 +227,7 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   check_request(request);
   check_dtype("min", request.min, header.dtype);
   check_dtype("max", request.max, header.dtype);
+  std::optional<Broadcast> arrays = plan_arrays(request, header);
   const std::optional<Given> min = number_in(request.min);
   const std::optional<Given> max = number_in(request.max);
   const Bounds bounds =
@@ -274,6 +236,7 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   Plan plan;
   plan.header = header;
   plan.slice = {0, header.count};
+  plan.arrays = std::move(arrays);
   plan.cut = cut_bounds(profile, header.dtype, min, max);
   plan.refuse_nan = request.nan.action == OnNan::error;
   plan.operation.dtype = header.dtype;
@@ -282,65 +245,7 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   plan.operation.hi = bounds.hi;
   plan.operation.nan = nan_replacement(request, header.dtype);
   plan_scale_and_bias(profile, request, plan.operation);
-  plan.arrays = plan_arrays(request, header);
   return plan;
-}
-
-std::string Plan::fingerprint() const {
-  const auto arithmetic = [&]() -> std::string {
-    switch (operation.arithmetic) {
-      case Arithmetic::none: return "none";
-      case Arithmetic::float32:
-      case Arithmetic::float64:
-        return fmt::format("{}*{:016x}+{:016x}", operation.arithmetic == Arithmetic::float32 ? "f4" : "f8",
-                           to_bits(operation.scale), to_bits(operation.bias));
-      case Arithmetic::integer:
-        return fmt::format("int*{}+{}", text_of(operation.integer_scale), text_of(operation.integer_bias));
-    }
-    __builtin_unreachable();
-  };
-  const char order = traits(header.dtype).size == 1 ? '|' : header.order == ByteOrder::little ? '<' : '>';
-  const std::string nan = operation.nan ? fmt::format("{:x}", *operation.nan) : refuse_nan ? "error" : "keep";
-  return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
-                     traits(header.dtype).descr, header.opaque ? " opaque" : "",
-                     header.fortran_order ? 'F' : 'C', fmt::join(header.shape, ","), slice.first, slice.count,
-                     arithmetic(), operation.lo, operation.hi, nan) +
-         (arrays ? arrays->fingerprint() : "");
-}
-
-std::string replacement_text(const Plan& plan) {
-  if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
-    return std::string(name_of(*plan.arrays->nan));
-  return element_text(plan.header.dtype, *plan.operation.nan);
-}
-
-std::string describe(const Plan& plan) {
-  const Operation& operation = plan.operation;
-  const DType dtype = operation.dtype;
-  std::string text = fmt::format(
-      "{} {}, {}-endian, {} order", traits(dtype).name, npy::shape_text(plan.header.shape),
-      plan.header.order == ByteOrder::little ? "little" : "big", plan.header.fortran_order ? "Fortran" : "C");
-  const auto scale = [&](auto number) { return text_of(plan, Parameter::scale, fmt::format("{}", number)); };
-  const auto bias = [&](auto number) { return text_of(plan, Parameter::bias, fmt::format("{}", number)); };
-  switch (operation.arithmetic) {
-    case Arithmetic::none: break;
-    case Arithmetic::float32:
-      text += fmt::format(", x * {} + {} in float32", scale(static_cast<float>(operation.scale)),
-                          bias(static_cast<float>(operation.bias)));
-      break;
-    case Arithmetic::float64:
-      text += fmt::format(", x * {} + {} in float64", scale(operation.scale), bias(operation.bias));
-      break;
-    case Arithmetic::integer:
-      text += fmt::format(", x * {} + {} exactly", scale(text_of(operation.integer_scale)),
-                          bias(text_of(operation.integer_bias)));
-      break;
-  }
-  const std::string min = text_of(plan, Parameter::min, element_text(dtype, operation.lo));
-  const std::string max = text_of(plan, Parameter::max, element_text(dtype, operation.hi));
-  text += fmt::format(", min {}, max {}", min, max);
-  if (operation.nan) text += ", NaN becomes " + replacement_text(plan);
-  return text;
 }
 
 }  // namespace clipper
