@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,13 +67,13 @@ class MemoryClip {
         in_(static_cast<const std::byte*>(in)),
         out_(static_cast<std::byte*>(out)),
         size_(traits(plan.header.dtype).size),
-        engine_(engine_options(plan.data_size() <= kSmall ? 1 : threads)),
-        clip_(plan, engine_.level(), "") {
+        engine_(engine_options(plan.data_size() <= kSmall ? 1 : threads)) {
     engine_.prepare(plan.data_size());
+    clip_.emplace(plan, engine_.kernel_options(), "");
   }
 
   /// Throws the errors of TensorClip::expect_valid().
-  void check_parameters() { engine_.check(plan_, clip_); }
+  void check_parameters() { engine_.check(plan_, *clip_); }
 
   /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
@@ -81,7 +82,7 @@ class MemoryClip {
     for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
       const std::size_t count = in.size() / size_;
       std::memcpy(memory, in.data(), in.size());
-      clip_.clip(position_of(in), memory, memory, count, Counting::off);
+      clip_->clip(position_of(in), memory, memory, count, Counting::off);
       first_nan.look_at(plan_.operation.dtype, kNativeOrder, memory, count, position_of(in));
     });
     if (const auto nan = first_nan.position())
@@ -95,12 +96,12 @@ class MemoryClip {
       const std::byte* const from = is_aligned(in.data()) ? in.data() : memory;
       std::byte* const to = is_aligned(out) ? out : memory;
       if (from == memory) std::memcpy(memory, in.data(), in.size());
-      const ElementCounts counts = clip_.clip(position_of(in), from, to, in.size() / size_, Counting::on);
+      const ElementCounts counts = clip_->clip(position_of(in), from, to, in.size() / size_, Counting::on);
       if (to == memory) std::memcpy(out, memory, in.size());
       const std::lock_guard lock(mutex);
       total += counts;
     });
-    clip_.expect_valid();
+    clip_->expect_valid();
     return total;
   }
 
@@ -128,7 +129,7 @@ class MemoryClip {
   std::byte* out_;
   std::size_t size_;
   Engine engine_;
-  TensorClip clip_;
+  std::optional<TensorClip> clip_;
 };
 
 void check_tolerance(std::string_view field, const Number& number) {

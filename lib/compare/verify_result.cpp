@@ -15,7 +15,8 @@ ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& inp
   Plan in_order = plan;  // positions of pairs are those of the golden file
   in_order.header.fortran_order = golden.header.fortran_order;
   if (in_order.arrays) lay_out(*in_order.arrays, plan.header.shape, golden.header.fortran_order);
-  TensorClip clip(in_order, engine.level(), input.path());
+  engine.prepare(plan.data_size());
+  TensorClip clip(in_order, engine.kernel_options(), input.path());
   FirstNan first_nan;
   const auto clip_actual = [&](const ElementPairs& pairs) {
     clip.clip(pairs.position, pairs.actual, pairs.actual, pairs.count, Counting::off);

@@ -12,9 +12,11 @@ constexpr std::size_t kWindow = 32UL << 10;  // bytes
 /// An element this far from the one before is read alone: the window would hold no other element of the row.
 constexpr std::uint64_t kFar = 512;  // elements
 
+constexpr std::uint64_t kShortestRun = 8;  // elements
+
 }  // namespace
 
-ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& parameter)
+ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& parameter, std::size_t band_size)
     : broadcast_(broadcast),
       parameter_(parameter),
       header_(parameter.array->header()),
@@ -23,6 +25,25 @@ ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& param
   if (window_end_ == header_.count) return;
   memory_ = std::make_unique_for_overwrite<std::byte[]>(kWindow);
   window_ = memory_.get();
+  choose_band(band_size);
+}
+
+/// A band is worth its memory if the array is not contiguous along the tensor's last axis, and a run is much
+/// longer than one element.
+void ArrayReader::choose_band(std::size_t band_size) {
+  const std::vector<std::uint64_t>& strides = parameter_.strides;
+  if (strides.back() <= 1) return;
+  const auto axis = static_cast<std::size_t>(std::ranges::find(strides, 1U) - strides.begin());
+  if (axis == strides.size()) return;
+  std::uint64_t inner = 1;
+  for (std::size_t i = axis + 1; i < strides.size(); ++i) inner *= broadcast_.axes[i];
+  const std::size_t size = traits(header_.dtype).size;
+  const std::uint64_t steps = std::min<std::uint64_t>(band_size / size / inner, broadcast_.axes[axis]);
+  if (steps < kShortestRun) return;
+  band_.axis = axis;
+  band_.inner = inner;
+  band_.steps = steps;
+  band_.memory = std::make_unique_for_overwrite<std::byte[]>(steps * inner * size);
 }
 
 /// The offset of the array's element for the tensor's element at `position`, whose index it calculates.
@@ -32,6 +53,22 @@ std::uint64_t ArrayReader::locate(std::uint64_t position, Index& index) const {
     index[axis] = position % broadcast_.axes[axis];
     position /= broadcast_.axes[axis];
     offset += index[axis] * parameter_.strides[axis];
+  }
+  return offset;
+}
+
+/// The offset after `steps` along the last axis, up to its end. Carries to the axes from `outermost` on.
+std::uint64_t ArrayReader::advanced(Index& index, std::uint64_t offset, std::uint64_t steps,
+                                    std::size_t outermost) const {
+  const std::vector<std::uint64_t>& axes = broadcast_.axes;
+  const std::vector<std::uint64_t>& strides = parameter_.strides;
+  std::size_t axis = axes.size() - 1;
+  index[axis] += steps;
+  offset += steps * strides[axis];
+  for (; axis > outermost && index[axis] == axes[axis]; --axis) {
+    index[axis] = 0;
+    ++index[axis - 1];
+    offset += strides[axis - 1] - axes[axis] * strides[axis];
   }
   return offset;
 }
@@ -51,6 +88,16 @@ void ArrayReader::read(std::uint64_t position, std::size_t count, std::byte* to)
 /// A row is a range of the innermost axis.
 template <class Bits>
 void ArrayReader::read_rows(std::uint64_t position, std::size_t count, Bits* to) {
+  while (band_.steps != 0 && count != 0) {
+    if (position < band_.begin || position >= band_.end) read_band<Bits>(position);
+    const std::size_t length = std::min<std::uint64_t>(count, band_.end - position);
+    std::memcpy(to, reinterpret_cast<const Bits*>(band_.memory.get()) + (position - band_.begin),
+                length * sizeof(Bits));
+    position += length;
+    to += length;
+    count -= length;
+  }
+  if (count == 0) return;
   const std::vector<std::uint64_t>& axes = broadcast_.axes;
   const std::vector<std::uint64_t>& strides = parameter_.strides;
   if (axes.empty()) return read_row(0, 0, count, to);
@@ -63,15 +110,28 @@ void ArrayReader::read_rows(std::uint64_t position, std::size_t count, Bits* to)
     to += length;
     count -= length;
     if (count == 0) return;
-    index[last] += length;
-    offset += length * strides[last];
-    for (std::size_t axis = last; axis > 0 && index[axis] == axes[axis]; --axis) {
-      index[axis] = 0;
-      offset -= axes[axis] * strides[axis];
-      ++index[axis - 1];
-      offset += strides[axis - 1];
-    }
+    offset = advanced(index, offset, length, 0);
   }
+}
+
+/// Fills the band with the elements at `position` and after it.
+template <class Bits>
+void ArrayReader::read_band(std::uint64_t position) {
+  Index index;
+  const std::uint64_t begin = position - position % band_.inner;
+  const std::uint64_t first = locate(begin, index);
+  const std::uint64_t steps = std::min(band_.steps, broadcast_.axes[band_.axis] - index[band_.axis]);
+  Bits* const band = reinterpret_cast<Bits*>(band_.memory.get());
+  std::vector<Bits> run(steps);
+  band_.end = band_.begin;  // empty, if reading fails
+  std::uint64_t offset = first;
+  for (std::uint64_t i = 0; i < band_.inner; ++i) {
+    parameter_.array->read(offset, std::as_writable_bytes(std::span(run)));
+    for (std::uint64_t step = 0; step < steps; ++step) band[step * band_.inner + i] = run[step];
+    offset = advanced(index, offset, 1, band_.axis + 1);
+  }
+  band_.begin = begin;
+  band_.end = begin + steps * band_.inner;
 }
 
 template <class Bits>

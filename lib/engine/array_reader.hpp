@@ -11,15 +11,21 @@
 namespace clipper {
 
 /// Reads the elements of an array that belong to consecutive elements of the tensor. For one thread at a
-/// time. Needs no more memory than a window on an array that is not held in memory.
+/// time. An array that is not held in memory is read through a window, or through a band if its memory order
+/// is not that of the tensor.
 class ArrayReader {
  public:
-  /// Both must outlive this.
-  ArrayReader(const Broadcast& broadcast, const ArrayParameter& parameter);
+  /// Both must outlive this. `band_size`: max bytes of a band.
+  ArrayReader(const Broadcast& broadcast, const ArrayParameter& parameter, std::size_t band_size);
 
   /// Copies the array's elements for `count` elements of the tensor, from index `position` on, as they are in
   /// the file. `to` is aligned to the size of an element. Error{io} if the file cannot be read.
   void read(std::uint64_t position, std::size_t count, std::byte* to);
+
+  /// Whether the element of the array for the tensor's element at `position` is in the band.
+  [[nodiscard]] bool has_in_band(std::uint64_t position) const noexcept {
+    return band_.begin <= position && position < band_.end;
+  }
 
   [[nodiscard]] const ArrayParameter& parameter() const noexcept { return parameter_; }
 
@@ -29,7 +35,23 @@ class ArrayReader {
  private:
   using Index = std::array<std::uint64_t, npy::kMaxRank>;
 
+  /// Consecutive elements of the tensor, at some indexes of the axis along which the array's file is
+  /// contiguous and at all indexes of the axes inside of it. So the array is read by runs along that axis.
+  struct Band {
+    std::size_t axis = 0;
+    std::uint64_t inner = 0;  ///< elements of the tensor at one index of the axis
+    std::uint64_t steps = 0;  ///< max indexes of the axis; 0 if there is no band
+    std::uint64_t begin = 0;  ///< the elements of the tensor that are in memory
+    std::uint64_t end = 0;
+    std::unique_ptr<std::byte[]> memory;
+  };
+
   [[nodiscard]] std::uint64_t locate(std::uint64_t position, Index& index) const;
+  [[nodiscard]] std::uint64_t advanced(Index& index, std::uint64_t offset, std::uint64_t steps,
+                                       std::size_t outermost) const;
+  void choose_band(std::size_t band_size);
+  template <class Bits>
+  void read_band(std::uint64_t position);
   template <class Bits>
   void read_rows(std::uint64_t position, std::size_t count, Bits* to);
   template <class Bits>
@@ -48,6 +70,7 @@ class ArrayReader {
   std::uint64_t window_begin_ = 0;
   std::uint64_t window_end_;
   std::unique_ptr<std::byte[]> memory_;  ///< null if the array is held
+  Band band_;
 };
 
 }  // namespace clipper

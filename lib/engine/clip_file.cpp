@@ -75,7 +75,7 @@ void complete(const Clipping& clipping, ClipResult& result, bool written) {
 
 void count_for_trial(const Clipping& clipping, InputFile& input, ClipResult& result) {
   if (result.plan->arrays) {
-    TensorClip clip(*result.plan, clipping.engine.level(), input.path());
+    TensorClip clip(*result.plan, clipping.engine.kernel_options(), input.path());
     clipping.engine.check(*result.plan, clip);
   }
   const bool counting = counting_of(clipping.settings) == Counting::on;

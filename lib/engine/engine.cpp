@@ -137,7 +137,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
                           std::span<const std::byte> header, Counting counting, std::uint64_t* sum) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
-  Transfer transfer(plan, input, chunks, options_.level);
+  Transfer transfer(plan, input, chunks, kernel_options());
   std::atomic<std::uint64_t> written = 0;  // placed_sum() of the output
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_refusal(chunk)) return false;
@@ -199,7 +199,7 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
 ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
-  Transfer transfer(plan, input, chunks, options_.level);
+  Transfer transfer(plan, input, chunks, kernel_options());
   std::atomic<bool> changed = false;
   std::atomic<std::uint64_t> scanned = 0;
   const bool complete = plan.refuse_nan || counting == Counting::on;

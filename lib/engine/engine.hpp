@@ -95,6 +95,7 @@ class Engine {
   ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
 
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
+  [[nodiscard]] KernelOptions kernel_options() const noexcept { return {options_.level, threads_}; }
   [[nodiscard]] std::size_t chunk_size() const noexcept { return options_.chunk_size; }
   [[nodiscard]] unsigned threads() const noexcept { return threads_; }  ///< 1 before prepare()
 

@@ -26,7 +26,7 @@ std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint
 
 ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
   prepare(plan.data_size());
-  TensorClip clip(plan, options_.level, input.path());
+  TensorClip clip(plan, kernel_options(), input.path());
   check(plan, clip);
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =

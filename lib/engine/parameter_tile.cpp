@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -100,9 +101,10 @@ std::string place_in(const ArrayReader& array, std::uint64_t position) {
 
 }  // namespace
 
-ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity)
+ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t band_size)
     : plan_(plan),
       capacity_(capacity),
+      band_size_(band_size),
       bounds_vary_(plan.arrays->find(Parameter::min) != nullptr ||
                    plan.arrays->find(Parameter::max) != nullptr) {
   allocate_bounds();
@@ -114,7 +116,7 @@ void ParameterTile::allocate(Values& values, const ArrayParameter* array, T numb
   values.size = sizeof(T);
   values.memory = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(T));
   if (array != nullptr)
-    values.array.emplace(*plan_.arrays, *array);
+    values.array.emplace(*plan_.arrays, *array, band_size_);
   else
     std::fill_n(values.as<T>(), capacity_, number);
 }
@@ -220,6 +222,12 @@ void ParameterTile::exchange_bounds(std::size_t count) {
       min[i] = highest;
     }
   });
+}
+
+bool ParameterTile::has_in_band(std::uint64_t position) const noexcept {
+  const std::array all{&min_, &max_, &scale_, &bias_};
+  return std::ranges::any_of(
+      all, [=](const Values* values) { return values->array && values->array->has_in_band(position); });
 }
 
 ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {

@@ -16,13 +16,17 @@ namespace clipper {
 /// are repeated. For one thread at a time.
 class ParameterTile {
  public:
-  /// `plan` has arrays, and must outlive this. `capacity`: max number of elements.
-  ParameterTile(const Plan& plan, std::size_t capacity);
+  /// `plan` has arrays, and must outlive this. `capacity`: max number of elements. `band_size`: see
+  /// ArrayReader.
+  ParameterTile(const Plan& plan, std::size_t capacity, std::size_t band_size = 0);
 
   /// Expands the parameters of `count` elements from index `position` of the tensor on. Returns the index,
   /// from 0 to count - 1, of the first element whose parameters are refused: a bound is NaN, min exceeds max
   /// and the plan does not allow that, or scale or bias is not finite. Error{io} if an array cannot be read.
   std::optional<std::size_t> expand(std::uint64_t position, std::size_t count);
+
+  /// Whether a band of an array covers the element at `position`.
+  [[nodiscard]] bool has_in_band(std::uint64_t position) const noexcept;
 
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
@@ -63,6 +67,7 @@ class ParameterTile {
 
   const Plan& plan_;
   std::size_t capacity_;
+  std::size_t band_size_;
   bool bounds_vary_;  ///< whether min or max is an array
   Values min_;
   Values max_;

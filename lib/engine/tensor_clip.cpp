@@ -9,8 +9,11 @@
 namespace clipper {
 namespace {
 
-constexpr std::size_t kTileSize = 32UL
-                                  << 10;  ///< bytes of one parameter, to fit the L2 cache with the elements
+/// Bytes of one parameter in a tile, which must fit the L2 cache together with the elements.
+constexpr std::size_t kTileSize = 32UL << 10;
+
+/// Bytes of the bands of all arrays and threads.
+constexpr std::size_t kBands = 8UL << 20;
 
 /// Parameters that repeat after this many elements are expanded once.
 constexpr std::uint64_t kMaxPeriod = 16UL << 10;
@@ -40,17 +43,21 @@ std::uint64_t long_row(const Broadcast& arrays) {
 /// A tile that one thread uses.
 class TensorClip::Borrowed {
  public:
-  explicit Borrowed(TensorClip& owner) : owner_(owner) {
+  Borrowed(TensorClip& owner, std::uint64_t position) : owner_(owner) {
     {
       const std::lock_guard lock(owner.mutex_);
       if (!owner.free_.empty()) {
+        const auto near =
+            std::ranges::find_if(owner.free_, [=](const auto& tile) { return tile->has_in_band(position); });
+        if (near != owner.free_.end()) std::swap(*near, owner.free_.back());
         tile_ = std::move(owner.free_.back());
         owner.free_.pop_back();
         return;
       }
       owner.free_.reserve(++owner.tiles_);  // so that the destructor needs no memory
     }
-    tile_ = std::make_unique<ParameterTile>(owner.plan_, owner.row_ != 0 ? 1 : owner.capacity_);
+    tile_ =
+        std::make_unique<ParameterTile>(owner.plan_, owner.row_ != 0 ? 1 : owner.capacity_, owner.band_size_);
   }
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
@@ -67,9 +74,10 @@ class TensorClip::Borrowed {
   std::unique_ptr<ParameterTile> tile_;
 };
 
-TensorClip::TensorClip(const Plan& plan, SimdLevel level, std::string path)
+TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::string path)
     : plan_(plan),
-      level_(level),
+      level_(options.level),
+      band_size_(kBands / options.threads / (plan.arrays ? plan.arrays->arrays.size() : 1)),
       path_(std::move(path)),
       size_(traits(plan.header.dtype).size),
       capacity_(capacity_of(plan)) {
@@ -100,7 +108,7 @@ void TensorClip::check_first_period() {
 /// a long row, for which the tile has one element, or as long as the tile.
 template <class Use>
 void TensorClip::for_each_part(std::uint64_t position, std::uint64_t count, const Use& use) {
-  Borrowed tile(*this);
+  Borrowed tile(*this, position);
   for (std::uint64_t begin = 0; begin < count;) {
     const std::uint64_t at = position + begin;
     const std::uint64_t length = std::min(count - begin, row_ != 0 ? row_ - at % row_ : capacity_);

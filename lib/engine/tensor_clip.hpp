@@ -15,13 +15,19 @@
 
 namespace clipper {
 
+/// How kernels are run.
+struct KernelOptions {
+  SimdLevel level;
+  unsigned threads = 1;  ///< max threads that clip a tensor at once; their memory is bounded together
+};
+
 /// Applies a plan to the elements of its tensor, with the parameters that belong to each element. Many
 /// threads may call its functions.
 class TensorClip {
  public:
   /// `plan` must outlive this. Errors name the tensor's file, `path`, unless it is empty. Reads the arrays
   /// and throws the errors of expect_valid() if that takes little time: see is_checked().
-  TensorClip(const Plan& plan, SimdLevel level, std::string path);
+  TensorClip(const Plan& plan, const KernelOptions& options, std::string path);
   TensorClip(const TensorClip&) = delete;
   TensorClip& operator=(const TensorClip&) = delete;
   ~TensorClip();
@@ -61,6 +67,7 @@ class TensorClip {
 
   const Plan& plan_;
   SimdLevel level_;
+  std::size_t band_size_;  ///< of each array and thread
   std::string path_;
   std::size_t size_;       ///< bytes of an element
   std::size_t capacity_;   ///< elements of a tile

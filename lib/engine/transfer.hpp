@@ -39,8 +39,8 @@ class Chunks {
 /// `memory`, and may be called from many threads.
 class Transfer {
  public:
-  Transfer(const Plan& plan, InputFile& input, const Chunks& chunks, SimdLevel level)
-      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, level, input.path()) {}
+  Transfer(const Plan& plan, InputFile& input, const Chunks& chunks, const KernelOptions& options)
+      : plan_(plan), input_(input), chunks_(chunks), clip_(plan, options, input.path()) {}
 
   [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * element_size_; }
 

@@ -89,7 +89,7 @@ class Cases {
 /// Clips in pieces of unequal lengths, as chunks and parts are.
 std::vector<float> clipped_in_pieces(const Plan& plan, std::vector<float> elements, SimdLevel level,
                                      ElementCounts& counts) {
-  TensorClip clip(plan, level, "in.npy");
+  TensorClip clip(plan, {level}, "in.npy");
   std::byte* const bytes = reinterpret_cast<std::byte*>(elements.data());
   std::size_t length = 1;
   for (std::size_t at = 0; at < elements.size(); at += length, length = length * 3 + 1) {

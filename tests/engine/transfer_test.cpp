@@ -99,7 +99,7 @@ TEST_CASE("chunks in any order give the file, and their sums add up to its sum")
       const std::vector<float> elements = scattered_floats(count);
       Files files(elements, header);
       const Chunks chunks = files.chunks();
-      Transfer transfer(files.plan(), files.input(), chunks, simd_levels().back());
+      Transfer transfer(files.plan(), files.input(), chunks, {simd_levels().back()});
       std::vector<std::uint64_t> order(chunks.size());
       for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
       std::ranges::shuffle(order, random);
@@ -120,7 +120,7 @@ TEST_CASE("a NaN is refused in its chunk and all later ones, with its index in t
   Files files(elements, 128);
   files.plan().refuse_nan = true;
   const Chunks chunks = files.chunks();
-  Transfer transfer(files.plan(), files.input(), chunks, simd_levels().back());
+  Transfer transfer(files.plan(), files.input(), chunks, {simd_levels().back()});
   CHECK_NOTHROW(transfer.expect_valid());
   static_cast<void>(files.run({4, 3, 2, 0, 1}, chunks, transfer));
   for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
