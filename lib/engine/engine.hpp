@@ -90,6 +90,9 @@ class Engine {
   /// Adds to done(). Called by a Step after it has handled that many bytes of elements.
   void add_done(std::uint64_t bytes) noexcept { done_ += bytes; }
 
+  /// Takes bytes back that were added to done(), because they will be read again.
+  void take_back_done(std::uint64_t bytes) noexcept { done_ -= bytes; }
+
   /// Clips the elements of the file where they are. The caller commits the file. Elements that were changed
   /// before an interruption are not counted.
   ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);

@@ -1,0 +1,84 @@
+#include "statistics/percentiles.hpp"
+
+#include <limits>
+
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "statistics/interpolate.hpp"
+#include "statistics/rank_search.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::int64_t kDecimalPlaces = 16;
+
+/// Between the elements of two neighbouring ranks.
+struct Position {
+  std::uint64_t rank = 0;      ///< of the lower element
+  std::uint64_t fraction = 0;  ///< of the way to the upper one, in units of 1 / kFractionOne
+};
+
+/// percentage / 100 * (count - 1). The product has less than 124 bits, because a tensor has less than 2^63
+/// elements.
+Position position_of(Number percentage, std::uint64_t count) {
+  percentage.exponent += kDecimalPlaces;
+  const auto share = static_cast<UInt128>(to_integer(percentage, Rounding::toward_zero));
+  const UInt128 position = share * (count - 1);
+  return {static_cast<std::uint64_t>(position / kFractionOne),
+          static_cast<std::uint64_t>(position % kFractionOne)};
+}
+
+ElementBits rounded(DType dtype, const Number& number) {
+  return with_type(dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T>)
+      return to_bits(static_cast<T>(to_integer(number, Rounding::toward_zero)));
+    else
+      return to_bits(round_to<T>(number));
+  });
+}
+
+/// The element at a fraction, which is not 0, of the way from a to b.
+ElementBits between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fraction) {
+  if (a == b) return a;
+  const Number low = number_of(dtype, a);
+  const Number high = number_of(dtype, b);
+  const bool from_infinity = low.kind == Number::Kind::infinite;
+  const bool to_infinity = high.kind == Number::Kind::infinite;
+  if (from_infinity && to_infinity) return rounded(dtype, std::numeric_limits<double>::quiet_NaN());
+  if (from_infinity || to_infinity) return from_infinity ? a : b;
+  return rounded(dtype, interpolate(low, high, fraction));
+}
+
+}  // namespace
+
+bool is_percentile(const Number& number) {
+  return number.kind == Number::Kind::finite && number >= Number{} && number <= 100 &&
+         std::ssize(number.digits) - number.exponent <= kDecimalPlaces;
+}
+
+std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& source,
+                                                       std::span<const Number> percentages, SimdLevel level) {
+  RankSearch search(source.dtype, source.order, source.count, level);
+  const auto pass = [&] {
+    source.read([&](std::span<const std::byte> elements) { search.look_at(elements); });
+    search.end_pass();
+  };
+  if (source.count != 0) pass();
+  std::vector<std::optional<ElementBits>> result(percentages.size());
+  if (search.numbers() == 0) return result;
+
+  std::vector<Position> positions;
+  std::vector<std::uint64_t> ranks;
+  for (const Number& percentage : percentages) {
+    const Position position = positions.emplace_back(position_of(percentage, search.numbers()));
+    ranks.push_back(position.rank);
+    ranks.push_back(position.rank + (position.fraction == 0 ? 0 : 1));
+  }
+  for (search.want(ranks); search.is_open();) pass();
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] =
+        between(source.dtype, search.element(2 * i), search.element(2 * i + 1), positions[i].fraction);
+  return result;
+}
+
+}  // namespace clipper

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+
+namespace clipper {
+
+/// Elements that can be read several times.
+struct ElementSource {
+  DType dtype = DType::float32;
+  ByteOrder order = kNativeOrder;
+  std::uint64_t count = 0;
+
+  using Look = std::function<void(std::span<const std::byte>)>;
+
+  /// Calls `look` with parts that make up all elements: in any order, from many threads, at most 2 GiB each.
+  std::function<void(const Look& look)> read;
+};
+
+/// Whether percentiles_of() takes the number: from 0 to 100, with at most 16 decimal places.
+[[nodiscard]] bool is_percentile(const Number& number);
+
+/// For each percentage the element below which this share of the elements lies; nothing if all elements are
+/// NaN. Of n elements that are not NaN, sorted by their keys (element_key.hpp), the position is exactly
+/// percentage / 100 * (n - 1); between two positions, the value is linear between their elements: rounded
+/// once for floats, truncated toward zero for integers. Between -inf and inf, the element is NaN.
+/// numpy.percentile defines its default method in the same way, but rounds the position.
+///
+/// Every percentage must be is_percentile(). Needs a few MiB; see RankSearch for the number of passes.
+[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& source,
+                                                                     std::span<const Number> percentages,
+                                                                     SimdLevel level);
+
+}  // namespace clipper

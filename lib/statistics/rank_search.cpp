@@ -1,0 +1,232 @@
+#include "statistics/rank_search.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "element/element.hpp"
+#include "statistics/rank_kernels.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::size_t kMaxCollected = 128UL * 1024;
+constexpr std::size_t kMaxPrefixes = Candidates<std::uint64_t>::kMaxPrefixes;
+constexpr std::size_t kBlock = 1024;  // elements that are looked at before the candidates are handled
+
+std::uint64_t ordered_key(DType dtype, ElementBits element) {
+  return with_type(dtype, [=]<class T>() { return ordered(from_bits<T>(element)); });
+}
+
+/// The candidates of a pass as they are in the file.
+template <class T>
+auto candidates_for(std::span<const std::uint64_t> prefixes, unsigned bits, ByteOrder order) {
+  using Bits = UnsignedOfSize<sizeof(T)>;
+  const unsigned rest = 8 * sizeof(T) - bits;
+  const auto as_in_file = [&](Bits x) { return in_order(x, order); };
+  const auto mask = static_cast<Bits>(~std::uint64_t{0} << rest);
+  Candidates<Bits> wanted;
+  wanted.mask = as_in_file(mask);
+  for (const std::uint64_t prefix : prefixes) {
+    const auto element = static_cast<Bits>(to_bits(element_at<T>(prefix << rest)));
+    wanted.prefixes[wanted.count++] = as_in_file(static_cast<Bits>(element & mask));
+  }
+  return wanted;
+}
+
+}  // namespace
+
+RankSearch::RankSearch(DType dtype, ByteOrder order, std::uint64_t count, SimdLevel level)
+    : dtype_(dtype),
+      order_(order),
+      count_(count),
+      level_(level),
+      width_(8 * static_cast<unsigned>(traits(dtype).size)),
+      digit_bits_(std::min(width_, kDigitBits)) {
+  begin({.bits = 0, .prefixes = {0}, .collects = count <= kMaxCollected / 8});
+}
+
+void RankSearch::begin(const Pass& pass) {
+  pass_ = pass;
+  collected_.clear();
+  tables_.reset();
+  if (!pass.collects) tables_.emplace((pass.bits == 0 ? kInterleaved : pass.prefixes.size()) * kDigits);
+}
+
+void RankSearch::look_at(std::span<const std::byte> elements) {
+  if (pass_.bits != 0)
+    with_type(dtype_, [&]<class T>() {
+      if constexpr (sizeof(T) > 2) count_candidates<T>(elements);
+    });
+  else if (pass_.collects)
+    collect_all(elements);
+  else
+    count_first_digits(elements);
+}
+
+/// A NaN and an infinity can have the same first digit. The few chunks with such digits are searched again.
+void RankSearch::count_first_digits(std::span<const std::byte> elements) {
+  const CounterTables::Taken table(*tables_);
+  const std::size_t size = width_ / 8;
+  const auto count_beside_infinity = [&](bool negative) {
+    const ElementBits infinity = negative ? lowest_element(dtype_) : highest_element(dtype_);
+    const auto digit = in_order(static_cast<std::uint16_t>(infinity >> (width_ - kDigitBits)), order_);
+    return table.counters()[digit] + table.counters()[kDigits + digit];
+  };
+  const bool may_share = is_floating(dtype_) && width_ > kDigitBits;
+  const std::array before{may_share ? count_beside_infinity(false) : 0,
+                          may_share ? count_beside_infinity(true) : 0};
+  clipper::count_first_digits(size, order_, elements, table.counters());
+  table.add_increments(elements.size() / size);
+  for (const bool negative : {false, true})
+    if (may_share && count_beside_infinity(negative) != before[negative ? 1 : 0])
+      nan_beside_infinity_[negative ? 1 : 0] +=
+          clipper::count_nan_beside_infinity(dtype_, order_, negative, elements);
+}
+
+void RankSearch::collect_all(std::span<const std::byte> elements) {
+  std::vector<std::uint64_t> keys;
+  keys.reserve(elements.size() / (width_ / 8));
+  with_type(dtype_, [&]<class T>() {
+    for (std::size_t at = 0; at < elements.size(); at += sizeof(T))
+      keys.push_back(ordered(load_element<T>(elements.data() + at, order_)));
+  });
+  collect(keys);
+}
+
+template <class T>
+void RankSearch::count_candidates(std::span<const std::byte> elements) {
+  using Bits = UnsignedOfSize<sizeof(T)>;
+  const auto wanted = candidates_for<T>(pass_.prefixes, pass_.bits, order_);
+  const unsigned rest = width_ - pass_.bits;
+  std::array<Bits, kBlock> found;
+  std::vector<std::uint64_t> keys;
+  std::optional<CounterTables::Taken> table;
+  std::uint64_t counted = 0;
+  for (std::size_t at = 0; at < elements.size(); at += kBlock * sizeof(T)) {
+    const std::size_t count = std::min(kBlock, (elements.size() - at) / sizeof(T));
+    const std::size_t size = find_candidates(wanted, elements.data() + at, count, found.data(), level_);
+    if (size == 0) continue;
+    if (pass_.collects) {
+      for (std::size_t i = 0; i < size; ++i)
+        keys.push_back(ordered(in_order(from_bits<T>(found[i]), order_)));
+      continue;
+    }
+    if (!table) table.emplace(*tables_);
+    std::uint32_t* const counters = table->counters();
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::uint64_t key = ordered(in_order(from_bits<T>(found[i]), order_));
+      std::size_t slot = 0;
+      while (slot + 1 < wanted.count && pass_.prefixes[slot] != key >> rest) ++slot;
+      ++counters[slot << kDigitBits | ((key >> (rest - kDigitBits)) & (kDigits - 1))];
+    }
+    counted += size;
+  }
+  if (table) table->add_increments(counted);
+  collect(keys);
+}
+
+void RankSearch::collect(std::span<const std::uint64_t> keys) {
+  if (keys.empty()) return;
+  const std::lock_guard lock(mutex_);
+  collected_.insert(collected_.end(), keys.begin(), keys.end());
+}
+
+void RankSearch::end_pass() {
+  std::ranges::sort(collected_);
+  const bool is_first = pass_.bits == 0;
+  if (is_first && !pass_.collects)
+    end_first_count();
+  else if (!pass_.collects)
+    totals_ = tables_->totals();
+  tables_.reset();
+  if (is_first) {
+    count_nan();
+    return;
+  }
+  for (Wanted& wanted : wanted_) refine(wanted);
+  choose_pass();
+}
+
+/// Adds the tables' counters in the order of the keys.
+void RankSearch::end_first_count() {
+  const std::vector<std::uint64_t>& counted = tables_->totals();
+  totals_.assign(kDigits, 0);
+  for (std::size_t digit = 0; digit < (std::size_t{1} << digit_bits_); ++digit) {
+    const auto in_file = digit_bits_ == kDigitBits ? in_order(static_cast<std::uint16_t>(digit), order_)
+                                                   : static_cast<std::uint16_t>(digit);
+    const std::uint64_t key = ordered_key(dtype_, digit << (width_ - digit_bits_));
+    for (std::size_t lane = 0; lane < kInterleaved; ++lane)
+      totals_[key >> (width_ - digit_bits_)] += counted[lane * kDigits + in_file];
+  }
+}
+
+void RankSearch::count_nan() {
+  if (!is_floating(dtype_)) return;
+  const std::uint64_t lowest = ordered_key(dtype_, lowest_element(dtype_));
+  const std::uint64_t highest = ordered_key(dtype_, highest_element(dtype_));
+  if (pass_.collects) {
+    nan_below_ =
+        static_cast<std::uint64_t>(std::ranges::lower_bound(collected_, lowest) - collected_.begin());
+    nan_above_ = static_cast<std::uint64_t>(collected_.end() - std::ranges::upper_bound(collected_, highest));
+    return;
+  }
+  const auto digit = [&](std::uint64_t key) {
+    return static_cast<std::ptrdiff_t>(key >> (width_ - digit_bits_));
+  };
+  nan_above_ =
+      std::accumulate(totals_.begin() + digit(highest) + 1, totals_.end(), nan_beside_infinity_[0].load());
+  nan_below_ =
+      std::accumulate(totals_.begin(), totals_.begin() + digit(lowest), nan_beside_infinity_[1].load());
+}
+
+void RankSearch::want(std::span<const std::uint64_t> ranks) {
+  for (const std::uint64_t rank : ranks) {
+    wanted_.push_back({.prefix = 0, .bits = 0, .count = count_, .rank = rank + nan_below_});
+    refine(wanted_.back());
+  }
+  choose_pass();
+}
+
+/// Narrows the elements to those that the last pass has found at the wanted rank.
+void RankSearch::refine(Wanted& wanted) const {
+  const auto prefix = std::ranges::lower_bound(pass_.prefixes, wanted.prefix);
+  if (wanted.bits != pass_.bits || prefix == pass_.prefixes.end() || *prefix != wanted.prefix) return;
+  if (pass_.collects) {
+    const unsigned rest = width_ - wanted.bits;
+    const std::uint64_t lowest = rest >= 64 ? 0 : wanted.prefix << rest;
+    const auto begin = std::ranges::lower_bound(collected_, lowest);
+    wanted = {begin[static_cast<std::ptrdiff_t>(wanted.rank)], width_, 1, 0};
+    return;
+  }
+  const std::uint64_t* count =
+      totals_.data() + static_cast<std::size_t>(prefix - pass_.prefixes.begin()) * kDigits;
+  std::uint64_t digit = 0;
+  for (; wanted.rank >= count[digit]; ++digit) wanted.rank -= count[digit];
+  wanted.prefix = wanted.prefix << digit_bits_ | digit;
+  wanted.bits += digit_bits_;
+  wanted.count = count[digit];
+}
+
+/// Chooses the elements with equally long prefixes: all of them, unless there are too many for the counters.
+void RankSearch::choose_pass() {
+  Pass next;
+  next.bits = width_;
+  for (const Wanted& wanted : wanted_) next.bits = std::min(next.bits, wanted.bits);
+  std::uint64_t candidates = 0;
+  for (const Wanted& wanted : wanted_) {
+    if (next.bits == width_ || wanted.bits != next.bits || next.prefixes.size() == kMaxPrefixes) continue;
+    if (std::ranges::find(next.prefixes, wanted.prefix) != next.prefixes.end()) continue;
+    next.prefixes.push_back(wanted.prefix);
+    candidates += wanted.count;
+  }
+  std::ranges::sort(next.prefixes);
+  next.collects = candidates <= kMaxCollected;
+  begin(next);
+}
+
+ElementBits RankSearch::element(std::size_t i) const {
+  return with_type(dtype_, [&]<class T>() { return to_bits(element_at<T>(wanted_[i].prefix)); });
+}
+
+}  // namespace clipper

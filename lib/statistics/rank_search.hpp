@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+#include "statistics/counter_tables.hpp"
+
+namespace clipper {
+
+/// Finds the elements at given ranks in the order of keys (element_key.hpp), NaNs left out, in a few passes
+/// over all elements: one for 8 and 16 bits, two for 32, two to four for 64; more for many ranks. Needs a few
+/// MiB, whatever the number of elements.
+///
+/// A pass counts a digit, which is 16 bits of an element: the first pass the highest digit of each element,
+/// later ones the next digit of the elements that can still be at a wanted rank. If there are few of these,
+/// the pass collects them instead.
+class RankSearch {
+ public:
+  RankSearch(DType dtype, ByteOrder order, std::uint64_t count, SimdLevel level);
+
+  /// Called in each pass with all elements, in any order and from many threads. At most 2 GiB at a time.
+  void look_at(std::span<const std::byte> elements);
+
+  /// Ends a pass. After the first one, numbers() is known and want() may be called once.
+  void end_pass();
+
+  /// How many elements are not NaN.
+  [[nodiscard]] std::uint64_t numbers() const noexcept { return count_ - nan_below_ - nan_above_; }
+
+  /// The ranks to find: from 0 to numbers() - 1, in any order.
+  void want(std::span<const std::uint64_t> ranks);
+
+  /// Whether another pass is needed.
+  [[nodiscard]] bool is_open() const noexcept { return !pass_.prefixes.empty(); }
+
+  /// The element at the rank `ranks[i]` of want(), once no pass is needed.
+  [[nodiscard]] ElementBits element(std::size_t i) const;
+
+ private:
+  /// The elements with equal first bits, the prefix, that have a wanted one among them.
+  struct Wanted {
+    std::uint64_t prefix = 0;  ///< of a key as ordered() returns it, moved to the right
+    unsigned bits = 0;         ///< of the prefix
+    std::uint64_t count = 0;   ///< of these elements
+    std::uint64_t rank = 0;    ///< of the wanted one among them
+  };
+
+  struct Pass {
+    unsigned bits = 0;                    ///< of each prefix
+    std::vector<std::uint64_t> prefixes;  ///< of the elements that the pass counts or collects, sorted
+    bool collects = false;
+  };
+
+  void begin(const Pass& pass);
+  void choose_pass();
+  void count_first_digits(std::span<const std::byte> elements);
+  void collect_all(std::span<const std::byte> elements);
+  template <class T>
+  void count_candidates(std::span<const std::byte> elements);
+  void collect(std::span<const std::uint64_t> keys);
+  void end_first_count();
+  void count_nan();
+  void refine(Wanted& wanted) const;
+
+  DType dtype_;
+  ByteOrder order_;
+  std::uint64_t count_;
+  SimdLevel level_;
+  unsigned width_;       ///< bits of an element
+  unsigned digit_bits_;  ///< 16, or 8 for elements of 8 bits
+  Pass pass_;
+  std::optional<CounterTables> tables_;  ///< of a pass that counts
+  std::vector<std::uint64_t> totals_;    ///< kDigits counters for each prefix of the last pass
+  std::mutex mutex_;
+  std::vector<std::uint64_t> collected_;  ///< keys; sorted at the end of the pass
+  std::vector<Wanted> wanted_;
+  std::array<std::atomic<std::uint64_t>, 2> nan_beside_infinity_{};  ///< see count_first_digits()
+  std::uint64_t nan_below_ = 0;
+  std::uint64_t nan_above_ = 0;
+};
+
+}  // namespace clipper
