@@ -109,11 +109,14 @@ double rounded(const Truncated& x) noexcept {
 }  // namespace
 
 void Moments::add(double x) noexcept {
-  if (x == 0) return;
-  const int exponent = std::max(std::ilogb(x) - (kPrecision - 1), kLowestExponent);
-  const auto significand = static_cast<std::int64_t>(std::ldexp(x, -exponent));
-  sum.add(significand, exponent);
-  squares.add(Int128{significand} * significand, 2 * exponent);
+  constexpr std::uint64_t kHidden = std::uint64_t{1} << (kPrecision - 1);
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const auto field = static_cast<int>(bits >> (kPrecision - 1) & 0x7ff);
+  const int exponent = std::max(field, 1) - 1 + kLowestExponent;
+  const auto magnitude = static_cast<std::int64_t>((bits & (kHidden - 1)) | (field != 0 ? kHidden : 0));
+  if (magnitude == 0) return;
+  sum.add(x < 0 ? -magnitude : magnitude, exponent);
+  squares.add(Int128{magnitude} * magnitude, 2 * exponent);
 }
 
 Moments& Moments::operator+=(const Moments& other) noexcept {

@@ -9,6 +9,8 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "element/element.hpp"
+#include "statistics/float_moments.hpp"
+#include "statistics/integer_moments.hpp"
 #include "statistics/statistics_loop.hpp"
 
 namespace clipper {

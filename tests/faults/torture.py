@@ -51,6 +51,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} damaged_headers some build/clipper", None, ""),
     Row("fuzz", f"{FUZZ} headers_vs_numpy", "10000", "1000000"),
     Row("fuzz", f"{FUZZ} compare_vs_numpy", "400", "100000"),
+    Row("fuzz", f"{FUZZ} statistics_vs_exact", "400", "100000"),
     Row("fuzz", f"{FUZZ} header_fuzz", "300000", "1000000000"),
     Row("fuzz", f"{FUZZ} bounds_fuzz", "100000", "100000000"),
     Row("fuzz", f"{FUZZ} clip_fuzz", "10000", "10000000"),

@@ -40,7 +40,7 @@ def random_integers(generator, dtype, count):
     """Elements near one end of the dtype, or all equal."""
     limits = np.iinfo(dtype)
     width = int(generator.choice([0, 1, 10, 127]))
-    start = int(generator.choice([limits.min, limits.max - width]))
+    start = (limits.min, limits.max - width)[generator.integers(2)]
     return (generator.integers(0, width + 1, count).astype(object) + start).astype(dtype)
 
 

@@ -97,6 +97,18 @@ TEST_CASE("mean and standard deviation are those of Python's fractions, rounded 
   }
 }
 
+TEST_CASE(
+    "mean and standard deviation are rounded once, to even only if they are exactly between two numbers") {
+  CHECK(moments_of({1, 0x1p-53}).mean(1) == 1);
+  CHECK(moments_of({1, 0x1p-53, 0x1p-300}).mean(1) == 0x1.0000000000001p0);
+  CHECK(moments_of({1, 0x1p-53, -0x1p-300}).mean(1) == 1);
+  CHECK(moments_of({2, -0x1p-52}).standard_deviation(2) == 1);
+  CHECK(moments_of({2, -0x1.0000000000001p-52}).standard_deviation(2) == 0x1.0000000000001p0);
+  Moments moments;
+  moments.sum.add((Int128{3} << 59) - 1, -1074);  // 53 bits of the mean would be 1.5 * 2^-1074
+  CHECK(moments.mean(std::uint64_t{1} << 60) == kSmallest);
+}
+
 TEST_CASE("moments may be added to others any number of times") {
   Moments moments = moments_of({-kMax, kMax, -1.5, 1.5, kSmallest, -kSmallest});
   const double deviation = moments.standard_deviation(6);

@@ -176,13 +176,15 @@ TEST_CASE("moments are exact for floats of any exponents") {
       for (const int part : {1, 3, 1000}) {  // every how many elements have another exponent than the first
         const int first = static_cast<int>(random() % static_cast<std::uint64_t>(exponents));
         Elements elements;
-        for (int i = 0; i < 3000; ++i) {
+        for (int i = 0; i < 1500; ++i) {
           const int other = static_cast<int>(random() % static_cast<std::uint64_t>(spread));
           const auto exponent = static_cast<ElementBits>(std::max(first - (i % part == 0 ? other : 0), 0));
           ElementBits fraction = random() & ((ElementBits{1} << fraction_bits) - 1);
           if (i % 5 == 0) fraction = i % 2 == 0 ? 0 : (ElementBits{1} << fraction_bits) - 1;
           elements.push_back(exponent << fraction_bits | fraction);
-          if (random() % 2 == 0) elements.back() |= reference::sign_bit(row.dtype);
+          // Large elements cancel: otherwise small ones would not change the mean.
+          if (static_cast<int>(exponent) + 70 > first)
+            elements.push_back(elements.back() | reference::sign_bit(row.dtype));
         }
         Moments moments;
         for (const ElementBits bits : elements) add(moments, row.dtype, bits);
