@@ -1,5 +1,6 @@
 #include "clipper.hpp"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <exception>
@@ -19,6 +20,7 @@
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
 #include "engine/tensor_clip.hpp"
+#include "engine/tensor_percentiles.hpp"
 #include "engine/tensor_statistics.hpp"
 #include "files/parameter_file.hpp"
 
@@ -239,6 +241,8 @@ Statistics statistics(const std::string& path, const FileOptions& options) {
   InputFile input = open(path, options);
   const npy::Header header = read_header(input, options.dtype);
   Engine engine(engine_options(options.threads));
+  std::optional<ElementBits> median;
+  if (input.is_regular()) median = read_percentiles(engine, input, header, std::array{Number(50)}).front();
   const ElementStatistics read = read_statistics(engine, input, header, std::nullopt, std::nullopt);
   return {.dtype = header.dtype,
           .shape = header.shape,
@@ -248,7 +252,9 @@ Statistics statistics(const std::string& path, const FileOptions& options) {
           .negative_infinite = read.negative_infinite,
           .min = read.min(),
           .max = read.max(),
-          .mean = read.mean()};
+          .mean = read.mean(),
+          .standard_deviation = read.standard_deviation(),
+          .median = median};
 }
 
 }  // namespace clipper

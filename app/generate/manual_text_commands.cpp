@@ -36,7 +36,8 @@ with UPDATE=--update-golden set by hand if a change is intended:
 )text";
 
 const std::string_view kInfo = R"text(
-Without `--stats`, `--min` and `--max` only the header is read. With one of them the tensor is read once.
+Without `--stats`, `--percentile`, `--min` and `--max` only the header is read. With any of them the elements are read, too: a
+file two to six times, for the median and the percentiles, a stream once.
 
     $ clipper info --min 0 --max 6 in.npy
     in.npy
@@ -50,6 +51,17 @@ Without `--stats`, `--min` and `--max` only the header is read. With one of them
 
 The rows of the histogram are as wide as a power of two, and every row holds exactly the elements that it names. Lines mark
 where the bounds are.
+
+Find the bounds that clip the lowest and the highest 1 percent of the elements.
+
+    $ clipper info --percentile 1,99 in.npy
+    ...
+      mean           3.25
+      std            3.76206
+      median         3.25
+      percentile 1   -2.875
+      percentile 99  9.375
+    ...
 
 The exit status is 0 if every file could be read, otherwise the highest status of all files.
 )text";

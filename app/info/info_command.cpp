@@ -18,6 +18,7 @@
 #include "console/terminal.hpp"
 #include "contract/plan.hpp"
 #include "engine/engine.hpp"
+#include "engine/tensor_percentiles.hpp"
 #include "engine/tensor_statistics.hpp"
 #include "error.hpp"
 #include "info/info_options.hpp"
@@ -25,6 +26,15 @@
 
 namespace clipper {
 namespace {
+
+/// Reads the median and the percentiles that the command asks for, of a file.
+void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
+  std::vector<Number> percentages{50};
+  percentages.insert(percentages.end(), command.percentages.begin(), command.percentages.end());
+  const auto values = read_percentiles(engine, input, tensor.header, percentages);
+  tensor.median = values.front();
+  for (std::size_t i = 1; i < values.size(); ++i) tensor.percentiles.push_back({percentages[i], values[i]});
+}
 
 TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path, FileTally& tally) {
   InputFile input = InputFile::open(path);
@@ -43,6 +53,12 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
     tensor.min = min_limit(command.bounds, header.dtype);
     tensor.max = max_limit(command.bounds, header.dtype);
   });
+  tensor.is_file = input.is_regular();
+  if (tensor.is_file)
+    add_percentiles(command, engine, input, tensor);
+  else if (!command.percentages.empty())
+    throw Error(ErrorKind::usage,
+                input.path() + ": must be a file, not a stream: for --percentile it needs to be read twice");
   tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
   return tensor;
 }

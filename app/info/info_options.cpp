@@ -1,5 +1,8 @@
 #include "info/info_options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 #include "command_line/command_line.hpp"
@@ -7,13 +10,16 @@
 #include "command_line/shared_options.hpp"
 #include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
+#include "statistics/percentiles.hpp"
 
 namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Prints dtype, shape, memory order and size of .npy tensors. With --stats, --min or --max it also reads "
-    "the elements and prints their range, mean, NaN count and a histogram.";
+    "Prints dtype, shape, memory order and size of .npy tensors. With --stats, --percentile, --min or --max "
+    "it "
+    "also reads the elements and prints their range, mean, standard deviation, median, NaN count and a "
+    "histogram.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
 
@@ -22,6 +28,7 @@ Examples:
   clipper info x.npy
   clipper info --stats *.npy
   clipper info --min 0 --max 6 x.npy
+  clipper info --percentile 1,50,99 x.npy
   clipper info --json tensors/
 
 Exit status:
@@ -34,11 +41,23 @@ constexpr Option kFiles = with_details(
     "A .npy file, or a directory, which stands for all .npy files below it; `-` is standard input. A file "
     "that cannot be read is a line on standard error, and the others are still shown.");
 constexpr Option kStats =
-    with_details({"--stats", "Read the elements; print min, max, mean, NaN count and a histogram"},
-                 "Read all elements once and print their smallest and largest value, the mean of the finite "
-                 "ones, how many are NaN, inf and -inf, and a histogram. Counts, min and max are exact, and "
-                 "the output does not depend on the number of threads. Each row of the histogram is as wide "
-                 "as a power of two and contains exactly the elements in its range.");
+    with_details({"--stats", "Read the elements; print range, mean, std, median, NaN count and a histogram"},
+                 "Read all elements and print the smallest and the largest, the mean and the population "
+                 "standard deviation (std) of the finite elements, the median of the elements that are not "
+                 "NaN, how many are NaN, inf and -inf, and a histogram. All of these are exact: mean and "
+                 "std are calculated without rounding, then rounded once to float64. Each row of the "
+                 "histogram is as wide as a power of two and contains exactly the elements in its range. "
+                 "The median needs up to five passes over the file, and a stream can be read only once: "
+                 "clipper prints no median for a stream.");
+constexpr Option kPercentile = with_details(
+    {"--percentile", "Print percentiles of the elements, such as 1,50,99; implies --stats", "PERCENTS",
+     Value::text},
+    "Also print percentiles: the values below which these percentages of the elements lie. PERCENTS are "
+    "numbers from 0 to 100 with at most 16 decimal places, separated by commas, with or without a percent "
+    "sign: `1,50,99.9` or `1%,99%`. NaN elements do not count. A percentile is linear between its two "
+    "neighbours in sorted order, as by default in numpy.percentile, but its position is exact; for integers "
+    "the fraction is cut off. The input must be a file, not a stream, because it is read several times. "
+    "Implies `--stats`.");
 constexpr Option kMin = with_details(
     {"--min", "Count the elements less than X, a number or @FILE.npy; implies --stats", "X", Value::number},
     "Also count the elements that are less than X and mark X in the histogram: this is how many a clip with "
@@ -58,10 +77,24 @@ constexpr Option kDtype = dtype_option("Read tensors as DTYPE (for bfloat16 save
                                        "|V2, a header that does not name the type.");
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kStats, &kMin,      &kMax,        &kDtype, &kTrailing, &kThreads,
-                              &kJson,  &kProgress, &kNoProgress, &kColor, &kHelp};
+constexpr std::array kOptions{&kStats,   &kPercentile, &kMin,      &kMax,        &kDtype, &kTrailing,
+                              &kThreads, &kJson,       &kProgress, &kNoProgress, &kColor, &kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 constexpr std::array kOverrides{OptionPair{&kProgress, &kNoProgress}};
+
+/// The numbers of "1,50%,99.9".
+std::vector<Number> parse_percentages(std::string_view text) {
+  std::vector<Number> result;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const Percentage percentage = parse_percentage(long_name(kPercentile), text.substr(begin, end - begin));
+    result.push_back(*parse_number(percentage.text()));
+    if (!is_percentile(result.back()))
+      refuse(fmt::format("--percentile: {} has more than 16 decimal places", percentage.text()));
+    begin = end + 1;
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -83,7 +116,8 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.json = raw.has(kJson);
   command.bounds.min = given(raw, kMin);
   command.bounds.max = given(raw, kMax);
-  command.statistics = raw.has(kStats) || command.bounds.min || command.bounds.max;
+  if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
+  command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));

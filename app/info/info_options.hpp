@@ -20,6 +20,7 @@ struct InfoCommand {
   bool statistics = false;
   bool json = false;
   Request bounds;
+  std::vector<Number> percentages;  ///< of --percentile, in the order given
   std::optional<DType> dtype;
   bool ignore_trailing = false;
   Engine::Options engine;

@@ -10,6 +10,7 @@
 #include "console/escape_for_terminal.hpp"
 #include "console/json.hpp"
 #include "element/element.hpp"
+#include "element/number.hpp"
 #include "info/histogram_text.hpp"
 
 namespace clipper {
@@ -40,6 +41,12 @@ std::string mean_text(const ElementStatistics& statistics) {
          (finite == statistics.count ? "" : fmt::format(" of {} finite elements", finite));
 }
 
+/// "none" if there are no finite elements.
+std::string deviation_text(const ElementStatistics& statistics) {
+  const std::optional<double> deviation = statistics.standard_deviation();
+  return deviation ? fmt::format("{:.6g}", *deviation) : "none";
+}
+
 std::string share_text(std::uint64_t count, const ElementStatistics& statistics) {
   if (count == 0) return "0";
   return fmt::format("{} ({:.3g} %)", count,
@@ -52,6 +59,11 @@ void add_statistics(const TensorInfo& tensor, Facts& facts) {
   facts.emplace_back("min", optional_text(dtype, statistics.min()));
   facts.emplace_back("max", optional_text(dtype, statistics.max()));
   facts.emplace_back("mean", mean_text(statistics));
+  facts.emplace_back("std", deviation_text(statistics));
+  if (tensor.is_file) facts.emplace_back("median", optional_text(dtype, tensor.median));
+  for (const Percentile& each : tensor.percentiles)
+    facts.emplace_back(fmt::format("percentile {}", decimal_text(each.percentage)),
+                       optional_text(dtype, each.value));
   if (is_floating(dtype)) {
     facts.emplace_back("NaN", share_text(statistics.nan, statistics));
     facts.emplace_back("inf", share_text(statistics.positive_infinite, statistics));
@@ -81,9 +93,16 @@ Json statistics_json(const TensorInfo& tensor) {
     edges.add(Json::number(dtype, edge_text(dtype, histogram, row)));
   Json counts = Json::list();
   for (std::size_t row = 0; row < histogram.rows; ++row) counts.add(histogram.counts[row]);
+  Json percentiles = Json::list();
+  for (const Percentile& each : tensor.percentiles)
+    percentiles.add({{"percent", Json::number(DType::float64, decimal_text(each.percentage))},
+                     {"value", element_json(dtype, each.value)}});
   return {{"min", element_json(dtype, statistics.min())},
           {"max", element_json(dtype, statistics.max())},
           {"mean", statistics.mean()},
+          {"standard_deviation", statistics.standard_deviation()},
+          {"median", element_json(dtype, tensor.median)},
+          {"percentiles", percentiles},
           {"nan", statistics.nan},
           {"positive_infinity", statistics.positive_infinite},
           {"negative_infinity", statistics.negative_infinite},

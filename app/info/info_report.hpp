@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "console/color.hpp"
 #include "console/error_line.hpp"
@@ -12,6 +13,11 @@
 
 namespace clipper {
 
+struct Percentile {
+  Number percentage;
+  std::optional<ElementBits> value;  ///< nothing if all elements are NaN
+};
+
 /// What info prints about one file.
 struct TensorInfo {
   std::string input;  ///< path as given
@@ -19,6 +25,9 @@ struct TensorInfo {
   int version_major = 1;  ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;
+  bool is_file = true;                ///< not a stream, which can be read only once: it has no percentiles
+  std::optional<ElementBits> median;  ///< nothing if all elements are NaN
+  std::vector<Percentile> percentiles;
   std::optional<Limit> min;  ///< --min, whose violations are counted
   std::optional<Limit> max;
 };

@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -90,6 +91,8 @@ TEST_CASE("info --min --max prints statistics, and a histogram with the bounds")
   min       -inf
   max       inf
   mean      2.2 of 5 finite elements
+  std       3.35559
+  median    0
   NaN       1 (12.5 %)
   inf       1 (12.5 %)
   -inf      1 (12.5 %)
@@ -148,16 +151,24 @@ TEST_CASE("info --stats without finite elements prints no mean and no histogram"
   const Json empty = statistics(npy_file("<f8", "False", "(3, 0)", ""));
   CHECK(empty["min"].is_null());
   CHECK(empty["mean"].is_null());
+  CHECK(empty["standard_deviation"].is_null());
+  CHECK(empty["median"].is_null());
+  CHECK(empty["percentiles"] == Json::array());
   CHECK(empty["histogram"] == Json::parse(R"({"edges": [], "counts": []})"));
   const Json nan = statistics(float32_file({std::numeric_limits<float>::quiet_NaN()}));
   CHECK(nan["max"].is_null());
+  CHECK(nan["median"].is_null());
   CHECK(nan["nan"] == 1);
   const Json infinite = statistics(float32_file({std::numeric_limits<float>::infinity()}));
   CHECK(infinite["min"] == "inf");
   CHECK(infinite["mean"].is_null());
+  CHECK(infinite["standard_deviation"].is_null());
+  CHECK(infinite["median"] == "inf");
   const Json scalar = statistics(npy_file("<i8", "False", "()", bytes_of<std::int64_t>({-7})));
   CHECK(scalar["min"] == -7);
   CHECK(scalar["mean"] == -7);
+  CHECK(scalar["standard_deviation"] == 0);
+  CHECK(scalar["median"] == -7);
   CHECK(scalar["histogram"] == Json::parse(R"({"edges": [-7, -6], "counts": [1]})"));
 }
 
@@ -217,12 +228,64 @@ TEST_CASE("info prints the same for files and streams, with any number of thread
     CHECK(info_of({"--min", "-3.25", "--threads", threads, "x.npy"}, {directory.path()})["statistics"] ==
           from_file);
     const Json from_stream = info_of({"--min", "-3.25", "--threads", threads, "-"}, {}, file);
-    CHECK(from_stream["statistics"] == from_file);
+    Json expected = from_file;
+    expected["median"] = nullptr;
+    CHECK(from_stream["statistics"] == expected);
     CHECK(from_stream["input"] == "-");
   }
   check_refused(run_clipper({"info", "--stats", "-"}, {}, file.substr(0, file.size() - 1)), 3,
                 "standard input: truncated: ends before its last element");
   check_refused(run_clipper({"info", "--stats", "-"}, {}, file + "x"), 3, "bytes after the array");
+}
+
+TEST_CASE("info --percentile prints percentiles as elements of the dtype") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file({4, 1, 3, std::numeric_limits<float>::quiet_NaN(), 2}));
+  const Result result = run_clipper({"info", "--percentile", "0,12.50,1e2", "x.npy"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output.find("\n"
+                           "  mean             2.5 of 4 finite elements\n"
+                           "  std              1.11803\n"
+                           "  median           2.5\n"
+                           "  percentile 0     1\n"
+                           "  percentile 12.5  1.375\n"
+                           "  percentile 100   4\n"
+                           "  NaN              1 (20 %)\n") != std::string::npos);
+  const Json json = info_of({"--percentile", "99.9%,1%,99.9", "x.npy"}, {directory.path()})["statistics"];
+  CHECK(json["median"] == 2.5);
+  CHECK(json["standard_deviation"].get<double>() == std::sqrt(1.25));
+  CHECK(json["percentiles"] == Json::parse(R"([{"percent": 99.9, "value": 3.997},
+    {"percent": 1, "value": 1.03}, {"percent": 99.9, "value": 3.997}])"));
+
+  write_file(directory / "i.npy",
+             npy_file(">i8", "False", "(2,)",
+                      {"\x7f\xff\xff\xff\xff\xff\xff\xfe\x7f\xff\xff\xff\xff\xff\xff\xff", 16}));
+  const Json integers = info_of({"--percentile", "50,100", "i.npy"}, {directory.path()})["statistics"];
+  CHECK(integers["median"] == "9223372036854775806");
+  CHECK(integers["percentiles"][1] == Json::parse(R"({"percent": 100, "value": "9223372036854775807"})"));
+  CHECK(integers["standard_deviation"] == 0.5);
+  const float inf = std::numeric_limits<float>::infinity();
+  write_file(directory / "inf.npy", float32_file({-inf, inf}));
+  CHECK(info_of({"--stats", "inf.npy"}, {directory.path()})["statistics"]["median"] == "nan");
+  write_file(directory / "nan.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
+  const Json nan = info_of({"--percentile", "1", "nan.npy"}, {directory.path()})["statistics"];
+  CHECK(nan["percentiles"] == Json::parse(R"([{"percent": 1, "value": null}])"));
+  CHECK(run_clipper({"info", "--percentile", "1", "nan.npy"}, {directory.path()})
+            .output.find("\n  percentile 1  none\n") != std::string::npos);
+}
+
+TEST_CASE("a stream has no median, and --percentile refuses it") {
+  const TemporaryDirectory directory;
+  const std::string file = float32_file({1, 2, 4});
+  write_file(directory / "x.npy", file);
+  const Result streamed = run_clipper({"info", "--stats", "-"}, {}, file);
+  check_done(streamed);
+  CHECK(streamed.output.find("\n  std       1.24722\n  NaN ") != std::string::npos);
+  check_refused(run_clipper({"info", "--percentile", "1", "-"}, {}, file), 2,
+                "standard input: must be a file, not a stream: for --percentile it needs to be read twice");
+  const Result both = run_clipper({"info", "--percentile", "1", "-", "x.npy"}, {directory.path()}, file);
+  CHECK(both.exit_code == 2);
+  CHECK(both.output.starts_with("x.npy\n"));
 }
 
 TEST_CASE("info counts elements beyond the exact bounds as typed") {
@@ -348,6 +411,11 @@ TEST_CASE("wrong usage of info is refused") {
   check_usage({"--min=", example}, "--min has no value");
   check_usage({"--min", "nan", example}, "NaN cannot be a bound");
   check_usage({"--max", "nan", int8}, "NaN cannot be a bound");
+  for (const std::string list : {"-1", "100.1", "nan", "1,,2", "1,", ",", "1;2", "1 ,2", "%", "1%%"})
+    check_usage({"--percentile=" + list, example}, "is not a percentage from 0 to 100");
+  check_usage({"--percentile=", example}, "--percentile has no value");
+  check_usage({"--percentile", "5,101%", example}, "--percentile: '101%' is not a percentage from 0 to 100");
+  check_usage({"--percentile", "0.12345678901234567", example}, "more than 16 decimal places");
   check_usage({"--trailing", "drop", example}, "--trailing: unknown value 'drop'");
   check_usage({"--dtype", "float", example}, "--dtype: unknown value 'float'");
   check_usage({"--threads", "0", example}, "--threads: '0'");

@@ -60,7 +60,7 @@ const std::array kExamples{
     Example{"clip",
             {{"--json", "--min", "1.5", "--shard", "0/2", "i.npy", "o.npy"},
              {"--json", "--min", "0", "text.npy", "o.npy"}}},
-    Example{"info", {{"info", "--json", "--stats", "x.npy", "text.npy"}}},
+    Example{"info", {{"info", "--json", "--percentile", "1", "x.npy", "text.npy"}}},
     Example{"compare",
             {{"compare", "--json", "x.npy", "y.npy"},
              {"compare", "--json", "x.npy", "i.npy"},

@@ -30,7 +30,7 @@ VALUES = {
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "X": NUMBER,
-    **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "R"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "PERCENTS", "R"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
