@@ -40,8 +40,8 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
   const npy::Header& header = tensor.header;
   tally.expect(header.data_size());
   with_path(input.path(), [&] {
-    tensor.min = min_limit(command.bounds, header.dtype);
-    tensor.max = max_limit(command.bounds, header.dtype);
+    tensor.min = min_limit(command.bounds, header);
+    tensor.max = max_limit(command.bounds, header);
   });
   tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
   return tensor;
