@@ -35,10 +35,12 @@ void check_factor_dtype(std::string_view field, const std::optional<Given>& give
     return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
   };
   if (!given || !given->dtype || takes(*given->dtype)) return;
-  throw Error(ErrorKind::usage,
-              label(field, *given) + fmt::format(" is {}; it must be float32, float64 or {}",
-                                                 traits(*given->dtype).name,
-                                                 is_long(dtype) ? "a 64-bit integer" : traits(dtype).name));
+  const bool is_float = dtype == DType::float32 || dtype == DType::float64;
+  const std::string own = is_long(dtype) ? "int64, uint64, "
+                          : is_float     ? ""
+                                         : fmt::format("{}, ", traits(dtype).name);
+  throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
+                                                                   traits(*given->dtype).name, own));
 }
 
 /// The limit of a request that has only one bound, `bound`.

@@ -222,7 +222,7 @@ TEST_CASE("arrays are refused with the rules of other systems") {
   request.max = Given(4);
   request.profile = profile_named("openvino");
   CHECK(refused(request, header_of({3}, false)) ==
-        "min @array.npy has shape (3,); OpenVINO Clamp-1 takes one number");
+        "min @array.npy has shape (3,); OpenVINO Clamp-1 takes one number, only profile native takes arrays");
 }
 
 }  // namespace clipper::testing
