@@ -19,8 +19,8 @@ ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise)
 /// Counts the elements beyond a limit that is an array. Counts nothing for other limits.
 class ArrayLimit {
  public:
-  ArrayLimit(const std::optional<Limit>& limit, SimdLevel level, const std::string& path) {
-    if (limit && limit->plan) clip_.emplace(*limit->plan, level, path);
+  ArrayLimit(const std::optional<Limit>& limit, const KernelOptions& options, const std::string& path) {
+    if (limit && limit->plan) clip_.emplace(*limit->plan, options, path);
   }
 
   /// What a clip to the array would do to elements of the tensor, of which the first has index `position`.
@@ -52,8 +52,9 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::H
                                   const std::optional<Limit>& min, const std::optional<Limit>& max) {
   const Bounds bounds{element_or(min, lowest_element(header.dtype)),
                       element_or(max, highest_element(header.dtype))};
-  ArrayLimit min_array(min, engine.level(), input.path());
-  ArrayLimit max_array(max, engine.level(), input.path());
+  engine.prepare(header.data_size());
+  ArrayLimit min_array(min, engine.kernel_options(), input.path());
+  ArrayLimit max_array(max, engine.kernel_options(), input.path());
   ElementStatistics total;
   total.dtype = header.dtype;
   const std::size_t size = traits(header.dtype).size;
