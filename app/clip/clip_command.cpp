@@ -31,10 +31,11 @@ template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 needs this deduction guide
 
 /// Files that are read besides the inputs. No output may replace them.
-std::vector<std::string> also_read(const Command& command) {
-  std::vector<std::string> paths = number_files(command.request);
-  if (command.list && command.list->path != "-") paths.push_back(command.list->path);
-  return paths;
+std::vector<OptionFile> also_read(const Command& command) {
+  std::vector<OptionFile> files = number_files(command.request);
+  if (command.list && command.list->path != "-")
+    files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
+  return files;
 }
 
 /// Keeps the shard's jobs. The division depends on the files' sizes: all processes must see the same sizes.

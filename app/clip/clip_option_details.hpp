@@ -18,21 +18,24 @@ inline constexpr std::string_view kProfile =
 
 inline constexpr std::string_view kMin =
     "Elements less than X become X. X is a decimal number such as -1e-3, a hexadecimal one such as 0x1.8p3, "
-    "`inf`, `-inf`, or @FILE.npy, a tensor with one element of the input's dtype. Without `--min` there is "
-    "no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X becomes "
-    "an element.";
+    "`inf`, `-inf`, a percentile of the input's elements such as `1%`, or @FILE.npy. FILE has the input's "
+    "dtype, and either one element or an array that broadcasts to the input's shape. Without `--min` there "
+    "is no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X "
+    "becomes an element, and explains arrays and percentiles.";
 
 inline constexpr std::string_view kMax =
     "Elements greater than X become X. X is written as for `--min`, and the same rules apply.";
 
 inline constexpr std::string_view kScale =
-    "Calculate x * X + bias for every element x, then clip. X is a finite number or @FILE.npy; the bias is 0 "
-    "unless `--bias` is given. For example `--scale 0.5 --bias 1 --max 6` writes min(x * 0.5 + 1, 6). Only "
-    "the profiles native and directml have this operation; with another profile `--scale` is an error.";
+    "Calculate x * X + bias for every element x, then clip. X is a finite number or @FILE.npy, which has "
+    "one element or an array that broadcasts to the input's shape (DTYPES AND BOUNDS). The bias is 0 unless "
+    "`--bias` is given. For example `--scale 0.5 --bias 1 --max 6` writes min(x * 0.5 + 1, 6). Only the "
+    "profiles native and directml have this operation; with another profile `--scale` is an error.";
 
 inline constexpr std::string_view kBias =
-    "Calculate x * scale + X for every element x, then clip. X is a finite number or @FILE.npy; the scale is "
-    "1 unless `--scale` is given. Only the profiles native and directml have this operation; with another "
+    "Calculate x * scale + X for every element x, then clip. X is a finite number or @FILE.npy, which has "
+    "one element or an array that broadcasts to the input's shape (DTYPES AND BOUNDS). The scale is 1 "
+    "unless `--scale` is given. Only the profiles native and directml have this operation; with another "
     "profile `--bias` is an error.";
 
 inline constexpr std::string_view kNan =

@@ -27,6 +27,7 @@ Examples:
   clipper --min 0 --output-dir clipped --recursive tensors
   clipper --min 0 --output '{dir}/{stem}.clip.npy' *.npy
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy
+  clipper --min 1% --max 99% in.npy out.npy
   clipper --min @lo.npy --max @hi.npy in.npy out.npy
   clipper --profile onnx-6 --min 0 --max 6 in.npy out.npy
   clipper --max 6 in.npy --verify golden.npy

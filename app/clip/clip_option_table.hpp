@@ -20,14 +20,23 @@ inline constexpr Option kProfile = with_details(
     {"--profile", "Follow another system's rules: directml, onnx, openvino, or a version such as onnx-6",
      "NAME", Value::words, &profile_names},
     details::kProfile);
-inline constexpr Option kMin = with_details(
-    {"--min", "Lower bound: a number, inf, -inf or @FILE.npy", "X", Value::number}, details::kMin);
-inline constexpr Option kMax = with_details(
-    {"--max", "Upper bound: a number, inf, -inf or @FILE.npy", "X", Value::number}, details::kMax);
+inline constexpr Option kMin = with_details({"--min",
+                                             "Lower bound: a number, inf, -inf, a percentile such as 1%, or "
+                                             "@FILE.npy (one element, or an array that broadcasts)",
+                                             "X", Value::number},
+                                            details::kMin);
+inline constexpr Option kMax = with_details({"--max",
+                                             "Upper bound: a number, inf, -inf, a percentile such as 99%, or "
+                                             "@FILE.npy (one element, or an array that broadcasts)",
+                                             "X", Value::number},
+                                            details::kMax);
 inline constexpr Option kScale = with_details(
-    {"--scale", "Multiply by X before clipping (default: 1)", "X", Value::number}, details::kScale);
-inline constexpr Option kBias = with_details(
-    {"--bias", "Add X before clipping, after --scale (default: 0)", "X", Value::number}, details::kBias);
+    {"--scale", "Multiply by X, a number or @FILE.npy, before clipping (default: 1)", "X", Value::number},
+    details::kScale);
+inline constexpr Option kBias =
+    with_details({"--bias", "Add X, a number or @FILE.npy, before clipping and after --scale (default: 0)",
+                  "X", Value::number},
+                 details::kBias);
 inline constexpr Option kNan =
     with_details({"--nan", "Handle NaN elements: keep (default), error, or replace by min, max or a number",
                   "WHAT", Value::words, &nan_words},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "console/array_json.hpp"
 #include "console/json.hpp"
 #include "element/element.hpp"
 
@@ -15,19 +16,32 @@ double percent(std::uint64_t count, std::uint64_t of) {
 std::string nan_text(const Plan& plan, const ElementCounts& counts) {
   if (counts.nan == 0 || !plan.operation.nan)
     return fmt::format("{} NaN{}", counts.nan, counts.nan == 0 ? "" : " kept");
-  return fmt::format("{} NaN became {}", counts.nan, element_text(plan.header.dtype, *plan.operation.nan));
+  return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
+}
+
+/// The array that gives the parameter, or null.
+const ArrayParameter* array_of(const Plan& plan, Parameter parameter) {
+  return plan.arrays ? plan.arrays->find(parameter) : nullptr;
+}
+
+Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
+  const ArrayParameter* const array = array_of(plan, parameter);
+  const DType dtype = plan.header.dtype;
+  return array != nullptr ? array_json(*array) : Json::number(dtype, element_text(dtype, element));
 }
 
 void add_plan(const Plan& plan, Json& json) {
-  const DType dtype = plan.header.dtype;
-  json.add("dtype", traits(dtype).name);
+  json.add("dtype", traits(plan.header.dtype).name);
   json.add("shape", plan.header.shape);
   json.add("fortran_order", plan.header.fortran_order);
   json.add("byte_order", plan.header.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.data_size());
-  json.add("min", Json::number(dtype, element_text(dtype, plan.operation.lo)));
-  json.add("max", Json::number(dtype, element_text(dtype, plan.operation.hi)));
+  json.add("min", bound_json(plan, Parameter::min, plan.operation.lo));
+  json.add("max", bound_json(plan, Parameter::max, plan.operation.hi));
+  for (const Parameter factor : {Parameter::scale, Parameter::bias})
+    if (const ArrayParameter* const array = array_of(plan, factor))
+      json.add(name_of(factor), array_json(*array));
   if (!plan.cut.empty()) json.add("notes", notes_on(plan));
 }
 

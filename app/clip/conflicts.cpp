@@ -75,7 +75,7 @@ struct Use {
 
 class Conflicts {
  public:
-  Conflicts(Jobs& jobs, const std::vector<std::string>& also_read) : jobs_(jobs), also_read_(also_read) {}
+  Conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read) : jobs_(jobs), also_read_(also_read) {}
 
   void check() {
     collect();
@@ -102,11 +102,11 @@ class Conflicts {
     }
     for (std::size_t i = 0; i < also_read_.size(); ++i)
       uses_.push_back(
-          {locations_.of(also_read_[i]).hash(), static_cast<std::uint32_t>(jobs_.size() + i), false});
+          {locations_.of(also_read_[i].path).hash(), static_cast<std::uint32_t>(jobs_.size() + i), false});
   }
 
   [[nodiscard]] std::string path_of(const Use& use) const {
-    if (use.job >= jobs_.size()) return also_read_[use.job - jobs_.size()];
+    if (use.job >= jobs_.size()) return also_read_[use.job - jobs_.size()].path;
     const Job job = jobs_[use.job];
     return use.writes ? job.output.value_or(job.input) : job.input;
   }
@@ -125,6 +125,9 @@ class Conflicts {
     if (!is_one_file(output, path)) return;
     const Job job = jobs_[writer.job];
     const auto refuse = [](const std::string& why) { throw Error(ErrorKind::usage, why); };
+    if (other.job >= jobs_.size())
+      refuse(fmt::format("{} would be written to {}, which {} reads", job.input, output,
+                         also_read_[other.job - jobs_.size()].option));
     if (!other.writes)
       refuse(fmt::format("{} would be written to {}, which is {}", job.input, output,
                          output == path ? "also an input" : "the input " + path));
@@ -134,14 +137,14 @@ class Conflicts {
   }
 
   Jobs& jobs_;
-  const std::vector<std::string>& also_read_;
+  const std::vector<OptionFile>& also_read_;
   Locations locations_;
   std::vector<Use> uses_;
 };
 
 }  // namespace
 
-void check_conflicts(Jobs& jobs, const std::vector<std::string>& also_read) {
+void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read) {
   if (jobs.size() + also_read.size() > 1) Conflicts(jobs, also_read).check();
 }
 

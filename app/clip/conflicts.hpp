@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "clip/jobs.hpp"
+#include "command_line/given_number.hpp"
 
 namespace clipper {
 
@@ -12,6 +12,6 @@ namespace clipper {
 /// identified by device and inode, and a missing file by its deepest existing directory and the rest of its
 /// path. If there are several jobs, calls set_output_is_new() for those whose outputs do not exist. Error{io}
 /// if a file cannot be examined.
-void check_conflicts(Jobs& jobs, const std::vector<std::string>& also_read);
+void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read);
 
 }  // namespace clipper

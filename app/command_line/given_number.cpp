@@ -15,15 +15,14 @@
 namespace clipper {
 namespace {
 
-/// Adds the flag to errors about the number, but not to errors about the file.
+/// Adds the flag to errors. Keeps the library's words: what the program would advise applies to IN only.
 Given read_given(std::string_view flag, const std::string& path) {
   if (path.empty()) refuse(fmt::format("{} @ has no file name (is a shell variable empty?)", flag));
-  if (path == "-") refuse(fmt::format("{} @-: a number cannot be read from standard input", flag));
+  if (path == "-") refuse(fmt::format("{} @-: cannot be read from standard input; use a file", flag));
   try {
     return read_parameter(path);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::usage) throw;
-    throw Error(error.kind(), fmt::format("{} @", flag) + error.message());
+    throw Error(error.kind(), fmt::format("{} @{}", flag, error.what()));
   }
 }
 
@@ -56,11 +55,16 @@ OnNan parse_on_nan(const std::string& text) {
   refuse(fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));
 }
 
-std::vector<std::string> number_files(const Request& request) {
-  std::vector<std::string> paths;
-  for (const auto* number : {&request.min, &request.max, &request.scale, &request.bias})
-    if (*number && (*number)->dtype) paths.push_back((*number)->text.substr(1));
-  return paths;
+std::vector<OptionFile> number_files(const Request& request) {
+  std::vector<OptionFile> files;
+  const auto add = [&](std::string_view option, const std::optional<Given>& number) {
+    if (number && number->dtype) files.push_back({option, number->text.substr(1)});
+  };
+  add("--min", request.min);
+  add("--max", request.max);
+  add("--scale", request.scale);
+  add("--bias", request.bias);
+  return files;
 }
 
 }  // namespace clipper

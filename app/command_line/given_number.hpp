@@ -13,8 +13,8 @@ namespace clipper {
 class RawOptions;
 struct Option;
 
-/// A number, or @FILE.npy, which is read now and only once. `flag` is for messages: "--min". Throws
-/// Error{usage} for any other text, and what read_parameter() throws.
+/// A number or @FILE.npy: a number or an array, see read_parameter(), whose errors get the flag. `flag` is
+/// for messages: "--min". Throws Error{usage} for any other text.
 [[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
 
 /// parse_given() of the option's value; nothing if the option was not given.
@@ -23,7 +23,13 @@ struct Option;
 /// One of kNanWords, or a number. Throws Error{usage} for any other text.
 [[nodiscard]] OnNan parse_on_nan(const std::string& text);
 
-/// The files that the request's numbers were read from.
-[[nodiscard]] std::vector<std::string> number_files(const Request& request);
+/// A file that is the value of an option.
+struct OptionFile {
+  std::string_view option;  ///< "--min"
+  std::string path;
+};
+
+/// The files of the request's numbers and arrays.
+[[nodiscard]] std::vector<OptionFile> number_files(const Request& request);
 
 }  // namespace clipper

@@ -54,12 +54,14 @@ inline constexpr std::array kJsonMembers{
                "Byte order of the elements; for dtypes of one byte, that of this machine"},
     JsonMember{"clip", "elements", "Number of elements; with --shard of one tensor, those of the shard"},
     JsonMember{"clip", "bytes", "Size of these elements in bytes"},
-    JsonMember{
-        "clip", "min",
-        "Lower bound that was applied, as an element of dtype; -inf or the lowest integer if there is none"},
-    JsonMember{
-        "clip", "max",
-        "Upper bound that was applied, as an element of dtype; inf or the highest integer if there is none"},
+    JsonMember{"clip", "min",
+               "Lower bound that was applied, as an element of dtype; -inf or the lowest integer if there is "
+               "none; for an array, its file and shape"},
+    JsonMember{"clip", "max",
+               "Upper bound that was applied, as an element of dtype; inf or the highest integer if there is "
+               "none; for an array, its file and shape"},
+    JsonMember{"clip", "scale", "If --scale is an array, its file and shape; absent for a number"},
+    JsonMember{"clip", "bias", "If --bias is an array, its file and shape; absent for a number"},
     JsonMember{
         "clip", "notes",
         "Warnings about the bounds, such as \"--min 1.5 becomes 1 for int32\"; absent if there are none"},
@@ -110,10 +112,12 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"info", "statistics.histogram.counts",
                "counts[i] is the number of elements from edges[i] to below edges[i + 1]"},
     JsonMember{"info", "statistics.bounds", "How many elements a clip to --min and --max would change"},
-    JsonMember{"info", "statistics.bounds.min",
-               "--min as given, or the element of its @FILE; null without --min"},
-    JsonMember{"info", "statistics.bounds.max",
-               "--max as given, or the element of its @FILE; null without --max"},
+    JsonMember{
+        "info", "statistics.bounds.min",
+        "--min as given, or the element of its @FILE; for an array, its file and shape; null without --min"},
+    JsonMember{
+        "info", "statistics.bounds.max",
+        "--max as given, or the element of its @FILE; for an array, its file and shape; null without --max"},
     JsonMember{"info", "statistics.bounds.below", "Number of elements less than min"},
     JsonMember{"info", "statistics.bounds.above", "Number of elements greater than max"},
     JsonMember{"compare", "version", kVersionMeaning},

@@ -102,8 +102,10 @@ std::string histogram_text(const ElementStatistics& statistics, const std::optio
 
   std::string text;
   for (std::size_t row = 0; row <= histogram.rows; ++row) {
-    if (min && row_of_min(statistics, *min) == row) text += bound_line("min", *min, width, paint);
-    if (max && row_of_max(statistics, *max) == row) text += bound_line("max", *max, width, paint);
+    if (min && !min->plan && row_of_min(statistics, *min) == row)
+      text += bound_line("min", *min, width, paint);
+    if (max && !max->plan && row_of_max(statistics, *max) == row)
+      text += bound_line("max", *max, width, paint);
     if (row == histogram.rows) break;
     const auto count = static_cast<double>(histogram.counts[row]);
     std::string line = "  " + range_text(labels[row], begin_width, end_width);

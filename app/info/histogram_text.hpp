@@ -11,7 +11,8 @@
 namespace clipper {
 
 /// The histogram as lines of ASCII: range, count, share and bar of each row, at most `width` columns wide if
-/// that leaves room for a bar. Colored lines mark the bounds: the rows between them lie within the bounds.
+/// that leaves room for a bar. Colored lines mark bounds that are numbers: the rows between them lie within
+/// the bounds.
 /// The histogram must have rows.
 [[nodiscard]] std::string histogram_text(const ElementStatistics& statistics, const std::optional<Limit>& min,
                                          const std::optional<Limit>& max, std::size_t width,

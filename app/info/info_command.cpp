@@ -50,8 +50,8 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string
   const npy::Header& header = tensor.header;
   tally.expect(header.data_size());
   with_path(input.path(), [&] {
-    tensor.min = min_limit(command.bounds, header.dtype);
-    tensor.max = max_limit(command.bounds, header.dtype);
+    tensor.min = min_limit(command.bounds, header);
+    tensor.max = max_limit(command.bounds, header);
   });
   tensor.is_file = input.is_regular();
   if (tensor.is_file)

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "console/array_json.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "console/json.hpp"
 #include "element/element.hpp"
@@ -81,7 +82,8 @@ Json element_json(DType dtype, const std::optional<ElementBits>& element) {
 }
 
 Json limit_json(DType dtype, const std::optional<Limit>& limit) {
-  return limit ? Json::number(dtype, limit->text) : Json();
+  if (!limit) return {};
+  return limit->plan ? array_json(limit->plan->arrays->arrays.front()) : Json::number(dtype, limit->text);
 }
 
 Json statistics_json(const TensorInfo& tensor) {

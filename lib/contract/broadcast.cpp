@@ -34,19 +34,6 @@ bool can_be_merged(const Broadcast& broadcast, std::size_t outer) {
   });
 }
 
-/// Error{input} if the array does not broadcast to `shape`, or would enlarge it.
-void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape) {
-  const std::vector<std::int64_t>& own = given.shape;
-  const bool broadcasts = own.size() <= shape.size() && std::equal(own.rbegin(), own.rend(), shape.rbegin(),
-                                                                   [](std::int64_t size, std::int64_t to) {
-                                                                     return size == to || size == 1;
-                                                                   });
-  if (!broadcasts)
-    throw Error(ErrorKind::input,
-                label(field, given) + fmt::format(" has shape {}; it must broadcast to {}",
-                                                  npy::shape_text(own), npy::shape_text(shape)));
-}
-
 void remove_axis(Broadcast& broadcast, std::size_t axis) {
   const auto at = static_cast<std::ptrdiff_t>(axis);
   broadcast.axes.erase(broadcast.axes.begin() + at);
@@ -96,6 +83,18 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
     }
 }
 
+void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape) {
+  const std::vector<std::int64_t>& own = given.shape;
+  const bool broadcasts = own.size() <= shape.size() && std::equal(own.rbegin(), own.rend(), shape.rbegin(),
+                                                                   [](std::int64_t size, std::int64_t to) {
+                                                                     return size == to || size == 1;
+                                                                   });
+  if (!broadcasts)
+    throw Error(ErrorKind::input,
+                label(field, given) + fmt::format(" has shape {}; it must broadcast to {}",
+                                                  npy::shape_text(own), npy::shape_text(shape)));
+}
+
 std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header) {
   Broadcast result;
   const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
@@ -108,9 +107,10 @@ std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& 
     if (takes_arrays) check_shape(kParameterNames[i], *given, header.shape);
     if (!given->array) continue;
     if (!takes_arrays)
-      throw Error(ErrorKind::usage, label(kParameterNames[i], *given) +
-                                        fmt::format(" has shape {}; {} takes one number",
-                                                    npy::shape_text(given->shape), profile.system));
+      throw Error(ErrorKind::usage,
+                  label(kParameterNames[i], *given) +
+                      fmt::format(" has shape {}; {} takes one number, only profile native takes arrays",
+                                  npy::shape_text(given->shape), profile.system));
     result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
   }
   if (result.arrays.empty()) return std::nullopt;

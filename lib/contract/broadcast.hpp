@@ -65,9 +65,12 @@ struct Broadcast {
 /// arrays must broadcast to the shape.
 void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool fortran_order);
 
-/// The arrays of the request, laid out for the tensor; nothing if there are none. Error{input} if the shape
-/// of a parameter's file does not broadcast to the tensor's by numpy's rule, or would enlarge it.
-/// Error{usage} for an array with a profile whose operator takes numbers.
+/// Error{input} if the shape of a parameter's file does not broadcast to `shape` by numpy's rule, or would
+/// enlarge it.
+void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape);
+
+/// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
+/// parameters. Error{usage} for an array with a profile whose operator takes numbers.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header);
 
 }  // namespace clipper

@@ -35,16 +35,22 @@ void check_factor_dtype(std::string_view field, const std::optional<Given>& give
     return d == dtype || d == DType::float32 || d == DType::float64 || (is_long(dtype) && is_long(d));
   };
   if (!given || !given->dtype || takes(*given->dtype)) return;
-  throw Error(ErrorKind::usage,
-              label(field, *given) + fmt::format(" is {}; it must be float32, float64 or {}",
-                                                 traits(*given->dtype).name,
-                                                 is_long(dtype) ? "a 64-bit integer" : traits(dtype).name));
+  const bool is_float = dtype == DType::float32 || dtype == DType::float64;
+  const std::string own = is_long(dtype) ? "int64, uint64, "
+                          : is_float     ? ""
+                                         : fmt::format("{}, ", traits(dtype).name);
+  throw Error(ErrorKind::usage, label(field, *given) + fmt::format(" is {}; it must be {}float32 or float64",
+                                                                   traits(*given->dtype).name, own));
 }
 
-std::optional<Limit> limit(std::string_view field, const std::optional<Given>& bound, DType dtype,
-                           decltype(least_from)* within) {
+/// The limit of a request that has only one bound, `bound`.
+std::optional<Limit> limit(std::string_view field, const Request& request, const std::optional<Given>& bound,
+                           const npy::Header& header, decltype(least_from)* within) {
   if (!bound) return std::nullopt;
+  if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, header)};
+  const DType dtype = header.dtype;
   check_dtype(field, bound, dtype);
+  check_shape(field, *bound, header.shape);
   if (bound->number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label(field, *bound) + ": NaN cannot be a bound");
   const std::optional<ElementBits> element = within(dtype, bound->number);
@@ -213,12 +219,12 @@ std::optional<Given> number_in(const std::optional<Given>& given) {
 
 }  // namespace
 
-std::optional<Limit> min_limit(const Request& request, DType dtype) {
-  return limit("min", request.min, dtype, least_from);
+std::optional<Limit> min_limit(const Request& request, const npy::Header& header) {
+  return limit("min", {.min = request.min}, request.min, header, least_from);
 }
 
-std::optional<Limit> max_limit(const Request& request, DType dtype) {
-  return limit("max", request.max, dtype, greatest_to);
+std::optional<Limit> max_limit(const Request& request, const npy::Header& header) {
+  return limit("max", {.max = request.max}, request.max, header, greatest_to);
 }
 
 Plan make_plan(const Request& request, const npy::Header& header) {

@@ -42,15 +42,16 @@ struct Plan {
 
 /// A bound as given, not converted: for counting the elements beyond it.
 struct Limit {
-  Number number;                       ///< never NaN
-  std::string text;                    ///< as typed, or the element read from @file.npy
+  Number number;                       ///< never NaN; meaningless for an array
+  std::string text;                    ///< as typed, or the only element of @file.npy
   std::optional<ElementBits> element;  ///< the nearest element within; empty if all elements are beyond
+  std::optional<Plan> plan{};          ///< only for an array: clips to this bound and does nothing else
 };
 
-/// Request::min and Request::max as limits. Error{usage} for NaN, and for a number from a file of another
-/// dtype.
-[[nodiscard]] std::optional<Limit> min_limit(const Request& request, DType dtype);
-[[nodiscard]] std::optional<Limit> max_limit(const Request& request, DType dtype);
+/// Request::min and Request::max as limits for a tensor. Error{usage} for NaN as a number, and for a file of
+/// another dtype; Error{input} for a file whose shape does not broadcast to the tensor's.
+[[nodiscard]] std::optional<Limit> min_limit(const Request& request, const npy::Header& header);
+[[nodiscard]] std::optional<Limit> max_limit(const Request& request, const npy::Header& header);
 
 /// Error{usage} for numbers and combinations that the profile forbids, and for a number from a file of
 /// another dtype; Error{input} for a tensor that the profile does not take, or that an array does not

@@ -217,6 +217,11 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
 
 void Engine::read(const npy::Header& header, InputFile& input,
                   const std::function<void(std::span<std::byte>)>& look) {
+  read(header, input, [&](std::uint64_t, std::span<std::byte> elements) { look(elements); });
+}
+
+void Engine::read(const npy::Header& header, InputFile& input,
+                  const std::function<void(std::uint64_t, std::span<std::byte>)>& look) {
   prepare(header.data_size());
   const std::size_t size = traits(header.dtype).size;
   const Chunks chunks(header.count, size, options_.chunk_size, 0);
@@ -228,7 +233,7 @@ void Engine::read(const npy::Header& header, InputFile& input,
     return true;
   };
   const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {
-    look(elements(chunk, memory));
+    look(chunks[chunk].begin, elements(chunk, memory));
     done_ += elements(chunk, memory).size();
   };
 

@@ -75,8 +75,13 @@ class Engine {
   /// if plan.refuse_nan.
   [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
 
-  /// Calls `look` with the elements of each chunk, which it may overwrite: several chunks at once and, from a
-  /// regular file, in any order. Error{input} as by run(); Error{io} if a regular file changes meanwhile.
+  /// Calls `look` with the elements of each chunk, which it may overwrite, and with the index of their first
+  /// element in the file: several chunks at once and, from a regular file, in any order. Error{input} as by
+  /// run(); Error{io} if a regular file changes meanwhile.
+  void read(const npy::Header& header, InputFile& input,
+            const std::function<void(std::uint64_t, std::span<std::byte>)>& look);
+
+  /// The same without indices.
   void read(const npy::Header& header, InputFile& input,
             const std::function<void(std::span<std::byte>)>& look);
 

@@ -260,7 +260,7 @@ Operation ParameterTile::operation() const noexcept {
 void ParameterTile::refuse(std::uint64_t position) {
   static_cast<void>(expand(position, 1));
   refuse_bounds(position);
-  for (const Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
+  for (Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
   __builtin_unreachable();
 }
 
@@ -284,11 +284,16 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                                       Term{"min_above_max", ""});
 }
 
-void ParameterTile::refuse_factor(const Values& factor, std::uint64_t position) const {
+void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   if (!first_refused_factor(factor, 1)) return;
+  factor.array->read(position, 1, raw_.get());
+  const npy::Header& header = factor.array->parameter().array->header();
+  const std::string text = with_type(header.dtype, [&]<class T>() -> std::string {
+    T value = *reinterpret_cast<const T*>(raw_.get());
+    if (header.order != kNativeOrder) value = byteswap_if<Byteswap::yes>(value);
+    return is_nan(value) ? "NaN" : element_text(header.dtype, to_bits(value));
+  });
   const bool is_float32 = plan_.operation.arithmetic == Arithmetic::float32;
-  const std::string text = is_float32 ? element_text(DType::float32, to_bits(*factor.as<float>()))
-                                      : element_text(DType::float64, to_bits(*factor.as<double>()));
   throw Error(ErrorKind::usage, label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
                                     " is not a finite " + (is_float32 ? "float32" : "float64") + " number");
 }

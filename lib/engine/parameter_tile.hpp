@@ -63,7 +63,7 @@ class ParameterTile {
                                                                 std::size_t count) const;
   void exchange_bounds(std::size_t count);
   void refuse_bounds(std::uint64_t position) const;
-  void refuse_factor(const Values& factor, std::uint64_t position) const;
+  void refuse_factor(Values& factor, std::uint64_t position);
 
   const Plan& plan_;
   std::size_t capacity_;

@@ -156,11 +156,12 @@ TEST_CASE("a file that numbers or names are read from is refused as an output") 
     check_refused_untouched(directory, words, 2, why);
   };
   refused({"-i", "--scale", "2", "--min", "@lo.npy", "a.npy", "lo.npy", "b.npy"},
-          "lo.npy would be written to lo.npy, which is also an input");
+          "lo.npy would be written to lo.npy, which --min reads");
   refused({"--max", "@./lo.npy", "-o", "{dir}/lo.npy", "a.npy"},
-          "a.npy would be written to ./lo.npy, which is also an input");
+          "a.npy would be written to ./lo.npy, which --max reads");
   write_file(directory / "list", "a.npy\n");
-  refused({"--max", "1", "-o", "list", "--files-from", "list"}, "a.npy would be written to list");
+  refused({"--max", "1", "-o", "list", "--files-from", "list"},
+          "a.npy would be written to list, which --files-from reads");
 }
 
 TEST_CASE("IN and OUT that cannot be examined are not assumed to be different files") {

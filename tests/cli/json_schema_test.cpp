@@ -40,11 +40,16 @@ void for_each_member(const Json& part, const std::string& prefix, const Visit& v
   }
 }
 
+/// Whether the value is the object `array`, which stands where a number could.
+bool is_parameter_array(const Json& value) {
+  return value.is_object() && value.size() == 2 && value.contains("file") && value.contains("shape");
+}
+
 /// Adds the names of all members of a value, nested objects included.
 void add_members(const Json& value, const std::string& prefix, std::set<std::string>& names) {
   if (value.is_array())
     for (const Json& each : value) add_members(each, prefix, names);
-  if (!value.is_object()) return;
+  if (!value.is_object() || is_parameter_array(value)) return;
   for (const auto& [name, member] : value.items()) {
     names.insert(prefix + name);
     add_members(member, prefix + name + ".", names);
@@ -59,6 +64,7 @@ struct Example {
 const std::array kExamples{
     Example{"clip",
             {{"--json", "--min", "1.5", "--shard", "0/2", "i.npy", "o.npy"},
+             {"--json", "--scale", "@y.npy", "--bias", "@y.npy", "x.npy", "o2.npy"},
              {"--json", "--min", "0", "text.npy", "o.npy"}}},
     Example{"info", {{"info", "--json", "--percentile", "1", "x.npy", "text.npy"}}},
     Example{"compare",

@@ -21,7 +21,7 @@ TEST_CASE("a text that is not a number is refused with its flag") {
   CHECK(refused("--scale", "0.5x") == "--scale: '0.5x' is not a number");
   CHECK(refused("--bias", " 1") == "--bias: ' 1' is not a number");
   CHECK(refused("--min", "@") == "--min @ has no file name (is a shell variable empty?)");
-  CHECK(refused("--min", "@-") == "--min @-: a number cannot be read from standard input");
+  CHECK(refused("--min", "@-") == "--min @-: cannot be read from standard input; use a file");
   CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(parse_on_nan("Keep")); }) ==
         "--nan: unknown value 'Keep'; did you mean 'keep'?");
   for (const std::string text : {"nan", "", "@lo.npy"})
@@ -58,11 +58,16 @@ TEST_CASE("parsing @FILE reads the file and remembers its name") {
   testing::write_file(path, testing::float32_file({1, 2}));
   CHECK(request.min->number == Number(1.5));
   CHECK(request.min->dtype == DType::float32);
-  CHECK(number_files(request) == std::vector<std::string>{path});
-  CHECK(parse_given("--min", "@" + path).array->header().shape == std::vector<std::int64_t>{2});
+  const Given array = parse_given("--bias", "@" + path);
+  CHECK(array.array->header().shape == std::vector<std::int64_t>{2});
+  const std::vector<OptionFile> files = number_files({.min = request.min, .bias = array});
+  REQUIRE(files.size() == 2);
+  CHECK(files[0].option == "--min");
+  CHECK(files[0].path == path);
+  CHECK(files[1].option == "--bias");
   CHECK(refusal(ErrorKind::io, [&] {
           return parse_given("--min", "@" + path + "x");
-        }).starts_with(path + "x: "));
+        }).starts_with("--min @" + path + "x: "));
 }
 
 }  // namespace clipper
