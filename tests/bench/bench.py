@@ -13,22 +13,25 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import libraries  # noqa: E402
 
-PARTS = ("files", "kernels")
-THOROUGH = {"rounds": {"files": 11, "kernels": 15}, "file_bytes": 1 << 30, "kernel_seconds": 0.01}
-QUICK = {"rounds": {"files": 3, "kernels": 3}, "file_bytes": 1 << 27, "kernel_seconds": 0.005}
+PARTS = ("files", "bounds", "kernels")
+THOROUGH = {"rounds": {"files": 11, "bounds": 11, "kernels": 15}, "file_bytes": 1 << 30, "kernel_seconds": 0.01}
+QUICK = {"rounds": {"files": 3, "bounds": 3, "kernels": 3}, "file_bytes": 1 << 27, "kernel_seconds": 0.005}
 
 
 def arguments():
     description = ("Measures clipper's speed relative to cp, cat, memcpy, numpy, ONNX Runtime and OpenVINO. A complete run writes its "
                    "results to tests/bench/ and README.md; a run of one part or with --quick writes to build/bench/.")
     parser = argparse.ArgumentParser(prog="scripts/bench", description=description)
-    parser.add_argument("part", nargs="?", choices=PARTS, help="measure only whole processes (files) or only the clip loops (kernels)")
+    parser.add_argument("part", nargs="?", choices=PARTS, 
+                        help="measure only whole processes with numbers as bounds (files), with arrays and percentiles (bounds), "
+                             "or only the clip loops (kernels)")
     parser.add_argument("--quick", action="store_true", help="run fewer rounds, with files of 128 MiB instead of 1 GiB")
     parser.add_argument("--dir", type=Path, default=ROOT / "build/bench", help="directory for the measured files (default: build/bench)")
     return parser.parse_args()
 
 
 def measure(options, parts, settings):
+    import bounds
     import files
     import kernels
     import machine
@@ -42,6 +45,8 @@ def measure(options, parts, settings):
         print("bench: the targets are for ext4; on some other file systems cp shares blocks instead of copying them", file=sys.stderr)
     if "files" in parts:
         files.measure(ROOT / "build/clipper", options.dir, settings["file_bytes"], settings["rounds"]["files"], samples)
+    if "bounds" in parts:
+        bounds.measure(ROOT / "build/clipper", options.dir, settings["file_bytes"], settings["rounds"]["bounds"], samples)
     if "kernels" in parts:
         binary, rounds = ROOT / "build/kernel_bench", settings["rounds"]["kernels"]
         about["wrong"] = kernels.measure(binary, settings["kernel_seconds"], rounds, samples)

@@ -25,14 +25,14 @@ def target_rows(samples, parts):
         if target.part not in parts:
             continue
         sign = "≥" if target.at_least else "≤"
-        limit = f"{sign} {target.limit:g}{target.unit}"
+        limit = f"{sign} {target.limit:g}{target.unit}" if target.limit is not None else ""
         ratio = target.measured(samples)
         if ratio is None:
             yield [target.what, "not measured", "", limit, ""]
             continue
         figure = number(ratio.median) + target.unit + (f" ({ratio.of})" if ratio.of else "")
         spread = f"{number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
-        yield [target.what, figure, spread, limit, "yes" if target.reached(ratio) else "**no**"]
+        yield [target.what, figure, spread, limit, {True: "yes", False: "**no**", None: ""}[target.reached(ratio)]]
 
 
 def for_readme(samples, about, directory):
@@ -60,10 +60,11 @@ def summary(samples, about, picture):
 def processes(samples):
     rows = []
     for name, times in samples.items():
-        if "/" not in name and not name.startswith("MiB "):
-            milliseconds = (1000 * time for time in (samples.median(name), min(times), max(times)))
-            rows.append([name.replace("|", "\\|"), *(f"{time:.1f}" for time in milliseconds)])
-    return table(["command", "median, ms", "min", "max"], rows)
+        cpu, memory = samples.median(f"CPU {name}"), samples.median(f"MiB {name}")
+        if cpu is not None:
+            seconds = (samples.median(name), min(times), max(times), cpu)
+            rows.append([name.replace("|", "\\|"), *(f"{1000 * time:.1f}" for time in seconds), f"{memory:.0f}" if memory else ""])
+    return table(["command", "median, ms", "min", "max", "CPU, ms", "peak memory, MiB"], rows)
 
 
 def gigabytes(samples, name, size):
@@ -128,7 +129,7 @@ def kernels(samples, wrong):
 
 def markdown(samples, about, picture):
     text = f"# Results of scripts/bench\n\n{summary(samples, about, picture)}\n"
-    if "files" in about["parts"]:
+    if {"files", "bounds"} & set(about["parts"]):
         text += f"## Whole processes\n\n{processes(samples)}\n"
     if "kernels" in about["parts"]:
         text += kernels(samples, {tuple(pair) for pair in about["wrong"]}) + "\n"

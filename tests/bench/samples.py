@@ -16,7 +16,8 @@ class Ratio:
 
 class Samples(defaultdict):
     """name -> figures, one for each round. Names with slashes are times of kernels and libraries, names that begin with MiB
-    are a process's memory, all others are times of processes. Times are in seconds."""
+    are a process's memory, names that begin with CPU the CPU time of all its threads, all others are times of processes. Times
+    are in seconds."""
 
     def __init__(self):
         super().__init__(list)

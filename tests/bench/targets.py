@@ -28,24 +28,50 @@ def kernel(samples, work, dtype, size):
 class Target:
     part: str
     what: str
-    limit: float
+    limit: float | None  # None: measured without a target
     measured: Callable[[Samples], Ratio | None]
     at_least: bool = False
     unit: str = ""
     in_readme: bool = False
 
     def reached(self, ratio):
+        if self.limit is None:
+            return None
         return ratio.median >= self.limit if self.at_least else ratio.median <= self.limit
 
 
-def time(what, limit, name, reference, in_readme=False):
-    return Target("files", what, limit, lambda samples: samples.ratio(name, reference), in_readme=in_readme)
+def time(what, limit, name, reference, part="files", in_readme=False):
+    return Target(part, what, limit, lambda samples: samples.ratio(name, reference), in_readme=in_readme)
+
+
+def bounds_time(what, limit, name, reference, in_readme=False):
+    return time(what, limit, name, reference, "bounds", in_readme)
+
+
+def beside_numbers(limit, tensor, *shapes, in_readme=False):
+    """One row for each shape of min and max; the first is in the README."""
+    return [bounds_time(f"bounds of shape {shape} on {tensor} / numbers as bounds", limit, f"clipper, {shape} on {tensor}",
+                        f"clipper, numbers on {tensor}", in_readme and shape == shapes[0]) for shape in shapes]
+
+
+def scale_beside_numbers(tensor, shape):
+    return bounds_time(f"scale and bias of shape {shape} on {tensor} / numbers as scale and bias", None,
+                       f"clipper, scale and bias {shape} on {tensor}", f"clipper, scale and bias numbers on {tensor}")
 
 
 def memory(name):
     def measured(samples):
         return Ratio(samples.median(name), min(samples[name]), max(samples[name])) if name in samples else None
     return Target("files", f"peak memory, 16 GiB sparse input, {name.removeprefix('MiB ')}", 32, measured, unit=" MiB")
+
+
+def bounds_memory():
+    """The worst of all commands of clipper with arrays and percentiles."""
+    def measured(samples):
+        names = [name for name in samples if name.startswith(("MiB clipper, ", "MiB clipper info"))]
+        worst = max(names, key=samples.median, default=None)
+        return worst and Ratio(samples.median(worst), min(samples[worst]), max(samples[worst]), worst.removeprefix("MiB "))
+    return Target("bounds", "peak memory, arrays and percentiles", 32, measured, unit=" MiB")
 
 
 def beside_memcpy(what, limit, work, dtypes):
@@ -74,6 +100,17 @@ TARGETS = (
     time("`cat in \\| clipper - - > out` / `cat in \\| cat > out`", 1.1, "cat | clipper", "cat | cat", in_readme=True),
     time("1,000 elements / `cp`", 1.4, "clipper, 1,000 elements", "cp, 1,000 elements", in_readme=True),
     time("10,000 files of 4 KiB in one process / `cp -r`", 1.0, "clipper, many files", "cp -r, many files"),
+    *beside_numbers(1.1, "(N,C,H,W)", "(C,1,1)", "(1,C,1,1)", in_readme=True),
+    *beside_numbers(1.5, "(H,W)", "(W,)", "(1,W)"),
+    *beside_numbers(1.5, "(H,W,3)", "(3,)"),
+    *beside_numbers(2.2, "(H,W)", "(H,W)"),
+    scale_beside_numbers("(N,C,H,W)", "(C,1,1)"),
+    scale_beside_numbers("(H,W,3)", "(3,)"),
+    bounds_time("`--min 1% --max 99%` / numpy script (percentile, clip, save)", 0.15, "clipper, 1% and 99% on (H,W)",
+                "numpy script, 1% and 99%", in_readme=True),
+    bounds_time("`--min 1% --max 99%` / numbers as bounds", 2.5, "clipper, 1% and 99% on (H,W)", "clipper, numbers on (H,W)"),
+    bounds_time("`info --percentile 1,50,99` / np.percentile", None, "clipper info --percentile", "np.percentile"),
+    bounds_memory(),
     *(memory(f"MiB {how}, {threads} threads") for how in ("to /dev/null", "in place") for threads in (2, 16)),
     beside_memcpy("clip", 1.3, "clip", DTYPES),
     beside_memcpy("scale, bias and clip", 1.4, "scale_bias_clip", ["float32"]),
