@@ -29,8 +29,9 @@ if __name__ == "__main__":
     libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
 
 import array_cases  # noqa: E402
+import array_edges  # noqa: E402
 import numpy as np  # noqa: E402
-from array_cases import Case, Draw, Tensor  # noqa: E402
+from array_cases import Case, Draw  # noqa: E402
 
 SMALL, LARGE, HUGE = 5_000, 40_000, 800_000  # elements
 SHOWN = 20  # violations
@@ -514,6 +515,20 @@ def simd_levels(clipper):
     return line.split("has ")[1].rstrip(")").split(", ")
 
 
+def try_edges(clipper, levels):
+    """Prints the violations of the cases of array_edges.py. Returns the numbers of cases and violations."""
+    cases, violations, most = 0, 0, []
+    with tempfile.TemporaryDirectory() as directory:
+        for name, trial, memory in array_edges.edges(clipper, Path(directory), levels, Trial, WAYS):
+            cases += 1
+            most += memory
+            if trial.wrong:
+                violations += 1
+                print(f"edge: {name}", *trial.wrong, *trial.lines, sep="\n  ", flush=True)
+    print(f"  {cases} edges; at most {max(most)} MiB of memory")
+    return cases, violations
+
+
 def main(clipper, count, seed, directory):
     levels = simd_levels(clipper)
     jobs = ((clipper, seed + i, directory, levels) for i in range(count))
@@ -525,6 +540,9 @@ def main(clipper, count, seed, directory):
             violations += len(outcome.wrong)
             if outcome.wrong and violations <= SHOWN:
                 print(*outcome.wrong, sep="\n", flush=True)
+    if not directory:
+        cases, wrong = try_edges(clipper, levels)
+        count, violations = count + cases, violations + wrong
     print(f"  seed {seed}; " + ", ".join(f"{way} {cases}" for way, cases in sorted(ways.items())))
     print(json.dumps({"what": "array parameters against numpy and Python's integers", "cases": count, "violations": violations}))
     return 1 if violations else 0
