@@ -1,0 +1,213 @@
+"""Cases of array parameters that random cases do not reach: large arrays, many channels, one file as tensor and array."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import array_cases
+import numpy as np
+from array_cases import Case, Draw, Tensor
+
+MEMORY = 32  # MiB, the most that clipper may use
+LAUNCHER = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss, flush=True)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def ramp(shape, dtype="float32", seed=1):
+    """Elements from -128 to 127 in steps of 1/4."""
+    generator = np.random.default_rng(seed)
+    count = int(np.prod(shape, dtype=np.int64))
+    quarters = generator.integers(-512, 509, count, dtype=np.int32)
+    return (quarters / np.float32(4)).astype(dtype).reshape(shape)
+
+
+def floats(shape, fortran=False, big=False, seed=1):
+    return Tensor("float32", ramp(shape, seed=seed), fortran, big)
+
+
+def raised(tensor, by):
+    """A max that is `by` above a min, so that they never cross."""
+    return tensor.like(tensor.elements + np.float32(by))
+
+
+def small_cases():
+    x = floats((4, 5))
+    numbers = {"--min": Tensor("float32", np.float32(-3)), "--max": Tensor("float32", np.float32(9))}
+    for shape in ((), (1,), (7,), (4, 5), (0,), (0, 5), (4, 0), (2, 0, 3)):
+        yield f"rank 0 arrays, tensor {shape}", Case(floats(shape), numbers)
+    for shape, lo, hi in (((0,), (0,), (1,)), ((3, 0), (3, 1), (0,)), ((3, 0), (1, 1), (3, 0)), ((0, 4), (4,), (0, 1))):
+        arrays = {"--min": floats(lo), "--max": raised(floats(hi), 300), "--scale": floats(lo), "--bias": floats(hi)}
+        yield f"tensor {shape}, arrays {lo} and {hi}", Case(floats(shape), arrays)
+    yield "one element", Case(floats((1,)), {"--bias": floats((1,), seed=2)})
+    yield "20 axes", Case(floats((1, 2) * 9 + (3, 4)), {"--min": floats((1, 2) * 4 + (1, 4), seed=2)})
+    yield "only scale", Case(x, {"--scale": floats((4, 1), seed=2)})
+    for dtype in array_cases.INTEGERS:
+        info = np.iinfo(dtype)
+        ends = np.array([info.min, info.max], dtype)
+        yield f"{dtype} extremes", Case(Tensor(dtype, np.array([[info.min, info.max, 0]] * 2, dtype)), {"--min": Tensor(dtype, ends[:, None])})
+    top = 2**64 - 1
+    for dtype, x_ends in (("int64", [-2**63, 2**63 - 1]), ("uint64", [0, top])):
+        for scale in ([top, 0], [1, top]):
+            arrays = {"--scale": Tensor("uint64", np.array(scale, np.uint64)[:, None]), "--bias": Tensor("int64", np.array([-2**63, 2**63 - 1]))}
+            yield f"{dtype} exact extremes {scale}", Case(Tensor(dtype, np.array([x_ends, x_ends], dtype)), arrays)
+    infinities = np.array([-np.inf, np.inf, -np.inf], np.float32)
+    yield "infinite bounds", Case(floats((6, 3)), {"--min": Tensor("float32", np.array([-np.inf, np.inf, 0], np.float32)),
+                                                  "--max": Tensor("float32", -infinities * np.float32([1, -1, -1]) * np.float32([1, 1, -1]))})
+
+
+def channel_cases():
+    million = 1_000_000
+    for shape, one in (((million, 2), (million, 1)), ((2, million), (million,)), ((million, 2), (1, 2))):
+        lo = floats(one, seed=2)
+        yield f"{shape}, arrays {one}", Case(floats(shape), {"--min": lo, "--max": raised(lo, 20)})
+    yield "scaled channels", Case(floats((million, 2)), {"--scale": floats((million, 1), seed=3), "--bias": floats((1, 2), seed=4), "--max": "50"})
+
+
+def large_cases():
+    """Tensor and arrays of 40 MiB and more, in all pairs of orders."""
+    shape = (3, 1000, 3500)
+    for fortran, big, x_fortran in ((False, False, False), (False, True, False), (True, False, False), (True, True, False),
+                                    (False, False, True), (True, False, True)):
+        lo = floats(shape, fortran, big, seed=2)
+        yield (f"large, {'CF'[x_fortran]} with arrays in {'CF'[fortran]}{'<>'[big]}",
+               Case(floats(shape, x_fortran), {"--min": lo, "--max": raised(lo, 20)}))
+    yield "four large arrays", Case(floats(shape), {"--min": floats(shape, seed=2), "--max": raised(floats(shape, seed=2), 9),
+                                                   "--scale": floats(shape, True, seed=3), "--bias": floats(shape, big=True, seed=4)})
+    yield "large channels", Case(floats((4, 3_000_000)), {"--min": floats((3_000_000,), seed=2)})
+    yield "large rows", Case(floats((3_000_000, 4)), {"--min": floats((3_000_000, 1), seed=2)})
+    yield "large rows, other order", Case(floats((3000, 1000, 4)), {"--min": floats((3000, 1000, 1), True, seed=2)})
+    yield "large float64 scale", Case(floats((5000, 1000)), {"--scale": Tensor("float64", ramp((5000, 1000), "float64", 2), True, True)})
+
+
+def memory_of(trial, *words):
+    """Runs clipper and returns its exit code and its peak of memory, in MiB. A process that starts from a large one would
+    count that one's memory."""
+    done = subprocess.run([sys.executable, "-S", "-c", LAUNCHER, trial.clipper, *words], cwd=trial.directory, capture_output=True, text=True)
+    trial.check(done.returncode == 0 and not done.stderr, f"exit {done.returncode}: {done.stderr.strip()}")
+    return int(done.stdout) / 1024
+
+
+def try_large(trial):
+    """Every way, and the peak of memory if clipper is not instrumented."""
+    before = trial.files()
+    figures = []
+    instrumented = b"__asan_init" in Path(trial.clipper).read_bytes()
+    for settings in ((), ("--threads", "1"), ("--threads", "8", "--chunk-size", "65536")):
+        peak = memory_of(trial, *trial.operation(), *settings, "in.npy", "out.npy")
+        figures.append(round(peak, 1))
+        trial.check(instrumented or peak <= MEMORY, f"{settings}: {peak:.1f} MiB of memory")
+        trial.check_bytes(trial.path("out.npy").read_bytes(), trial.expected.result, f"out.npy {settings}")
+        trial.path("out.npy").unlink()
+    trial.check_only(before)
+    peak = memory_of(trial, *trial.operation(), "--in-place", "--direct", "in.npy")
+    figures.append(round(peak, 1))
+    trial.check(instrumented or peak <= 2 * MEMORY, f"--direct: {peak:.1f} MiB of memory")
+    trial.check_bytes(trial.path("in.npy").read_bytes(), trial.expected.result, "--direct")
+    return figures
+
+
+# One file with two roles ---------------------------------------------------------------------------------
+
+
+def same_file(trial, option, *words):
+    """The array is IN's own file. Returns whether clipper has accepted it."""
+    before = trial.files()
+    run = trial.run(option, "@in.npy", *words)
+    trial.check(run.code in (0, 5), f"exit {run.code}: {run.err}")
+    if run.code:
+        trial.check_refused(run, before, (5,), [{"in.npy"}])
+        return False
+    trial.check_bytes(trial.files()[words[-1]], trial.expected.result, words[-1])
+    trial.check_only(before, (words[-1],))
+    return True
+
+
+def two_roles(new_trial):
+    """Trials in which one file is tensor and array, or array and output."""
+    x = floats((30, 40), big=True)
+    for option in array_cases.OPTIONS:
+        case = Case(x, {option: x})
+        trial = new_trial(case)
+        trial.check(same_file(trial, option, "in.npy", "out.npy"), "refused")
+        yield f"IN is the array of {option}", trial
+        for more in ((), ("--direct",)):
+            trial = new_trial(case)
+            accepted = same_file(trial, option, "--in-place", *more, "in.npy")
+            trial.check(not (accepted and more), "--direct is accepted")
+            yield f"IN is the array of {option}, --in-place {more}", trial
+    for name in ("min.npy", "link.npy", "hard.npy"):
+        trial = new_trial(Case(x, {"--min": floats((40,), seed=2)}))
+        if name == "link.npy":
+            os.symlink("min.npy", trial.path(name))
+        elif name == "hard.npy":
+            os.link(trial.path("min.npy"), trial.path(name))
+        before = trial.files()
+        run = trial.run("--min", "@min.npy", "in.npy", name)
+        if run.code:
+            trial.check_refused(run, before, (5,), [{name}])
+        else:
+            trial.check_bytes(trial.files()[name], trial.expected.result, name)
+        yield f"OUT is the array, as {name}", trial
+
+
+def too_many_axes(new_trial):
+    for option in array_cases.OPTIONS:
+        for shape, x_shape in (((1, 1, 1), (6,)), ((1,), ()), ((1, 6), (6,)), ((2, 6), (6,)), ((3,), (6,)), ((6,), (6, 1)), ((3,), (1, 3, 1))):
+            trial = new_trial(Case(floats(x_shape), {option: floats((), seed=2)}))
+            trial.path(f"{option[2:]}.npy").write_bytes(floats(shape, seed=2).file())
+            before = trial.files()
+            run = trial.run(option, f"@{option[2:]}.npy", "in.npy", "out.npy")
+            trial.check_refused(run, before, (3,), [{f"{option} @{option[2:]}.npy"}, {str(shape)}, {str(x_shape)}])
+            yield f"{option} {shape} for {x_shape}", trial
+
+
+def most_axes(new_trial):
+    """64 axes. numpy broadcasts only 32."""
+    trial = new_trial(Case(floats((3, 4)), {"--min": floats((1, 4), seed=2)}))
+    trial.expected.result.elements = trial.expected.result.elements.reshape((1,) * 62 + (3, 4))
+    trial.path("in.npy").write_bytes(floats((1,) * 62 + (3, 4)).file())
+    trial.path("min.npy").write_bytes(floats((1,) * 63 + (4,), seed=2).file())
+    before = trial.files()
+    trial.check_result(trial.run("--min", "@min.npy", "in.npy", "out.npy"), before, "out.npy")
+    yield "64 axes", trial
+
+
+def other_profiles(new_trial):
+    """Only native takes arrays. All others say so and name their operator."""
+    for profile, name in (("onnx-13", "ONNX"), ("onnx-6", "ONNX"), ("directml", "DirectML"), ("openvino", "OpenVINO")):
+        trial = new_trial(Case(floats((1, 1, 2, 3)), {"--min": floats((3,), seed=2), "--max": raised(floats((3,), seed=2), 5)}))
+        before = trial.files()
+        trial.check_refused(trial.run("--profile", profile, *trial.operation(), "in.npy", "out.npy"), before, (2, 3), [{name}, {"--min", "--max"}])
+        yield profile, trial
+
+
+def edges(clipper, directory, levels, trial_type, ways):
+    """Tries all cases. Yields the name of each, the trial, and figures of its memory."""
+    def new_trial(case, number=0):
+        rng = random.Random(number)
+        for path in directory.glob("*"):
+            path.unlink()
+        trial = trial_type(clipper, directory, rng, Draw(rng, np.random.default_rng(number)), case, array_cases.expected(case), levels)
+        trial.prepare()
+        return trial
+
+    for name, case in small_cases():
+        for way in ways:
+            trial = new_trial(case)
+            way(trial)
+            yield f"{name}, {way.__name__}", trial, []
+            for path in sorted(directory.rglob("*"), reverse=True):
+                path.rmdir() if path.is_dir() else path.unlink()
+    for group in (two_roles, too_many_axes, most_axes, other_profiles):
+        for name, trial in group(new_trial):
+            yield name, trial, []
+    for name, case in (*channel_cases(), *large_cases()):
+        trial = new_trial(case)
+        yield name, trial, try_large(trial)

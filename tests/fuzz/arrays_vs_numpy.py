@@ -1,0 +1,553 @@
+#!/usr/bin/env python3
+"""Clips random tensors to arrays of bounds, scales and biases, with clipper and with numpy, and checks that both agree. One
+process of clipper per case; the ways to run it take turns.
+
+    arrays_vs_numpy.py CLIPPER CASES [SEED [DIRECTORY]]
+
+Case K of a run uses the seed SEED + K. With DIRECTORY the files of the last case stay there.
+"""
+
+import json
+import multiprocessing
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+
+import libraries  # noqa: E402
+
+if __name__ == "__main__":
+    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
+
+import array_cases  # noqa: E402
+import array_edges  # noqa: E402
+import numpy as np  # noqa: E402
+from array_cases import Case, Draw  # noqa: E402
+
+SMALL, LARGE, HUGE = 5_000, 40_000, 800_000  # elements
+SHOWN = 20  # violations
+SHARDS = 3
+
+
+@dataclass
+class Run:
+    code: int
+    out: bytes
+    err: str
+
+
+@dataclass
+class Trial:
+    """One case in a directory of its own."""
+    clipper: str
+    directory: Path
+    rng: random.Random
+    draw: Draw
+    case: Case
+    expected: array_cases.Expected
+    levels: list[str]
+    lines: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def path(self, name):
+        return self.directory / name
+
+    def settings(self):
+        """Random settings that must not change the result."""
+        rng, words = self.rng, []
+        if rng.random() < 0.7:
+            words += ["--threads", str(rng.choice([1, 2, 3, 8]))]
+        if rng.random() < 0.7:
+            words += ["--chunk-size", str(rng.choice([4096, 4096, 5000, 8192, 65536, 1 << 20]))]
+        if rng.random() < 0.7:
+            words += ["--simd", rng.choice(self.levels)]
+        return words
+
+    def operation(self):
+        """The options of the case, in a random order."""
+        words = []
+        for option, given in self.case.parameters.items():
+            words.append((option, given if isinstance(given, str) else f"@{option[2:]}.npy"))
+        if self.case.nan:
+            words.append(("--nan", self.case.nan))
+        if self.case.above:
+            words.append(("--min-above-max", self.case.above))
+        self.rng.shuffle(words)
+        return [word for pair in words for word in pair]
+
+    def prepare(self):
+        for option, array in self.case.arrays().items():
+            self.path(f"{option[2:]}.npy").write_bytes(array.file())
+        self.path("in.npy").write_bytes(self.case.x.file())
+
+    def run(self, *words, stdin=None):
+        self.lines.append(shlex.join(["clipper", *words]))
+        done = subprocess.run([self.clipper, *words], cwd=self.directory, input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
+    def clip(self, *words, stdin=None):
+        return self.run(*self.operation(), *self.settings(), *words, stdin=stdin)
+
+    def files(self):
+        return {str(path.relative_to(self.directory)): path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}
+
+    def check(self, true, text):
+        if not true:
+            self.wrong.append(text)
+
+    def check_done(self, run):
+        self.check(run.code == 0 and not run.err, f"exit {run.code}: {run.err.strip()}")
+
+    def check_bytes(self, found, wanted, what="the result"):
+        """Compares a file with the file of a Tensor."""
+        if found == wanted.file():
+            return
+        if found is None or len(found) != len(wanted.file()) or not found.startswith(wanted.header()):
+            self.wrong.append(f"{what} is {found and found[:128]!r}, not {wanted.header()!r}")
+            return
+        order, size = "F" if wanted.fortran else "C", wanted.elements.itemsize
+        unsigned = np.dtype(f"{'>' if wanted.big else '<'}u{size}")
+        got = np.frombuffer(found[len(wanted.header()):], unsigned).astype(f"u{size}")
+        right = wanted.elements.ravel(order).view(f"u{size}")
+        at = int(np.flatnonzero(got != right)[0])
+        x = self.case.x.elements.ravel(order).view(f"u{size}")[at] if wanted.shape == self.case.x.shape else 0
+        index = [int(each) for each in np.unravel_index(at, wanted.shape, order)]
+        self.wrong.append(f"{what} differs in {int((got != right).sum())} of {right.size}, first at {index}: "
+                          f"{got[at]:#x}, not {right[at]:#x}; x is {x:#x}")
+
+    def check_only(self, before, new=()):
+        """Checks that of the files `before` none changed, and that there is none but `new` besides."""
+        now = self.files()
+        for name in sorted(set(before) | set(now)):
+            if name not in new and before.get(name) != now.get(name):
+                self.wrong.append(f"{name} was {'changed' if name in before and name in now else 'left' if name in now else 'removed'}")
+
+    def check_result(self, run, before, name):
+        self.check_done(run)
+        now = self.files()
+        self.check_bytes(now.get(name), self.expected.result, name)
+        self.check_only(before, (name,))
+
+    def check_refused(self, run, before, codes, words):
+        """`words`: alternatives for each word that the message must have."""
+        self.check(run.code in codes, f"exit {run.code}, not {codes}: {run.err.strip()}")
+        self.check(run.err.startswith("clipper: ") and run.err.count("\n") == 1, f"on stderr: {run.err!r}")
+        for alternatives in words:
+            self.check(any(word in run.err for word in alternatives), f"none of {sorted(alternatives)} in: {run.err.strip()}")
+        self.check_only(before)
+
+
+# The ways to run clipper ---------------------------------------------------------------------------------
+
+
+def to_file(trial):
+    if trial.rng.random() < 0.3:
+        trial.path("out.npy").write_bytes(b"something else")
+    before = trial.files()
+    run = trial.clip("--json", "in.npy", "out.npy")
+    trial.check_result(run, before, "out.npy")
+    if run.code:
+        return
+    said = json.loads(run.out)
+    counts = [said[name] for name in ("raised", "lowered", "nan")]
+    right = [trial.expected.raised, trial.expected.lowered, trial.expected.nan]
+    trial.check(counts == right, f"raised, lowered and NaN are {counts}, not {right}")
+    changed = trial.expected.result.data() != trial.case.x.data()
+    trial.check(said["changed"] == changed, f"changed is {said['changed']}")
+
+
+def through_pipes(trial):
+    before = trial.files()
+    run = trial.clip("-", "-", stdin=trial.case.x.file())
+    trial.check_done(run)
+    trial.check_bytes(run.out, trial.expected.result, "standard output")
+    trial.check_only(before)
+
+
+def in_place(trial, *more):
+    before = trial.files()
+    trial.check_result(trial.clip("--in-place", *more, "in.npy"), before, "in.npy")
+
+
+def in_place_direct(trial):
+    in_place(trial, "--direct")
+
+
+def batch(trial):
+    """Three files of different shapes."""
+    tensors = {"in.npy": trial.case.x}
+    for name in ("b.npy", "c.npy"):
+        shape = trial.draw.other_shape(trial.case)
+        tensors[name] = trial.draw.tensor(trial.case.x.dtype, trial.draw.elements(trial.case.x.dtype, shape, nan=True))
+        trial.path(name).write_bytes(tensors[name].file())
+    before = trial.files()
+    names = trial.rng.sample(list(tensors), 3)
+    trial.check_done(trial.clip("--output-dir", "made", *names))
+    now = trial.files()
+    for name, tensor in tensors.items():
+        trial.check_bytes(now.get(f"made/{name}"), array_cases.expected(trial.case.with_x(tensor)).result, f"made/{name}")
+    trial.check_only(before, [f"made/{name}" for name in tensors])
+
+
+def shards(trial):
+    before = trial.files()
+    operation = trial.operation()
+    for shard in trial.rng.sample(range(SHARDS), SHARDS):
+        words = [*operation, *trial.settings(), "--shard", f"{shard}/{SHARDS}", "in.npy", "out.npy"]
+        trial.check_done(trial.run(*words))
+    trial.check_result(trial.run("--finalize", *trial.rng.choice([[], [*operation, "in.npy"]]), "out.npy"), before, "out.npy")
+
+
+def split_output(trial):
+    """Only tensors in C order can be split along axis 0."""
+    if not trial.case.x.shape or b"'fortran_order': True" in trial.case.x.header():
+        return to_file(trial)
+    before = trial.files()
+    for shard in range(SHARDS):
+        trial.check_done(trial.clip("--shard", f"{shard}/{SHARDS}", "--split-output", "in.npy", "out.npy"))
+    now = trial.files()
+    if "out.json" not in now:
+        trial.wrong.append("out.json is missing")
+        return None
+    slabs = json.loads(now["out.json"])["slabs"]
+    for slab in slabs:
+        part = trial.expected.result.like(trial.expected.result.elements[slab["begin"]:slab["end"]])
+        trial.check_bytes(now.get(slab["file"]), part, slab["file"])
+    ends = [0, *(slab["end"] for slab in slabs)]
+    trial.check(ends[-1] == trial.case.x.shape[0] and ends[:-1] == [slab["begin"] for slab in slabs], f"slabs {slabs}")
+    return trial.check_only(before, ["out.json", *(slab["file"] for slab in slabs)])
+
+
+def verify(trial):
+    trial.path("golden.npy").write_bytes(trial.expected.result.file())
+    before = trial.files()
+    run = trial.clip("in.npy", "--verify", "golden.npy")
+    trial.check(run.code == 0, f"--verify: exit {run.code}: {run.out.decode()} {run.err}")
+    trial.check_only(before)
+
+
+def verify_another(trial):
+    """A golden with one element changed."""
+    right = trial.expected.result.elements
+    if not right.size:
+        return verify(trial)
+    other = right.copy().ravel()
+    at = trial.rng.randrange(right.size)
+    dtype = trial.case.x.dtype
+    if dtype in array_cases.FLOATS:
+        one = {"bfloat16": 0x3F80}.get(dtype, 1)
+        two = {"bfloat16": 0x4000}.get(dtype, 2)
+        other[at] = two if other[at] == one else one
+    else:
+        other[at] = other[at] ^ np.array(1, dtype)
+    trial.path("golden.npy").write_bytes(trial.expected.result.like(other.reshape(right.shape)).file())
+    before = trial.files()
+    run = trial.clip("in.npy", "--verify", "golden.npy")
+    index = str([int(each) for each in np.unravel_index(at, right.shape)])
+    trial.check(run.code == 1 and index.replace(" ", "") in run.out.decode().replace(" ", ""),
+                f"--verify of another golden, {index}: exit {run.code}: {run.out.decode()} {run.err}")
+    return trial.check_only(before)
+
+
+def dry_run(trial):
+    before = trial.files()
+    run = trial.clip("--dry-run", "in.npy", "out.npy")
+    trial.check(run.code == 0, f"exit {run.code}: {run.err}")
+    trial.check_only(before)
+
+
+def fail_if_clipped(trial):
+    before = trial.files()
+    count = trial.case.x.elements.size
+    clipped = trial.expected.raised + trial.expected.lowered
+    limit = trial.rng.choice([0, 1, 25, 50, 99, 100])
+    run = trial.clip("--fail-if-clipped", f"{limit}%", "in.npy", "out.npy")
+    if clipped * 100 > limit * count:
+        trial.check(run.code == 1, f"{clipped} of {count} clipped, limit {limit} %: exit {run.code}: {run.err}")
+        trial.check_only(before)
+    else:
+        trial.check_result(run, before, "out.npy")
+
+
+def info(trial):
+    bounds = {option: array_cases.bound(trial.case, option) for option in ("--min", "--max")}
+    if all(each is None for each in bounds.values()):
+        return to_file(trial)
+    before = trial.files()
+    words = []
+    for option in bounds:
+        given = trial.case.parameters.get(option)
+        if given is not None:
+            words += [option, given if isinstance(given, str) else f"@{option[2:]}.npy"]
+    run = trial.run("info", "--json", *words, "in.npy")
+    trial.check_done(run)
+    trial.check_only(before)
+    if run.code:
+        return None
+    dtype = trial.case.x.dtype
+    x, lo, hi = (None if each is None else array_cases.wide(each, dtype)
+                 for each in (trial.case.x.elements, *bounds.values()))
+    right = [0 if lo is None else int((x < lo).sum()), 0 if hi is None else int((x > hi).sum())]
+    said = json.loads(run.out)["statistics"]["bounds"]
+    trial.check([said["below"], said["above"]] == right, f"below and above are {said}, not {right}")
+    return None
+
+
+WAYS = {to_file: 6, through_pipes: 3, in_place: 2, in_place_direct: 3, batch: 2, shards: 2, split_output: 2, verify: 1,
+        verify_another: 1, dry_run: 1, fail_if_clipped: 2, info: 2}
+
+
+# Cases that clipper must refuse --------------------------------------------------------------------------
+
+
+def some_array(trial, options):
+    """A random option that has an array, or None."""
+    found = [option for option in trial.case.arrays() if option in options]
+    return trial.rng.choice(found) if found else None
+
+
+def changed_element(trial, option, value):
+    """Changes one element of an array and returns where."""
+    array = trial.case.parameters[option]
+    elements = array.elements.copy()
+    index = tuple(trial.rng.randrange(size) for size in elements.shape)
+    elements[index] = value
+    trial.case.parameters[option] = array.like(elements)
+    return np.array([each == index for each in np.ndindex(elements.shape)]).reshape(elements.shape)
+
+
+def refused(trial, codes, *words):
+    trial.prepare()
+    before = trial.files()
+    kind = trial.rng.randrange(4)
+    if kind == 0:
+        run = trial.clip("--in-place", *trial.rng.choice([[], ["--direct"]]), "in.npy")
+    elif kind == 1:
+        run = trial.clip("-", "-", stdin=trial.case.x.file())
+        trial.check(not run.out, "something on standard output")
+    elif kind == 2:
+        run = trial.clip("--dry-run", "in.npy", "out.npy")
+    else:
+        run = trial.clip("in.npy", "out.npy")
+    trial.check_refused(run, before, codes, words)
+
+
+def nan_bound(trial):
+    option = some_array(trial, ("--min", "--max"))
+    if not option or not trial.case.x.elements.size or trial.case.x.dtype in array_cases.INTEGERS:
+        return False
+    nan = trial.draw.nans(trial.case.x.dtype, 1)[0]
+    where = changed_element(trial, option, nan)
+    index = trial.case.parameters[option].index_texts(where)
+    in_x = trial.case.x.index_texts(np.broadcast_to(where, trial.case.x.shape))
+    one = {f"@{option[2:]}.npy: NaN"} if where.size == 1 else set()
+    refused(trial, (2,), {f"{option} @{option[2:]}.npy"}, {"NaN"}, index | in_x | one)
+    return True
+
+
+def min_above_max(trial):
+    case, dtype = trial.case, trial.case.x.dtype
+    if "--min" not in case.parameters or "--max" not in case.parameters or not case.x.elements.size:
+        return False
+    option = some_array(trial, ("--min", "--max"))
+    if not option:
+        return False
+    top = np.array([np.inf], np.float32 if dtype == "bfloat16" else dtype) if dtype in array_cases.FLOATS else None
+    if top is None:
+        value = getattr(np.iinfo(dtype), "max" if option == "--min" else "min")
+    else:
+        value = array_cases.narrowed(top if option == "--min" else -top, dtype)[0] if dtype == "bfloat16" \
+            else (top if option == "--min" else -top)[0]
+    changed_element(trial, option, value)
+    where = array_cases.crossed(array_cases.bound(case, "--min"), array_cases.bound(case, "--max"), dtype)
+    if not where.any():
+        return False
+    if trial.rng.random() < 0.5:
+        case.above = trial.rng.choice(["min", "max"])
+        trial.prepare()
+        trial.expected = array_cases.expected(case)
+        before = trial.files()
+        trial.check_result(trial.clip("in.npy", "out.npy"), before, "out.npy")
+        return True
+    numbers = {"exceeds"} if all(array.elements.size == 1 for array in case.arrays().values()) else set()
+    refused(trial, (2,), {"--min"}, {"--max"}, case.x.index_texts(where) | numbers)
+    return True
+
+
+def wrong_shape(trial):
+    """An array that would enlarge the tensor, or does not fit it."""
+    option = some_array(trial, array_cases.OPTIONS)
+    if not option:
+        return False
+    array, shape = trial.case.parameters[option], trial.case.x.shape
+    kind = trial.rng.randrange(3)
+    if kind == 0:  # more axes
+        other = (1,) * (len(shape) - len(array.shape) + trial.rng.randint(1, 2)) + array.shape
+    elif kind == 1 and shape:  # another size of one axis
+        sizes = list(shape[trial.rng.randrange(len(shape)):])
+        sizes[0] += trial.rng.choice([1, 2]) if sizes[0] else 2
+        other = tuple(sizes)
+    else:
+        other = (trial.rng.choice([2, 3]),) + shape
+    if 0 in other or np.prod(other, dtype=float) > 50_000:
+        return False
+    elements = np.broadcast_to(array.elements.ravel()[:1], other).copy() if array.elements.size else np.zeros(other, array.elements.dtype)
+    trial.case.parameters[option] = array.like(elements)
+    refused(trial, (3,), {f"{option} @{option[2:]}.npy"}, {str(other)}, {str(shape)})
+    return True
+
+
+def wrong_dtype(trial):
+    option = some_array(trial, array_cases.OPTIONS)
+    if not option or trial.case.parameters[option].elements.size < 2:
+        return False
+    bound = option in ("--min", "--max")
+    dtype = trial.case.x.dtype
+    allowed = {dtype} if bound else {"float32", "float64"} | ({"int64", "uint64"} if dtype in ("int64", "uint64") else set())
+    other = trial.rng.choice([each for each in array_cases.DTYPES if each not in allowed])
+    elements = np.ones(trial.case.parameters[option].shape, array_cases.stored_type(other))
+    trial.case.parameters[option] = trial.draw.tensor(other, elements)
+    refused(trial, (2,), {f"{option} @{option[2:]}.npy"}, {other}, {dtype} if bound else {"float32", "float64", dtype})
+    return True
+
+
+def infinite_factor(trial):
+    option = some_array(trial, ("--scale", "--bias"))
+    if not option or not trial.case.x.elements.size or trial.case.parameters[option].dtype not in array_cases.FLOATS:
+        return False
+    array = trial.case.parameters[option]
+    values = [np.inf, -np.inf, np.nan]
+    if array.dtype == "float64" and array_cases.in_float32(trial.case.x.dtype):
+        values += [1e39, -3.5e38, 1e300]
+    where = changed_element(trial, option, trial.rng.choice(values))
+    index = array.index_texts(where) | trial.case.x.index_texts(np.broadcast_to(where, trial.case.x.shape))
+    refused(trial, (2,), {f"{option} @{option[2:]}.npy"}, {"finite"}, index | ({"finite"} if where.size == 1 else set()))
+    return True
+
+
+def nan_refused(trial):
+    case = trial.case
+    case.nan = "error"
+    if not trial.expected.nans.any():
+        return False
+    index = case.x.index_texts(trial.expected.nans)
+    refused_at_run(trial, index)
+    return True
+
+
+def refused_at_run(trial, index):
+    trial.prepare()
+    before = trial.files()
+    trial.check_refused(trial.clip("in.npy", "out.npy"), before, (3,), [{"NaN"}, index])
+
+
+REFUSALS = [nan_bound, min_above_max, wrong_shape, wrong_dtype, infinite_factor, nan_refused]
+
+
+# Running -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Outcome:
+    way: str
+    wrong: list[str]
+
+
+def size_for(rng, way):
+    """The most elements of a case. Shards share a tensor only if it is larger than 1 MiB."""
+    if way in (shards, split_output) and rng.random() < 0.2:
+        return HUGE
+    return LARGE if rng.random() < 0.05 else SMALL
+
+
+def new_trial(clipper, seed, directory, levels, way):
+    rng = random.Random(seed)
+    draw = Draw(rng, np.random.default_rng(seed))
+    case = draw.case(size_for(rng, way))
+    return Trial(clipper, directory, rng, draw, case, array_cases.expected(case), levels)
+
+
+def described(tensor):
+    return f"{tensor.dtype} {tensor.shape} {'CF'[tensor.fortran]}{'<>'[tensor.big]}"
+
+
+def report(trial, way, seed):
+    """What is wrong with a case, and how to run it again."""
+    given = (f"{option} {each if isinstance(each, str) else described(each)}" for option, each in trial.case.parameters.items())
+    about = f"{way}: {described(trial.case.x)}; {'; '.join(given)}"
+    return "\n  ".join([about, *trial.wrong, *trial.lines, f"arrays_vs_numpy.py CLIPPER 1 {seed} DIRECTORY"])
+
+
+def try_case(arguments):
+    clipper, seed, kept, levels = arguments
+    parent = Path(kept or tempfile.mkdtemp())
+    directory = parent / "case"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    choice = random.Random(f"way {seed}")
+    way = choice.choices(list(WAYS), WAYS.values())[0]
+    refusal = choice.choice(REFUSALS) if choice.random() < 0.15 else None
+    trial = new_trial(clipper, seed, directory, levels, None if refusal else way)
+    if refusal and refusal(trial):
+        way = refusal
+    else:
+        if refusal:  # does not apply to this case
+            trial = new_trial(clipper, seed, directory, levels, way)
+        trial.prepare()
+        way(trial)
+    if not kept:
+        shutil.rmtree(parent)
+    return Outcome(way.__name__, [report(trial, way.__name__, seed)] if trial.wrong else [])
+
+
+def simd_levels(clipper):
+    line = next(line for line in subprocess.check_output([clipper, "--version"], text=True).splitlines() if "SIMD" in line)
+    return line.split("has ")[1].rstrip(")").split(", ")
+
+
+def try_edges(clipper, levels):
+    """Prints the violations of the cases of array_edges.py. Returns the numbers of cases and violations."""
+    cases, violations, most = 0, 0, []
+    with tempfile.TemporaryDirectory() as directory:
+        for name, trial, memory in array_edges.edges(clipper, Path(directory), levels, Trial, WAYS):
+            cases += 1
+            most += memory
+            if trial.wrong:
+                violations += 1
+                print(f"edge: {name}", *trial.wrong, *trial.lines, sep="\n  ", flush=True)
+    print(f"  {cases} edges; at most {max(most)} MiB of memory")
+    return cases, violations
+
+
+def main(clipper, count, seed, directory):
+    levels = simd_levels(clipper)
+    jobs = ((clipper, seed + i, directory, levels) for i in range(count))
+    ways, violations = Counter(), 0
+    processes = 1 if directory else len(os.sched_getaffinity(0)) + 1
+    with multiprocessing.Pool(processes) as pool:
+        for outcome in pool.imap_unordered(try_case, jobs, chunksize=8):
+            ways[outcome.way] += 1
+            violations += len(outcome.wrong)
+            if outcome.wrong and violations <= SHOWN:
+                print(*outcome.wrong, sep="\n", flush=True)
+    if not directory:
+        cases, wrong = try_edges(clipper, levels)
+        count, violations = count + cases, violations + wrong
+    print(f"  seed {seed}; " + ", ".join(f"{way} {cases}" for way, cases in sorted(ways.items())))
+    print(json.dumps({"what": "array parameters against numpy and Python's integers", "cases": count, "violations": violations}))
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    given_seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)
+    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), given_seed, sys.argv[4] if len(sys.argv) > 4 else None))
