@@ -19,6 +19,7 @@
 #include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
+#include "engine/percentile_bounds.hpp"
 #include "engine/tensor_clip.hpp"
 #include "engine/tensor_percentiles.hpp"
 #include "engine/tensor_statistics.hpp"
@@ -134,6 +135,23 @@ class MemoryClip {
   std::optional<TensorClip> clip_;
 };
 
+/// The plan for elements in memory, which are read if a bound is a percentile.
+Plan plan_in_memory(const Request& request, const npy::Header& header, const void* in, unsigned threads) {
+  if (!has_percentiles(request)) return make_plan(request, header);
+  const std::size_t size = traits(header.dtype).size;
+  Engine engine(engine_options(header.data_size() <= kSmall ? 1 : threads));
+  engine.prepare(header.data_size());
+  const Chunks chunks(header.count, size, engine.chunk_size(), 0);
+  const auto read = [&](const ElementSource::Look& look) {
+    engine.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
+      const auto [begin, count] = chunks[i];
+      look({static_cast<const std::byte*>(in) + begin * size, count * size});
+    });
+  };
+  return plan_with_percentiles(request, header, {header.dtype, header.order, header.count, read},
+                               engine.level());
+}
+
 void check_tolerance(std::string_view field, const Number& number) {
   if (!is_tolerance(number))
     throw Error(ErrorKind::usage, Term{field, field} + Message(" " + decimal_text(number) +
@@ -193,7 +211,7 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
   header.dtype = dtype;
   header.shape = {static_cast<std::int64_t>(count)};
   header.count = count;
-  const Plan plan = make_plan(request, header);
+  const Plan plan = plan_in_memory(request, header, in, threads);
   if (overlap(in, out, plan.data_size()))
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
@@ -235,6 +253,15 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
         {npy::index_of(result.header, mismatch.position), mismatch.actual, mismatch.expected});
   if (compare.max_listed == 0) comparison.first.clear();
   return comparison;
+}
+
+std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
+                                                    std::span<const Number> percentages,
+                                                    const FileOptions& options) {
+  InputFile input = open(path, options);
+  const npy::Header header = read_header(input, options.dtype);
+  Engine engine(engine_options(options.threads));
+  return read_percentiles(engine, input, header, percentages);
 }
 
 Statistics statistics(const std::string& path, const FileOptions& options) {

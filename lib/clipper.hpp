@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -145,6 +146,14 @@ struct Comparison {
 /// Compares two .npy files. One of them may be "-", standard input. Byte order and memory order may differ.
 [[nodiscard]] Comparison compare_files(const std::string& actual, const std::string& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
+
+/// For each percentage the element of the tensor in a file below which this share of the elements lies: see
+/// Given::percentile(). Nothing if all elements are NaN, NaN between -inf and inf. from_bits<float>() of an
+/// element is its value if the tensor is float32. Error{usage} for a stream, and for a percentage that is not
+/// from 0 to 100 or has more than 16 decimal places: parse_number("99.9") is exact, the double 99.9 is not.
+[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
+                                                                  std::span<const Number> percentages,
+                                                                  const FileOptions& options = {});
 
 /// The statistics of a tensor's elements.
 struct Statistics {

@@ -40,18 +40,20 @@ SimdLevel parse_simd_level(std::string_view text) {
 struct NumberOption {
   const Option* option;
   std::optional<Given> Request::*number;
+  decltype(parse_given)* parse;
 };
 
-constexpr std::array kNumbers{NumberOption{&kMin, &Request::min}, NumberOption{&kMax, &Request::max},
-                              NumberOption{&kScale, &Request::scale}, NumberOption{&kBias, &Request::bias}};
+constexpr std::array kNumbers{
+    NumberOption{&kMin, &Request::min, parse_bound}, NumberOption{&kMax, &Request::max, parse_bound},
+    NumberOption{&kScale, &Request::scale, parse_given}, NumberOption{&kBias, &Request::bias, parse_given}};
 
 /// Where a number comes from. Numbers in files are read only after all other options are validated.
 enum class NumberSource : bool { typed, files };
 
 void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
   for (const NumberOption& row : kNumbers)
-    if (raw.text(*row.option).starts_with('@') == (source == NumberSource::files))
-      request.*row.number = given(raw, *row.option);
+    if (raw.has(*row.option) && raw.text(*row.option).starts_with('@') == (source == NumberSource::files))
+      request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
 }
 
 /// The request, still without the numbers in files.

@@ -36,7 +36,8 @@ bool is_missing(const std::string& path) {
 
 void compare_with_golden(const Command& command, const Verify& to, PairReport& report) {
   InputFile input = open(command, to, report.actual);
-  const Plan plan = read_plan(settings_of(command), input);
+  Engine engine(command.engine);
+  const Plan plan = read_plan(engine, settings_of(command), input);
   report.notes = notes_on(plan);
   if (to.updates && is_missing(report.expected)) {
     report.reason = fmt::format("{} is missing", report.expected);
@@ -45,7 +46,6 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
     report.header = read_header(golden, command.dtype);
     report.reason = difference_as_whole(plan.header, report.header);
     if (report.reason.empty()) {
-      Engine engine(command.engine);
       const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });
       report.comparison = verify_result(engine, plan, input, {golden, report.header});
     }

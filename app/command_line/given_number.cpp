@@ -30,11 +30,35 @@ bool looks_like_file(const std::string& text) {
   return text.ends_with(".npy") || (!text.empty() && ::access(text.c_str(), F_OK) == 0);
 }
 
+/// "1%" as a number; nothing for texts that are not a number and a percent sign.
+std::optional<Number> percentage_in(const std::string& text) {
+  return text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
+}
+
+[[noreturn]] void refuse_percentage(std::string_view flag, const std::string& text) {
+  const std::string_view number = std::string_view(text).substr(0, text.size() - 1);
+  if (flag == "--min" || flag == "--max")
+    refuse(fmt::format("{}: '{}' is not a number; clipper info --percentile {} prints that percentile", flag,
+                       text, number));
+  refuse(fmt::format("{}: '{}' is not a number; only --min and --max can be percentiles", flag, text));
+}
+
 }  // namespace
+
+Given parse_bound(std::string_view flag, const std::string& text) {
+  const std::optional<Number> percentage = percentage_in(text);
+  if (!percentage) return parse_given(flag, text);
+  if (percentage->kind != Number::Kind::finite || *percentage < Number{} || *percentage > 100)
+    refuse(fmt::format("{} {}: a percentile is a number from 0% to 100%", flag, text));
+  Given bound = Given::percentile(*percentage);
+  bound.text = text;
+  return bound;
+}
 
 Given parse_given(std::string_view flag, const std::string& text) {
   if (text.starts_with('@')) return read_given(flag, text.substr(1));
   if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
+  if (percentage_in(text)) refuse_percentage(flag, text);
   if (looks_like_file(text))
     refuse(fmt::format("{0}: '{1}' is not a number; to read the number from a file, write @{1}", flag, text));
   refuse(fmt::format("{}: '{}' is not a number", flag, text));

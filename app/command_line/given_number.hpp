@@ -17,6 +17,9 @@ struct Option;
 /// for messages: "--min". Throws Error{usage} for any other text.
 [[nodiscard]] Given parse_given(std::string_view flag, const std::string& text);
 
+/// A bound of a clip: what parse_given() accepts, or a percentile of the tensor's elements ("1%").
+[[nodiscard]] Given parse_bound(std::string_view flag, const std::string& text);
+
 /// parse_given() of the option's value; nothing if the option was not given.
 [[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
 

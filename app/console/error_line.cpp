@@ -30,6 +30,9 @@ constexpr Wording kWordings[] = {
     {"min_above_max", "", "; to allow this, set --min-above-max"},
     {"dtype", "if it is, say so", "if it is, add --dtype bfloat16"},
     {"dtype", "the request says", "--dtype says"},
+    {"percentile", "",
+     "; first run clipper info --percentile 1,99 IN (for 1% and 99%), then use the numbers it prints as "
+     "bounds"},
     {"trailing", "", "; to allow this, set --trailing ignore"},
     {"input", "the input", "IN"},
     {"input", "", " | clipper ... - OUT"},

@@ -43,6 +43,18 @@ void check_factor_dtype(std::string_view field, const std::optional<Given>& give
                                                                    traits(*given->dtype).name, own));
 }
 
+/// Error{usage} for a bound whose percentile has not been found in the elements.
+void expect_number(std::string_view field, const std::optional<Given>& bound) {
+  if (bound && bound->percentage)
+    throw Error(ErrorKind::usage, label(field, *bound) + ": a percentile needs all elements of the tensor" +
+                                      Term{"percentile", ""});
+}
+
+void refuse_percentile(std::string_view field, const std::optional<Given>& given) {
+  if (given && given->percentage)
+    throw Error(ErrorKind::usage, label(field, *given) + ": only min and max can be percentiles");
+}
+
 /// The limit of a request that has only one bound, `bound`.
 std::optional<Limit> limit(std::string_view field, const Request& request, const std::optional<Given>& bound,
                            const npy::Header& header, decltype(least_from)* within) {
@@ -51,6 +63,7 @@ std::optional<Limit> limit(std::string_view field, const Request& request, const
   const DType dtype = header.dtype;
   check_dtype(field, bound, dtype);
   check_shape(field, *bound, header.shape);
+  expect_number(field, bound);
   if (bound->number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label(field, *bound) + ": NaN cannot be a bound");
   const std::optional<ElementBits> element = within(dtype, bound->number);
@@ -103,6 +116,11 @@ void check_request(const Request& request) {
   if (profile.scale_bias == Profile::ScaleBias::none && (request.scale || request.bias))
     throw Error(ErrorKind::usage, parameter(request.scale ? "scale" : "bias") +
                                       fmt::format(" is not supported by {}", profile.system));
+  expect_number("min", request.min);
+  expect_number("max", request.max);
+  refuse_percentile("scale", request.scale);
+  refuse_percentile("bias", request.bias);
+  refuse_percentile("nan", request.nan.number);
 }
 
 [[noreturn]] void refuse_infinite(std::string_view field, const Given& given, DType dtype) {

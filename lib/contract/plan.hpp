@@ -27,6 +27,7 @@ struct Plan {
   Operation operation;
   std::optional<Broadcast> arrays;  ///< replace numbers of the operation
   std::vector<CutBound> cut;        ///< bounds about which the user should be warned
+  std::string percentiles;          ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool refuse_nan = false;          ///< a NaN among the results is an Error{input} that names the first one
 
   /// The position of the slice in the input and its size, in bytes.

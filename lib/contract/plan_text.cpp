@@ -42,7 +42,7 @@ std::string Plan::fingerprint() const {
                      traits(header.dtype).descr, header.opaque ? " opaque" : "",
                      header.fortran_order ? 'F' : 'C', fmt::join(header.shape, ","), slice.first, slice.count,
                      arithmetic(), operation.lo, operation.hi, nan) +
-         (arrays ? arrays->fingerprint() : "");
+         (arrays ? arrays->fingerprint() : "") + (percentiles.empty() ? "" : " of" + percentiles);
 }
 
 std::string replacement_text(const Plan& plan) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/percentile_bounds.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/directory.hpp"
@@ -27,8 +28,18 @@ InputFile open_to_change(const std::string& path, ClipObserver& observer) {
   return input;
 }
 
-std::optional<std::byte> version_of(const InputFile& input, Rewriting rewriting) {
-  return rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt;
+npy::Header header_of(const ClipSettings& settings, InputFile& input,
+                      std::optional<std::byte> version = std::nullopt,
+                      std::vector<std::byte>* bytes = nullptr) {
+  if (settings.ignore_trailing) input.ignore_trailing();
+  return read_header(input, settings.dtype, bytes, version);
+}
+
+/// The size of the elements. Throws the errors of planning that do not depend on the elements.
+std::uint64_t check_plan(const ClipSettings& settings, InputFile& input,
+                         std::optional<std::byte> version = std::nullopt) {
+  const npy::Header header = header_of(settings, input, version);
+  return with_path(input.path(), [&] { return plan_before_reading(settings.request, header).data_size(); });
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
@@ -93,17 +104,31 @@ void check_output(const std::string& out, OutputFile::Existing existing, bool ma
 
 }  // namespace
 
-Plan read_plan(const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
-               std::optional<std::byte> version) {
-  if (settings.ignore_trailing) input.ignore_trailing();
-  const npy::Header parsed = read_header(input, settings.dtype, header, version);
-  return with_path(input.path(), [&] { return make_plan(settings.request, parsed); });
+Plan read_plan(const ClipSettings& settings, InputFile& input) {
+  const npy::Header header = header_of(settings, input);
+  return with_path(input.path(), [&] { return make_plan(settings.request, header); });
+}
+
+Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
+               const JournaledFile* changed) {
+  const Request& request = settings.request;
+  const npy::Header parsed =
+      header_of(settings, input, changed != nullptr ? changed->version() : std::nullopt, header);
+  const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
+  if (!has_percentiles(request)) return plan(make_plan);
+  if (changed != nullptr) {
+    if (auto recorded = recorded_plan(request, parsed, changed->recorded())) return *std::move(recorded);
+    if (changed->version()) return plan(plan_before_reading);  // JournaledFile::begin() refuses it
+  }
+  return plan_with_percentiles(request, parsed, engine, input);
 }
 
 void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result, std::vector<std::byte>* header,
-               std::optional<std::byte> version) {
+               const JournaledFile* changed) {
+  const ClipSettings& settings = clipping.settings;
   result.name = input.path();
-  result.plan = read_plan(clipping.settings, input, header, version);
+  result.plan = clipping.narrow ? read_plan(settings, input)
+                                : read_plan(clipping.engine, settings, input, header, changed);
   if (clipping.narrow) clipping.narrow(*result.plan, input);
   clipping.engine.prepare(result.plan->data_size());
   clipping.observer.planned(result);
@@ -175,7 +200,7 @@ void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult&
   InputFile input = open_to_change(path, clipping.observer);
   JournaledFile file(input);
   const bool is_fresh = !file.version();
-  plan_file(clipping, input, result, nullptr, file.version());
+  plan_file(clipping, input, result, nullptr, &file);
   refuse_own_array(input, *result.plan);
 
   if (is_fresh && (result.plan->refuse_nan || clipping.settings.max_clipped)) {
@@ -211,7 +236,9 @@ void try_to_file(const Clipping& clipping, const std::string& in, const std::str
 void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting,
                   ClipResult& result) {
   InputFile input = open_to_change(path, clipping.observer);
-  plan_file(clipping, input, result, nullptr, version_of(input, rewriting));
+  std::optional<JournaledFile> changed;
+  if (rewriting == Rewriting::direct) changed.emplace(input);
+  plan_file(clipping, input, result, nullptr, changed ? &*changed : nullptr);
   OutputFile::check_in_place(input, rewriting == Rewriting::direct);
   count_for_trial(clipping, input, result);
 }
@@ -219,16 +246,19 @@ void try_in_place(const Clipping& clipping, const std::string& path, Rewriting r
 std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in, const std::string& out,
                             OutputFile::Existing existing, bool makes_directory) {
   struct stat status {};
-  if (in == "-" || (::stat(in.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+  if (in == "-" || (::stat(in.c_str(), &status) == 0 && !S_ISREG(status.st_mode))) {
+    expect_no_percentiles_of_stream(settings.request);
     return 0;  // opening it could consume its data
+  }
   InputFile input = InputFile::open(in);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  return read_plan(settings, input).data_size();
+  return check_plan(settings, input);
 }
 
 std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {
   InputFile input = InputFile::open_to_change(path);
-  return read_plan(settings, input, nullptr, version_of(input, rewriting)).data_size();
+  return check_plan(settings, input,
+                    rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt);
 }
 
 }  // namespace clipper

@@ -69,14 +69,20 @@ struct Clipping {
   std::function<void(Plan&, const InputFile&)> narrow = nullptr;
 };
 
-/// Reads the input's header and makes the plan. `header` and `version` are those of read_header().
-[[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input,
-                             std::vector<std::byte>* header = nullptr,
-                             std::optional<std::byte> version = std::nullopt);
+/// Reads the input's header and makes the plan. Error{usage} for percentiles.
+[[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input);
 
-/// Reads the plan into `result`, notifies the observer, and prepares the engine for the tensor.
+/// Reads the input's header and makes the plan, and reads the elements if a bound is a percentile. `header`
+/// is that of read_header(). `changed` is the file if it is changed directly: an interrupted change goes on
+/// with the bounds that its journal records.
+[[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
+                             std::vector<std::byte>* header = nullptr,
+                             const JournaledFile* changed = nullptr);
+
+/// Reads the plan into `result`, notifies the observer, and prepares the engine for the tensor. Error{usage}
+/// for percentiles of a part of a tensor.
 void plan_file(const Clipping& clipping, InputFile& input, ClipResult& result,
-               std::vector<std::byte>* header = nullptr, std::optional<std::byte> version = std::nullopt);
+               std::vector<std::byte>* header = nullptr, const JournaledFile* changed = nullptr);
 
 /// Clips the planned input to a new output, which the caller commits. Error{refused} if the output is the
 /// input file.

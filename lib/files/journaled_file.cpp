@@ -59,6 +59,10 @@ std::optional<std::byte> JournaledFile::version() const {
   return next_.start[npy::kVersionAt];
 }
 
+std::string_view JournaledFile::recorded() const noexcept {
+  return journal_ && journal_->last() ? std::string_view(journal_->last()->parameters) : std::string_view();
+}
+
 std::uint64_t JournaledFile::header_sum() const {
   std::vector<std::byte> header(change_.data_offset);
   input_.read_at(header, 0);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "files/input_file.hpp"
 #include "files/journal.hpp"
@@ -31,6 +32,9 @@ class JournaledFile {
 
   /// The file's version before the interrupted change; nothing if no change was interrupted.
   [[nodiscard]] std::optional<std::byte> version() const;
+
+  /// Change::what of the change that the journal records; empty if there is none.
+  [[nodiscard]] std::string_view recorded() const noexcept;
 
   /// The change to be made.
   struct Change {

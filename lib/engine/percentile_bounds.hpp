@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string_view>
+
+#include "contract/plan.hpp"
+#include "contract/profile.hpp"
+#include "engine/engine.hpp"
+#include "files/input_file.hpp"
+#include "npy/header.hpp"
+#include "statistics/percentiles.hpp"
+
+/// Requests whose min or max is a percentile of the tensor's elements (Given::percentage). The value found
+/// becomes the bound's exact number; then make_plan() applies the profile's rules as to any other number.
+namespace clipper {
+
+[[nodiscard]] bool has_percentiles(const Request& request);
+
+/// Error{usage}, which names the bound, if the request has percentiles: a stream cannot be read twice.
+void expect_no_percentiles_of_stream(const Request& request);
+
+/// The plan with the widest bounds in place of percentiles. Throws all errors that do not depend on the
+/// elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or with more
+/// than 16 decimal places.
+[[nodiscard]] Plan plan_before_reading(const Request& request, const npy::Header& header);
+
+/// The plan with the percentiles of `elements`. Error{input}, which names the bound, if all elements are NaN,
+/// or if the percentile lies between -inf and inf.
+[[nodiscard]] Plan plan_with_percentiles(const Request& request, const npy::Header& header,
+                                         const ElementSource& elements, SimdLevel level);
+
+/// The plan with the percentiles of a file. Error{usage} for a stream. Errors have the path in front.
+[[nodiscard]] Plan plan_with_percentiles(const Request& request, const npy::Header& header, Engine& engine,
+                                         InputFile& input);
+
+/// The plan that has this fingerprint, with the bounds that it records in place of percentiles; nothing if
+/// the request asks for anything else. For finishing an interrupted change: the changed elements have other
+/// percentiles.
+[[nodiscard]] std::optional<Plan> recorded_plan(const Request& request, const npy::Header& header,
+                                                std::string_view fingerprint);
+
+}  // namespace clipper

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Clips random tensors with `--min P% --max Q%` and compares the bounds with Python's fractions (sort, exact position, exact
+interpolation, one rounding), and the output with numpy.clip by these bounds. Checks the fractions themselves against
+numpy.percentile of the float64 copy.
+
+    percentiles_vs_numpy.py CLIPPER TENSORS [SEED]
+"""
+
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+
+import libraries  # noqa: E402
+
+if __name__ == "__main__":
+    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
+
+import ml_dtypes  # noqa: E402
+import numpy as np  # noqa: E402
+
+INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]
+SHAPES = [(), (1,), (2,), (3,), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (2, 1, 3, 2, 1, 2), (40, 60), (17_000,), (3, 1, 9000),
+          (200, 350), (150_000,)]
+
+
+def special(dtype):
+    """The bits of zeros, extremes, infinities, NaNs and their neighbours."""
+    top = 1 << (8 * dtype.itemsize - 1)
+    middle = [0, top]
+    if dtype in FLOATS:
+        numbers = np.array([1, np.inf, np.nan], dtype).view(f"u{dtype.itemsize}").tolist()
+        middle += numbers + [number ^ top for number in numbers]
+    return np.array([(bits + step) % (2 * top) for bits in middle for step in (-1, 0, 1)], f"u{dtype.itemsize}")
+
+
+def random_tensor(rng, dtype):
+    generator = np.random.default_rng(rng.randrange(1 << 32))
+    shape = rng.choice(SHAPES)
+    count = math.prod(shape)
+    bits = generator.bit_generator.random_raw(count).astype(f"u{dtype.itemsize}")
+    kind = rng.choice(["bits", "normal", "normal", "near", "special", "equal"])
+    if kind == "normal" or (kind == "bits" and rng.random() < 0.5):
+        return (generator.normal(0, 30, count)).astype("f4").astype(dtype).reshape(shape)
+    if kind == "near":  # many elements share their first bits
+        bits = (bits[:1] if count else bits) ^ generator.integers(0, 3 + (1 << rng.randrange(1, 7)), count).astype(bits.dtype)
+    if kind == "special":
+        bits = np.where(generator.random(count) < 0.5, generator.choice(special(dtype), count), bits)
+    if kind == "equal":
+        bits = np.full(count, generator.choice(special(dtype)))
+    return bits.astype(f"u{dtype.itemsize}").view(dtype).reshape(shape)
+
+
+def random_percentage(rng):
+    return rng.choice(["0", "1", "5", "25", "50", "75", "95", "99", "99.9", "99.99999", "100", "33.3333333333333333",
+                       f"{rng.uniform(0, 100):.{rng.randrange(0, 13)}f}", f"{rng.randrange(0, 1001)}e-1"])
+
+
+def sorted_numbers(tensor):
+    """The elements that are not NaN, -0 before 0, as fractions, infinite floats or (for a negative zero) -0.0."""
+    flat = tensor.ravel()
+    if tensor.dtype in INTEGERS:
+        return sorted(flat.tolist())
+    wide = flat[~np.isnan(flat)].astype(np.float64)
+    return wide[np.lexsort((~np.signbit(wide), wide))].tolist()
+
+
+def rounded(value, dtype):
+    """The float of the dtype nearest to a fraction, ties to even."""
+    if dtype == np.float64:
+        return float(value)  # Python rounds once
+    fraction_bits, lowest = {"float32": (23, -149), "float16": (10, -24), "bfloat16": (7, -133)}[dtype.name]
+    if value == 0:
+        return 0.0
+    exponent = math.floor(math.log2(abs(value)))
+    if Fraction(2) ** exponent > abs(value):
+        exponent -= 1
+    elif Fraction(2) ** (exponent + 1) <= abs(value):
+        exponent += 1
+    unit = Fraction(2) ** max(exponent - fraction_bits, lowest)
+    return math.copysign(float(round(value / unit) * unit), value)  # round() to even
+
+
+def expected(numbers, text, dtype):
+    """The percentile, or None if all are NaN."""
+    if not numbers:
+        return None
+    position = Fraction(text) / 100 * (len(numbers) - 1)
+    low = math.floor(position)
+    part = position - low
+    a = numbers[low]
+    if part == 0:
+        return a
+    b = numbers[low + 1]
+    if dtype in INTEGERS:
+        return math.trunc(a + part * (b - a))
+    if math.isinf(a) or math.isinf(b):
+        return (a if math.isinf(a) else b) if a == b or not (math.isinf(a) and math.isinf(b)) else math.nan
+    if a == b and math.copysign(1, a) == math.copysign(1, b):
+        return a
+    return rounded(Fraction(a) + part * (Fraction(b) - Fraction(a)), dtype)
+
+
+def check_oracle(numbers, text, dtype, value):
+    """numpy.percentile calculates in float64: near for float tensors without infinities."""
+    if dtype in INTEGERS or len(numbers) < 2 or math.isinf(numbers[0]) or math.isinf(numbers[-1]):
+        return
+    with np.errstate(all="ignore"):
+        near = np.percentile(np.array(numbers), float(text))
+    span = max(abs(numbers[0]), abs(numbers[-1]))
+    if math.isfinite(near) and not math.isclose(near, value, rel_tol=1e-2, abs_tol=1e-2 * span):
+        raise SystemExit(f"the oracle differs from numpy: {text}% of {len(numbers)}: {value}, numpy {near}")
+
+
+def as_number(text, dtype):
+    return int(text) if dtype in INTEGERS else float(text)
+
+
+def same(a, b):
+    return (a == b and math.copysign(1, a) == math.copysign(1, b)) if isinstance(a, float) else a == b
+
+
+def clipped(tensor, low, high):
+    """Elements that are not beyond a bound keep their bits."""
+    lo, hi = np.array(low).astype(tensor.dtype), np.array(high).astype(tensor.dtype)
+    result = np.where(tensor < lo, lo, tensor)
+    return np.where(result > hi, hi, result)
+
+
+def save(path, tensor, rng):
+    if tensor.dtype in INTEGERS + FLOATS[:3] and rng.random() < 0.3:
+        tensor = tensor.astype(tensor.dtype.newbyteorder(">"))
+    np.save(path, np.asarray(tensor, order=rng.choice("CF")))
+
+
+def random_options(rng):
+    options = ["--threads", rng.choice("1234")] if rng.random() < 0.5 else []
+    if rng.random() < 0.5:
+        options += ["--chunk-size", rng.choice(["4096", "8192", "65536"])]
+    if rng.random() < 0.3:
+        options += ["--simd", "baseline"]
+    return options + rng.choice([[], [], ["--in-place"], ["--in-place", "--direct"]])
+
+
+def wrong(clipper, folder, rng):
+    """Clips a tensor. Returns what is wrong, or None."""
+    dtype = rng.choice(INTEGERS + FLOATS)
+    tensor = random_tensor(rng, dtype)
+    texts = sorted((random_percentage(rng), random_percentage(rng)), key=Fraction)
+    numbers = sorted_numbers(tensor)
+    bounds = [expected(numbers, text, dtype) for text in texts]
+    save(folder / "x.npy", tensor, rng)
+    options = random_options(rng)
+    if dtype.name == "bfloat16":
+        options += ["--dtype", "bfloat16"]
+    out = folder / ("x.npy" if "--in-place" in options else "y.npy")
+    words = [clipper, "--json", "--min", f"{texts[0]}%", "--max", f"{texts[1]}%", *options, folder / "x.npy"]
+    run = subprocess.run(words + ([] if "--in-place" in options else [out]), capture_output=True, text=True)
+    about = f"{dtype} {tensor.shape} {texts} {options}: {run.stdout} {run.stderr}"
+    if any(bound is None or bound != bound for bound in bounds):
+        return None if run.returncode == 3 else f"{about}\n  the oracle says {bounds}"
+    if run.returncode != 0:
+        return about
+    for text, bound in zip(texts, bounds):
+        check_oracle(numbers, text, dtype, bound)
+    said = json.loads(run.stdout)
+    found = [as_number(said[name], dtype) for name in ("min", "max")]
+    right = [float(np.array(bound).astype(dtype)) if dtype in FLOATS else bound for bound in bounds]
+    found = [float(np.array(bound).astype(dtype)) if dtype in FLOATS else bound for bound in found]
+    if not all(same(a, b) for a, b in zip(found, right)):
+        return f"{about}\n  clipper says {found}\n  oracle says  {right}"
+    result = np.load(out)
+    result = result.view(dtype) if dtype.name == "bfloat16" else result.astype(dtype)
+    bits = f"u{dtype.itemsize}"
+    if not np.array_equal(np.ascontiguousarray(result).view(bits), np.ascontiguousarray(clipped(tensor, *bounds)).view(bits)):
+        return f"{about}\n  the output differs from numpy.clip by {bounds}"
+    return None
+
+
+def main():
+    clipper, count = Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 32)
+    np.seterr(all="ignore")
+    rng = random.Random(seed)
+    failures = 0
+    with tempfile.TemporaryDirectory() as name:
+        for _ in range(count):
+            if report := wrong(clipper, Path(name), rng):
+                failures += 1
+                print(report)
+    print(f"  seed {seed}")
+    print(json.dumps({"what": "percentiles against Python's fractions", "cases": count, "violations": failures}))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+#include "statistics/percentiles.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "element/byte_order.hpp"
+#include "element/element.hpp"
+#include "element/element_key.hpp"
+#include "element/half.hpp"
+#include "element/number.hpp"
+#include "statistics/interpolate.hpp"
+#include "statistics/rank_search.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_integral_v<T>)
+    return false;
+  else
+    return std::isnan(as_double(x));
+}
+
+/// Reads the elements in chunks of `size` elements, by several threads.
+template <class T>
+ElementSource source_of(const std::vector<T>& elements, std::size_t size, unsigned threads) {
+  return {.dtype = DType::float32,
+          .order = kNativeOrder,
+          .count = elements.size(),
+          .read = [&elements, size, threads](const ElementSource::Look& look) {
+            std::vector<std::thread> running;
+            for (unsigned i = 0; i < threads; ++i)
+              running.emplace_back([&, i] {
+                for (std::size_t at = i * size; at < elements.size(); at += threads * size)
+                  look(std::as_bytes(std::span(elements).subspan(at, std::min(size, elements.size() - at))));
+              });
+            for (std::thread& thread : running) thread.join();
+          }};
+}
+
+Number decimal(const char* text) {
+  return *parse_number(text);
+}
+
+constexpr std::array kWanted{"0",  "0.1", "1",  "25",       "33.3333333333333333",
+                             "50", "75",  "99", "99.99999", "100"};
+
+/// The element at the position, from the sorted elements. A second implementation of the rule, for positions
+/// that are an element's.
+template <class T>
+std::vector<T> sorted_numbers(std::vector<T> elements) {
+  std::erase_if(elements, is_nan<T>);
+  std::ranges::sort(elements, {}, key_of<T>);
+  return elements;
+}
+
+/// Checks every rank of kWanted against the sorted elements.
+template <class T>
+void check(DType dtype, const std::vector<T>& elements, std::size_t chunk = 1000, unsigned threads = 1) {
+  const std::vector<T> sorted = sorted_numbers(elements);
+  std::vector<Number> percentages;
+  for (const char* const text : kWanted) percentages.push_back(decimal(text));
+  for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
+    std::vector<T> in_file = elements;
+    if (order != kNativeOrder)
+      for (T& x : in_file) x = byteswap_if<Byteswap::yes>(x);
+    ElementSource source = source_of(in_file, chunk, threads);
+    source.dtype = dtype;
+    source.order = order;
+    for (const SimdLevel level : simd_levels()) {
+      RankSearch search(dtype, order, elements.size(), level);
+      const auto pass = [&] {
+        source.read([&](std::span<const std::byte> part) { search.look_at(part); });
+        search.end_pass();
+      };
+      pass();
+      REQUIRE(search.numbers() == sorted.size());
+      const auto found = percentiles_of(source, percentages, level);
+      if (sorted.empty()) {
+        CHECK(std::ranges::none_of(found, [](const auto& x) { return x.has_value(); }));
+        continue;
+      }
+      std::vector<std::uint64_t> ranks;
+      for (std::uint64_t i = 0; i < 20; ++i) ranks.push_back(i * (sorted.size() - 1) / 19);
+      for (search.want(ranks); search.is_open();) pass();
+      for (std::size_t i = 0; i < ranks.size(); ++i) CHECK(search.element(i) == to_bits(sorted[ranks[i]]));
+      CHECK(*found.front() == to_bits(sorted.front()));
+      CHECK(*found.back() == to_bits(sorted.back()));
+    }
+  }
+}
+
+template <class T>
+std::vector<T> random_bits(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> elements;
+  for (std::size_t i = 0; i < count; ++i) elements.push_back(from_bits<T>(random()));
+  return elements;
+}
+
+ElementSource in_memory(DType dtype, const auto& elements) {
+  ElementSource source = source_of(elements, 1000, 1);
+  source.dtype = dtype;
+  return source;
+}
+
+template <class T>
+std::optional<T> percentile(DType dtype, const std::vector<T>& elements, const char* text) {
+  const std::array<Number, 1> wanted{decimal(text)};
+  const auto found = percentiles_of(in_memory(dtype, elements), wanted, simd_levels().back());
+  if (!found[0]) return std::nullopt;
+  return from_bits<T>(*found[0]);
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("the element at a rank is that of the sorted elements") {
+  for (const DTypeTraits& row : kDTypes)
+    with_type(row.dtype, [&]<class T>() {
+      INFO(row.name);
+      for (const std::size_t count : {1U, 2U, 3U, 1000U, 40'000U}) {
+        check(row.dtype, random_bits<T>(count, count));
+        check(row.dtype, std::vector<T>(count, random_bits<T>(1, 8)[0]));
+      }
+    });
+}
+
+TEST_CASE("the elements that are counted do not fit the memory for collected ones") {
+  const auto check_near = []<class T>(DType dtype, T first) {
+    // Elements with equal first 16 bits, then 32, then 48.
+    for (const unsigned shift : {0U, 16U, 32U}) {
+      std::vector<T> elements;
+      for (std::uint64_t i = 0; i < 300'000; ++i)
+        elements.push_back(from_bits<T>(to_bits(first) + ((i * 7919 % 65536) << shift) + i % 3));
+      check(dtype, elements, 4096, 3);
+    }
+  };
+  check_near(DType::float32, -1.5F);
+  check_near(DType::float64, 1e100);
+  check_near(DType::float64, -1e-100);
+  check_near(DType::uint64, std::uint64_t{1} << 63);
+  check_near(DType::int64, std::numeric_limits<std::int64_t>::lowest());
+  check(DType::float32, std::vector<float>(1'000'000, 7.25F), 65'536, 4);
+  check(DType::float64, std::vector<double>(400'000, -7.25), 65'536, 4);
+}
+
+TEST_CASE("every 16-bit element is at its rank") {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::int16, DType::uint16})
+    with_type(dtype, [&]<class T>() {
+      std::vector<T> elements;
+      for (std::uint64_t bits = 0; bits < 65'536; ++bits) elements.push_back(from_bits<T>(bits * 40'503));
+      const std::vector<T> sorted = sorted_numbers(elements);
+      RankSearch search(dtype, kNativeOrder, elements.size(), simd_levels().back());
+      search.look_at(std::as_bytes(std::span(elements)));
+      search.end_pass();
+      REQUIRE(search.numbers() == sorted.size());
+      std::vector<std::uint64_t> ranks;
+      for (std::uint64_t rank = 0; rank < sorted.size(); ++rank) ranks.push_back(rank);
+      search.want(ranks);
+      REQUIRE_FALSE(search.is_open());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < ranks.size(); ++i) wrong += search.element(i) != to_bits(sorted[i]) ? 1 : 0;
+      CHECK(wrong == 0);
+    });
+}
+
+TEST_CASE("NaNs beside infinities in the order of keys are not counted") {
+  std::vector<float> elements(50'000, 1);
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    elements[i] = from_bits<float>(0x7f800001U + i % 3);
+    elements[i + 10'000] = from_bits<float>(0xff800001U + i % 5);
+    elements[i + 20'000] = i % 2 == 0 ? kInfinity : -kInfinity;
+  }
+  check(DType::float32, elements, 1000, 2);
+  std::vector<double> wide(50'000, 1);
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    wide[i] = from_bits<double>(0x7ff0'0000'0000'0001U + i);
+    wide[i + 10'000] = from_bits<double>(0xfff0'0000'0000'0001U + i);
+    wide[i + 20'000] = i % 2 == 0 ? kInfinity : -kInfinity;
+  }
+  check(DType::float64, wide, 1000, 2);
+}
+
+TEST_CASE("a percentile lies between the elements of two ranks") {
+  CHECK(percentile<float>(DType::float32, {}, "50") == std::nullopt);
+  CHECK(percentile<float>(DType::float32, {kNan, -kNan}, "50") == std::nullopt);
+  CHECK(percentile<float>(DType::float32, {kNan, 3}, "100") == 3);
+  CHECK(percentile<float>(DType::float32, {4, 1, 2}, "50") == 2);
+  CHECK(percentile<float>(DType::float32, {4, 1, 2}, "25") == 1.5F);
+  CHECK(percentile<std::int8_t>(DType::int8, {-128, 127}, "50") == 0);
+  CHECK(percentile<std::int8_t>(DType::int8, {-2, -1}, "10") == -1);
+  CHECK(percentile<std::uint64_t>(DType::uint64, {0, ~std::uint64_t{0}}, "100") == ~std::uint64_t{0});
+  CHECK(percentile<std::uint64_t>(DType::uint64, {0, ~std::uint64_t{0}}, "50") == (~std::uint64_t{0} >> 1));
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::lowest();
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+  CHECK(percentile<std::int64_t>(DType::int64, {kLowest, kHighest}, "50") == 0);
+  CHECK(percentile<std::int64_t>(DType::int64, {kLowest, kHighest}, "0") == kLowest);
+  constexpr double kMax = std::numeric_limits<double>::max();
+  constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+  CHECK(percentile<double>(DType::float64, {-kMax, kMax}, "50") == 0);
+  CHECK(percentile<double>(DType::float64, {-kMax, kMax}, "75") == kMax / 2);
+  CHECK(percentile<double>(DType::float64, {0, kTiny}, "50") == 0);  // a tie rounds to even
+  CHECK(percentile<double>(DType::float64, {0, kTiny}, "50.0000000000000001") == kTiny);
+  CHECK(percentile<double>(DType::float64, {kTiny, 3 * kTiny}, "50") == 2 * kTiny);
+  CHECK(percentile<float>(DType::float32, {-kInfinity, 5}, "99") == -kInfinity);
+  CHECK(percentile<float>(DType::float32, {5, kInfinity}, "1") == kInfinity);
+  CHECK(percentile<float>(DType::float32, {5, kInfinity}, "0") == 5);
+  CHECK(std::isnan(*percentile<float>(DType::float32, {-kInfinity, kInfinity}, "50")));
+  CHECK(std::signbit(*percentile<float>(DType::float32, {0.0F, -0.0F}, "0")));
+  CHECK_FALSE(std::signbit(*percentile<float>(DType::float32, {0.0F, -0.0F}, "1")));
+}
+
+TEST_CASE("positions are exact") {
+  constexpr std::size_t kCount = std::size_t{1} << 25;
+  std::vector<float> elements(kCount, 0);
+  for (std::size_t i = 0; i < 3; ++i) elements[i * 1'000'001] = 1;
+  // 99.99999 % of 2^25 - 1 is 33554427.64, and the three last elements begin at 33554429.
+  CHECK(percentile(DType::float32, elements, "99.99999") == 0);
+  CHECK(percentile(DType::float32, elements, "99.999995") == 1);
+  elements[3'500'000] = 1;
+  CHECK(percentile(DType::float32, elements, "99.99999") == 0.6445569F);
+  CHECK(interpolate(0, 1, 644'556'900'000'000'000) == decimal("0.6445569"));
+}
+
+TEST_CASE("a percentile has 0 to 16 decimal places and is from 0 to 100") {
+  for (const char* const good :
+       {"0", "-0", "100", "1e2", "99.9999999999999999", "0.0000000000000001", "0x1p-3"})
+    CHECK(is_percentile(decimal(good)));
+  for (const char* const bad : {"-1", "100.0000000000000001", "nan", "inf", "0.00000000000000001", "1e-17"})
+    CHECK_FALSE(is_percentile(decimal(bad)));
+}
+
+}  // namespace clipper
