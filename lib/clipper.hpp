@@ -166,15 +166,14 @@ struct Statistics {
   std::optional<ElementBits> min;  ///< the least element, infinities included; empty if all are NaN
   std::optional<ElementBits> max;  ///< the greatest element, infinities included; empty if all are NaN
   std::optional<double> mean;      ///< of the finite elements; empty if there are none
-  std::optional<double> standard_deviation;  ///< of the finite elements, population; empty if there are none
-  std::optional<ElementBits>
-      median;  ///< of the elements that are not NaN; empty if all are NaN, or for a stream
+  std::optional<double> standard_deviation;  ///< as mean; divisor: the number of finite elements
+  std::optional<ElementBits> median;         ///< of the elements that are not NaN; empty if all are NaN
 };
 
-/// Calculates the statistics of the tensor in a file, which is read several times, or in a stream, which is
-/// read once; "-" is standard input. Mean and standard deviation are exact, rounded once. The median of an
-/// even number of elements is between the two middle ones, truncated for integers; between -inf and inf it is
-/// NaN.
+/// Calculates the statistics of the tensor in a file; "-" is standard input. Mean and standard deviation are
+/// rounded once from their exact values. The median of an even number of elements is half way between the two
+/// middle ones, truncated toward zero for integers; half way between -inf and inf it is NaN. It needs several
+/// passes over the file; a stream can be read only once and has no median.
 [[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
 
 }  // namespace clipper

@@ -36,8 +36,8 @@ with UPDATE=--update-golden set by hand if a change is intended:
 )text";
 
 const std::string_view kInfo = R"text(
-Without `--stats`, `--percentile`, `--min` and `--max` only the header is read. With any of them the elements are read, too: a
-file two to six times, for the median and the percentiles, a stream once.
+Without `--stats`, `--percentile`, `--min` and `--max` only the header is read. With any of them the elements are read, too: those of
+a file two to five times, because of the median and the percentiles, those of a stream once.
 
     $ clipper info --min 0 --max 6 in.npy
     in.npy

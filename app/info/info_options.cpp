@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Prints dtype, shape, memory order and size of .npy tensors. With --stats, --percentile, --min or --max "
-    "it "
-    "also reads the elements and prints their range, mean, standard deviation, median, NaN count and a "
+    "it also reads the elements and prints their range, mean, standard deviation, median, NaN count and a "
     "histogram.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
@@ -47,7 +46,7 @@ constexpr Option kStats =
                  "NaN, how many are NaN, inf and -inf, and a histogram. All of these are exact: mean and "
                  "std are calculated without rounding, then rounded once to float64. Each row of the "
                  "histogram is as wide as a power of two and contains exactly the elements in its range. "
-                 "The median needs up to five passes over the file, and a stream can be read only once: "
+                 "The median needs up to four more passes over the file. A stream can be read only once, so "
                  "clipper prints no median for a stream.");
 constexpr Option kPercentile = with_details(
     {"--percentile", "Print percentiles of the elements, such as 1,50,99; implies --stats", "PERCENTS",
