@@ -24,7 +24,9 @@ inline constexpr std::string_view kMin =
     "becomes an element, and explains arrays and percentiles.";
 
 inline constexpr std::string_view kMax =
-    "Elements greater than X become X. X is written as for `--min`, and the same rules apply.";
+    "Elements greater than X become X. X is a number, `inf`, `-inf`, a percentile such as `99%`, or "
+    "@FILE.npy, and has the same rules as the X of `--min`. Without `--max` there is no upper bound, unless "
+    "the profile requires one or has a default.";
 
 inline constexpr std::string_view kScale =
     "Calculate x * X + bias for every element x, then clip. X is a finite number or @FILE.npy, which has "

@@ -17,8 +17,8 @@ with |V2 needs `--dtype bfloat16`, because the header does not name the type.
 ## How the text of a bound becomes an element
 
 The rules here are those of the profile native; PROFILES has what other profiles do differently. X is a decimal number
-(6, -1e-3), a hexadecimal one (0x1.8p3), `inf`, `-inf` or @FILE.npy. It is converted exactly once, straight to the
-tensor's dtype and never by way of a double: `--min 9007199254740993` on int64 is this number.
+(6, -1e-3), a hexadecimal one (0x1.8p3), `inf`, `-inf`, a percentile (1%) or @FILE.npy. It is converted exactly once, straight
+to the tensor's dtype and never by way of a double: `--min 9007199254740993` on int64 is this number.
 
 = Floats
 X becomes the nearest element, of two equally near ones the even one. A max above the range of the dtype becomes inf, and
@@ -41,14 +41,73 @@ An error; the profiles onnx-11 to onnx-13 ignore such a bound of a float tensor.
 integers. `--max -inf` sets every element of a float tensor to -inf and is an error for integers.
 
 = @FILE.npy
-FILE has a tensor with one element, of 0 dimensions or more, and of the same dtype as the input. The element
-is taken as it is. `--scale` and `--bias` take @FILE.npy, too. FILE is read once, before anything is written.
+FILE has the same dtype as the input, and its elements are taken as they are. A file with one element is a number, which is read
+before anything is written. All other files are arrays (see below). `--scale` and `--bias` take @FILE.npy, too.
 
 = -0.0
 A zero is never replaced by the other zero: with `--min 0`, -0.0 stays -0.0.
 
 = min above max
 An error, unless `--min-above-max` or the profile says which bound every element becomes. NaN stays NaN.
+
+## Arrays
+
+`--min`, `--max`, `--scale` and `--bias` take @FILE.npy with an array that has a number for each element of the input. Arrays and
+numbers can be mixed. The result has the shape of the input and the bytes of np.clip(x * scale + bias, min, max), calculated as
+with numbers.
+
+The shape of the array must broadcast to that of the input by numpy's rule: axes are aligned at the last one, and every size is
+that of the input, or 1 for the same number along the axis. Missing axes count as 1. If images.npy has the shape (N, C, H, W),
+an array of shape (C, 1, 1) has a number for each channel, one of shape (W,) for each column, and one of shape (N, 1, 1, 1) for
+each image:
+
+    $ clipper --min @lows.npy --max @highs.npy images.npy out.npy
+    $ clipper --min @lows.npy --max 6 --json images.npy out.npy
+    {...,"min":{"file":"lows.npy","shape":[3,1,1]},"max":6,...
+
+= dtypes
+min and max have the dtype of the input. scale and bias have the dtype of the input, float32 or float64; with an int64 or uint64
+input also int64 or uint64. Integers as scale and bias of 64-bit integers are exact.
+
+= Refused
+Exit status 3: an array that does not broadcast, or that would make the result larger than the input. Exit status 2: NaN in min
+or max, min above max at any index (unless `--min-above-max` is given), inf or NaN in scale or bias, another dtype, an array in a
+stream, and any profile except native, because the operators of the other systems take numbers. The message has both shapes, or
+the index of the first such element. Nothing is written.
+
+= Memory and speed
+Arrays of up to 2 MiB are held in memory. Larger ones are read side by side with the input: an array may be as large as the
+input. If another program writes to such an array meanwhile, this is an error (4) and nothing is written. Fastest is an array in
+the memory order of the input, C or Fortran. The byte order may be either.
+
+= Interrupted and shared work
+`--direct` and `--shard` recognise an array by what is in it, not by its name: a copy of the file is the same array.
+
+## Percentiles
+
+`--min 1% --max 99%` clips to percentiles of the input's own elements, to remove outliers. P% is the value below which P percent of
+the elements lie; P is a decimal number from 0 to 100 with at most 16 decimal places. Of n elements that are not NaN, in
+ascending order and counted from 0, it is the one at position P / 100 * (n - 1). Between two elements it is interpolated
+linearly, as by default in numpy.percentile.
+
+    clipper -v --min 1% --max 99% in.npy out.npy
+    clipper: in.npy: ... min -2.875, max 9.375, profile native
+    ...
+
+= Exact
+Nothing is sampled. The position is exact, and so is the value of integers, whose fraction is cut off as of every bound. The value
+of floats is within 1 ulp of the exact one and is rounded once to the dtype. numpy calculates the position in the dtype of the
+tensor: with millions of float32 elements it is off by many elements. `-v` and `--json` have the value that was found. With
+another profile, the value is treated as if it had been typed.
+
+= Passes
+Before the clip, the input is read once (dtypes of 8 and 16 bits), twice (32 bits) or up to four times (64 bits), in a few MiB of
+memory. If it changes meanwhile, this is an error (4) and nothing is written. Of many inputs, each has percentiles of its own.
+
+= Refused
+Exit status 2: a stream, which cannot be read twice (write it to a file first); `--shard` of one tensor (give the numbers that
+`clipper info --percentile 1,99 IN` prints); and a percentile together with `--scale` or `--bias`. Exit status 3: an input that has
+no elements except NaN, and a percentile between -inf and inf.
 
 ## Elements
 

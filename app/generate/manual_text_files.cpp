@@ -66,8 +66,8 @@ an existing file is replaced, and longer on file systems without unnamed files (
 ## Memory
 
 Whatever `--threads` and `--chunk-size` say, clipper holds at most 16 MiB of elements (32 with `--direct`), about 6 MiB for
-the program and about 40 KiB for each thread. If there is not enough memory it uses fewer threads; if there is not enough
-for one thread, it exits with 4.
+the program and about 40 KiB for each thread. Arrays as bounds, scale and bias take up to 16 MiB more. If there is not enough
+memory it uses fewer threads; if there is not enough for one thread, it exits with 4.
 
 ## What is not covered
 
@@ -93,9 +93,9 @@ With `--in-place`, `--output-dir` or `--output` any number of inputs can be give
 (`--recursive`) or as a list (`--files-from`, `--files0-from`). Files are clipped at the same time, large ones by several threads.
 
 Before the first output exists, clipper reads all headers and checks all names. It refuses (2) two inputs with the same
-output, and an output that is an input, a bound (@lo.npy) or the list. Files are known by device and inode: neither links
-nor mounts nor names that differ only in case hide that two are one. An output that did not exist when the names were
-checked does not replace anything (5).
+output, and an output that is an input, a bound, scale or bias (@lo.npy), or the list. Files are known by device and inode:
+neither links nor mounts nor names that differ only in case hide that two are one. An output that did not exist when the names
+were checked does not replace anything (5).
 
     $ find in -name '*.npy' | clipper --min 0 --max 6 --keep-going \
         --output-dir out --relative-to in --files-from -

@@ -72,7 +72,8 @@ to standard error if the tensor goes to standard output. An error is printed as 
     $ clipper --min 0 --max 6 --json in.npy out.npy
     {"version":2,"input":"in.npy","output":"out.npy","status":0,...
 
-Numbers are JSON numbers. Only what JSON or a float64 cannot hold is a string: "inf", "-inf", "nan", integers beyond 2^53, and
+Numbers are JSON numbers, and an array as a bound, scale or bias is an object: {"file": "lo.npy", "shape": [3, 1, 1]}. Only what
+JSON or a float64 cannot hold is a string: "inf", "-inf", "nan", integers beyond 2^53, and
 numbers with more digits than a float64 has. In paths, bytes that are not UTF-8 become U+FFFD. `version` is raised if the
 meaning of a member changes; new members may come at any time. data/clipper.schema.json of the source is a JSON Schema of
 everything below.
@@ -130,6 +131,18 @@ Calculate x * 0.5 + 1, then clip to at most 6.
 Take the bounds from tensors with one element of the input's dtype.
 
     $ clipper --min @lo.npy --max @hi.npy in.npy out.npy
+
+Clip each channel of a tensor of shape (N, C, H, W) to bounds of its own: arrays of shape (C, 1, 1).
+
+    $ clipper --min @lows.npy --max @highs.npy images.npy out.npy
+
+Normalise each channel, (x - mean) / std: scale.npy has 1 / std, bias.npy has -mean / std, both of shape (C, 1, 1).
+
+    $ clipper --scale @scale.npy --bias @bias.npy images.npy normalised.npy
+
+Clip the outliers: one percent of the elements on each side.
+
+    clipper --min 1% --max 99% in.npy out.npy
 
 See how much a clip would change, then what clipper has done.
 

@@ -16,6 +16,7 @@
 #include "generate/json_members.hpp"
 #include "support/lines.hpp"
 #include "support/skip.hpp"
+#include "support/tensors.hpp"
 
 /// Checks the manual as readers see it, and compares it with the program.
 namespace clipper::testing {
@@ -141,6 +142,12 @@ class Example {
     for (const std::string side : {"lo", "hi"})
       std::filesystem::copy_file(CLIPPER_DATA_DIR "/bounds/float32-" + side + ".npy",
                                  directory_ / (side + ".npy"));
+    const std::vector<float> three{1, 2, 3};
+    for (const char* name : {"lows.npy", "scale.npy", "bias.npy"})
+      write_file(directory_ / name, npy_file("<f4", "False", "(3, 1, 1)", bytes_of(three)));
+    write_file(directory_ / "highs.npy", npy_file("<f4", "False", "(3, 1, 1)", bytes_of<float>({4, 5, 6})));
+    write_file(directory_ / "images.npy",
+               npy_file("<f4", "False", "(2, 3, 2, 4)", bytes_of(scattered_floats(48))));
     write_file(directory_ / "list", "in/train/a.npy\nin/train/b.npy\n");
     for (const auto& [name, script] : kPrograms) write_program(name, script);
     write_program("clipper", "exec '" + std::filesystem::absolute(clipper_binary()).string() + "' \"$@\"");
