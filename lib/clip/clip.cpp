@@ -1,105 +1,14 @@
-// The loop over vectors (clip_loop.hpp) and its rule (bounds_rule.hpp, scaled_rule.hpp) are inlined into one
-// wrapper per instruction set. The last elements go through the same loop, in a padded vector. The code that
-// clips an element therefore exists once and cannot differ between instruction sets or between the first
-// elements and the last.
-
 #include "clip/clip.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
-// Only inlined functions have vectors as parameters or results.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
-#include "clip/clip_loop.hpp"
-#include "clip/scale_integers.hpp"
+#include "clip/kernel.hpp"
+#include "clip/parameters.hpp"
 #include "element/byte_order.hpp"
 #include "element/half.hpp"
 
 namespace clipper {
 namespace {
-
-// One wrapper per instruction set, which the loop is inlined into.
-
-using Kernel = ElementCounts (*)(const Operation&, const std::byte*, std::byte*, std::size_t) noexcept;
-
-template <class T, Counting kCounting>
-ElementCounts clip_baseline(const Operation& operation, const std::byte* in, std::byte* out,
-                            std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::baseline, T, kCounting>(operation, in, out, count);
-}
-
-#if defined(__x86_64__)
-template <class T, Counting kCounting>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementCounts clip_v3(const Operation& operation,
-                                                                      const std::byte* in, std::byte* out,
-                                                                      std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::v3, T, kCounting>(operation, in, out, count);
-}
-
-template <class T, Counting kCounting>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementCounts clip_v4(const Operation& operation,
-                                                                      const std::byte* in, std::byte* out,
-                                                                      std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::v4, T, kCounting>(operation, in, out, count);
-}
-#endif
-
-template <class T, Counting kCounting>
-Kernel kernel_of(SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return clip_v3<T, kCounting>;
-    case SimdLevel::v4: return clip_v4<T, kCounting>;
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
-  }
-  return clip_baseline<T, kCounting>;
-}
-
-template <Counting kCounting>
-Kernel kernel_for(DType dtype, SimdLevel level) noexcept {
-  return with_type(dtype, [=]<class T>() { return kernel_of<T, kCounting>(level); });
-}
-
-/// Bytes of a block, which must fit the first-level cache.
-constexpr std::size_t kBlockSize = 16384;
-
-template <class F>
-ElementCounts for_each_block(const Operation& operation, const std::byte* in, std::byte* out,
-                             std::size_t count, F clip_block) noexcept {
-  const std::size_t size = traits(operation.dtype).size;
-  alignas(64) std::array<std::byte, kBlockSize> block;
-  ElementCounts counts;
-  while (count != 0) {
-    const std::size_t length = std::min(count, kBlockSize / size);
-    ElementCounts of_block = clip_block(in, block.data(), length);
-    of_block.changed = std::memcmp(block.data(), in, length * size) != 0;
-    counts += of_block;
-    std::memcpy(out, block.data(), length * size);
-    in += length * size;
-    out += length * size;
-    count -= length;
-  }
-  return counts;
-}
-
-template <Counting kCounting>
-ElementCounts clip_with(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
-                        SimdLevel level) noexcept {
-  const Kernel kernel = kernel_for<kCounting>(operation.dtype, level);
-  if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
-    return kernel(operation, in, out, count);
-  return for_each_block(operation, in, out, count,
-                        [&](const std::byte* from, std::byte* block, std::size_t length) {
-                          scale_integers(operation, from, block, length, level);
-                          return kernel(operation, block, block, length);
-                        });
-}
 
 template <class T>
 [[gnu::always_inline]] inline bool is_nan(T x) noexcept {
@@ -152,14 +61,14 @@ bool replaces_nan_by_nan(const Operation& operation) noexcept {
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept {
-  clip_with<Counting::off>(operation, in, out, count, level);
+  clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
 }
 
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
   const bool exchanged = are_exchanged(operation);
   if (!exchanged && !replaces_nan_by_nan(operation))
-    return clip_with<Counting::on>(operation, in, out, count, level);
+    return clip_with<Counting::on>(operation, NoVectors{}, in, out, count, level);
   // Both cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
   // With lo > hi elements move to hi, as if both bounds were hi; the sign that a zero takes from hi is no
   // move.
@@ -167,9 +76,11 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
   if (exchanged) counted.lo = operation.hi;
   counted.nan.reset();
   return for_each_block(
-      operation, in, out, count, [&](const std::byte* from, std::byte* block, std::size_t length) {
-        const ElementCounts counts = clip_with<Counting::on>(counted, from, block, length, level);
-        clip_with<Counting::off>(operation, from, block, length, level);
+      operation, in, out, count,
+      [&](std::size_t /*done*/, const std::byte* from, std::byte* block, std::size_t length) {
+        const ElementCounts counts =
+            clip_with<Counting::on>(counted, NoVectors{}, from, block, length, level);
+        clip_with<Counting::off>(operation, NoVectors{}, from, block, length, level);
         return counts;
       });
 }

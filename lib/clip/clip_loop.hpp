@@ -8,63 +8,77 @@
 
 #include "clip/bounds_rule.hpp"
 #include "clip/clip.hpp"
+#include "clip/parameters.hpp"
 #include "clip/rule.hpp"
+#include "clip/rule_source.hpp"
 #include "clip/scaled_rule.hpp"
 #include "clip/tally.hpp"
 #include "element/byte_order.hpp"
 #include "simd/vector.hpp"
 
-/// The loop over the vectors of elements in memory: a template over the rule, the byte order and the tally.
-/// All of it must be inlined into a function compiled for the instruction set.
+/// The loop over the vectors of elements in memory: a template over the rule, its parameters, the byte order
+/// and the tally. All of it must be inlined into a function compiled for the instruction set.
 namespace clipper {
 
-/// `count` elements to read and where to write them; in == out or no overlap.
-template <class T>
+/// `count` elements to read, where to write them (in == out or no overlap), and their vectors of parameters.
+template <class T, class Vectors>
 struct InOut {
   const T* in;
   T* out;
   std::size_t count;
+  [[no_unique_address]] Vectors vectors;
 };
 
-template <Byteswap kSwap, class T, Rule R, class AnyTally>
-[[gnu::always_inline]] inline void clip_block(const R& rule, const InOut<T>& block,
+template <Byteswap kSwap, class T, class Rules, class AnyTally>
+[[gnu::always_inline]] inline void clip_block(const Rules& rules,
+                                              const InOut<T, typename Rules::Vectors>& block,
                                               AnyTally& tally) noexcept {
+  using R = typename Rules::Of;
   using V = typename R::Elements;
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
   for (std::size_t i = 0; i != block.count; i += kLanes) {
     V x;
     std::memcpy(&x, block.in + i, sizeof(V));
     x = vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(x);
-    V y = rule(x, tally);
+    V y = rules.at(i, block.vectors)(x, tally);
     if constexpr (R::kCalculates) tally.compare(x, y);
     y = vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(y);
     std::memcpy(block.out + i, &y, sizeof(V));
   }
 }
 
-/// `padding` fills the last vector: NaN, or an integer within the bounds, in the byte order of the elements.
-/// The tally does not count such an integer; padding NaNs are subtracted.
-template <class AnyTally, Byteswap kSwap, class T, Rule R>
-[[gnu::always_inline]] inline ElementCounts clip_all(const R& rule, const InOut<T>& all, T padding) noexcept {
+/// `padding` fills the last vector. The tally does not count an integer; padding NaNs are subtracted.
+template <class AnyTally, Byteswap kSwap, class T, class Rules>
+[[gnu::always_inline]] inline ElementCounts clip_all(const Rules& rules,
+                                                     const InOut<T, typename Rules::Vectors>& all,
+                                                     T padding) noexcept {
+  using R = typename Rules::Of;
+  using Range = InOut<T, typename Rules::Vectors>;
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
   const std::size_t rest = all.count % kLanes;
   const std::size_t whole = all.count - rest;
   std::array<T, kLanes> last;
   last.fill(padding);
   if (rest != 0) std::memcpy(last.data(), all.in + whole, rest * sizeof(T));
+  Padded<typename Rules::Vectors> padded;
+
+  const auto last_vectors = after(whole, all.vectors, sizeof(T), R::kFactorSize);
 
   // One loop over both ranges, so that the code inlined into it exists once.
   std::array<ElementCounts, 2> counts;
-  const std::array<InOut<T>, 2> ranges{
-      {{all.in, all.out, whole}, {last.data(), last.data(), rest == 0 ? 0 : kLanes}}};
+  const std::array<Range, 2> ranges{
+      {{all.in, all.out, whole, all.vectors},
+       {last.data(), last.data(), rest == 0 ? 0 : kLanes,
+        rest == 0 ? all.vectors : padded.copy(last_vectors, rest * sizeof(T), rest * R::kFactorSize)}}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    for (InOut<T> left = ranges[i]; left.count != 0;) {
+    for (Range left = ranges[i]; left.count != 0;) {
       const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
       const std::size_t count = vectors * kLanes;
       AnyTally tally;
-      clip_block<kSwap>(rule, InOut<T>{left.in, left.out, count}, tally);
+      clip_block<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
-      left = {left.in + count, left.out + count, left.count - count};
+      left = {left.in + count, left.out + count, left.count - count,
+              after(count, left.vectors, sizeof(T), R::kFactorSize)};
     }
 
   if constexpr (AnyTally::kCounts) {
@@ -83,37 +97,52 @@ template <class AnyTally, Byteswap kSwap, class T, Rule R>
 template <Counting kCounting, Rule R>
 using TallyIf = std::conditional_t<kCounting == Counting::on, Tally<R>, NoTally>;
 
-template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kNan, class T>
-[[gnu::always_inline]] inline ElementCounts clip_by_rule(const Operation& operation,
-                                                         const InOut<T>& all) noexcept {
-  const T lo = from_bits<T>(operation.lo);
-  const T hi = from_bits<T>(operation.hi);
-  const T nan = from_bits<T>(operation.nan.value_or(0));
-  const T padding = std::is_integral_v<T> ? byteswap_if<kSwap>(hi) : from_bits<T>(~ElementBits{0});
-  if constexpr (!std::is_integral_v<T>) {
-    using Scaled = ScaledRule<kBytes, T, kNan>;
-    if (operation.arithmetic != Arithmetic::none)
-      return clip_all<TallyIf<kCounting, Scaled>, kSwap>(Scaled(operation, lo, hi, nan), all, padding);
-  }
-  using Unscaled = BoundsRule<kBytes, T, kNan>;
-  return clip_all<TallyIf<kCounting, Unscaled>, kSwap>(Unscaled(lo, hi, nan), all, padding);
+/// What fills the last vector: NaN, or an integer within the bounds.
+template <Byteswap kSwap, class T, class Vectors>
+[[gnu::always_inline]] inline T padding(const Operation& operation) noexcept {
+  if constexpr (!std::is_integral_v<T>)
+    return from_bits<T>(~ElementBits{0});
+  else if constexpr (std::is_same_v<Vectors, NoVectors>)
+    return byteswap_if<kSwap>(from_bits<T>(operation.hi));
+  else
+    return 0;  // the padding of the bounds
 }
 
-template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T>
-[[gnu::always_inline]] inline ElementCounts clip_ordered(const Operation& operation,
-                                                         const InOut<T>& all) noexcept {
+template <Rule R, Counting kCounting, Byteswap kSwap, class T, class Vectors>
+[[gnu::always_inline]] inline ElementCounts clip_by(const Operation& operation,
+                                                    const InOut<T, Vectors>& all) noexcept {
+  return clip_all<TallyIf<kCounting, R>, kSwap>(RulesOf<R, T, Vectors>(operation), all,
+                                                padding<kSwap, T, Vectors>(operation));
+}
+
+template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kNan, class T, class Vectors>
+[[gnu::always_inline]] inline ElementCounts clip_by_rule(const Operation& operation,
+                                                         const InOut<T, Vectors>& all) noexcept {
+  constexpr ExchangedBounds kExchanged =
+      std::is_same_v<Vectors, NoVectors> ? ExchangedBounds::miscounted : ExchangedBounds::counted;
   if constexpr (!std::is_integral_v<T>)
-    if (operation.nan) return clip_by_rule<kBytes, kCounting, kSwap, NanElements::replace>(operation, all);
+    if (operation.arithmetic != Arithmetic::none)
+      return clip_by<ScaledRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
+  return clip_by<BoundsRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
+}
+
+template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T, class Vectors>
+[[gnu::always_inline]] inline ElementCounts clip_ordered(const Operation& operation,
+                                                         const InOut<T, Vectors>& all) noexcept {
+  if constexpr (!std::is_integral_v<T>)
+    if (replaces_nan(operation, all.vectors))
+      return clip_by_rule<kBytes, kCounting, kSwap, NanElements::replace>(operation, all);
   return clip_by_rule<kBytes, kCounting, kSwap, NanElements::keep>(operation, all);
 }
 
-/// Clips elements; ignores scale and bias of integers. With Counting::on it returns what it did; the counts
-/// are wrong if lo > hi or if NaN becomes another NaN.
-template <SimdLevel kLevel, class T, Counting kCounting>
-[[gnu::always_inline]] inline ElementCounts clip_bytes(const Operation& operation, const std::byte* in,
-                                                       std::byte* out, std::size_t count) noexcept {
+/// Clips elements; ignores scale and bias of integers. With Counting::on it returns what it did; with
+/// NoVectors the counts are wrong if lo > hi or if NaN becomes another NaN.
+template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
+[[gnu::always_inline]] inline ElementCounts clip_bytes(const Operation& operation, const Vectors& vectors,
+                                                       const std::byte* in, std::byte* out,
+                                                       std::size_t count) noexcept {
   constexpr std::size_t kBytes = vector_bytes(kLevel);
-  const InOut<T> all{reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count};
+  const InOut<T, Vectors> all{reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count, vectors};
   if constexpr (sizeof(T) > 1)
     if (operation.order != kNativeOrder)
       return clip_ordered<kBytes, kCounting, Byteswap::yes>(operation, all);

@@ -1,27 +1,28 @@
 #pragma once
 
 #include "clip/bounds_rule.hpp"
-#include "clip/clip.hpp"
+#include "clip/parameters.hpp"
 #include "simd/half_vector.hpp"
 #include "simd/vector.hpp"
 
 namespace clipper {
 
 /// x * scale + bias, then the bounds. T: float, double.
-template <std::size_t kVectorBytes, class T, NanElements kNan>
+template <std::size_t kVectorBytes, class T, NanElements kNan, ExchangedBounds kExchanged>
 class ScaledRule {
  public:
+  using Number = T;
   using Elements = Vector<T, kVectorBytes>;
+  using Parameter = Elements;
   using Lane = UnsignedOfSize<sizeof(T)>;
   static constexpr std::size_t kBytes = kVectorBytes;
-  static constexpr std::size_t kKept = 1;
+  static constexpr std::size_t kFactorSize = sizeof(T);
+  static constexpr std::size_t kKept = BoundsRule<kBytes, T, kNan, kExchanged>::kKept;
   static constexpr bool kCalculates = true;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
 
-  [[gnu::always_inline]] ScaledRule(const Operation& operation, T lo, T hi, T nan) noexcept
-      : rule_(lo, hi, nan),
-        scale_(broadcast<kBytes>(static_cast<T>(operation.scale))),
-        bias_(broadcast<kBytes>(static_cast<T>(operation.bias))) {}
+  [[gnu::always_inline]] explicit ScaledRule(const Parameters<Parameter>& parameters) noexcept
+      : rule_(parameters), scale_(parameters.scale), bias_(parameters.bias) {}
 
   template <class AnyTally>
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
@@ -29,67 +30,88 @@ class ScaledRule {
   }
 
  private:
-  BoundsRule<kBytes, T, kNan> rule_;
+  BoundsRule<kBytes, T, kNan, kExchanged> rule_;
   Elements scale_;
   Elements bias_;
 };
 
 /// x * scale + bias and the bounds in float, then one rounding. T: float16, bfloat16.
-template <std::size_t kVectorBytes, HalfType T, NanElements kNan>
-class ScaledRule<kVectorBytes, T, kNan> {
+template <std::size_t kVectorBytes, HalfType T, NanElements kNan, ExchangedBounds kExchanged>
+class ScaledRule<kVectorBytes, T, kNan, kExchanged> {
+  using FloatRule = ScaledRule<kVectorBytes, float, kNan, kExchanged>;
+
  public:
+  using Number = float;
   using Elements = HalfVector<kVectorBytes>;
+  using Parameter = FloatPair<kVectorBytes>;
   using Lane = std::uint32_t;
   static constexpr std::size_t kBytes = kVectorBytes;
-  static constexpr std::size_t kKept = 2;
+  static constexpr std::size_t kFactorSize = sizeof(float);
+  static constexpr std::size_t kKept = 2 * FloatRule::kKept;
   static constexpr bool kCalculates = true;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
 
-  [[gnu::always_inline]] ScaledRule(const Operation& operation, T lo, T hi, T nan) noexcept
-      : rule_(operation, widen(lo), widen(hi), widen(nan)) {}
+  [[gnu::always_inline]] explicit ScaledRule(const Parameters<Parameter>& p) noexcept
+      : even_({p.lo.even, p.hi.even, p.nan.even, p.scale.even, p.bias.even}),
+        odd_({p.lo.odd, p.hi.odd, p.nan.odd, p.scale.odd, p.bias.odd}) {}
 
   template <class AnyTally>
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
-    FloatPair<kBytes> floats;
-    widen<T, kBytes>(x, floats);
-    floats.even = rule_(floats.even, tally);
-    floats.odd = rule_(floats.odd, tally);
+    Parameter floats;
+    widen_elements(x, floats);
+    floats.even = even_(floats.even, tally);
+    floats.odd = odd_(floats.odd, tally);
     Elements y;
     narrow<T, kBytes>(floats, y);
     return y;
   }
 
+  [[gnu::always_inline]] static void widen_elements(const Elements& x, Parameter& floats) noexcept {
+    widen<T, kBytes>(x, floats);
+  }
+
  private:
-  ScaledRule<kBytes, float, kNan> rule_;
+  FloatRule even_;
+  FloatRule odd_;
 };
 
 #if defined(__x86_64__)
 /// x * scale + bias for float16, by F16C instructions, which convert half a vector of halves at a time.
-template <std::size_t kVectorBytes, NanElements kNan>
-requires(kVectorBytes > vector_bytes(SimdLevel::baseline)) class ScaledRule<kVectorBytes, Float16, kNan> {
+template <std::size_t kVectorBytes, NanElements kNan, ExchangedBounds kExchanged>
+requires(kVectorBytes >
+         vector_bytes(SimdLevel::baseline)) class ScaledRule<kVectorBytes, Float16, kNan, kExchanged> {
+  using FloatRule = ScaledRule<kVectorBytes, float, kNan, kExchanged>;
+
  public:
+  using Number = float;
   using Elements = HalfVector<kVectorBytes / 2>;
+  using Parameter = Vector<float, kVectorBytes>;
   using Lane = std::uint32_t;
   static constexpr std::size_t kBytes = kVectorBytes;
-  static constexpr std::size_t kKept = 1;
+  static constexpr std::size_t kFactorSize = sizeof(float);
+  static constexpr std::size_t kKept = FloatRule::kKept;
   static constexpr bool kCalculates = true;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
 
-  [[gnu::always_inline]] ScaledRule(const Operation& operation, Float16 lo, Float16 hi, Float16 nan) noexcept
-      : rule_(operation, widen(lo), widen(hi), widen(nan)) {}
+  [[gnu::always_inline]] explicit ScaledRule(const Parameters<Parameter>& parameters) noexcept
+      : rule_(parameters) {}
 
   template <class AnyTally>
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
-    Vector<float, kBytes> floats;
-    widen_f16c(x, floats);
+    Parameter floats;
+    widen_elements(x, floats);
     floats = rule_(floats, tally);
     Elements y;
     narrow_f16c(floats, y);
     return y;
   }
 
+  [[gnu::always_inline]] static void widen_elements(const Elements& x, Parameter& floats) noexcept {
+    widen_f16c(x, floats);
+  }
+
  private:
-  ScaledRule<kBytes, float, kNan> rule_;
+  FloatRule rule_;
 };
 #endif
 

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+// Only inlined functions have vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#include "clip/clip.hpp"
+#include "clip/clip_loop.hpp"
+#include "clip/parameters.hpp"
+#include "clip/scale_integers.hpp"
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+
+/// The loop over vectors (clip_loop.hpp) and its rule (bounds_rule.hpp, scaled_rule.hpp) are inlined into one
+/// wrapper per instruction set. The last elements go through the same loop, in a padded vector. The code that
+/// clips an element therefore exists once and cannot differ between instruction sets or between the first
+/// elements and the last. Vectors is NoVectors (clip.cpp) or ParameterVectors (clip_vectors.cpp).
+namespace clipper {
+
+// One wrapper per instruction set, which the loop is inlined into.
+
+template <class Vectors>
+using Kernel = ElementCounts (*)(const Operation&, const Vectors&, const std::byte*, std::byte*,
+                                 std::size_t) noexcept;
+
+template <class T, Counting kCounting, class Vectors>
+ElementCounts clip_baseline(const Operation& operation, const Vectors& vectors, const std::byte* in,
+                            std::byte* out, std::size_t count) noexcept {
+  return clip_bytes<SimdLevel::baseline, T, kCounting>(operation, vectors, in, out, count);
+}
+
+#if defined(__x86_64__)
+template <class T, Counting kCounting, class Vectors>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementCounts clip_v3(const Operation& operation,
+                                                                      const Vectors& vectors,
+                                                                      const std::byte* in, std::byte* out,
+                                                                      std::size_t count) noexcept {
+  return clip_bytes<SimdLevel::v3, T, kCounting>(operation, vectors, in, out, count);
+}
+
+template <class T, Counting kCounting, class Vectors>
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementCounts clip_v4(const Operation& operation,
+                                                                      const Vectors& vectors,
+                                                                      const std::byte* in, std::byte* out,
+                                                                      std::size_t count) noexcept {
+  return clip_bytes<SimdLevel::v4, T, kCounting>(operation, vectors, in, out, count);
+}
+#endif
+
+template <class T, Counting kCounting, class Vectors>
+Kernel<Vectors> kernel_of(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: break;
+#if defined(__x86_64__)
+    case SimdLevel::v3: return clip_v3<T, kCounting, Vectors>;
+    case SimdLevel::v4: return clip_v4<T, kCounting, Vectors>;
+#else
+    case SimdLevel::v3: break;
+    case SimdLevel::v4: break;
+#endif
+  }
+  return clip_baseline<T, kCounting, Vectors>;
+}
+
+template <Counting kCounting, class Vectors>
+Kernel<Vectors> kernel_for(DType dtype, SimdLevel level) noexcept {
+  return with_type(dtype, [=]<class T>() { return kernel_of<T, kCounting, Vectors>(level); });
+}
+
+/// Bytes of a block, which must fit the first-level cache.
+inline constexpr std::size_t kBlockSize = 16384;
+
+/// Calls clip_block(done, from, block, length) for each block of elements, after `done` elements: it writes
+/// the result to `block` and returns its counts.
+template <class F>
+ElementCounts for_each_block(const Operation& operation, const std::byte* in, std::byte* out,
+                             std::size_t count, F clip_block) noexcept {
+  const std::size_t size = traits(operation.dtype).size;
+  alignas(64) std::array<std::byte, kBlockSize> block;
+  ElementCounts counts;
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t length = std::min(count - done, kBlockSize / size);
+    const std::byte* const from = in + done * size;
+    ElementCounts of_block = clip_block(done, from, block.data(), length);
+    of_block.changed = std::memcmp(block.data(), from, length * size) != 0;
+    counts += of_block;
+    std::memcpy(out + done * size, block.data(), length * size);
+    done += length;
+  }
+  return counts;
+}
+
+template <Counting kCounting, class Vectors>
+ElementCounts clip_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
+                        std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  const Kernel<Vectors> kernel = kernel_for<kCounting, Vectors>(operation.dtype, level);
+  if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
+    return kernel(operation, vectors, in, out, count);
+  return for_each_block(operation, in, out, count,
+                        [&](std::size_t done, const std::byte* from, std::byte* block, std::size_t length) {
+                          const Vectors of_block = after(done, vectors, traits(operation.dtype).size,
+                                                         factor_size(operation.arithmetic));
+                          scale_integers(operation, of_block, from, block, length, level);
+                          return kernel(operation, of_block, block, block, length);
+                        });
+}
+
+}  // namespace clipper
