@@ -15,8 +15,10 @@
 #include <new>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/clip_vectors.hpp"
 #include "element/number.hpp"
 
 namespace {
@@ -32,7 +34,7 @@ constexpr std::size_t kChunk = 256UL << 10;  // what a thread clips at a time of
 constexpr std::size_t kHugePage = 2UL << 20;
 constexpr int kMemcpyRepetitions = 12;  // spread over the run: all ratios depend on memcpy
 
-enum class Work { clip, scale_bias_clip, clip_and_count };
+enum class Work { clip, scale_bias_clip, clip_and_count, clip_vectors };
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -108,13 +110,28 @@ void measure_memcpy(benchmark::State& state, std::size_t size) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
 
+/// A vector of a parameter.
+std::vector<std::byte> repeated(clipper::ElementBits bits, DType dtype, std::size_t count) {
+  const std::size_t size = clipper::traits(dtype).size;
+  std::vector<std::byte> result(count * size);
+  clipper::with_type(dtype, [&]<class T>() {
+    const T x = clipper::from_bits<T>(bits);
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(result.data() + i * size, &x, size);
+  });
+  return result;
+}
+
 void measure_kernel(benchmark::State& state, Work work, const Operation& operation, SimdLevel level,
                     std::size_t size) {
   const Buffers buffers(size);
   fill(buffers.in(), size, operation.dtype, operation.order);
   const std::size_t count = size / clipper::traits(operation.dtype).size;
+  const std::vector<std::byte> lo = repeated(operation.lo, operation.dtype, count);
+  const std::vector<std::byte> hi = repeated(operation.hi, operation.dtype, count);
   for (auto _ : state) {
-    if (work == Work::clip_and_count)
+    if (work == Work::clip_vectors)
+      clipper::clip(operation, {.lo = lo.data(), .hi = hi.data()}, buffers.in(), buffers.out(), count, level);
+    else if (work == Work::clip_and_count)
       benchmark::DoNotOptimize(clipper::clip_and_count(operation, buffers.in(), buffers.out(), count, level));
     else
       clipper::clip(operation, buffers.in(), buffers.out(), count, level);
@@ -153,9 +170,9 @@ benchmark::internal::Benchmark* add(const std::string& name, const Arguments&...
 
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
   const clipper::DTypeTraits& row = clipper::traits(dtype);
-  constexpr std::array kWorks{std::pair{Work::clip, "clip"},
-                              std::pair{Work::scale_bias_clip, "scale_bias_clip"},
-                              std::pair{Work::clip_and_count, "clip_and_count"}};
+  constexpr std::array kWorks{
+      std::pair{Work::clip, "clip"}, std::pair{Work::scale_bias_clip, "scale_bias_clip"},
+      std::pair{Work::clip_and_count, "clip_and_count"}, std::pair{Work::clip_vectors, "clip_vectors"}};
   for (const auto& [work, name] : kWorks)
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
       if (row.size == 1 && order != clipper::kNativeOrder) continue;

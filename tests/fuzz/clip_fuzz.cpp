@@ -16,6 +16,7 @@
 #include "clip/clip.hpp"
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"
+#include "clip/vectors_check.hpp"
 #include "engine/engine.hpp"
 #include "fuzz/bytes.hpp"
 #include "fuzz/require.hpp"
@@ -108,6 +109,38 @@ void check_kernels(const cases::Case& test, std::size_t from, std::size_t to) {
   }
 }
 
+/// The operation of each element: `op`, with its bounds exchanged or with other parameters.
+cases::Operations operations_of_each(const Operation& op, std::size_t count, std::uint32_t seed) {
+  std::mt19937_64 random(seed);
+  const cases::Elements bounds = cases::bounds_of(op.dtype);
+  const std::vector<cases::Factors> factors = cases::factors_of(op.arithmetic);
+  const std::vector<Operation::Integer> integers = cases::integers();
+  cases::Operations result(count, op);
+  for (Operation& each : result) {
+    const std::uint64_t number = random();
+    if (number % 2 == 0) std::swap(each.lo, each.hi);
+    if (number % 3 == 0) each.lo = bounds[(number >> 8) % bounds.size()];
+    if (number % 5 == 0) each.hi = bounds[(number >> 16) % bounds.size()];
+    if (number % 7 == 0 && each.nan) each.nan = each.lo;
+    if (number % 3 == 1 && op.arithmetic != Arithmetic::none) {
+      each.scale = factors[(number >> 24) % factors.size()].scale;
+      each.bias = factors[(number >> 32) % factors.size()].bias;
+      each.integer_scale = integers[(number >> 24) % integers.size()];
+      each.integer_bias = integers[(number >> 32) % integers.size()];
+    }
+  }
+  return result;
+}
+
+void check_kernels_for_vectors(const cases::Case& test, std::size_t from, std::size_t to) {
+  const std::size_t count = test.elements.size();
+  const auto seed = static_cast<std::uint32_t>(test.op.lo + count);
+  const cases::Operations ops = operations_of_each(test.op, count, seed);
+  const std::string wrong =
+      cases::what_is_wrong_with_vectors(ops, test.elements, {from, to, (from + to) % 64});
+  require(wrong == "nothing", "the kernels for vectors do what the naive rule gives", wrong);
+}
+
 std::string in_memory(const Operation& op, std::span<const ElementBits> elements) {
   const std::size_t size = traits(op.dtype).size;
   std::string bytes(elements.size() * size, '\0');
@@ -176,6 +209,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const cases::Elements expected = reference::clip(op, elements);
   const cases::Case test{op, elements, expected};
   fuzz::check_kernels(test, from, to);
+  fuzz::check_kernels_for_vectors(test, from, to);
   if (!through_engine) return 0;
   for (const unsigned threads : {1U, 2U})
     for (const bool stream : {false, true})
