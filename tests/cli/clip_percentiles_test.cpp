@@ -12,7 +12,7 @@ namespace {
 /// 0 to 1000 in a scattered order: the percentile P is 10 * P.
 std::vector<float> thousand(float first = 0) {
   std::vector<float> elements;
-  for (int i = 0; i <= 1000; ++i) elements.push_back(first + static_cast<float>(i * 7 % 1001));
+  for (int i = 0; i <= 1000; ++i) elements.push_back(first + static_cast<float>(i * 5 % 1001));
   return elements;
 }
 
@@ -47,8 +47,8 @@ TEST_CASE("the bounds of a file are the percentiles of its elements") {
   check_done(run_clipper(percent({"--verify", "y.npy", "x.npy"}), {directory.path()}));
   CHECK(run_clipper(percent({"--verify", "x.npy", "x.npy"}), {directory.path()}).exit_code == 1);
   const Result trial = run_clipper(percent({"--dry-run", "--json", "-i", "x.npy"}), {directory.path()});
-  CHECK(trial.output.find("\"min\": 10, \"max\": 990") != std::string::npos);
-  CHECK(trial.output.find("\"raised\": 10, \"lowered\": 10") != std::string::npos);
+  CHECK(trial.output.find("\"min\":10,\"max\":990") != std::string::npos);
+  CHECK(trial.output.find("\"raised\":10,\"lowered\":10") != std::string::npos);
   check_refused(run_clipper(percent({"--fail-if-clipped", "1", "x.npy", "z.npy"}), {directory.path()}), 1,
                 "2 % would be clipped, more than 1 %");
   check_done(run_clipper(percent({"-i", "x.npy"}), {directory.path()}));
@@ -90,7 +90,7 @@ TEST_CASE("profiles convert a percentile as they convert a number") {
                     {directory.path()});
     CAPTURE(profile, result.error);
     CHECK(result.exit_code == 0);
-    CHECK(result.output.find("\"min\": 1, \"max\": 3") != std::string::npos);
+    CHECK(result.output.find("\"min\":1,\"max\":3") != std::string::npos);
   }
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("an interrupted --direct run with percentiles is finished with the bou
   Words dry = kDirectPercent;
   dry.insert(dry.end(), {"--dry-run", "--json"});
   const Result trial = run_clipper(dry, {directory.path()});
-  CHECK(trial.output.find("\"min\": 75000.75, \"max\": 225000") != std::string::npos);
+  CHECK(trial.output.find("\"min\":75000.75,\"max\":225000") != std::string::npos);
   CHECK((read_file(file) == unfinished));
   check_refused(run_clipper(kDirectPercent, {directory.path(), stop_in_the_middle}), 4, "unreadable until");
   check_done(run_clipper(kDirectPercent, {directory.path()}));

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<float> thousand() {
   std::vector<float> elements;
-  for (int i = 0; i <= 1000; ++i) elements.push_back(static_cast<float>(i * 7 % 1001));
+  for (int i = 0; i <= 1000; ++i) elements.push_back(static_cast<float>(i * 5 % 1001));
   return elements;
 }
 
