@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cli/direct.hpp"
+
+/// --min 1% --max 99%: bounds that are percentiles of the input's elements.
+namespace clipper::testing {
+namespace {
+
+/// 0 to 1000 in a scattered order: the percentile P is 10 * P.
+std::vector<float> thousand(float first = 0) {
+  std::vector<float> elements;
+  for (int i = 0; i <= 1000; ++i) elements.push_back(first + static_cast<float>(i * 5 % 1001));
+  return elements;
+}
+
+const std::string kThousand = float32_file(thousand());
+const std::string kClipped = float32_file(clipped(thousand(), 10, 990));
+
+Words percent(const Words& more) {
+  Words words{"--min", "1%", "--max", "99%"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// Distinct elements, so that the percentiles of a half-clipped file are not those of the file.
+std::vector<float> many() {
+  std::vector<float> elements;
+  for (int i = 0; i <= 300'000; ++i) elements.push_back(static_cast<float>(i * 7LL % 300'001));
+  return elements;
+}
+
+const std::string kMany = float32_file(many());
+const std::string kManyClipped = float32_file(clipped(many(), 75'000.75F, 225'000));
+const Words kDirectPercent{"-i",        "--direct", "--chunk-size", "4096", "--min",
+                           "25.00025%", "--max",    "75%",          "x.npy"};
+
+}  // namespace
+
+TEST_CASE("the bounds of a file are the percentiles of its elements") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kThousand);
+  check_done(run_clipper(percent({"x.npy", "y.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "y.npy") == kClipped));
+  check_done(run_clipper(percent({"--verify", "y.npy", "x.npy"}), {directory.path()}));
+  CHECK(run_clipper(percent({"--verify", "x.npy", "x.npy"}), {directory.path()}).exit_code == 1);
+  const Result trial = run_clipper(percent({"--dry-run", "--json", "-i", "x.npy"}), {directory.path()});
+  CHECK(trial.output.find("\"min\":10,\"max\":990") != std::string::npos);
+  CHECK(trial.output.find("\"raised\":10,\"lowered\":10") != std::string::npos);
+  check_refused(run_clipper(percent({"--fail-if-clipped", "1", "x.npy", "z.npy"}), {directory.path()}), 1,
+                "2 % would be clipped, more than 1 %");
+  check_done(run_clipper(percent({"-i", "x.npy"}), {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == kClipped));
+  CHECK(directory.entries() == Words{"x.npy", "y.npy"});
+}
+
+TEST_CASE("each file of a batch has its own percentiles") {
+  const TemporaryDirectory directory;
+  Words words = percent({"--threads", "3", "--output-dir", "out"});
+  for (int i = 0; i < 20; ++i) {
+    words.push_back(std::to_string(i) + ".npy");
+    write_file(directory / words.back(), float32_file(thousand(static_cast<float>(i * 1000))));
+  }
+  check_done(run_clipper(words, {directory.path()}));
+  for (int i = 0; i < 20; ++i) {
+    const auto first = static_cast<float>(i * 1000);
+    CHECK((read_file(directory / "out/" + std::to_string(i) + ".npy") ==
+           float32_file(clipped(thousand(first), first + 10, first + 990))));
+  }
+}
+
+TEST_CASE("--nan min replaces NaN by the percentile") {
+  const TemporaryDirectory directory;
+  std::vector<float> elements = thousand();
+  elements.push_back(std::numeric_limits<float>::quiet_NaN());
+  write_file(directory / "x.npy", float32_file(elements));
+  check_done(run_clipper(percent({"--nan", "min", "x.npy", "y.npy"}), {directory.path()}));
+  elements.back() = 10;
+  CHECK((read_file(directory / "y.npy") == float32_file(clipped(elements, 10, 990))));
+}
+
+TEST_CASE("profiles convert a percentile as they convert a number") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", npy_file("|u1", "False", "(3,)", std::string("\0\x03\xff", 3)));
+  for (const char* const profile : {"native", "onnx-12", "directml-3.0", "openvino"}) {
+    const Result result =
+        run_clipper({"--profile", profile, "--min", "25%", "--max", "50%", "--json", "x.npy", "y.npy"},
+                    {directory.path()});
+    CAPTURE(profile, result.error);
+    CHECK(result.exit_code == 0);
+    CHECK(result.output.find("\"min\":1,\"max\":3") != std::string::npos);
+  }
+}
+
+TEST_CASE("percentiles that cannot be bounds are refused") {
+  const TemporaryDirectory directory;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  write_file(directory / "x.npy", kThousand);
+  write_file(directory / "nan.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
+  write_file(directory / "empty.npy", float32_file({}));
+  write_file(directory / "inf.npy", float32_file({-kInfinity, kInfinity}));
+  const auto refused = [&](Words words, int exit_code, const char* message, const std::string& input = "") {
+    check_refused_untouched(
+        directory, words, exit_code, message, [] {}, input);
+  };
+  refused({"--min", "1%", "nan.npy", "y.npy"}, 3, "nan.npy: --min 1%: all elements are NaN");
+  refused({"--max", "1%", "empty.npy", "y.npy"}, 3, "empty.npy: --max 1%: the tensor has no elements");
+  refused({"--max", "50%", "inf.npy", "y.npy"}, 3,
+          "inf.npy: --max 50%: the percentile lies between -inf and inf");
+  refused({"--min", "1%", "-", "y.npy"}, 2, "--min 1%: IN must be a file, not a stream", kThousand);
+  refused({"--max", "1%", "--output", "z.npy", "-"}, 2, "--max 1%: IN must be a file, not a stream",
+          kThousand);
+  refused({"--min", "1%", "--scale", "2", "x.npy", "y.npy"}, 2,
+          "x.npy: --min 1%: a percentile cannot be combined with --scale");
+  refused({"--min", "1%", "--bias", "2", "--output-dir", "out", "x.npy"}, 2,
+          "cannot be combined with --bias");
+  for (const char* const shards : {"--shard", "--split-output"}) {
+    Words words{"--min", "1%", "--shard", "0/2", "x.npy", "y.npy"};
+    if (shards != words[2]) words.emplace_back(shards);
+    refused(words, 2,
+            "x.npy: --min 1%: a percentile needs all elements of the tensor; first run clipper info");
+  }
+  refused({"--min", "101%", "x.npy", "y.npy"}, 2, "--min 101%: a percentile is a number from 0% to 100%");
+  refused({"--max", "-1%", "x.npy", "y.npy"}, 2, "--max -1%: a percentile is a number from 0% to 100%");
+  refused({"--max", "nan%", "x.npy", "y.npy"}, 2, "--max nan%: a percentile is a number from 0% to 100%");
+  refused({"--max", "1e-17%", "x.npy", "y.npy"}, 2, "--max 1e-17%: a percentile has max 16 decimal places");
+  refused({"--max", "%", "x.npy", "y.npy"}, 2, "--max: '%' is not a number");
+  refused({"--scale", "1%", "x.npy", "y.npy"}, 2,
+          "--scale: '1%' is not a number; only --min and --max can be percentiles");
+  refused({"--nan", "1%", "x.npy", "y.npy"}, 2, "--nan: '1%' is not keep, error, min, max or a number");
+  refused({"info", "--min", "1%", "x.npy"}, 2, "clipper info --percentile 1 prints that percentile");
+  refused({"--min", "99%", "--max", "1%", "x.npy", "y.npy"}, 2, "--min 99% exceeds --max 1%");
+}
+
+TEST_CASE("a list of files is checked before the first output, also with percentiles") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kThousand);
+  write_file(directory / "bad.npy", "not a tensor");
+  check_refused_untouched(directory, percent({"--output-dir", "out", "x.npy", "bad.npy"}), 3, "bad.npy");
+}
+
+TEST_CASE("an interrupted --direct run with percentiles is finished with the bounds that it began with") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "x.npy";
+  write_file(file, kMany);
+  check_refused(run_clipper(kDirectPercent, {directory.path(), stop_in_the_middle}), 4,
+                "unreadable until the same command finishes it");
+  const std::string unfinished = read_file(file);
+  REQUIRE(unfinished[6] == '\xcc');
+
+  // Other bounds that are the same numbers, and other percentiles, are another command.
+  check_refused_untouched(directory, {"-i", "--direct", "--min", "75000.75", "--max", "225000", "x.npy"}, 5,
+                          "repeat it first");
+  check_refused_untouched(directory, {"-i", "--direct", "--min", "25%", "--max", "75%", "x.npy"}, 5,
+                          "repeat it first");
+  check_refused_untouched(directory, {"-i", "--direct", "--min", "25.00025%", "x.npy"}, 5, "repeat it first");
+
+  Words dry = kDirectPercent;
+  dry.insert(dry.end(), {"--dry-run", "--json"});
+  const Result trial = run_clipper(dry, {directory.path()});
+  CHECK(trial.output.find("\"min\":75000.75,\"max\":225000") != std::string::npos);
+  CHECK((read_file(file) == unfinished));
+  check_refused(run_clipper(kDirectPercent, {directory.path(), stop_in_the_middle}), 4, "unreadable until");
+  check_done(run_clipper(kDirectPercent, {directory.path()}));
+  CHECK((read_file(file) == kManyClipped));
+  CHECK(directory.entries() == Words{"x.npy"});
+}
+
+TEST_CASE("a min above max that exchanges the bounds is finished, too") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kMany);
+  const Words words{"-i",  "--direct", "--chunk-size",    "4096", "--min", "75%", "--max",
+                    "25%", "x.npy",    "--min-above-max", "min"};
+  check_refused(run_clipper(words, {directory.path(), stop_in_the_middle}), 4, "unreadable until");
+  check_done(run_clipper(words, {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == float32_file(std::vector<float>(300'001, 225'000))));
+}
+
+TEST_CASE("--direct with percentiles changes a file once if only the end of the change was missing") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kMany);
+  Words all = kDirectPercent;
+  all.insert(all.end(), {"--threads", "2"});
+  check_done(run_clipper(all, {directory.path()}));
+  CHECK((read_file(directory / "x.npy") == kManyClipped));
+}
+
+}  // namespace clipper::testing
