@@ -133,6 +133,8 @@ and cuts the fraction off.
 * Big-endian input: np.clip returns an array in the machine's byte order. clipper keeps the byte order of the input.
 * min above max: numpy gives max. In clipper this is an error unless `--min-above-max max` is given.
 * NaN as a bound: numpy makes every element NaN. In clipper it is an error.
+* An array that is larger than x: numpy enlarges the result. In clipper this is an error.
+* Percentiles: np.percentile calculates the position in the dtype of x. clipper calculates it exactly.
 * `--in-place` keeps the bytes of the header; a new file has the header that np.save of NumPy 1.24 or later writes.
 * bfloat16 is unknown to numpy. The output's header names the dtype as the input's does, <V2 or |V2.
 )text";
