@@ -90,7 +90,7 @@ the elements lie; P is a decimal number from 0 to 100 with at most 16 decimal pl
 ascending order and counted from 0, it is the one at position P / 100 * (n - 1). Between two elements it is interpolated
 linearly, as by default in numpy.percentile.
 
-    clipper -v --min 1% --max 99% in.npy out.npy
+    $ clipper -v --min 1% --max 99% in.npy out.npy
     clipper: in.npy: ... min -2.875, max 9.375, profile native
     ...
 

@@ -153,6 +153,7 @@ TEST_CASE("the README's commands write what their comments say") {
   CHECK(reader.file("scaled.npy") == float32_file({-0.75F, 1, 1.125F, 3.75F, 4.5F, NAN}));
   CHECK(reader.file("per-channel.npy") ==
         npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 1, 3, 3})));
+  CHECK(reader.file("inliers.npy") == float32_file({-3.36F, -0.0F, 0.25F, 5.5F, 6.94F, NAN}));
   CHECK(reader.file("sharded.npy") == float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
   CHECK(reader.file("clipped/train/d.npy") == float32_file({0, -0.0F, 0.25F, 5.5F, 7, NAN}));
 }
