@@ -103,6 +103,7 @@ another profile, the value is treated as if it had been typed.
 = Passes
 Before the clip, the input is read once (dtypes of 8 and 16 bits), twice (32 bits) or up to four times (64 bits), in a few MiB of
 memory. If it changes meanwhile, this is an error (4) and nothing is written. Of many inputs, each has percentiles of its own.
+An interrupted `--direct` is finished with the percentiles that it began with.
 
 = Refused
 Exit status 2: a stream, which cannot be read twice (write it to a file first); `--shard` of one tensor (give the numbers that
