@@ -90,7 +90,7 @@ the elements lie; P is a decimal number from 0 to 100 with at most 16 decimal pl
 ascending order and counted from 0, it is the one at position P / 100 * (n - 1). Between two elements it is interpolated
 linearly, as by default in numpy.percentile.
 
-    clipper -v --min 1% --max 99% in.npy out.npy
+    $ clipper -v --min 1% --max 99% in.npy out.npy
     clipper: in.npy: ... min -2.875, max 9.375, profile native
     ...
 
@@ -103,6 +103,7 @@ another profile, the value is treated as if it had been typed.
 = Passes
 Before the clip, the input is read once (dtypes of 8 and 16 bits), twice (32 bits) or up to four times (64 bits), in a few MiB of
 memory. If it changes meanwhile, this is an error (4) and nothing is written. Of many inputs, each has percentiles of its own.
+An interrupted `--direct` is finished with the percentiles that it began with.
 
 = Refused
 Exit status 2: a stream, which cannot be read twice (write it to a file first); `--shard` of one tensor (give the numbers that
@@ -133,6 +134,8 @@ and cuts the fraction off.
 * Big-endian input: np.clip returns an array in the machine's byte order. clipper keeps the byte order of the input.
 * min above max: numpy gives max. In clipper this is an error unless `--min-above-max max` is given.
 * NaN as a bound: numpy makes every element NaN. In clipper it is an error.
+* An array that is larger than x: numpy enlarges the result. In clipper this is an error.
+* Percentiles: np.percentile calculates the position in the dtype of x. clipper calculates it exactly.
 * `--in-place` keeps the bytes of the header; a new file has the header that np.save of NumPy 1.24 or later writes.
 * bfloat16 is unknown to numpy. The output's header names the dtype as the input's does, <V2 or |V2.
 )text";

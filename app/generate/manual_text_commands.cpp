@@ -50,7 +50,7 @@ a file two to five times, because of the median and the percentiles, those of a 
       ...
 
 The rows of the histogram are as wide as a power of two, and every row holds exactly the elements that it names. Lines mark
-where the bounds are.
+bounds that are numbers.
 
 Find the bounds that clip the lowest and the highest 1 percent of the elements.
 

@@ -142,7 +142,7 @@ Normalise each channel, (x - mean) / std: scale.npy has 1 / std, bias.npy has -m
 
 Clip the outliers: one percent of the elements on each side.
 
-    clipper --min 1% --max 99% in.npy out.npy
+    $ clipper --min 1% --max 99% in.npy out.npy
 
 See how much a clip would change, then what clipper has done.
 

@@ -84,6 +84,10 @@ class Reader {
     write_file(directory_ / "golden.npy", tensor_in(example[2]));
     for (const char* name : {"in.npy", "a.npy", "b.npy", "tensors/c.npy", "tensors/train/d.npy"})
       write_file(directory_ / name, tensor_in(example[0]));
+    for (const char* name : {"lo.npy", "hi.npy", "scale.npy", "bias.npy"})
+      write_file(directory_ / name, npy_file("<f4", "False", "(2, 1, 1)", bytes_of<float>({1, 3})));
+    write_file(directory_ / "images.npy",
+               npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({0, 9, 0, 9})));
     has_zstd_ = run("zstd -q in.npy").exit_code == 0;
     if (!has_zstd_) skip_unless_possible("zstd");
   }
@@ -147,6 +151,10 @@ TEST_CASE("the README's commands write what their comments say") {
   CHECK(reader.file("onnx.npy") == reader.file("golden.npy"));
   CHECK(reader.file("a.npy") == float32_file({-1, -0.0F, 0.25F, 1, 1, NAN}));
   CHECK(reader.file("scaled.npy") == float32_file({-0.75F, 1, 1.125F, 3.75F, 4.5F, NAN}));
+  CHECK(reader.file("per-channel.npy") ==
+        npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 1, 3, 3})));
+  CHECK(reader.file("norm.npy") == npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 10, 3, 30})));
+  CHECK(reader.file("inliers.npy") == float32_file({-3.36F, -0.0F, 0.25F, 5.5F, 6.94F, NAN}));
   CHECK(reader.file("sharded.npy") == float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
   CHECK(reader.file("clipped/train/d.npy") == float32_file({0, -0.0F, 0.25F, 5.5F, 7, NAN}));
 }

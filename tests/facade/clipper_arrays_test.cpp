@@ -1,0 +1,108 @@
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+/// Arrays as parameters for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+std::string floats(std::string_view shape, const std::vector<float>& elements) {
+  return npy_file("<f4", "False", shape, bytes_of(elements));
+}
+
+/// Files of a tensor of shape (2, 3) and of arrays that broadcast to it.
+struct Files {
+  TemporaryDirectory directory;
+  std::string tensor = write("x.npy", "(2, 3)", {-1, 0, 1, 2, 3, 9});
+  std::string lo = write("lo.npy", "(3,)", {0, 1, 2});
+  std::string hi = write("hi.npy", "(2, 1)", {2, 5});
+  std::string out = directory / "out.npy";
+
+  [[nodiscard]] std::string write(std::string_view name, std::string_view shape,
+                                  const std::vector<float>& elements) const {
+    write_file(directory / name, floats(shape, elements));
+    return directory / name;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("files are clipped to arrays from files") {
+  const Files files;
+  const Request request{.min = from_file(files.lo), .max = from_file(files.hi)};
+  const std::string expected = floats("(2, 3)", {0, 1, 2, 2, 3, 5});
+  const Counts counts = clip_file(files.tensor, files.out, request);
+  CHECK(counts.elements == 6);
+  CHECK(counts.raised == 3);
+  CHECK(counts.lowered == 1);
+  CHECK(read_file(files.out) == expected);
+  for (const bool direct : {false, true}) {
+    std::filesystem::copy_file(files.tensor, files.out, std::filesystem::copy_options::overwrite_existing);
+    CHECK(clip_in_place(files.out, request, {.direct = direct}).raised == 3);
+    CHECK(read_file(files.out) == expected);
+  }
+}
+
+TEST_CASE("scale and bias can be arrays, mixed with numbers") {
+  const Files files;
+  clip_file(files.tensor, files.out, {.max = 12, .scale = from_file(files.hi), .bias = from_file(files.lo)});
+  CHECK(read_file(files.out) == floats("(2, 3)", {-2, 1, 4, 10, 12, 12}));
+  clip_file(files.tensor, files.out, {.scale = 2, .bias = from_file(files.lo)});
+  CHECK(read_file(files.out) == floats("(2, 3)", {-2, 1, 4, 4, 7, 20}));
+}
+
+TEST_CASE("elements in memory are clipped to an array of shape (count,) or (1,)") {
+  const Files files;
+  std::vector<float> elements{-1, 9, 1};
+  const Counts counts = clip(elements, {.min = from_file(files.lo), .max = 5});
+  CHECK(elements == std::vector<float>{0, 5, 2});
+  CHECK(counts.raised == 2);
+  CHECK(counts.lowered == 1);
+  const std::string one = files.write("one.npy", "(1,)", {1});
+  clip(elements, {.min = from_file(one)});
+  CHECK(elements == std::vector<float>{1, 5, 2});
+
+  constexpr std::size_t kCount = 1'000'000;  // 4 MB: not held, and many chunks
+  std::vector<float> bounds(kCount);
+  std::iota(bounds.begin(), bounds.end(), 0.0F);
+  const std::string many = files.write("many.npy", "(1000000,)", bounds);
+  std::vector<float> zeros(kCount);
+  CHECK(clip(zeros, {.min = from_file(many)}).raised == kCount - 1);
+  CHECK((zeros == bounds));
+}
+
+TEST_CASE("a refused array leaves memory and files unchanged, and the error names the parameter") {
+  const Files files;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::string bad = files.write("bad.npy", "(3,)", {0, nan, 2});
+  std::vector<float> elements{-1, 9, 1};
+  CHECK(refusal(ErrorKind::usage, [&] { clip(elements, {.min = from_file(bad)}); }) ==
+        "min @" + bad + ": NaN at [1] cannot be a bound");
+  CHECK(refusal(ErrorKind::input, [&] { clip(elements, {.bias = from_file(files.hi)}); }) ==
+        "bias @" + files.hi + " has shape (2, 1); it must broadcast to (3,)");
+  CHECK(elements == std::vector<float>{-1, 9, 1});
+  const std::string before = read_file(files.tensor);
+  for (const bool direct : {false, true})
+    CHECK(refusal(ErrorKind::usage, [&] {
+            clip_in_place(files.tensor, {.max = from_file(bad)}, {.direct = direct});
+          }) == files.tensor + ": max @" + bad + ": NaN at [1] cannot be a bound");
+  CHECK(read_file(files.tensor) == before);
+}
+
+TEST_CASE("an array is read once and serves many calls") {
+  const Files files;
+  const Request request{.min = from_file(files.lo)};
+  std::filesystem::remove(files.lo);
+  for (int i = 0; i < 2; ++i) clip_file(files.tensor, files.out, request);
+  CHECK(read_file(files.out) == floats("(2, 3)", {0, 1, 2, 2, 3, 9}));
+}
+
+}  // namespace clipper::testing
