@@ -52,7 +52,8 @@ void check_percentiles(const Request& request) {
   }
 }
 
-/// The plan for the request with `elements`, in the order of percentiles_in(), as bounds.
+/// The plan for the request with `elements`, in the order of percentiles_in(), as bounds. Its errors quote
+/// them: "min 99% (6.5)".
 Plan plan_with(Request request, const npy::Header& header, const std::vector<ElementBits>& elements) {
   std::string percentiles;
   const std::vector<Bound> bounds = percentiles_in(request);
@@ -61,6 +62,7 @@ Plan plan_with(Request request, const npy::Header& header, const std::vector<Ele
     percentiles.append(" ").append(bounds[i].field).append("=");
     percentiles += decimal_text(*std::exchange(given.percentage, std::nullopt)) + "%";
     given.number = number_of(header.dtype, elements[i]);
+    given.text += " (" + element_text(header.dtype, elements[i]) + ")";
   }
   Plan plan = make_plan(request, header);
   plan.percentiles = percentiles;
