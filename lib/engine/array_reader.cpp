@@ -12,7 +12,7 @@ constexpr std::size_t kWindow = 32UL << 10;  // bytes
 /// An element this far from the one before is read alone: the window would hold no other element of the row.
 constexpr std::uint64_t kFar = 512;  // elements
 
-constexpr std::uint64_t kShortestRun = 8;  // elements
+constexpr std::uint64_t kShortestRun = 2;  // elements
 
 }  // namespace
 
@@ -105,6 +105,16 @@ void ArrayReader::read_rows(std::uint64_t position, std::size_t count, Bits* to)
   std::uint64_t offset = locate(position, index);
   const std::size_t last = axes.size() - 1;
   for (;;) {
+    if (last > 0 && strides[last] == 0 && index[last] == 0 && count >= 2 * axes[last]) {
+      std::uint64_t rows = std::min(count / axes[last], axes[last - 1] - index[last - 1]);
+      rows = repeat(offset, strides[last - 1], rows, axes[last], to);
+      to += rows * axes[last];
+      count -= rows * axes[last];
+      if (count == 0) return;
+      index[last - 1] += rows - 1;
+      offset = advanced(index, offset + (rows - 1) * strides[last - 1], axes[last], 0);
+      continue;
+    }
     const std::size_t length = std::min<std::uint64_t>(count, axes[last] - index[last]);
     read_row(offset, strides[last], length, to);
     to += length;
@@ -151,6 +161,18 @@ void ArrayReader::read_row(std::uint64_t offset, std::uint64_t stride, std::size
         to[i] = element<Bits>(offset);
     }
   }
+}
+
+/// Copies elements `stride` apart, each `times` times: `count` of them, or as many as are in the window,
+/// which is moved to the first. Returns their number.
+template <class Bits>
+std::uint64_t ArrayReader::repeat(std::uint64_t offset, std::uint64_t stride, std::uint64_t count,
+                                  std::uint64_t times, Bits* to) {
+  element<Bits>(offset);
+  if (stride != 0) count = std::min(count, (window_end_ - 1 - offset) / stride + 1);
+  const Bits* const from = reinterpret_cast<const Bits*>(window_) + (offset - window_begin_);
+  for (std::uint64_t i = 0; i < count; ++i) to = std::fill_n(to, times, from[i * stride]);
+  return count;
 }
 
 template <class Bits>

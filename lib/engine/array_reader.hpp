@@ -57,6 +57,9 @@ class ArrayReader {
   template <class Bits>
   void read_row(std::uint64_t offset, std::uint64_t stride, std::size_t count, Bits* to);
   template <class Bits>
+  std::uint64_t repeat(std::uint64_t offset, std::uint64_t stride, std::uint64_t count, std::uint64_t times,
+                       Bits* to);
+  template <class Bits>
   void read_contiguous(std::uint64_t offset, std::size_t count, Bits* to);
   template <class Bits>
   Bits element(std::uint64_t offset);

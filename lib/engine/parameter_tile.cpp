@@ -150,22 +150,21 @@ void ParameterTile::allocate_factors() {
     raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
-std::optional<std::size_t> ParameterTile::expand(std::uint64_t position, std::size_t count) {
-  std::optional<std::size_t> refused;
-  const auto refuse_at = [&](std::optional<std::size_t> index) {
-    if (index && (!refused || *index < *refused)) refused = index;
-  };
+void ParameterTile::expand(std::uint64_t position, std::size_t count) {
   for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count);
-  if (bounds_vary_) {
-    refuse_at(first_refused_bound(count));
-    if (nan_bound_ != nullptr) std::memcpy(nan_.memory.get(), nan_bound_->memory.get(), count * nan_.size);
-    if (plan_.arrays->min_above_max == MinAboveMax::min) exchange_bounds(count);
-  }
-  for (Values* const factor : {&scale_, &bias_}) {
-    read_factor(*factor, position, count);
-    refuse_at(first_refused_factor(*factor, count));
-  }
-  return refused;
+  if (nan_bound_ != nullptr) std::memcpy(nan_.memory.get(), nan_bound_->memory.get(), count * nan_.size);
+  if (bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min) exchange_bounds(count);
+  for (Values* const factor : {&scale_, &bias_}) read_factor(*factor, position, count);
+}
+
+std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const {
+  std::optional<std::size_t> first;
+  const auto note = [&](std::optional<std::size_t> index) {
+    if (index && (!first || *index < *first)) first = index;
+  };
+  if (bounds_vary_) note(first_refused_bound(count));
+  for (const Values* const factor : {&scale_, &bias_}) note(first_refused_factor(*factor, count));
+  return first;
 }
 
 void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count) {
@@ -258,7 +257,7 @@ Operation ParameterTile::operation() const noexcept {
 }
 
 void ParameterTile::refuse(std::uint64_t position) {
-  static_cast<void>(expand(position, 1));
+  expand(position, 1);
   refuse_bounds(position);
   for (Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
   __builtin_unreachable();

@@ -20,10 +20,13 @@ class ParameterTile {
   /// ArrayReader.
   ParameterTile(const Plan& plan, std::size_t capacity, std::size_t band_size = 0);
 
-  /// Expands the parameters of `count` elements from index `position` of the tensor on. Returns the index,
-  /// from 0 to count - 1, of the first element whose parameters are refused: a bound is NaN, min exceeds max
-  /// and the plan does not allow that, or scale or bias is not finite. Error{io} if an array cannot be read.
-  std::optional<std::size_t> expand(std::uint64_t position, std::size_t count);
+  /// Expands the parameters of `count` elements from index `position` of the tensor on. Error{io} if an array
+  /// cannot be read.
+  void expand(std::uint64_t position, std::size_t count);
+
+  /// The index, from 0 to count - 1, of the first expanded element whose parameters are refused: a bound is
+  /// NaN, min exceeds max and the plan does not allow that, or scale or bias is not finite.
+  [[nodiscard]] std::optional<std::size_t> first_refused(std::size_t count) const;
 
   /// Whether a band of an array covers the element at `position`.
   [[nodiscard]] bool has_in_band(std::uint64_t position) const noexcept;

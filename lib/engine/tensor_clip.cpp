@@ -15,11 +15,11 @@ constexpr std::size_t kTileSize = 32UL << 10;
 /// Bytes of the bands of all arrays and threads.
 constexpr std::size_t kBands = 8UL << 20;
 
-/// Parameters that repeat after this many elements are expanded once.
-constexpr std::uint64_t kMaxPeriod = 16UL << 10;
+/// Parameters that repeat within this many tiles are expanded once.
+constexpr std::uint64_t kMaxPeriod = 16;
 
 /// From this length on, the kernel for numbers is faster for a range than the expansion of its parameters.
-constexpr std::uint64_t kLongRow = 512;
+constexpr std::uint64_t kLongRow = 128;
 
 /// As many parameters are checked before the work begins.
 constexpr std::uint64_t kMaxChecked = 4UL << 20;
@@ -92,10 +92,11 @@ TensorClip::~TensorClip() = default;
 void TensorClip::check_first_period() {
   const std::uint64_t period = plan_.arrays->period();
   checked_ = false;
-  if (row_ == 0 && period <= kMaxPeriod) {
+  if (row_ == 0 && period <= kMaxPeriod * capacity_) {
     const std::size_t size = std::min<std::uint64_t>(period + capacity_, plan_.arrays->count());
     period_ = std::make_unique<ParameterTile>(plan_, size);
-    if (const auto refused = period_->expand(0, size)) refused_.note(*refused);
+    period_->expand(0, size);
+    if (const auto refused = period_->first_refused(size)) refused_.note(*refused);
   } else if (period / std::max<std::uint64_t>(row_, 1) <= kMaxChecked) {
     check(0, period);
   } else {
@@ -112,8 +113,10 @@ void TensorClip::for_each_part(std::uint64_t position, std::uint64_t count, cons
   for (std::uint64_t begin = 0; begin < count;) {
     const std::uint64_t at = position + begin;
     const std::uint64_t length = std::min(count - begin, row_ != 0 ? row_ - at % row_ : capacity_);
-    if (const auto refused = tile->expand(at, row_ != 0 ? 1 : static_cast<std::size_t>(length)))
-      refused_.note(at + *refused);
+    const std::size_t expanded = row_ != 0 ? 1 : static_cast<std::size_t>(length);
+    tile->expand(at, expanded);
+    if (!checked_)
+      if (const auto refused = tile->first_refused(expanded)) refused_.note(at + *refused);
     use(*tile, begin, length);
     begin += length;
   }
