@@ -106,4 +106,8 @@ Given Given::percentile(const Number& percentage) {
   return given;
 }
 
+Given Given::percentile(double percentage) {
+  return percentile(*parse_number(shortest_text(percentage)));
+}
+
 }  // namespace clipper

@@ -136,6 +136,9 @@ struct Given {
   /// defines it, but exactly. Error{usage} for any other number.
   [[nodiscard]] static Given percentile(const Number& percentage);
 
+  /// The percentile for the shortest decimal number that converts to this double: 99.9 is 999/10.
+  [[nodiscard]] static Given percentile(double percentage);
+
  private:
   template <class T>
   [[nodiscard]] static std::string shortest_text(T value) {

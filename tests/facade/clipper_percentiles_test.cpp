@@ -67,6 +67,8 @@ TEST_CASE("files and memory are clipped to percentiles") {
   for (std::uint16_t& x : large) x = std::min(x, sorted[2'499'999]);
   CHECK(out == large);
 
+  CHECK(Given::percentile(99.9).percentage == *parse_number("99.9"));
+
   // Elements at an odd address
   std::vector<std::byte> bytes(4 * 1001 + 1);
   const std::vector<float> in = thousand();
