@@ -12,7 +12,7 @@ constexpr std::size_t kWindow = 32UL << 10;  // bytes
 /// An element this far from the one before is read alone: the window would hold no other element of the row.
 constexpr std::uint64_t kFar = 512;  // elements
 
-constexpr std::uint64_t kShortestRun = 2;  // elements
+constexpr std::uint64_t kShortestRun = 8;  // elements
 
 }  // namespace
 
