@@ -131,13 +131,16 @@ Plan plan_with_percentiles(const Request& request, const npy::Header& header, En
   return with_path(input.path(), [&] { return plan_with_found(request, header, found); });
 }
 
-/// A min above max can exchange the bounds (convert_bounds()): min is then hi, and max is below it.
+/// A min above max can exchange the bounds (convert_bounds()): min is then hi, and max is below it. Such a
+/// max is recorded only as the element that replaces NaN, if it does.
 std::optional<Plan> recorded_plan(const Request& request, const npy::Header& header,
                                   std::string_view fingerprint) {
   const std::optional<ElementBits> lo = element_in(fingerprint, " lo=");
   const std::optional<ElementBits> hi = element_in(fingerprint, " hi=");
   if (!lo || !hi) return std::nullopt;
-  for (const auto& [min, max] : {std::pair(*lo, *hi), std::pair(*hi, lowest_element(header.dtype))}) {
+  const ElementBits lowest = lowest_element(header.dtype);
+  const ElementBits nan = element_in(fingerprint, " nan=").value_or(lowest);
+  for (const auto& [min, max] : {std::pair(*lo, *hi), std::pair(*hi, lowest), std::pair(*hi, nan)}) {
     std::vector<ElementBits> elements;
     for (const Bound& bound : percentiles_in(request))
       elements.push_back(bound.given == &Request::min ? min : max);

@@ -20,7 +20,8 @@ std::vector<std::optional<ElementBits>> read_percentiles(Engine& engine, InputFi
     engine.read(header, input, look);
     engine.take_back_done(header.data_size());  // done() counts each tensor once
   };
-  return percentiles_of({header.dtype, header.order, header.count, read}, percentages, engine.level());
+  return percentiles_of({header.dtype, header.order, header.count, read, input.path()}, percentages,
+                        engine.level());
 }
 
 }  // namespace clipper

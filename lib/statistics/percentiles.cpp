@@ -1,9 +1,11 @@
 #include "statistics/percentiles.hpp"
 
 #include <limits>
+#include <string>
 
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "error.hpp"
 #include "statistics/interpolate.hpp"
 #include "statistics/rank_search.hpp"
 
@@ -62,6 +64,9 @@ std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& sour
   const auto pass = [&] {
     source.read([&](std::span<const std::byte> elements) { search.look_at(elements); });
     search.end_pass();
+    if (!search.is_consistent())
+      throw Error(ErrorKind::io, std::string(source.path.empty() ? "the tensor" : source.path) +
+                                     ": changed while it was read");
   };
   if (source.count != 0) pass();
   std::vector<std::optional<ElementBits>> result(percentages.size());

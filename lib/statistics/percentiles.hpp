@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "element/dtype.hpp"
@@ -22,6 +23,8 @@ struct ElementSource {
 
   /// Calls `look` with parts that make up all elements: in any order, from many threads, at most 2 GiB each.
   std::function<void(const Look& look)> read;
+
+  std::string_view path = "";  ///< of the file, for errors; empty for elements in memory
 };
 
 /// Whether percentiles_of() takes the number: from 0 to 100, with at most 16 decimal places.
@@ -33,7 +36,8 @@ struct ElementSource {
 /// once for floats, truncated toward zero for integers. Between -inf and inf, the element is NaN.
 /// numpy.percentile defines its default method in the same way, but rounds the position.
 ///
-/// Every percentage must be is_percentile(). Needs a few MiB; see RankSearch for the number of passes.
+/// Error{io} if the elements changed between two passes. Every percentage must be is_percentile(). Needs a
+/// few MiB; see RankSearch for the number of passes.
 [[nodiscard]] std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& source,
                                                                      std::span<const Number> percentages,
                                                                      SimdLevel level);

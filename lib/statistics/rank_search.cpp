@@ -188,19 +188,25 @@ void RankSearch::want(std::span<const std::uint64_t> ranks) {
   choose_pass();
 }
 
-/// Narrows the elements to those that the last pass has found at the wanted rank.
-void RankSearch::refine(Wanted& wanted) const {
+/// Narrows the elements to those that the last pass has found at the wanted rank. A file that is mapped by
+/// another program can change between two passes although its mtime does not.
+void RankSearch::refine(Wanted& wanted) {
   const auto prefix = std::ranges::lower_bound(pass_.prefixes, wanted.prefix);
   if (wanted.bits != pass_.bits || prefix == pass_.prefixes.end() || *prefix != wanted.prefix) return;
   if (pass_.collects) {
     const unsigned rest = width_ - wanted.bits;
     const std::uint64_t lowest = rest >= 64 ? 0 : wanted.prefix << rest;
+    const std::uint64_t highest = lowest | (rest >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rest) - 1);
     const auto begin = std::ranges::lower_bound(collected_, lowest);
-    wanted = {begin[static_cast<std::ptrdiff_t>(wanted.rank)], width_, 1, 0};
+    const auto end = std::ranges::upper_bound(collected_, highest);
+    consistent_ &= static_cast<std::uint64_t>(end - begin) == wanted.count;
+    if (consistent_) wanted = {begin[static_cast<std::ptrdiff_t>(wanted.rank)], width_, 1, 0};
     return;
   }
   const std::uint64_t* count =
       totals_.data() + static_cast<std::size_t>(prefix - pass_.prefixes.begin()) * kDigits;
+  consistent_ &= std::accumulate(count, count + kDigits, std::uint64_t{0}) == wanted.count;
+  if (!consistent_) return;
   std::uint64_t digit = 0;
   for (; wanted.rank >= count[digit]; ++digit) wanted.rank -= count[digit];
   wanted.prefix = wanted.prefix << digit_bits_ | digit;

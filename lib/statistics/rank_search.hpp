@@ -32,6 +32,9 @@ class RankSearch {
   /// Ends a pass. After the first one, numbers() is known and want() may be called once.
   void end_pass();
 
+  /// False if a pass did not see the elements that an earlier pass had counted. The search is then of no use.
+  [[nodiscard]] bool is_consistent() const noexcept { return consistent_; }
+
   /// How many elements are not NaN.
   [[nodiscard]] std::uint64_t numbers() const noexcept { return count_ - nan_below_ - nan_above_; }
 
@@ -68,7 +71,7 @@ class RankSearch {
   void collect(std::span<const std::uint64_t> keys);
   void end_first_count();
   void count_nan();
-  void refine(Wanted& wanted) const;
+  void refine(Wanted& wanted);
 
   DType dtype_;
   ByteOrder order_;
@@ -82,6 +85,7 @@ class RankSearch {
   std::mutex mutex_;
   std::vector<std::uint64_t> collected_;  ///< keys; sorted at the end of the pass
   std::vector<Wanted> wanted_;
+  bool consistent_ = true;
   std::array<std::atomic<std::uint64_t>, 2> nan_beside_infinity_{};  ///< see count_first_digits()
   std::uint64_t nan_below_ = 0;
   std::uint64_t nan_above_ = 0;

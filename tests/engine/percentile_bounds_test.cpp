@@ -156,4 +156,25 @@ TEST_CASE("a recorded plan is that of the same request only") {
   CHECK_FALSE(recorded_plan(percentiles(), header, print));
 }
 
+TEST_CASE("a plan is recorded with the max that replaces NaN, also where min exceeds max") {
+  npy::Header header;
+  header.shape = {3};
+  header.count = 3;
+  const std::vector<float> elements{5, -2, 7};
+  const ElementSource source{DType::float32, kNativeOrder, 3, [&](const ElementSource::Look& look) {
+                               look(std::as_bytes(std::span(elements)));
+                             }};
+  Request request{.min = 10, .max = Given::percentile(50), .min_above_max = MinAboveMax::min};
+  for (const OnNan& nan : {OnNan(OnNan::max), OnNan(OnNan::min), OnNan(OnNan::error), OnNan(Given(20))}) {
+    request.nan = nan;
+    for (const auto& min : {Given(10), Given::percentile(100)}) {
+      request.min = min;
+      const Plan plan = plan_with_percentiles(request, header, source, simd_levels().back());
+      const auto recorded = recorded_plan(request, header, plan.fingerprint());
+      REQUIRE(recorded.has_value());
+      CHECK(recorded->operation.nan == plan.operation.nan);
+    }
+  }
+}
+
 }  // namespace clipper::testing

@@ -17,6 +17,7 @@
 #include "statistics/interpolate.hpp"
 #include "statistics/rank_search.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 namespace clipper {
 namespace {
@@ -231,6 +232,26 @@ TEST_CASE("positions are exact") {
   elements[3'500'000] = 1;
   CHECK(percentile(DType::float32, elements, "99.99999") == 0.6445569F);
   CHECK(interpolate(0, 1, 644'556'900'000'000'000) == decimal("0.6445569"));
+}
+
+TEST_CASE("elements that change between two passes are refused") {
+  const auto check_changed = [](std::size_t count, std::uint64_t step) {
+    std::vector<std::uint64_t> elements;
+    for (std::uint64_t i = 0; i < count; ++i) elements.push_back(i % 65'536 * step);
+    ElementSource source = in_memory(DType::uint64, elements);
+    unsigned passes = 0;
+    source.read = [&, read = source.read](const ElementSource::Look& look) {
+      if (++passes == 2) std::ranges::fill(elements, std::uint64_t{1} << 63);
+      read(look);
+    };
+    const auto find = [&] {
+      static_cast<void>(percentiles_of(source, std::array{decimal("50")}, simd_levels().back()));
+    };
+    CHECK(refusal(ErrorKind::io, find) == "the tensor: changed while it was read");
+    CHECK(passes == 2);
+  };
+  check_changed(100'000, 1);        // the second pass collects elements
+  check_changed(300'000, 1U << 8);  // the second pass counts elements
 }
 
 TEST_CASE("a percentile has 0 to 16 decimal places and is from 0 to 100") {
