@@ -126,13 +126,9 @@ class Case:
 
 
 def is_integral(given):
-    """One element is a number, whatever the dtype of its array."""
-    if isinstance(given, str):
-        number = Fraction(given)
-    elif given.elements.size == 1:
-        number = Fraction(given.elements.item())
-    else:
+    if isinstance(given, Tensor):
         return given.dtype in INTEGERS
+    number = Fraction(given)
     return number.denominator == 1 and -2**63 <= number < 2**64
 
 
@@ -244,13 +240,18 @@ def expected_integers(case):
 def expected(case):
     """The result for a case that clipper must accept."""
     with np.errstate(all="ignore"):
-        if case.above == "min":  # max(Min, min(x, Max)): where min is above max every element becomes min
-            lo, hi = bound(case, "--min"), bound(case, "--max")
-            if lo is not None and hi is not None and (where := crossed(lo, hi, case.x.dtype)).any():
-                high = case.x.like(np.where(where, lo, hi).astype(stored_type(case.x.dtype)))
-                swapped = Case(case.x, case.parameters | {"--max": high}, case.nan)
-                return expected(swapped)
+        if case.above == "min":
+            return expected_min(case)
         return (expected_floats if case.x.dtype in FLOATS else expected_integers)(case)
+
+
+def expected_min(case):
+    """max(Min, min(x, Max)): where min is above max every element becomes min. Expects arrays that cross."""
+    lo, hi = bound(case, "--min"), bound(case, "--max")
+    high = case.x.like(np.where(crossed(lo, hi, case.x.dtype), lo, hi).astype(stored_type(case.x.dtype)))
+    found = expected(Case(case.x, case.parameters | {"--max": high}))
+    found.result.elements = replaced_nan(case, found.result.elements, found.nans, lo, hi)
+    return found
 
 
 # Random cases --------------------------------------------------------------------------------------------
