@@ -7,6 +7,7 @@ of NaNs.
 """
 
 import math
+import random
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -252,6 +253,34 @@ def expected_min(case):
     found = expected(Case(case.x, case.parameters | {"--max": high}))
     found.result.elements = replaced_nan(case, found.result.elements, found.nans, lo, hi)
     return found
+
+
+# Golden files --------------------------------------------------------------------------------------------
+
+
+def golden_files(count, size):
+    """Cases as files of data/arrays/, by name: the elements of all tensors by dtype, and a table that refers to them."""
+    pools = {dtype: bytearray() for dtype in DTYPES}
+
+    def stored(tensor):
+        pool = pools[tensor.dtype]
+        elements = Tensor(tensor.dtype, tensor.elements, tensor.fortran).data()  # little-endian, in the order of the file
+        header = tensor.header()
+        fortran = "True" if b"'fortran_order': True" in header else "False"
+        start = len(pool) // tensor.elements.itemsize
+        pool.extend(elements)
+        return f"{tensor.dtype};{tensor.descr};{fortran};{tensor.shape};{start};{tensor.elements.size}"
+
+    rows = ["\t".join(("dtype", "words", "in", *(option[2:] for option in OPTIONS), "out"))]
+    for seed in range(count):
+        case = Draw(random.Random(seed), np.random.default_rng(seed)).case(size, DTYPES[seed % len(DTYPES)])
+        words = [word for option, given in case.parameters.items()
+                 for word in (option, given if isinstance(given, str) else f"@{option[2:]}.npy")]
+        words += ["--nan", case.nan] if case.nan else []
+        arrays = [stored(case.arrays()[option]) if option in case.arrays() else "" for option in OPTIONS]
+        rows.append("\t".join((case.x.dtype, " ".join(words), stored(case.x), *arrays, stored(expected(case).result))))
+    files = {f"arrays/{dtype}.npy": Tensor(dtype, np.frombuffer(bytes(pool), stored_type(dtype))).file() for dtype, pool in pools.items()}
+    return files | {"arrays/cases.tsv": ("\n".join(rows) + "\n").encode()}
 
 
 # Random cases --------------------------------------------------------------------------------------------
