@@ -7,6 +7,7 @@ of NaNs.
 """
 
 import math
+import random
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -126,13 +127,9 @@ class Case:
 
 
 def is_integral(given):
-    """One element is a number, whatever the dtype of its array."""
-    if isinstance(given, str):
-        number = Fraction(given)
-    elif given.elements.size == 1:
-        number = Fraction(given.elements.item())
-    else:
+    if isinstance(given, Tensor):
         return given.dtype in INTEGERS
+    number = Fraction(given)
     return number.denominator == 1 and -2**63 <= number < 2**64
 
 
@@ -244,13 +241,46 @@ def expected_integers(case):
 def expected(case):
     """The result for a case that clipper must accept."""
     with np.errstate(all="ignore"):
-        if case.above == "min":  # max(Min, min(x, Max)): where min is above max every element becomes min
-            lo, hi = bound(case, "--min"), bound(case, "--max")
-            if lo is not None and hi is not None and (where := crossed(lo, hi, case.x.dtype)).any():
-                high = case.x.like(np.where(where, lo, hi).astype(stored_type(case.x.dtype)))
-                swapped = Case(case.x, case.parameters | {"--max": high}, case.nan)
-                return expected(swapped)
+        if case.above == "min":
+            return expected_min(case)
         return (expected_floats if case.x.dtype in FLOATS else expected_integers)(case)
+
+
+def expected_min(case):
+    """max(Min, min(x, Max)): where min is above max every element becomes min. Expects arrays that cross."""
+    lo, hi = bound(case, "--min"), bound(case, "--max")
+    high = case.x.like(np.where(crossed(lo, hi, case.x.dtype), lo, hi).astype(stored_type(case.x.dtype)))
+    found = expected(Case(case.x, case.parameters | {"--max": high}))
+    found.result.elements = replaced_nan(case, found.result.elements, found.nans, lo, hi)
+    return found
+
+
+# Golden files --------------------------------------------------------------------------------------------
+
+
+def golden_files(count, size):
+    """Cases as files of data/arrays/, by name: the elements of all tensors by dtype, and a table that refers to them."""
+    pools = {dtype: bytearray() for dtype in DTYPES}
+
+    def stored(tensor):
+        pool = pools[tensor.dtype]
+        elements = Tensor(tensor.dtype, tensor.elements, tensor.fortran).data()  # little-endian, in the order of the file
+        header = tensor.header()
+        fortran = "True" if b"'fortran_order': True" in header else "False"
+        start = len(pool) // tensor.elements.itemsize
+        pool.extend(elements)
+        return f"{tensor.dtype};{tensor.descr};{fortran};{tensor.shape};{start};{tensor.elements.size}"
+
+    rows = ["\t".join(("dtype", "words", "in", *(option[2:] for option in OPTIONS), "out"))]
+    for seed in range(count):
+        case = Draw(random.Random(seed), np.random.default_rng(seed)).case(size, DTYPES[seed % len(DTYPES)])
+        words = [word for option, given in case.parameters.items()
+                 for word in (option, given if isinstance(given, str) else f"@{option[2:]}.npy")]
+        words += ["--nan", case.nan] if case.nan else []
+        arrays = [stored(case.arrays()[option]) if option in case.arrays() else "" for option in OPTIONS]
+        rows.append("\t".join((case.x.dtype, " ".join(words), stored(case.x), *arrays, stored(expected(case).result))))
+    files = {f"arrays/{dtype}.npy": Tensor(dtype, np.frombuffer(bytes(pool), stored_type(dtype))).file() for dtype, pool in pools.items()}
+    return files | {"arrays/cases.tsv": ("\n".join(rows) + "\n").encode()}
 
 
 # Random cases --------------------------------------------------------------------------------------------

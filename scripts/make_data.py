@@ -26,6 +26,7 @@ if __name__ == "__main__":
 
 import numpy as np  # noqa: E402  (importable only after require())
 
+import array_cases  # noqa: E402
 import contract  # noqa: E402
 import oracles  # noqa: E402
 from contract import DTYPES, FLOATS, INTS, PROFILES, bits_type, nearest, size  # noqa: E402
@@ -110,6 +111,7 @@ FILE_CASES = ["--min @data/bounds/{0}-lo.npy --max @data/bounds/{0}-hi.npy", "--
               "--max @data/bounds/{0}-hi.npy", "--min 1 --max @data/bounds/{0}-hi.npy"]
 FILE_REFUSED = {"float32": ["--min @data/bounds/float64-lo.npy", "--max @data/bounds/float32-two.npy"],
                 "int8": ["--min @data/bounds/uint8-lo.npy"]}
+ARRAY_CASES, ARRAY_ELEMENTS = 360, 120  # random cases with arrays as parameters, and their most elements
 SHAPES = [(), (6,), (2, 3), (1, 1, 2, 3), (1, 1, 1, 2, 3), (1,) * 7 + (6,), (1,) * 8 + (6,)]
 SAME_AS_NEWER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # except for dtypes and ranks
 TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13")
@@ -308,7 +310,7 @@ def make():
     files["goldens/refused.tsv"] = tsv("profile dtype shape exit_code arguments word", goldens.refused)
     files["goldens/disagreements.tsv"] = tsv("profile dtype library kind cases arguments input theirs golden",
                                              (key + tuple(row) for key, row in goldens.disagreements.items()))
-    return files
+    return files | array_cases.golden_files(ARRAY_CASES, ARRAY_ELEMENTS)
 
 
 def write(files, directory):

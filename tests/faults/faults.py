@@ -10,9 +10,10 @@ Prints the violations and, as the last line, the figures as JSON. Exits with 1 i
     faults.py BUILD compound [--runs N]      N times per mode: --direct is interrupted, resumed and interrupted again
     faults.py BUILD races [--runs N]         N races per kind: several clippers, or clipper and a writer, use one file
     faults.py BUILD outsiders [--runs N]     at each system call another process acts once: renames, truncates, ...
+    faults.py BUILD arrays [--runs N]        at each system call another process changes or removes an array of --scale
     faults.py BUILD one MODE FAULT           runs one case and prints what happened
 
-For calls, errnos, allocations and outsiders N is the size of a random sample of all cases. The sample has at least one
+For calls, errnos, allocations, outsiders and arrays N is the size of a random sample of all cases. The sample has at least one
 case of each kind, even if these are more than N. Without --runs these parts try all cases.
 """
 
@@ -29,6 +30,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import arrays  # noqa: E402
 import errnos  # noqa: E402
 import loops  # noqa: E402
 import outsiders  # noqa: E402
@@ -53,6 +55,7 @@ PARTS = {
     "kills": Part("kills at random instants", loops.kill_cases, loops.try_kill),
     "compound": Part("faults of resumed runs", loops.compound_cases, loops.try_compound),
     "outsiders": Part("another process that acts once", outsiders.cases, outsiders.try_case),
+    "arrays": Part("another process that changes an array", arrays.cases, arrays.try_case),
     "races": Part("races", races.cases, races.try_race),
 }
 

@@ -72,12 +72,14 @@ def channel_cases():
 
 def large_cases():
     """Tensor and arrays of 40 MiB and more, in all pairs of orders."""
-    shape = (3, 1000, 3500)
+    shape = (1000, 3500, 3)
     for fortran, big, x_fortran in ((False, False, False), (False, True, False), (True, False, False), (True, True, False),
                                     (False, False, True), (True, False, True)):
         lo = floats(shape, fortran, big, seed=2)
         yield (f"large, {'CF'[x_fortran]} with arrays in {'CF'[fortran]}{'<>'[big]}",
                Case(floats(shape, x_fortran), {"--min": lo, "--max": raised(lo, 20)}))
+    lo = floats((3, 1000, 1000), True, seed=2)
+    yield "large, C with arrays in F of short columns", Case(floats((3, 1000, 1000)), {"--min": lo})
     yield "four large arrays", Case(floats(shape), {"--min": floats(shape, seed=2), "--max": raised(floats(shape, seed=2), 9),
                                                    "--scale": floats(shape, True, seed=3), "--bias": floats(shape, big=True, seed=4)})
     yield "large channels", Case(floats((4, 3_000_000)), {"--min": floats((3_000_000,), seed=2)})
@@ -120,9 +122,9 @@ def same_file(trial, option, *words):
     """The array is IN's own file. Returns whether clipper has accepted it."""
     before = trial.files()
     run = trial.run(option, "@in.npy", *words)
-    trial.check(run.code in (0, 5), f"exit {run.code}: {run.err}")
+    trial.check(run.code in (0, 2), f"exit {run.code}: {run.err}")
     if run.code:
-        trial.check_refused(run, before, (5,), [{"in.npy"}])
+        trial.check_refused(run, before, (2,), [{"in.npy"}])
         return False
     trial.check_bytes(trial.files()[words[-1]], trial.expected.result, words[-1])
     trial.check_only(before, (words[-1],))
@@ -151,7 +153,7 @@ def two_roles(new_trial):
         before = trial.files()
         run = trial.run("--min", "@min.npy", "in.npy", name)
         if run.code:
-            trial.check_refused(run, before, (5,), [{name}])
+            trial.check_refused(run, before, (2,), [{name}])
         else:
             trial.check_bytes(trial.files()[name], trial.expected.result, name)
         yield f"OUT is the array, as {name}", trial

@@ -379,7 +379,8 @@ def min_above_max(trial):
         before = trial.files()
         trial.check_result(trial.clip("in.npy", "out.npy"), before, "out.npy")
         return True
-    numbers = {"exceeds"} if all(array.elements.size == 1 for array in case.arrays().values()) else set()
+    given = [case.parameters[each] for each in ("--min", "--max")]
+    numbers = {"exceeds"} if all(isinstance(each, str) or each.elements.size == 1 for each in given) else set()
     refused(trial, (2,), {"--min"}, {"--max"}, case.x.index_texts(where) | numbers)
     return True
 
@@ -413,7 +414,7 @@ def wrong_dtype(trial):
         return False
     bound = option in ("--min", "--max")
     dtype = trial.case.x.dtype
-    allowed = {dtype} if bound else {"float32", "float64"} | ({"int64", "uint64"} if dtype in ("int64", "uint64") else set())
+    allowed = {dtype} if bound else {dtype, "float32", "float64"} | ({"int64", "uint64"} if dtype in ("int64", "uint64") else set())
     other = trial.rng.choice([each for each in array_cases.DTYPES if each not in allowed])
     elements = np.ones(trial.case.parameters[option].shape, array_cases.stored_type(other))
     trial.case.parameters[option] = trial.draw.tensor(other, elements)
