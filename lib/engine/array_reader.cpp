@@ -12,7 +12,8 @@ constexpr std::size_t kWindow = 32UL << 10;  // bytes
 /// An element this far from the one before is read alone: the window would hold no other element of the row.
 constexpr std::uint64_t kFar = 512;  // elements
 
-constexpr std::uint64_t kShortestRun = 8;  // elements
+constexpr std::uint64_t kShortestRun = 8;  // elements of a band
+constexpr std::uint64_t kNear = 32;        // elements from one element of a run to the next
 
 }  // namespace
 
@@ -28,22 +29,25 @@ ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& param
   choose_band(band_size);
 }
 
-/// A band is worth its memory if the array is not contiguous along the tensor's last axis, and a run is much
-/// longer than one element.
+/// A band is worth its memory if the array is not contiguous along the tensor's last axis, if a run has many
+/// elements of the band, and if these are not far from each other in the run.
 void ArrayReader::choose_band(std::size_t band_size) {
   const std::vector<std::uint64_t>& strides = parameter_.strides;
-  if (strides.back() <= 1) return;
-  const auto axis = static_cast<std::size_t>(std::ranges::find(strides, 1U) - strides.begin());
-  if (axis == strides.size()) return;
-  std::uint64_t inner = 1;
-  for (std::size_t i = axis + 1; i < strides.size(); ++i) inner *= broadcast_.axes[i];
   const std::size_t size = traits(header_.dtype).size;
-  const std::uint64_t steps = std::min<std::uint64_t>(band_size / size / inner, broadcast_.axes[axis]);
-  if (steps < kShortestRun) return;
-  band_.axis = axis;
-  band_.inner = inner;
-  band_.steps = steps;
-  band_.memory = std::make_unique_for_overwrite<std::byte[]>(steps * inner * size);
+  if (strides.back() <= 1) return;
+  std::uint64_t inner = 1;
+  for (std::size_t axis = strides.size() - 1; axis-- > 0;) {
+    inner *= broadcast_.axes[axis + 1];
+    const std::uint64_t steps = std::min<std::uint64_t>(band_size / size / inner, broadcast_.axes[axis]);
+    const bool is_near = strides[axis] != 0 && strides[axis] <= kNear;
+    if (!is_near || steps < kShortestRun || (band_.steps != 0 && strides[axis] >= strides[band_.axis]))
+      continue;
+    band_.axis = axis;
+    band_.inner = inner;
+    band_.steps = steps;
+  }
+  if (band_.steps != 0)
+    band_.memory = std::make_unique_for_overwrite<std::byte[]>(band_.steps * band_.inner * size);
 }
 
 /// The offset of the array's element for the tensor's element at `position`, whose index it calculates.
@@ -132,12 +136,13 @@ void ArrayReader::read_band(std::uint64_t position) {
   const std::uint64_t first = locate(begin, index);
   const std::uint64_t steps = std::min(band_.steps, broadcast_.axes[band_.axis] - index[band_.axis]);
   Bits* const band = reinterpret_cast<Bits*>(band_.memory.get());
-  std::vector<Bits> run(steps);
+  const std::uint64_t stride = parameter_.strides[band_.axis];
+  std::vector<Bits> run((steps - 1) * stride + 1);
   band_.end = band_.begin;  // empty, if reading fails
   std::uint64_t offset = first;
   for (std::uint64_t i = 0; i < band_.inner; ++i) {
     parameter_.array->read(offset, std::as_writable_bytes(std::span(run)));
-    for (std::uint64_t step = 0; step < steps; ++step) band[step * band_.inner + i] = run[step];
+    for (std::uint64_t step = 0; step < steps; ++step) band[step * band_.inner + i] = run[step * stride];
     offset = advanced(index, offset, 1, band_.axis + 1);
   }
   band_.begin = begin;

@@ -35,8 +35,9 @@ class ArrayReader {
  private:
   using Index = std::array<std::uint64_t, npy::kMaxRank>;
 
-  /// Consecutive elements of the tensor, at some indexes of the axis along which the array's file is
-  /// contiguous and at all indexes of the axes inside of it. So the array is read by runs along that axis.
+  /// Consecutive elements of the tensor, at some indexes of an axis along which the array's elements are near
+  /// each other in the file, and at all indexes of the axes inside of it. The array is read by runs along
+  /// that axis.
   struct Band {
     std::size_t axis = 0;
     std::uint64_t inner = 0;  ///< elements of the tensor at one index of the axis

@@ -164,7 +164,8 @@ TEST_CASE("arrays are expanded for long rows, for long periods and for several t
   check_shape({5, 3, 6000}, 20);  // a period longer than a tile, and a longer one than is expanded once
   check_shape({20000, 3}, 20);    // short rows
   check_shape({3, 30000}, 10);
-  check_shape({150, 300}, 10);  // columns far from each other
+  check_shape({3, 40, 600}, 20);  // runs with elements of several rows
+  check_shape({150, 300}, 10);    // columns far from each other
   check_shape({2, 600, 40}, 10);
 }
 
