@@ -260,7 +260,6 @@ void ParameterTile::refuse(std::uint64_t position) {
   expand(position, 1);
   refuse_bounds(position);
   for (Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
-  __builtin_unreachable();
 }
 
 void ParameterTile::refuse_bounds(std::uint64_t position) const {

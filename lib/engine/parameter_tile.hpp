@@ -39,8 +39,8 @@ class ParameterTile {
   /// The plan's operation with the parameters of the tile's first element.
   [[nodiscard]] Operation operation() const noexcept;
 
-  /// Throws the Error{usage} for the element of the tensor at `position`, whose parameters are refused.
-  [[noreturn]] void refuse(std::uint64_t position);
+  /// Reads the parameters of the tensor's element at `position` again. Error{usage} if they are refused.
+  void refuse(std::uint64_t position);
 
  private:
   /// One value per element.

@@ -1,6 +1,7 @@
 #include "engine/tensor_clip.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "clip/clip_vectors.hpp"
@@ -166,12 +167,15 @@ ElementCounts TensorClip::clip_vectors(const ParameterVectors& parameters, const
 
 void TensorClip::expect_valid() const {
   if (!plan_.arrays) return;
-  if (const auto refused = refused_.position()) {
+  const std::optional<std::uint64_t> refused = refused_.position();
+  if (refused) {
     ParameterTile tile(plan_, 1);
     if (path_.empty()) tile.refuse(*refused);
     with_path(path_, [&] { tile.refuse(*refused); });
   }
   for (const ArrayParameter& row : plan_.arrays->arrays) row.array->expect_unwritten();
+  if (refused)  // the file has other elements now, and its time is that of the old ones
+    throw Error(ErrorKind::io, "an array of min, max, scale or bias changed while it was read; try again");
 }
 
 }  // namespace clipper

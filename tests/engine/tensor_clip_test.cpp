@@ -151,6 +151,23 @@ std::string refused(const Request& request, const npy::Header& header, ErrorKind
   });
 }
 
+/// An array whose file another program changes: the first read returns `before`, later ones the elements.
+class ChangedArray : public ArrayInMemory {
+ public:
+  ChangedArray(npy::Header header, float before, float after)
+      : ArrayInMemory(std::move(header), bytes_of(std::vector<float>(2, after)), Held::no),
+        before_(bytes_of(std::vector<float>(2, before))) {}
+
+  void read(std::uint64_t position, std::span<std::byte> elements) const override {
+    ArrayInMemory::read(position, elements);
+    if (reads_++ == 0) std::ranges::copy(std::as_bytes(std::span(before_)), elements.begin());
+  }
+
+ private:
+  std::string before_;
+  mutable int reads_ = 0;
+};
+
 }  // namespace
 
 TEST_CASE("each element is clipped with the elements of the arrays that numpy's rule gives it") {
@@ -194,6 +211,21 @@ TEST_CASE("the first refused parameter is named, whatever the order of the work"
   CHECK(refused(request, header) == "in.npy: scale @array.npy: -inf at [1] is not a finite float32 number");
   request.scale = array_of<double>(header_of({3}, false, DType::float64), {7, 1e300, 4}, Held::no);
   CHECK(refused(request, header) == "in.npy: scale @array.npy: 1e+300 at [1] is not a finite float32 number");
+}
+
+TEST_CASE("a refused parameter that has changed when it is read again for the message is an error") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const npy::Header header = header_of({2}, false);
+  for (const auto parameter : {&Request::min, &Request::scale}) {
+    Request request;
+    Given given{Number{}, "@array.npy", DType::float32};
+    given.shape = header.shape;
+    given.array = std::make_shared<ChangedArray>(header, nan, 1.0F);
+    request.*parameter = given;
+    const Plan plan = make_plan(request, header);
+    CHECK(refusal(ErrorKind::io, [&] { TensorClip clip(plan, {simd_levels().back()}, "in.npy"); }) ==
+          "an array of min, max, scale or bias changed while it was read; try again");
+  }
 }
 
 TEST_CASE("min above max at some elements follows min_above_max") {
