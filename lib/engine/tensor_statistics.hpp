@@ -11,9 +11,9 @@
 namespace clipper {
 
 /// The statistics of all elements of a tensor whose header has been read, in one pass. `below` and `above`
-/// count the elements beyond the limits, which are compared exactly as given. Error{usage} for NaN in an array
-/// that is a limit; Error{input} if a stream is shorter or longer than its header says; Error{io} if a file
-/// changes while it is read.
+/// count the elements beyond the limits, which are compared exactly as given. Error{usage} for NaN in an
+/// array that is a limit; Error{input} if a stream is shorter or longer than its header says; Error{io} if a
+/// file changes while it is read.
 [[nodiscard]] ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
                                                 const std::optional<Limit>& min,
                                                 const std::optional<Limit>& max);

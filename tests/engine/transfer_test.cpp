@@ -128,7 +128,8 @@ TEST_CASE("a NaN is refused in its chunk and all later ones, with its index in t
     CHECK(transfer.is_refused(chunk) == (chunk >= 1));
     CHECK(transfer.comes_after_refusal(chunk) == (chunk > 1));
   }
-  CHECK(refusal(ErrorKind::input, [&] { transfer.expect_valid(); }).ends_with("NaN at [1500] (element 1500)"));
+  CHECK(
+      refusal(ErrorKind::input, [&] { transfer.expect_valid(); }).ends_with("NaN at [1500] (element 1500)"));
 }
 
 }  // namespace clipper::testing
