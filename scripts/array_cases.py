@@ -249,8 +249,10 @@ def expected(case):
 def expected_min(case):
     """max(Min, min(x, Max)): where min is above max every element becomes min. Expects arrays that cross."""
     lo, hi = bound(case, "--min"), bound(case, "--max")
-    high = case.x.like(np.where(crossed(lo, hi, case.x.dtype), lo, hi).astype(stored_type(case.x.dtype)))
+    where = crossed(lo, hi, case.x.dtype)
+    high = case.x.like(np.where(where, lo, hi).astype(stored_type(case.x.dtype)))
     found = expected(Case(case.x, case.parameters | {"--max": high}))
+    found.result.elements = np.where(where & ~found.nans, lo, found.result.elements)  # also a zero of the other sign
     found.result.elements = replaced_nan(case, found.result.elements, found.nans, lo, hi)
     return found
 

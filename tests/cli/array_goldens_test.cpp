@@ -60,11 +60,12 @@ TEST_CASE("arrays give numpy's bytes as a file, through pipes, in place and with
     const Result piped = run_clipper(joined(words, {"-", "-"}), {directory.path()}, input);
     check_done(piped);
     CHECK((piped.output == expected));
+    ++number;
+    if (number % 4 != 0) continue;  // these flush the disk
     Words in_place{"--in-place", "in.npy"};
-    if (number % 2 == 0) in_place.insert(in_place.begin(), "--direct");
+    if (number % 8 == 0) in_place.insert(in_place.begin(), "--direct");
     check_done(run_clipper(joined(words, in_place), {directory.path()}));
     CHECK((read_file(directory / "in.npy") == expected));
-    ++number;
   }
   CHECK(number > 300);
 }
