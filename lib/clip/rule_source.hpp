@@ -42,7 +42,8 @@ class SameRule {
   [[gnu::always_inline]] explicit SameRule(const Operation& operation) noexcept
       : rule_(parameters(operation)) {}
 
-  [[gnu::always_inline]] const R& at(std::size_t /*position*/, const NoVectors& /*vectors*/) const noexcept {
+  [[nodiscard, gnu::always_inline]] const R& at(std::size_t /*position*/,
+                                                const NoVectors& /*vectors*/) const noexcept {
     return rule_;
   }
 
@@ -122,7 +123,8 @@ class RuleOfEach {
   [[gnu::always_inline]] explicit RuleOfEach(const Operation& /*operation*/) noexcept {}
 
   /// The rule for the vector whose first element has the parameters at `position`.
-  [[gnu::always_inline]] R at(std::size_t position, const ParameterVectors& vectors) const noexcept {
+  [[nodiscard, gnu::always_inline]] R at(std::size_t position,
+                                         const ParameterVectors& vectors) const noexcept {
     Parameters<typename R::Parameter> parameters;
     load_elements<R>(vectors.lo + position * sizeof(T), parameters.lo);
     load_elements<R>(vectors.hi + position * sizeof(T), parameters.hi);

@@ -239,6 +239,7 @@ void try_in_place(const Clipping& clipping, const std::string& path, Rewriting r
   std::optional<JournaledFile> changed;
   if (rewriting == Rewriting::direct) changed.emplace(input);
   plan_file(clipping, input, result, nullptr, changed ? &*changed : nullptr);
+  if (rewriting == Rewriting::direct) refuse_own_array(input, *result.plan);
   OutputFile::check_in_place(input, rewriting == Rewriting::direct);
   count_for_trial(clipping, input, result);
 }

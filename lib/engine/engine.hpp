@@ -129,7 +129,7 @@ class Engine {
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
-  /// Fills `part.after` and both sums.
+  /// Fills `part.after` and both sums. Throws the errors of TensorClip::expect_valid().
   ElementCounts clip_part(const Plan& plan, TensorClip& clip, JournaledFile::Part& part);
 
   /// placed_sum() of a part of the file.

@@ -46,7 +46,6 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
     file.read_interrupted(before(interrupted->length));
     JournaledFile::Part part = part_at(interrupted->offset, interrupted->length);
     total += clip_part(plan, clip, part);
-    clip.expect_valid();
     file.finish_interrupted(part);
     at = interrupted->offset + interrupted->length;
   }
@@ -55,7 +54,6 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
     file.read(before(length), at);
     JournaledFile::Part part = part_at(at, length);
     const ElementCounts counts = clip_part(plan, clip, part);
-    clip.expect_valid();
     if (counts.changed)
       file.change(part);
     else
@@ -87,6 +85,7 @@ ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, JournaledFil
     part.sum_before += sum_before;
     part.sum_after += sum_after;
   });
+  clip.expect_valid();
   return total;
 }
 

@@ -129,6 +129,7 @@ void RankSearch::count_candidates(std::span<const std::byte> elements) {
 void RankSearch::collect(std::span<const std::uint64_t> keys) {
   if (keys.empty()) return;
   const std::lock_guard lock(mutex_);
+  if (collected_.size() > kMaxCollected) return;  // the elements have changed: refine() finds too many
   collected_.insert(collected_.end(), keys.begin(), keys.end());
 }
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "error.hpp"
+#include "files/parameter_file.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/refusal.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -149,6 +151,24 @@ TEST_CASE("a trial counts the elements to be clipped and creates nothing") {
   scene.result = {};
   CHECK_THROWS_AS(try_to_file(scene.clipping(), scene.in, scene.out, Existing::refuse, false, scene.result),
                   Error);
+}
+
+TEST_CASE("a direct change is refused if the file is its own array of bounds, also by its trial") {
+  Scene scene({1, 3, 9});
+  scene.settings.request = {.min = read_parameter(scene.in)};
+  const auto refused = [&](const auto& work) {
+    return refusal(ErrorKind::usage, [&] {
+      scene.result = {};
+      work();
+    });
+  };
+  const std::string message = refused([&] { rewrite_file(scene.clipping(), scene.in, scene.result); });
+  CHECK(message == scene.in + ": min @" + scene.in + " is the file that would be changed");
+  CHECK(refused([&] { try_in_place(scene.clipping(), scene.in, Rewriting::direct, scene.result); }) ==
+        message);
+  scene.result = {};
+  try_in_place(scene.clipping(), scene.in, Rewriting::with_second_file,
+               scene.result);  // the array stays open
 }
 
 TEST_CASE("elements are counted only on request") {
