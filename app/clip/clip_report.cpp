@@ -19,13 +19,8 @@ std::string nan_text(const Plan& plan, const ElementCounts& counts) {
   return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
 }
 
-/// The array that gives the parameter, or null.
-const ArrayParameter* array_of(const Plan& plan, Parameter parameter) {
-  return plan.arrays ? plan.arrays->find(parameter) : nullptr;
-}
-
 Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
-  const ArrayParameter* const array = array_of(plan, parameter);
+  const ArrayParameter* const array = plan.array(parameter);
   const DType dtype = plan.header.dtype;
   return array != nullptr ? array_json(*array) : Json::number(dtype, element_text(dtype, element));
 }
@@ -40,8 +35,7 @@ void add_plan(const Plan& plan, Json& json) {
   json.add("min", bound_json(plan, Parameter::min, plan.operation.lo));
   json.add("max", bound_json(plan, Parameter::max, plan.operation.hi));
   for (const Parameter factor : {Parameter::scale, Parameter::bias})
-    if (const ArrayParameter* const array = array_of(plan, factor))
-      json.add(name_of(factor), array_json(*array));
+    if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
   if (!plan.cut.empty()) json.add("notes", notes_on(plan));
 }
 

@@ -61,8 +61,7 @@ constexpr Option kMin = with_details(
     {"--min", "Count the elements less than X, a number or @FILE.npy; implies --stats", "X", Value::number},
     "Also count the elements that are less than X and mark X in the histogram: this is how many a clip with "
     "this bound would raise. X is compared exactly as it is typed; it is not converted to the dtype. An "
-    "array "
-    "in @FILE.npy has a bound for each element, and no mark in the histogram. Implies `--stats`.");
+    "array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies `--stats`.");
 constexpr Option kMax =
     with_details({"--max", "Count the elements greater than X, a number or @FILE.npy; implies --stats", "X",
                   Value::number},

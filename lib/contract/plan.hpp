@@ -30,6 +30,11 @@ struct Plan {
   std::string percentiles;          ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool refuse_nan = false;          ///< a NaN among the results is an Error{input} that names the first one
 
+  /// The array that gives the parameter; null if a number does.
+  [[nodiscard]] const ArrayParameter* array(Parameter parameter) const {
+    return arrays ? arrays->find(parameter) : nullptr;
+  }
+
   /// The position of the slice in the input and its size, in bytes.
   [[nodiscard]] std::uint64_t data_offset() const {
     return header.data_offset + slice.first * traits(header.dtype).size;

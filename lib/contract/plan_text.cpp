@@ -16,7 +16,7 @@ std::string text_of(const Operation::Integer& integer) {
 
 /// "x * 2 + @bias.npy (3,)": the text for people of a parameter that may be an array.
 std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
-  const ArrayParameter* const row = plan.arrays ? plan.arrays->find(parameter) : nullptr;
+  const ArrayParameter* const row = plan.array(parameter);
   return row == nullptr ? number
                         : fmt::format("{} {}", row->text, npy::shape_text(row->array->header().shape));
 }

@@ -1,7 +1,7 @@
-// Two passes over a block that stays in the cache. The first finds the range of the elements, their sum
-// and that of their squares. The
-// range determines the rows of the histogram. The second pass counts the elements below each row's begin,
-// below the bounds and, if there are any, below the infinities and NaNs: see README.md for why.
+// Two passes over a block that stays in the cache. The first finds the range of the elements, their sum and
+// the sum of their squares. The range determines the rows of the histogram. The second pass counts the
+// elements below each row's begin, below the bounds and, if there are any, below the infinities and NaNs:
+// README.md says why.
 
 #include "statistics/statistics.hpp"
 
