@@ -151,9 +151,11 @@ void ParameterTile::allocate_factors() {
 }
 
 void ParameterTile::expand(std::uint64_t position, std::size_t count) {
+  const bool exchanges = bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min;
+  if (exchanges) restore_numbers(count);
   for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count);
   if (nan_bound_ != nullptr) std::memcpy(nan_.memory.get(), nan_bound_->memory.get(), count * nan_.size);
-  if (bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min) exchange_bounds(count);
+  if (exchanges) exchange_bounds(count);
   for (Values* const factor : {&scale_, &bias_}) read_factor(*factor, position, count);
 }
 
@@ -220,6 +222,14 @@ void ParameterTile::exchange_bounds(std::size_t count) {
       max[i] = min[i];
       min[i] = highest;
     }
+  });
+}
+
+/// Writes a bound that is a number again, because exchange_bounds() may have overwritten it.
+void ParameterTile::restore_numbers(std::size_t count) {
+  with_type(plan_.operation.dtype, [&]<class T>() {
+    if (!min_.array) std::fill_n(min_.as<T>(), count, from_bits<T>(plan_.operation.lo));
+    if (!max_.array) std::fill_n(max_.as<T>(), count, from_bits<T>(plan_.operation.hi));
   });
 }
 

@@ -65,6 +65,7 @@ class ParameterTile {
   [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,
                                                                 std::size_t count) const;
   void exchange_bounds(std::size_t count);
+  void restore_numbers(std::size_t count);
   void refuse_bounds(std::uint64_t position) const;
   void refuse_factor(Values& factor, std::uint64_t position);
 

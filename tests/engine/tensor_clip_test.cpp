@@ -258,4 +258,25 @@ TEST_CASE("arrays are refused with the rules of other systems") {
         "min @array.npy has shape (3,); OpenVINO Clamp-1 takes one number, only profile native takes arrays");
 }
 
+TEST_CASE("an element for which min exceeds max does not change a number for later elements") {
+  constexpr std::int64_t kCount = 400'000;  // many tiles
+  const npy::Header header = header_of({2, kCount}, false);
+  Array array{header_of({kCount}, false), std::vector<float>(kCount, 0)};
+  array.elements[1] = 5;
+  std::vector<float> elements(2 * kCount, 3);
+  ElementCounts counts;
+  const auto clipped = [&](const Request& request) {
+    return clipped_in_pieces(make_plan(request, header), elements, simd_levels().back(), counts);
+  };
+  std::vector<float> expected(2 * kCount, 2);
+  expected[1] = expected[kCount + 1] = 5;
+  CHECK((clipped({.min = array.given(Held::yes), .max = 2, .min_above_max = MinAboveMax::min}) == expected));
+
+  for (float& x : array.elements) x = -x;
+  elements.assign(2 * kCount, -3);
+  expected.assign(2 * kCount, -3);
+  expected[1] = expected[kCount + 1] = -4;
+  CHECK((clipped({.min = -4, .max = array.given(Held::yes), .min_above_max = MinAboveMax::min}) == expected));
+}
+
 }  // namespace clipper::testing
