@@ -34,7 +34,7 @@ ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& param
 void ArrayReader::choose_band(std::size_t band_size) {
   const std::vector<std::uint64_t>& strides = parameter_.strides;
   const std::size_t size = traits(header_.dtype).size;
-  if (strides.back() <= 1) return;
+  if (strides.empty() || strides.back() <= 1) return;
   std::uint64_t inner = 1;
   for (std::size_t axis = strides.size() - 1; axis-- > 0;) {
     inner *= broadcast_.axes[axis + 1];
