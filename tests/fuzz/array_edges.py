@@ -67,6 +67,8 @@ def channel_cases():
     for shape, one in (((million, 2), (million, 1)), ((2, million), (million,)), ((million, 2), (1, 2))):
         lo = floats(one, seed=2)
         yield f"{shape}, arrays {one}", Case(floats(shape), {"--min": lo, "--max": raised(lo, 20)})
+    for above in ("min", "max"):  # the number must stay what it is for the elements after those where min is above it
+        yield f"array above number, {above}", Case(floats((2, 400_000)), {"--min": floats((400_000,), seed=2), "--max": "2"}, "", above)
     yield "scaled channels", Case(floats((million, 2)), {"--scale": floats((million, 1), seed=3), "--bias": floats((1, 2), seed=4), "--max": "50"})
 
 
