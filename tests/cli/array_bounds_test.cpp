@@ -247,12 +247,14 @@ TEST_CASE("files that are no arrays are refused with their option") {
 
 TEST_CASE("an array in a stream is refused") {
   const Arrays arrays;
-  const Result result = run_in_shell("cat lo.npy | \"$@\" --min @/dev/stdin x.npy o", {}, {arrays.path()});
-  check_refused(result, 2,
-                "clipper: --min @/dev/stdin: has shape (3,), but is a stream; an array must be in a regular "
-                "file\n");
+  const Result result =
+      run_in_shell("cat lo.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {}, {arrays.path()});
+  check_refused(
+      result, 2,
+      "clipper: --min @/proc/self/fd/0: has shape (3,), but is a stream; an array must be in a regular "
+      "file\n");
   arrays.write("one.npy", floats("(1,)", {1}));
-  check_done(run_in_shell("cat one.npy | \"$@\" --min @/dev/stdin x.npy o", {}, {arrays.path()}));
+  check_done(run_in_shell("cat one.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {}, {arrays.path()}));
 }
 
 TEST_CASE("an output that is an array's file is refused, however it is named") {
