@@ -9,6 +9,7 @@
 #include "command_line/command_spec.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/values.hpp"
+#include "element/percentage.hpp"
 #include "error.hpp"
 #include "files/parameter_file.hpp"
 
@@ -48,7 +49,7 @@ std::optional<Number> percentage_in(const std::string& text) {
 Given parse_bound(std::string_view flag, const std::string& text) {
   const std::optional<Number> percentage = percentage_in(text);
   if (!percentage) return parse_given(flag, text);
-  if (percentage->kind != Number::Kind::finite || *percentage < Number{} || *percentage > 100)
+  if (!is_percentage(*percentage))
     refuse(fmt::format("{} {}: a percentile is a number from 0% to 100%", flag, text));
   Given bound = Given::percentile(*percentage);
   bound.text = text;

@@ -5,18 +5,10 @@
 #include "clip/kernel.hpp"
 #include "clip/parameters.hpp"
 #include "element/byte_order.hpp"
-#include "element/half.hpp"
+#include "element/comparable.hpp"
 
 namespace clipper {
 namespace {
-
-template <class T>
-[[gnu::always_inline]] inline bool is_nan(T x) noexcept {
-  if constexpr (HalfType<T>)
-    return (x.bits & 0x7fff) > T::kInfinity;
-  else
-    return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
-}
 
 template <Byteswap kSwap, class T>
 std::optional<std::size_t> find_nan_in(const T* elements, std::size_t count) noexcept {
@@ -33,17 +25,6 @@ std::optional<std::size_t> find_nan_in(const T* elements, std::size_t count) noe
                  block);
   }
   return std::nullopt;
-}
-
-float comparable(Float16 x) noexcept {
-  return widen(x);
-}
-float comparable(BFloat16 x) noexcept {
-  return widen(x);
-}
-template <class T>
-T comparable(T x) noexcept {
-  return x;
 }
 
 bool are_exchanged(const Operation& bounds) noexcept {

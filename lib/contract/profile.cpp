@@ -4,6 +4,7 @@
 #include <array>
 
 #include "element/number.hpp"
+#include "element/percentage.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -99,7 +100,7 @@ Given::Given(Number value) : number(std::move(value)), text(decimal_text(number)
 
 Given Given::percentile(const Number& percentage) {
   const std::string text = decimal_text(percentage) + "%";
-  if (percentage.kind != Number::Kind::finite || percentage < Number{} || percentage > 100)
+  if (!is_percentage(percentage))
     throw Error(ErrorKind::usage, text + ": a percentile is a number from 0% to 100%");
   Given given{Number{}, text};
   given.percentage = percentage;

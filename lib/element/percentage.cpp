@@ -7,10 +7,13 @@ constexpr std::int64_t kHundredExponent = 3;  // 100 is 0.1 * 10^3
 
 }  // namespace
 
+bool is_percentage(const Number& number) {
+  return number.kind == Number::Kind::finite && number >= Number{} && number <= 100;
+}
+
 std::optional<Percentage> Percentage::parse(std::string_view text) {
   std::optional<Number> number = parse_number(text);
-  const bool finite = number && number->kind == Number::Kind::finite;
-  if (!finite || *number < Number{} || *number > 100) return std::nullopt;
+  if (!number || !is_percentage(*number)) return std::nullopt;
   return Percentage(text, *std::move(number));
 }
 

@@ -10,6 +10,9 @@
 
 namespace clipper {
 
+/// Whether the number is from 0 to 100.
+[[nodiscard]] bool is_percentage(const Number& number);
+
 /// A percentage from 0 to 100, exactly as it was typed.
 class Percentage {
  public:

@@ -216,11 +216,6 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
 }
 
 void Engine::read(const npy::Header& header, InputFile& input,
-                  const std::function<void(std::span<std::byte>)>& look) {
-  read(header, input, [&](std::uint64_t, std::span<std::byte> elements) { look(elements); });
-}
-
-void Engine::read(const npy::Header& header, InputFile& input,
                   const std::function<void(std::uint64_t, std::span<std::byte>)>& look) {
   prepare(header.data_size());
   const std::size_t size = traits(header.dtype).size;

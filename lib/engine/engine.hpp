@@ -81,10 +81,6 @@ class Engine {
   void read(const npy::Header& header, InputFile& input,
             const std::function<void(std::uint64_t, std::span<std::byte>)>& look);
 
-  /// The same without indices.
-  void read(const npy::Header& header, InputFile& input,
-            const std::function<void(std::span<std::byte>)>& look);
-
   /// Handles a chunk: its number, and the memory for it.
   using Step = std::function<void(std::uint64_t, std::byte*)>;
 

@@ -11,21 +11,13 @@
 
 #include "contract/bounds.hpp"
 #include "element/byte_order.hpp"
+#include "element/comparable.hpp"
 #include "element/element.hpp"
-#include "element/half.hpp"
+#include "engine/factors.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
-
-/// A bound in a type whose `<=` is the order of the values and false for NaN.
-template <class T>
-auto ordered(T x) noexcept {
-  if constexpr (HalfType<T>)
-    return widen(x);
-  else
-    return x;
-}
 
 /// The index of the first element for which `is_refused` is true; blocks are tested by loops that vectorize.
 template <class IsRefused>
@@ -39,54 +31,6 @@ std::optional<std::size_t> find_first(std::size_t count, const IsRefused& is_ref
       if (is_refused(i)) return i;
   }
   return std::nullopt;
-}
-
-template <class T>
-bool is_nan(T x) noexcept {
-  return ordered(x) != ordered(x);  // NOLINT(misc-redundant-expression): true for NaN
-}
-
-template <class To, class From>
-void convert(const From* from, bool swap, std::size_t count, To* to) {
-  const auto converted = [](From x) {
-    if constexpr (std::is_same_v<To, Operation::Integer>) {
-      const bool negative = std::is_signed_v<From> && x < From{};
-      const auto bits = static_cast<std::uint64_t>(x);
-      return Operation::Integer{negative, negative ? 0 - bits : bits};
-    } else if constexpr (HalfType<From>) {
-      return static_cast<To>(widen(x));
-    } else {
-      return static_cast<To>(x);
-    }
-  };
-  if (swap)
-    for (std::size_t i = 0; i < count; ++i) to[i] = converted(byteswap_if<Byteswap::yes>(from[i]));
-  else
-    for (std::size_t i = 0; i < count; ++i) to[i] = converted(from[i]);
-}
-
-/// The type of scale and bias in an arithmetic.
-template <class F>
-decltype(auto) with_factor_type(Arithmetic arithmetic, F&& f) {
-  switch (arithmetic) {
-    case Arithmetic::none: break;
-    case Arithmetic::float32: return f.template operator()<float>();
-    case Arithmetic::float64: return f.template operator()<double>();
-    case Arithmetic::integer: return f.template operator()<Operation::Integer>();
-  }
-  __builtin_unreachable();
-}
-
-/// Converts elements of an array to values of scale or bias.
-template <class To>
-void convert_factors(const npy::Header& array, const std::byte* from, std::size_t count, std::byte* to) {
-  with_type(array.dtype, [&]<class From>() {
-    if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>)
-      __builtin_unreachable();
-    else
-      convert(reinterpret_cast<const From*>(from), array.order != kNativeOrder, count,
-              reinterpret_cast<To*>(to));
-  });
 }
 
 Message label_of(const ArrayReader& array) {
@@ -183,7 +127,7 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
   if (!factor.array) return;
   factor.array->read(position, count, raw_.get());
   with_factor_type(plan_.operation.arithmetic, [&]<class T>() {
-    convert_factors<T>(factor.array->parameter().array->header(), raw_.get(), count, factor.memory.get());
+    convert_factors<T>(factor.array->parameter().array->header(), raw_.get(), count, factor.as<T>());
   });
 }
 
@@ -192,7 +136,7 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
     const T* const min = min_.as<T>();
     const T* const max = max_.as<T>();
     if (plan_.arrays->min_above_max == MinAboveMax::error)
-      return find_first(count, [=](std::size_t i) { return !(ordered(min[i]) <= ordered(max[i])); });
+      return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
     return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
   });
 }
@@ -218,7 +162,7 @@ void ParameterTile::exchange_bounds(std::size_t count) {
     T* const max = max_.as<T>();
     const T highest = from_bits<T>(highest_element(plan_.operation.dtype));
     for (std::size_t i = 0; i < count; ++i) {
-      if (!(ordered(min[i]) > ordered(max[i]))) continue;
+      if (!(comparable(min[i]) > comparable(max[i]))) continue;
       max[i] = min[i];
       min[i] = highest;
     }

@@ -17,7 +17,8 @@ std::vector<std::optional<ElementBits>> read_percentiles(Engine& engine, InputFi
     throw Error(ErrorKind::usage,
                 input.path() + ": percentiles need a file, not a stream: its elements are read twice");
   const auto read = [&](const ElementSource::Look& look) {
-    engine.read(header, input, look);
+    engine.read(header, input,
+                [&](std::uint64_t /*position*/, std::span<std::byte> elements) { look(elements); });
     engine.take_back_done(header.data_size());  // done() counts each tensor once
   };
   return percentiles_of({header.dtype, header.order, header.count, read, input.path()}, percentages,

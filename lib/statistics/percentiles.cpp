@@ -5,6 +5,7 @@
 
 #include "element/element.hpp"
 #include "element/number.hpp"
+#include "element/percentage.hpp"
 #include "error.hpp"
 #include "statistics/interpolate.hpp"
 #include "statistics/rank_search.hpp"
@@ -54,8 +55,7 @@ ElementBits between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fra
 }  // namespace
 
 bool is_percentile(const Number& number) {
-  return number.kind == Number::Kind::finite && number >= Number{} && number <= 100 &&
-         std::ssize(number.digits) - number.exponent <= kDecimalPlaces;
+  return is_percentage(number) && std::ssize(number.digits) - number.exponent <= kDecimalPlaces;
 }
 
 std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& source,

@@ -23,11 +23,10 @@ import libraries  # noqa: E402
 if __name__ == "__main__":
     libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
 
-import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 
-INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
-FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]
+from compare_vs_numpy import FLOATS, INTEGERS  # noqa: E402
+
 SHAPES = [(), (1,), (2,), (3,), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (2, 1, 3, 2, 1, 2), (40, 60), (17_000,), (3, 1, 9000),
           (200, 350), (150_000,)]
 
