@@ -19,6 +19,17 @@
 /// opens, checks, plans, works and commits. No part of a result is visible before the result is complete.
 namespace clipper {
 
+/// Which members of .npz archives are clipped, and what becomes of the others.
+struct MemberChoice {
+  enum class Other : std::uint8_t { copy, drop, error };
+
+  std::vector<std::string> names;  ///< names or np.load's keys; empty: all tensors that the profile takes
+  Other other = Other::copy;
+};
+
+/// What was done to a member of an .npz archive.
+enum class MemberAction : std::uint8_t { clipped, copied, dropped };
+
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
@@ -29,11 +40,15 @@ struct ClipSettings {
 
   /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.
   std::optional<Percentage> max_clipped;
+  MemberChoice members;  ///< of inputs that are .npz archives
 };
 
-/// What is known about one file. After an error, the members that were not reached keep their defaults.
+/// What is known about one file, or about one member of an .npz archive. After an error, the members that were
+/// not reached keep their defaults.
 struct ClipResult {
-  std::string name;                     ///< the input, for messages
+  std::string name;                     ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
+  std::optional<std::string> member;    ///< the name in the archive; nothing for a file
+  MemberAction action = MemberAction::clipped;
   std::optional<Plan> plan;             ///< for a shard, the plan of its part
   std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
   bool written = false;                 ///< whether there is a new output, or the file was changed
@@ -56,6 +71,9 @@ class ClipObserver {
 
   /// The result is complete, but not in place yet. An exception prevents the commit.
   virtual void complete(const ClipResult& /*result*/) {}
+
+  /// A member of an archive is finished; the archive is not. Called in the archive's order, before complete().
+  virtual void member(const ClipResult& /*result*/) {}
 
   virtual void warn(const std::string& /*line*/) {}
 };

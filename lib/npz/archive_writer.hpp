@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "npz/archive.hpp"
+
+namespace clipper::npz {
+
+/// The bytes of a new archive around its members' data. The fields follow the archive that was read: names,
+/// times, attributes, and whether a local header has a ZIP64 field. A new member of equal size therefore has
+/// the header that the same writer, such as np.savez, would write.
+class ArchiveWriter {
+ public:
+  explicit ArchiveWriter(const Archive& from) : comment_(from.comment) {}
+
+  /// The local header of a new member that takes the place of `from`. Its length depends on `from` and on
+  /// contents.size only, so that the header can be written after the data.
+  [[nodiscard]] static std::string local_header(const Member& from, const Contents& contents);
+
+  /// Adds a member, whose local header is at byte `begin` of the new archive, to the list of members.
+  void add(const Member& from, const Contents& contents, std::uint64_t begin);
+
+  /// The list of members and all bytes after it, for an archive whose members end at byte `end`.
+  [[nodiscard]] std::string list(std::uint64_t end) const;
+
+ private:
+  std::string comment_;
+  std::string list_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace clipper::npz
