@@ -109,7 +109,7 @@ def ndarray_writer():
 def run(directory, out, words, names):
     files = [name if "." in name and " " not in name or name == "sub" else f"{name}.npy" for name in names]
     out.unlink(missing_ok=True)
-    for path in directory.rglob("*"):
+    for path in [*directory.rglob("*")]:
         os.utime(path, (1600000000, 1600000000))  # zip stores both times, and reading changes the first
     redirected = ">" in words
     command = [str(word) for word in words if word != ">"]
