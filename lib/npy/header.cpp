@@ -51,9 +51,10 @@ std::size_t text_offset(std::span<const std::byte> start) {
                            {"V", "raw bytes", "x.view(DTYPE)"}};
   const auto* const row =
       std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
-  if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
-  refuse(fmt::format("dtype '{}' ({}) is not supported; convert it: np.save('x.npy', {})", excerpt(descr),
-                     row->meaning, row->replacement));
+  const std::string shown = fmt::format("dtype '{}'", excerpt(descr));
+  if (row == std::end(kRows)) refuse(shown + Term{kTypeField, " is not supported"});
+  refuse(shown + " (" + Term{kTypeField, row->meaning} +
+         fmt::format(") is not supported; convert it: np.save('x.npy', {})", row->replacement));
 }
 
 /// Sets the dtype, order and opaque of `header` from a descriptor.

@@ -41,6 +41,10 @@ inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
 
 inline constexpr std::size_t kMaxRank = 64;
 
+/// The field() of parse()'s error for a file of another type than the dtypes of clipper: bool, strings,
+/// structured. In all other errors of parse() the file is malformed, or the caller has to give a dtype.
+inline constexpr std::string_view kTypeField = "type";
+
 /// What a file's header says.
 struct Header {
   DType dtype = DType::float32;
