@@ -93,6 +93,9 @@ class InputFile {
   bool trailing_ignored_ = false;
 };
 
+/// Throws Error{input}: there are `count` bytes after the array.
+[[noreturn]] void refuse_trailing(const std::string& path, std::uint64_t count);
+
 /// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
 /// path in front. A regular file must have the size that its header says: see expect_size(). If
 /// `header_bytes` is given, it receives the bytes before the first element. If `version` is given, it is used
