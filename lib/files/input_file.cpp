@@ -179,18 +179,25 @@ void InputFile::expect_end() {
       throw Error(ErrorKind::input, path_ + ": unexpected bytes after the array" + Term{"trailing", ""});
 }
 
+namespace {
+
+std::string bytes_text(std::uint64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "byte" : "bytes");
+}
+
+}  // namespace
+
+void refuse_trailing(const std::string& path, std::uint64_t count) {
+  throw Error(ErrorKind::input, path + ": " + bytes_text(count) + " after the array" + Term{"trailing", ""});
+}
+
 void InputFile::expect_size(std::uint64_t end) const {
   if (!regular_ || size() <= end) return;
-  const std::uint64_t count = size() - end;
-  const char* const bytes = count == 1 ? "byte" : "bytes";
-  if (!trailing_ignored_)
-    throw Error(ErrorKind::input,
-                fmt::format("{}: {} {} after the array", path_, count, bytes) + Term{"trailing", ""});
+  if (!trailing_ignored_) refuse_trailing(path_, size() - end);
   if (place_)
-    refuse(path_,
-           fmt::format("refused to avoid data loss: in place, the {} {} after the array would be lost; "
-                       "write to another file",
-                       count, bytes));
+    refuse(path_, fmt::format("refused to avoid data loss: in place, the {} after the array would be lost; "
+                              "write to another file",
+                              bytes_text(size() - end)));
 }
 
 void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
@@ -244,11 +251,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
     read_up_to(file, npy::data_offset(bytes), bytes);
     return npy::parse(bytes, dtype, opaque);
   });
-  if (file.is_regular() && file.size() < header.data_offset + header.data_size())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: {} data bytes expected for {} {}, the file has {}", file.path(),
-                            header.data_size(), traits(header.dtype).name, npy::shape_text(header.shape),
-                            file.size() - header.data_offset));
+  if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
   file.expect_size(header.data_offset + header.data_size());
   if (header_bytes != nullptr) *header_bytes = std::move(bytes);
   return header;

@@ -107,6 +107,9 @@ class InputFile {
   std::uint64_t position_ = 0;              ///< of read() in contents_
 };
 
+/// Throws Error{input}: there are `count` bytes after the array.
+[[noreturn]] void refuse_trailing(const std::string& path, std::uint64_t count);
+
 /// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
 /// path in front; for an archive, the error says how to name a member. A regular file must have the size that
 /// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
