@@ -83,6 +83,7 @@ class OutputFile {
 
   /// From now on, offsets are relative to `base`: the members of an archive are written one after the other.
   void set_base(std::uint64_t base) noexcept { base_ = base; }
+  [[nodiscard]] std::uint64_t base() const noexcept { return base_; }
 
   /// Reserves disk space for `size` bytes where that is safe and makes writing faster. Error{io} if the space
   /// is not available.
