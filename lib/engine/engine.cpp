@@ -178,7 +178,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
   output.reserve(header.size() + plan.data_size());
   if (chunks.size() == 0) {
-    output.is_regular() ? output.write_start(header, {}) : output.write(header);
+    output.write(header);
     if (looks.written) looks.written(0, header);
   }
   const bool streams = !input.is_regular() || !output.is_regular();
