@@ -41,8 +41,8 @@ class ArchiveFile {
   [[nodiscard]] InputFile open(const npz::Member& member, Check check = Check::now) const;
 
   /// The first `size` bytes of a member's contents, or all if there are fewer. They are not compared with the
-  /// CRC-32.
-  [[nodiscard]] std::vector<std::byte> start(const npz::Member& member, std::size_t size) const;
+  /// CRC-32. Error{input}, without a path in front, if they cannot be inflated.
+  [[nodiscard]] std::vector<std::byte> start(const npz::Member& member, std::uint64_t size) const;
 
  private:
   [[nodiscard]] MemberContents stored(const npz::Member& member, Check check) const;

@@ -1,48 +1,17 @@
 #include "files/member_header.hpp"
 
-#include <algorithm>
-#include <span>
 #include <string>
 
 #include "error.hpp"
-#include "files/descriptor.hpp"
-#include "files/input_file.hpp"
 #include "npy/file_kind.hpp"
-#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
 
-struct Enough {};
-
-/// The first `size` bytes of the member's contents, or all if there are fewer.
-std::vector<std::byte> start_of(const ArchiveFile& archive, const npz::Member& member, std::uint64_t size) {
-  const InputFile& file = archive.file();
-  std::vector<std::byte> start(std::min(size, member.contents.size));
-  if (member.method == npz::Method::stored) {
-    file.read_at(start, member.data);
-    return start;
-  }
-  std::size_t done = 0;
-  const npz::ReadAt read = [&](std::span<std::byte> bytes, std::uint64_t offset) {
-    return read_at(file.descriptor(), bytes, offset, file.path());
-  };
-  try {
-    npz::inflate(read, member, [&](std::span<const std::byte> bytes) {
-      const std::size_t count = std::min(bytes.size(), start.size() - done);
-      std::copy_n(bytes.begin(), count, start.begin() + static_cast<std::ptrdiff_t>(done));
-      done += count;
-      if (done == start.size()) throw Enough();
-    });
-  } catch (const Enough&) {
-  }
-  return start;
-}
-
 npy::Header parse_member(const ArchiveFile& archive, const npz::Member& member, std::optional<DType> dtype,
                          std::vector<std::byte>& bytes) {
   const std::uint64_t size = npy::data_offset(bytes);
-  if (size > bytes.size()) bytes = start_of(archive, member, size);
+  if (size > bytes.size()) bytes = archive.start(member, size);
   npy::Header header = npy::parse(bytes, dtype);
   npy::expect_data(header, member.contents.size);
   bytes.resize(header.data_offset);
@@ -66,7 +35,7 @@ MemberHeader read_member_header(const ArchiveFile& archive, const npz::Member& m
   MemberHeader result;
   const std::string path = archive.path_of(member);
   with_path(path, [&] {
-    result.bytes = start_of(archive, member, npy::kKindSize);
+    result.bytes = archive.start(member, npy::kKindSize);
     if (!npy::can_be_npy(result.bytes) && !member.is_npy()) {
       result.other = "not .npy";
       return;
