@@ -49,6 +49,7 @@ struct ClipResult {
   std::string name;                     ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
   std::optional<std::string> member;    ///< the name in the archive; nothing for a file
   MemberAction action = MemberAction::clipped;
+  std::string reason;                   ///< why a member was not clipped: "bool", "not chosen"
   std::optional<Plan> plan;             ///< for a shard, the plan of its part
   std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
   bool written = false;                 ///< whether there is a new output, or the file was changed
