@@ -13,7 +13,7 @@
 namespace clipper::npy {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse(const Message& message) {
   throw Error(ErrorKind::input, message);
 }
 
@@ -128,11 +128,12 @@ class DictParser {
 
   std::string_view descr() {
     if (rest().starts_with('('))
-      refuse(fmt::format("a sub-array dtype is not supported: {}", excerpt(rest())));
+      refuse("a " + Term{kTypeField, "sub-array"} +
+             fmt::format(" dtype is not supported: {}", excerpt(rest())));
     if (rest().starts_with('['))
-      refuse(
-          fmt::format("structured dtype {}] is not supported; save one field: np.save('x.npy', x['FIELD'])",
-                      excerpt(rest().substr(0, rest().find(']')))));
+      refuse(Term{kTypeField, "structured"} +
+             fmt::format(" dtype {}] is not supported; save one field: np.save('x.npy', x['FIELD'])",
+                         excerpt(rest().substr(0, rest().find(']')))));
     return quoted("a quoted dtype");
   }
 

@@ -52,8 +52,8 @@ std::size_t text_offset(std::span<const std::byte> start) {
   const auto* const row =
       std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
   if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
-  refuse(fmt::format("dtype '{}' ({}) is not supported; convert it: np.save('x.npy', {})", excerpt(descr),
-                     row->meaning, row->replacement));
+  refuse(fmt::format("dtype '{}' (", excerpt(descr)) + Term{kTypeField, row->meaning} +
+         fmt::format(") is not supported; convert it: np.save('x.npy', {})", row->replacement));
 }
 
 /// Sets the dtype, order and opaque of `header` from a descriptor.
@@ -133,6 +133,12 @@ Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaqu
   read_descr(*fields.descr, dtype, opaque, header);
   header.count = count_elements(header);
   return header;
+}
+
+void expect_data(const Header& header, std::uint64_t size) {
+  if (size >= header.data_offset + header.data_size()) return;
+  refuse(fmt::format("{} data bytes expected for {} {}, the file has {}", header.data_size(),
+                     traits(header.dtype).name, shape_text(header.shape), size - header.data_offset));
 }
 
 std::string format(const Header& header) {

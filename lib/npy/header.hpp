@@ -41,6 +41,10 @@ inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
 
 inline constexpr std::size_t kMaxRank = 64;
 
+/// The field() of parse()'s error for a file that is valid, but whose type is no dtype of clipper. The words
+/// of the term name the type: "bool", "strings", "structured".
+inline constexpr std::string_view kTypeField = "type";
+
 /// What a file's header says.
 struct Header {
   DType dtype = DType::float32;
@@ -66,6 +70,9 @@ enum class Opaque : std::uint8_t { refused, taken };
 /// user says that the file holds: it makes `|V2` bfloat16, and must agree with every other descriptor.
 [[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
                            Opaque opaque = Opaque::refused);
+
+/// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element.
+void expect_data(const Header& header, std::uint64_t size);
 
 /// The header bytes that np.save writes for such an array: magic to final newline. Ignores `data_offset` and
 /// `count`. An array that is in both memory orders is written as C order, as by numpy.
