@@ -67,6 +67,9 @@ class ClipObserver {
   /// A file that may be changed is open and locked; nothing has been read. An exception refuses the file.
   virtual void opened(const InputFile& /*input*/) {}
 
+  /// An archive is about to be read: the bytes of all elements that will be clipped.
+  virtual void sized(std::uint64_t /*bytes*/) {}
+
   /// The plan exists; nothing has been created.
   virtual void planned(const ClipResult& /*result*/) {}
 
