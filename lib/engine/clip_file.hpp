@@ -43,13 +43,14 @@ struct ClipSettings {
   MemberChoice members;  ///< of inputs that are .npz archives
 };
 
-/// What is known about one file, or about one member of an .npz archive. After an error, the members that were
-/// not reached keep their defaults.
+/// What is known about one file, or about one member of an .npz archive. After an error, the members that
+/// were not reached keep their defaults.
 struct ClipResult {
-  std::string name;                     ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
-  std::optional<std::string> member;    ///< the name in the archive; nothing for a file
+  std::string name;                   ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
+  std::optional<std::string> member;  ///< the name in the archive; nothing for a file
   MemberAction action = MemberAction::clipped;
-  std::optional<Plan> plan;             ///< for a shard, the plan of its part
+  std::string reason;                   ///< why a member was not clipped: "bool", "not chosen"
+  std::optional<Plan> plan;             ///< for a shard, the plan of its part; nothing for an archive
   std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
   bool written = false;                 ///< whether there is a new output, or the file was changed
   bool resumed = false;                 ///< an interrupted change was finished; `counts` covers only the rest
@@ -66,13 +67,19 @@ class ClipObserver {
   /// A file that may be changed is open and locked; nothing has been read. An exception refuses the file.
   virtual void opened(const InputFile& /*input*/) {}
 
-  /// The plan exists; nothing has been created.
+  /// All members of an archive can be clipped as far as their headers tell; their elements have `bytes`.
+  /// Nothing has been written.
+  virtual void sized(std::uint64_t /*bytes*/) {}
+
+  /// The plan exists; nothing has been created. For a member of an archive: nothing of the member has been
+  /// written. Called in the archive's order.
   virtual void planned(const ClipResult& /*result*/) {}
 
   /// The result is complete, but not in place yet. An exception prevents the commit.
   virtual void complete(const ClipResult& /*result*/) {}
 
-  /// A member of an archive is finished; the archive is not. Called in the archive's order, before complete().
+  /// A member of an archive is finished; the archive is not. Called in the archive's order, before
+  /// complete().
   virtual void member(const ClipResult& /*result*/) {}
 
   virtual void warn(const std::string& /*line*/) {}
@@ -86,6 +93,13 @@ struct Clipping {
   ClipObserver& observer;
   std::function<void(Plan&, const InputFile&)> narrow = nullptr;
 };
+
+/// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
+enum class Headers : std::uint8_t { numpys, kept };
+
+/// The size of the elements. Throws the errors of planning that do not depend on the elements.
+std::uint64_t check_plan(const ClipSettings& settings, InputFile& input,
+                         std::optional<std::byte> version = std::nullopt);
 
 /// Reads the input's header and makes the plan. Error{usage} for percentiles.
 [[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input);

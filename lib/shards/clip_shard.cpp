@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
 #include <span>
 
+#include "engine/archive_rules.hpp"
 #include "error.hpp"
+#include "files/checksum.hpp"
 #include "files/place.hpp"
 #include "shards/shard_output.hpp"
 
@@ -14,6 +17,9 @@ namespace clipper {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr Term kShard{"shard", "a shard"};
+constexpr Term kSlab{"split_output", "a slab"};
 
 std::string slab_index_path(const std::string& out) {
   return fs::path(out).replace_extension(".json");
@@ -44,6 +50,7 @@ std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job)
 
 void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result) {
   InputFile input = InputFile::open_regular(job.in);
+  expect_no_archive(input, kShard);
   Plan whole;
   Clipping narrowed = clipping;
   narrowed.narrow = [&](Plan& plan, const InputFile& file) {
@@ -57,9 +64,11 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
   OutputFile part = output.begin_part();
   const std::string header = npy::format(whole.header);
   const std::span start = std::as_bytes(std::span(header)).first(job.shard.index == 0 ? header.size() : 0);
-  std::uint64_t sum = 0;
+  std::atomic<std::uint64_t> sum = 0;
+  const auto add = [&](std::uint64_t at, std::span<const std::byte> bytes) { sum += placed_sum(bytes, at); };
   const Counting counting = counting_of(clipping.settings);
-  const ElementCounts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);
+  const ElementCounts counts =
+      clipping.engine.run(*result.plan, input, part, start, counting, {.read = {}, .written = add});
   if (counting == Counting::on) result.counts = counts;
   input.expect_unwritten();
   result.written = true;
@@ -70,6 +79,7 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
 Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
                     std::uint64_t shards) {
   InputFile input = InputFile::open_regular(in);
+  expect_no_archive(input, kShard);
   const Plan plan = read_plan(settings, input);
   const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);
   return [run](const std::optional<ShardRun>& there) -> std::optional<ShardRun> {
@@ -98,6 +108,7 @@ std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job)
 void clip_slab(const Clipping& clipping, const ShardJob& job,
                const std::function<std::string(const npy::Header&)>& index_text, ClipResult& result) {
   InputFile input = InputFile::open(job.in);
+  expect_no_archive(input, kSlab);
   npy::Header whole;
   Clipping narrowed = clipping;
   narrowed.narrow = [&](Plan& plan, const InputFile& file) {
