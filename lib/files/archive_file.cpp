@@ -1,11 +1,176 @@
 #include "files/archive_file.hpp"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
 #include "error.hpp"
+#include "files/temporary_file.hpp"
+#include "npy/file_kind.hpp"
+#include "npz/codecs.hpp"
 
 namespace clipper {
-bool is_archive(const InputFile&) { return false; }
-ArchiveFile::ArchiveFile(const InputFile& file) : file_(file) {}
-std::string ArchiveFile::path_of(const npz::Member& member) const { return member.name; }
-InputFile ArchiveFile::open(const npz::Member&, Check) const { throw Error(ErrorKind::io, "stub"); }
-std::optional<MemberPath> member_path(const std::string&) { return {}; }
+namespace {
+
+/// The largest deflated member that is held in memory.
+constexpr std::uint64_t kMaxHeld = 1UL << 20;
+
+npz::ReadAt reader(const InputFile& file) {
+  return [&](std::span<std::byte> bytes, std::uint64_t offset) {
+    return read_at(file.descriptor(), bytes, offset, file.path());
+  };
+}
+
+/// Returns work(), which reads the archive. Puts `path` in front of the errors of lib/npz; these are
+/// {input}, and mean nothing if the archive was written to meanwhile.
+template <class Work>
+auto reading(const InputFile& archive, const std::string& path, Work work) {
+  try {
+    auto result = work();
+    archive.expect_unwritten();
+    return result;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    archive.expect_unwritten();
+    throw Error(error.kind(), path + ": " + error.message());
+  }
+}
+
+[[noreturn]] void refuse_method(unsigned method) {
+  constexpr std::pair<unsigned, std::string_view> kNames[] = {
+      {9, ", Deflate64"}, {12, ", bzip2"}, {14, ", LZMA"}, {93, ", Zstandard"}, {95, ", xz"}};
+  const auto* const row = std::ranges::find(kNames, method, &std::pair<unsigned, std::string_view>::first);
+  throw Error(ErrorKind::input,
+              fmt::format("compressed by a method ({}{}) that is not supported; save the archive again with "
+                          "np.savez_compressed",
+                          method, row == std::end(kNames) ? "" : row->second));
+}
+
+/// The first names, for an error.
+std::string names_text(const std::vector<npz::Member>& members) {
+  constexpr std::size_t kShown = 5;
+  if (members.empty()) return "it has no members";
+  std::string text = "it has ";
+  for (std::size_t i = 0; i < std::min(kShown, members.size()); ++i)
+    text.append(i == 0 ? "" : ", ").append(members[i].key());
+  return members.size() > kShown ? text + ", ..." : text;
+}
+
+}  // namespace
+
+bool is_archive(const InputFile& file) {
+  constexpr std::size_t kMagicSize = 4;
+  if (!file.is_regular() || file.is_member()) return false;
+  std::array<std::byte, npy::kKindSize> bytes{};
+  const auto start = [&](std::size_t size) {
+    return std::span(bytes).first(read_at(file.descriptor(), std::span(bytes).first(size), 0, file.path()));
+  };
+  return npz::can_be_archive(start(kMagicSize)) && !npy::is_torch(start(bytes.size()));
+}
+
+ArchiveFile::ArchiveFile(const InputFile& file)
+    : file_(file),
+      list_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
+  for (const npz::Member& member : list_.members) names_.insert(member.name);
+}
+
+std::string ArchiveFile::path_of(const npz::Member& member) const {
+  const std::string_view key = member.key();
+  const bool is_ambiguous = key.size() != member.name.size() && names_.contains(key);
+  return fmt::format("{}:{}", file_.path(), is_ambiguous ? member.name : key);
+}
+
+InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
+  std::string path = path_of(member);
+  MemberContents contents = reading(file_, path, [&] {
+    switch (member.method) {
+      case npz::Method::stored: return stored(member, check);
+      case npz::Method::deflated: return inflated(member);
+    }
+    refuse_method(static_cast<unsigned>(member.method));
+  });
+  return file_.member(std::move(path), std::move(contents));
+}
+
+MemberContents ArchiveFile::stored(const npz::Member& member, Check check) const {
+  constexpr std::uint64_t kBuffer = 1UL << 18;
+  MemberContents contents(member.data, member.contents.size);
+  if (check == Check::by_caller) return contents;
+  std::vector<std::byte> buffer(std::min(kBuffer, member.contents.size));
+  std::uint32_t crc = 0;
+  std::uint64_t at = 0;
+  while (const std::size_t got = contents.read_at(file_.descriptor(), buffer, at, file_.path())) {
+    crc = npz::crc32(std::span(buffer).first(got), crc);
+    at += got;
+  }
+  if (at != member.contents.size || crc != member.contents.crc)
+    throw Error(ErrorKind::input, "damaged: its CRC-32 is not the one in the archive");
+  return contents;
+}
+
+MemberContents ArchiveFile::inflated(const npz::Member& member) const {
+  if (member.contents.size <= kMaxHeld) {
+    std::vector<std::byte> held;
+    npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) {
+      held.insert(held.end(), bytes.begin(), bytes.end());
+    });
+    return MemberContents(std::move(held));
+  }
+  TemporaryFile file(member.contents.size);
+  npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) { file.write(bytes); });
+  return {file.release(), member.contents.size};
+}
+
+std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::size_t size) const {
+  struct Enough {};
+  size = std::min<std::uint64_t>(size, member.contents.size);
+  return reading(file_, path_of(member), [&] {
+    std::vector<std::byte> bytes(size);
+    if (member.method == npz::Method::stored) {
+      bytes.resize(read_at(file_.descriptor(), bytes, member.data, file_.path()));
+      return bytes;
+    }
+    if (member.method != npz::Method::deflated) refuse_method(static_cast<unsigned>(member.method));
+    bytes.clear();
+    try {
+      npz::inflate(reader(file_), member, [&](std::span<const std::byte> part) {
+        part = part.first(std::min(part.size(), size - bytes.size()));
+        bytes.insert(bytes.end(), part.begin(), part.end());
+        if (bytes.size() == size) throw Enough{};
+      });
+    } catch (const Enough&) {
+    }
+    return bytes;
+  });
+}
+
+std::optional<MemberPath> member_path(const std::string& path) {
+  constexpr std::string_view kEnd = ".npz:";
+  struct stat status {};
+  std::size_t at = path.rfind(kEnd);
+  if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
+  for (; at != std::string::npos; at = at == 0 ? std::string::npos : path.rfind(kEnd, at - 1)) {
+    const std::size_t colon = at + kEnd.size() - 1;
+    std::string archive = path.substr(0, colon);
+    if (::stat(archive.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+      return MemberPath{std::move(archive), path.substr(colon + 1)};
+  }
+  return std::nullopt;
+}
+
+InputFile open_member(const MemberPath& path) {
+  const InputFile file = InputFile::open_regular(path.archive);
+  if (!is_archive(file))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
+  const ArchiveFile archive(file);
+  if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
+  throw Error(ErrorKind::input, fmt::format("{}: no member '{}'; {}", path.archive, path.member,
+                                            names_text(archive.list().members)));
+}
+
 }  // namespace clipper

@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "files/input_file.hpp"
 #include "npz/archive.hpp"
@@ -10,7 +13,8 @@
 /// Reading .npz archives. Errors have the path in front.
 namespace clipper {
 
-/// Whether a file is a regular file that begins like an .npz archive. Leaves the file as it is.
+/// Whether a file is a regular file that begins like an .npz archive, and not like a PyTorch file, which is a
+/// zip file, too. False for a member of an archive. Leaves the file as it is.
 [[nodiscard]] bool is_archive(const InputFile& file);
 
 /// The structure of an open .npz archive.
@@ -18,6 +22,8 @@ class ArchiveFile {
  public:
   /// Reads the structure. Error{input}: see npz::read_archive(). `file` must outlive this.
   explicit ArchiveFile(const InputFile& file);
+  ArchiveFile(const ArchiveFile&) = delete;
+  ArchiveFile& operator=(const ArchiveFile&) = delete;
 
   [[nodiscard]] const npz::Archive& list() const noexcept { return list_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
@@ -28,14 +34,23 @@ class ArchiveFile {
   /// Who compares the contents with their CRC-32. The contents of a deflated member are always checked here.
   enum class Check : std::uint8_t { now, by_caller };
 
-  /// Opens a member as a regular file, whose path() is path_of(). A deflated member is inflated to an unnamed
-  /// file: in memory if it has at most 1 MiB, otherwise in $TMPDIR or /var/tmp. Error{input} if the contents
-  /// are damaged, encrypted or compressed by another method.
+  /// Opens a member as a regular file, whose path() is path_of(). A deflated member is inflated: in memory if
+  /// it has at most 1 MiB, otherwise to an unnamed file (see TemporaryFile). The file that is returned may
+  /// outlive this and the archive's InputFile, and its status() is the archive's. Error{input} if the
+  /// contents are damaged or compressed by another method. Callable from many threads.
   [[nodiscard]] InputFile open(const npz::Member& member, Check check = Check::now) const;
 
+  /// The first `size` bytes of a member's contents, or all if there are fewer. They are not compared with the
+  /// CRC-32.
+  [[nodiscard]] std::vector<std::byte> start(const npz::Member& member, std::size_t size) const;
+
  private:
+  [[nodiscard]] MemberContents stored(const npz::Member& member, Check check) const;
+  [[nodiscard]] MemberContents inflated(const npz::Member& member) const;
+
   const InputFile& file_;
   npz::Archive list_;
+  std::unordered_set<std::string_view> names_;
 };
 
 /// A path FILE:MEMBER, where FILE ends in ".npz".
@@ -46,5 +61,8 @@ struct MemberPath {
 
 /// The parts of FILE:MEMBER, if no file has the whole name and FILE exists. Otherwise nothing.
 [[nodiscard]] std::optional<MemberPath> member_path(const std::string& path);
+
+/// Opens FILE:MEMBER. Error{input} if FILE is not an archive or has no such member.
+[[nodiscard]] InputFile open_member(const MemberPath& path);
 
 }  // namespace clipper

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/mount.hpp"
 #include "files/terms.hpp"
 #include "npy/file_kind.hpp"
@@ -16,6 +17,22 @@ namespace clipper {
 
 InputFile::InputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
   if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
+}
+
+InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents)
+    : fd_(std::move(fd)),
+      path_(std::move(path)),
+      status_(archive.status_),
+      place_(archive.place_),
+      regular_(true),
+      locked_(archive.locked_),
+      trailing_ignored_(archive.trailing_ignored_),
+      contents_(std::move(contents)) {}
+
+InputFile InputFile::member(std::string path, MemberContents contents) const {
+  Descriptor copy(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
+  if (copy.get() < 0) throw_system_error(path, "cannot be opened");
+  return {std::move(copy), std::move(path), *this, std::move(contents)};
 }
 
 InputFile InputFile::open(const std::string& path) {
@@ -27,12 +44,14 @@ InputFile InputFile::open(const std::string& path) {
     enlarge_pipe(copy);
     return {std::move(copy), "standard input"};
   }
+  if (const auto member = member_path(path)) return open_member(*member);
   InputFile file = open_path(path, 0);
   if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
   return file;
 }
 
 InputFile InputFile::open_regular(const std::string& path) {
+  if (const auto member = member_path(path)) return open_member(*member);
   InputFile file = open_path(path, O_NONBLOCK);  // do not wait for the writer of a FIFO
   if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
   return file;
@@ -64,6 +83,9 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 /// replaced, whatever happens to the links in `path` meanwhile.
 InputFile InputFile::open_to_change(const std::string& path) {
   if (path == "-") refuse(path, kInPlace + " needs a regular file");
+  if (member_path(path))
+    throw Error(ErrorKind::usage, path + ": is a member of an archive; " +
+                                      Term{"member", "change the archive, and choose the member"});
   struct stat followed {};  // fails if fs.protected_symlinks forbids following the links
   if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   Place place = Place::resolved(path);
@@ -130,6 +152,11 @@ void InputFile::expect_unchanged() const {
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {
   std::size_t done = 0;
+  if (contents_) {
+    done = contents_->read_at(fd_, bytes, position_, path_);
+    position_ += done;
+    return done;
+  }
   while (done < bytes.size()) {
     const ssize_t got =
         retry_interrupted([&] { return ::read(fd_.get(), bytes.data() + done, bytes.size() - done); });
@@ -181,7 +208,8 @@ void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
 }
 
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
-  const std::size_t done = clipper::read_at(fd_, bytes, offset, path_);
+  const std::size_t done =
+      contents_ ? contents_->read_at(fd_, bytes, offset, path_) : clipper::read_at(fd_, bytes, offset, path_);
   if (done < bytes.size()) throw_changed(path_, fmt::format(": it now ends at byte {}", offset + done));
 }
 
@@ -194,13 +222,30 @@ void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes
   bytes.resize(start + file.read(std::span(bytes).subspan(start)));
 }
 
+/// Error{input} if a file that begins with `start` is an archive.
+void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
+  if (!npz::can_be_archive(start) || npy::is_torch(start)) return;
+  const std::string& path = file.path();
+  std::string advice = fmt::format("name a tensor in it: {}:NAME", path);
+  if (!file.is_regular())
+    advice = "save it as a file first";
+  else if (file.is_member())
+    advice = "extract it first";
+  else if (!path.ends_with(".npz"))
+    advice = fmt::format("rename it to name a tensor in it: {}.npz:NAME", path);
+  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but an .npz archive; {}", path, advice));
+}
+
 }  // namespace
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
                         std::optional<std::byte> version, npy::Opaque opaque) {
   std::vector<std::byte> bytes;
   read_up_to(file, npy::kPreambleSize, bytes);
-  if (!npy::can_be_npy(bytes)) read_up_to(file, npy::kKindSize, bytes);
+  if (!npy::can_be_npy(bytes)) {
+    read_up_to(file, npy::kKindSize, bytes);
+    expect_no_archive(file, bytes);
+  }
   if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
   npy::Header header = with_path(file.path(), [&] {
     read_up_to(file, npy::data_offset(bytes), bytes);

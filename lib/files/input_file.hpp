@@ -10,25 +10,33 @@
 #include <vector>
 
 #include "files/descriptor.hpp"
+#include "files/member_contents.hpp"
 #include "files/place.hpp"
 #include "npy/header.hpp"
 
 /// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
 namespace clipper {
 
-/// A file, pipe or device that is read.
+/// A file, pipe or device, or a member of an .npz archive, that is read. A member is a regular file with its
+/// own path, size and contents; everything else that is known of it, such as its status, is the archive's.
 class InputFile {
  public:
-  /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal.
+  /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal. Also takes FILE:MEMBER, see
+  /// member_path().
   [[nodiscard]] static InputFile open(const std::string& path);
 
-  /// Opens a regular file. Error{input} for any other kind of file; does not wait for the writer of a FIFO.
+  /// Opens a regular file or FILE:MEMBER. Error{input} for any other kind of file; does not wait for the
+  /// writer of a FIFO.
   [[nodiscard]] static InputFile open_regular(const std::string& path);
 
   /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
   /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
   /// locked by another clipper, replaced meanwhile, or on sshfs.
+  /// Error{usage} for FILE:MEMBER.
   [[nodiscard]] static InputFile open_to_change(const std::string& path);
+
+  /// A member of this archive, which may be closed before it.
+  [[nodiscard]] InputFile member(std::string path, MemberContents contents) const;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] const Descriptor& descriptor() const noexcept { return fd_; }
@@ -53,7 +61,10 @@ class InputFile {
   /// which is read once and in order. Standard input always is a stream, because its position in a file may
   /// be anywhere.
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
-  [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(status_.st_size); }
+  [[nodiscard]] bool is_member() const noexcept { return contents_.has_value(); }
+  [[nodiscard]] std::uint64_t size() const noexcept {
+    return contents_ ? contents_->size() : static_cast<std::uint64_t>(status_.st_size);
+  }
 
   /// Reads the next bytes. Returns their number, less than requested only at the end.
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
@@ -81,25 +92,29 @@ class InputFile {
 
  private:
   InputFile(Descriptor fd, std::string path);
+  InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags);
   void lock();
 
-  Descriptor fd_;
+  Descriptor fd_;  ///< for a member, that of the archive
   std::string path_;
   struct stat status_ {};
   std::optional<Place> place_;
   bool regular_ = false;
   bool locked_ = false;
   bool trailing_ignored_ = false;
+  std::optional<MemberContents> contents_;  ///< of a member
+  std::uint64_t position_ = 0;              ///< of read() in contents_
 };
 
 /// Throws Error{input}: there are `count` bytes after the array.
 [[noreturn]] void refuse_trailing(const std::string& path, std::uint64_t count);
 
 /// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
-/// path in front. A regular file must have the size that its header says: see expect_size(). If
-/// `header_bytes` is given, it receives the bytes before the first element. If `version` is given, it is used
-/// in place of the file's version byte. `opaque` is for npy::parse().
+/// path in front; for an archive, the error says how to name a member. A regular file must have the size that
+/// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
+/// element. If `version` is given, it is used in place of the file's version byte. `opaque` is for
+/// npy::parse().
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt,

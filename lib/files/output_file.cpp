@@ -202,6 +202,12 @@ OutputFile::~OutputFile() {
   forget_temporary();
 }
 
+void OutputFile::set_base(std::uint64_t base) {
+  base_ = base;
+  if (::lseek(fd_.get(), static_cast<off_t>(base), SEEK_SET) < 0)
+    throw_system_error(path_, "cannot be written");
+}
+
 void OutputFile::reserve(std::uint64_t size) const {
   const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
   if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;

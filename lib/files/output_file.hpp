@@ -81,8 +81,9 @@ class OutputFile {
   /// any order; otherwise only write(), in order.
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
 
-  /// From now on, offsets are relative to `base`: the members of an archive are written one after the other.
-  void set_base(std::uint64_t base) noexcept { base_ = base; }
+  /// From now on, offsets are relative to `base`, and write() goes on there: the members of an archive are
+  /// written one after the other. Only for a regular file.
+  void set_base(std::uint64_t base);
 
   /// Reserves disk space for `size` bytes where that is safe and makes writing faster. Error{io} if the space
   /// is not available.

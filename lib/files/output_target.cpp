@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "error.hpp"
+#include "files/archive_file.hpp"
 
 namespace clipper {
 namespace {
@@ -42,6 +43,8 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
       throw Error(ErrorKind::usage, "standard output is a terminal; redirect it to a file or a pipe");
     return {Kind::standard_output, std::nullopt};
   }
+  if (member_path(path))
+    throw Error(ErrorKind::usage, path + ": is a member of an archive; write to another file");
   OutputTarget target{Kind::new_file, Place::of(path, "cannot be created")};
   const auto found = target.place->status();
   if (!found) return target;

@@ -99,4 +99,9 @@ Message not_npy(std::span<const std::byte> start) {
   return message;
 }
 
+bool is_torch(std::span<const std::byte> start) {
+  const Kind* const kind = kind_of(as_text(start));
+  return kind != nullptr && kind->advice == kFromTorch;
+}
+
 }  // namespace clipper::npy

@@ -24,4 +24,7 @@ inline constexpr std::size_t kKindSize = 512;
 /// In the message FILE stands for the file's path.
 [[nodiscard]] Message not_npy(std::span<const std::byte> start);
 
+/// Whether a file that begins with `start`, see not_npy(), is a PyTorch file.
+[[nodiscard]] bool is_torch(std::span<const std::byte> start);
+
 }  // namespace clipper::npy

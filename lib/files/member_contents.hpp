@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "files/descriptor.hpp"
+
+namespace clipper {
+
+/// Where the contents of a member of an archive are: in the archive itself, in an unnamed file, or in memory.
+class MemberContents {
+ public:
+  /// A stored member: the bytes of the archive from `begin` on.
+  MemberContents(std::uint64_t begin, std::uint64_t size) : where_(begin), size_(size) {}
+  MemberContents(Descriptor file, std::uint64_t size) : where_(std::move(file)), size_(size) {}
+  explicit MemberContents(std::vector<std::byte> held) : where_(std::move(held)) {
+    size_ = std::get<std::vector<std::byte>>(where_).size();
+  }
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+  /// Reads at `offset` of the contents. Returns the number of bytes, less than requested only at the end.
+  /// Callable from many threads. Error{io} names `path`.
+  [[nodiscard]] std::size_t read_at(const Descriptor& archive, std::span<std::byte> bytes,
+                                    std::uint64_t offset, const std::string& path) const;
+
+ private:
+  std::variant<std::uint64_t, Descriptor, std::vector<std::byte>> where_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace clipper

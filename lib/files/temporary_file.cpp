@@ -1,0 +1,77 @@
+#include "files/temporary_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+#include "error.hpp"
+#include "files/cleanup_registry.hpp"
+#include "files/directory.hpp"
+#include "files/place.hpp"
+
+namespace clipper {
+namespace {
+
+std::string& directory() {
+  static std::string path = "/var/tmp";
+  return path;
+}
+
+[[noreturn]] void throw_failure(int error) {
+  throw Error(ErrorKind::io, fmt::format("{}: cannot hold inflated data: {}; ", directory(),
+                                         std::generic_category().message(error)) +
+                                 Term{"temporary_directory", "another directory may"});
+}
+
+/// The file has a name for an instant. A signal that ends the process then removes it.
+Descriptor create_and_unlink() {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  const Place place =
+      Place::of(fmt::format("{}/.clipper-{}", directory(), random_suffix()), "cannot be created");
+  Descriptor fd;
+  const int registration = register_temporary(place, [&] {
+    fd = Descriptor(
+        retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
+    return fd.get() >= 0;
+  });
+  if (registration < 0) throw_failure(errno);
+  const bool removed = ::unlinkat(place.directory(), place.name(), 0) == 0;
+  const int error = errno;
+  unregister_temporary(registration);
+  if (!removed) throw_failure(error);
+  return fd;
+}
+
+Descriptor create_unnamed() {
+  constexpr int kFlags = O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC;
+  Descriptor fd(retry_interrupted([] { return ::open(directory().c_str(), kFlags, 0600); }));
+  if (fd.get() >= 0) return fd;
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_and_unlink();
+  throw_failure(errno);
+}
+
+}  // namespace
+
+void set_temporary_directory(std::string path) {
+  directory() = std::move(path);
+}
+
+TemporaryFile::TemporaryFile(std::uint64_t size) : fd_(create_unnamed()) {
+  struct statvfs system {};
+  if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return;
+  if (std::uint64_t{system.f_bavail} * system.f_frsize < size) throw_failure(ENOSPC);
+}
+
+void TemporaryFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = retry_interrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
+    if (put < 0) throw_failure(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+}  // namespace clipper

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "files/descriptor.hpp"
+
+/// Unnamed files for data that does not fit into memory.
+namespace clipper {
+
+/// The directory of all unnamed files from now on; by default /var/tmp. Not while another thread works.
+void set_temporary_directory(std::string directory);
+
+/// An unnamed file, which disappears with its descriptor. It is written once, in order. Every failure is an
+/// Error{io} that names the directory.
+class TemporaryFile {
+ public:
+  /// Error{io} if the directory has less than `size` free bytes.
+  explicit TemporaryFile(std::uint64_t size);
+
+  void write(std::span<const std::byte> bytes);
+
+  /// Gives the file away.
+  [[nodiscard]] Descriptor release() noexcept { return std::move(fd_); }
+
+ private:
+  Descriptor fd_;
+};
+
+}  // namespace clipper
