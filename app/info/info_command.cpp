@@ -42,11 +42,6 @@ std::uint64_t contents_of(const ArchiveFile& archive) {
   return bytes;
 }
 
-/// np.load's key for the member or, if that is ambiguous, the member's name.
-std::string key_of(const ArchiveFile& archive, const npz::Member& member) {
-  return archive.path_of(member).substr(archive.file().path().size() + 1);
-}
-
 /// Replaces each directory among the inputs by the .npy files below it, sorted by path. Returns the exit
 /// status of directories that cannot be read.
 int expand_directories(InfoCommand& command) {
@@ -135,7 +130,7 @@ class Display {
       attempt(archive.file().path(), member.name, [&] {
         const TensorInfo tensor = inspect_member(command_, engine_, archive, member);
         if (is_table)
-          table.add(as_row(tensor, key_of(archive, member)));
+          table.add(as_row(tensor, archive.key_of(member)));
         else
           print_tensor(tensor);
       });
