@@ -12,18 +12,21 @@
 /// from many threads. Error{input}, without a path in front, if the libraries cannot be loaded.
 namespace clipper::npz {
 
+/// Whether clipper was built with the libraries. Otherwise all other functions throw.
+[[nodiscard]] bool is_supported();
+
 /// The CRC-32 of `bytes`, which follow bytes with the CRC-32 `before`.
 [[nodiscard]] std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 /// The CRC-32 of bytes with CRC-32 `first` followed by `size` bytes with CRC-32 `second`.
 [[nodiscard]] std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::uint64_t size);
 
-/// Deflates `bytes` alone, at zlib's level 6, which np.savez_compressed uses. The pieces of a member, one
-/// after the other, are one deflate stream. `last` ends the stream.
+/// Deflates `bytes`, less than 2 GiB, alone, at zlib's level 6, which np.savez_compressed uses. The pieces of
+/// a member, one after the other, are one deflate stream. `last` ends the stream.
 [[nodiscard]] std::vector<std::byte> deflate_piece(std::span<const std::byte> bytes, bool last);
 
-/// Inflates the member's data and gives it to `write` in order. Error{input} if the data is damaged, or if its
-/// size or CRC-32 is not what the archive says; `write` never gets more bytes than the archive says.
+/// Inflates the member's data and gives it to `write` in order. Error{input} if the data is damaged, or if
+/// its size or CRC-32 is not what the archive says; `write` never gets more bytes than the archive says.
 void inflate(const ReadAt& archive, const Member& member,
              const std::function<void(std::span<const std::byte>)>& write);
 

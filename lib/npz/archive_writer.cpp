@@ -1,0 +1,145 @@
+#include "npz/archive_writer.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "npz/zip_records.hpp"
+
+namespace clipper::npz {
+namespace {
+
+// The limits of Python's zipfile, which np.savez uses. It writes larger numbers in ZIP64 fields.
+constexpr std::uint64_t kMaxNumber = 0x7fffffff;
+constexpr std::uint64_t kMaxCount = 0xffff;
+
+/// The extra fields of a record, without the ZIP64 field.
+struct Extras {
+  bool had_zip64 = false;
+  std::string before;  ///< the fields before the ZIP64 field, or all if there is none
+  std::string after;
+};
+
+Extras without_zip64(std::string_view extras) {
+  const std::optional<std::string_view> field = extra_field(extras, kZip64);
+  if (!field) return {false, std::string(extras), ""};
+  const auto data = static_cast<std::size_t>(field->data() - extras.data());
+  return {true, std::string(extras.substr(0, data - kExtraPreamble)),
+          std::string(extras.substr(data + field->size()))};
+}
+
+std::string zip64_field(const std::vector<std::uint64_t>& numbers) {
+  std::string field(kExtraPreamble + numbers.size() * sizeof(std::uint64_t), '\0');
+  put(field, Field16{0}, kZip64);
+  put(field, Field16{2}, static_cast<std::uint16_t>(field.size() - kExtraPreamble));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    put(field, Field64{kExtraPreamble + i * sizeof(std::uint64_t)}, numbers[i]);
+  return field;
+}
+
+/// Sets the fields that local headers and list entries share. Sizes that are `in_zip64` are only there.
+template <class Record>
+void put_contents(std::string& record, const Contents& contents, bool in_zip64) {
+  const auto flags = static_cast<std::uint16_t>(get(record, Record::kFlags) & ~kHasDescriptor);
+  put(record, Record::kFlags, flags);
+  put(record, Record::kCrc, contents.crc);
+  put(record, Record::kSize, in_zip64 ? kInZip64 : static_cast<std::uint32_t>(contents.size));
+  put(record, Record::kStoredSize, in_zip64 ? kInZip64 : static_cast<std::uint32_t>(contents.stored_size));
+}
+
+template <class Record>
+void put_extras_length(std::string& record, std::size_t length) {
+  if (length > std::numeric_limits<std::uint16_t>::max()) refuse("a member has too many extra fields");
+  put(record, Record::kExtraLength, static_cast<std::uint16_t>(length));
+}
+
+void raise_version(std::string& record, Field16 field, std::uint16_t version) {
+  put(record, field, std::max(get(record, field), version));
+}
+
+/// Sets only the low byte, the version. The high byte is the system.
+void raise_made_by(std::string& entry) {
+  const std::uint16_t made_by = get(entry, ListEntry::kMadeBy);
+  if ((made_by & 0xffU) < kZip64Version)
+    put(entry, ListEntry::kMadeBy, static_cast<std::uint16_t>((made_by & 0xff00U) | kZip64Version));
+}
+
+bool is_large(const Contents& contents) {
+  return contents.size > kMaxNumber || contents.stored_size > kMaxNumber;
+}
+
+}  // namespace
+
+std::string ArchiveWriter::local_header(const Member& from, const Contents& contents) {
+  const std::size_t name_end = LocalHeader::kLength + get(from.local, LocalHeader::kNameLength);
+  std::string header = from.local.substr(0, name_end);
+  const Extras extras = without_zip64(std::string_view(from.local).substr(name_end));
+
+  // Without a ZIP64 field, Python adds one if the deflated data might need it. With one, Python 3.11.4 and
+  // later have the sizes only there, earlier versions have small sizes in both places.
+  const bool may_be_large = contents.size + contents.size / 20 > kMaxNumber;
+  const bool has_zip64 = extras.had_zip64 || may_be_large;
+  const bool was_in_zip64 =
+      get(header, LocalHeader::kSize) == kInZip64 || get(header, LocalHeader::kStoredSize) == kInZip64;
+  const bool in_zip64 = has_zip64 && (was_in_zip64 || !extras.had_zip64 || is_large(contents));
+  put_contents<LocalHeader>(header, contents, in_zip64);
+  if (in_zip64) raise_version(header, LocalHeader::kVersion, kZip64Version);
+
+  const std::string zip64 = has_zip64 ? zip64_field({contents.size, contents.stored_size}) : "";
+  put_extras_length<LocalHeader>(header, extras.before.size() + zip64.size() + extras.after.size());
+  return header + extras.before + zip64 + extras.after;
+}
+
+void ArchiveWriter::add(const Member& from, const Contents& contents, std::uint64_t begin) {
+  const std::size_t name_end = ListEntry::kLength + get(from.listed, ListEntry::kNameLength);
+  const std::size_t extras_end = name_end + get(from.listed, ListEntry::kExtraLength);
+  std::string entry = from.listed.substr(0, name_end);
+  const Extras extras = without_zip64(std::string_view(from.listed).substr(name_end, extras_end - name_end));
+
+  std::vector<std::uint64_t> numbers;
+  if (is_large(contents)) numbers = {contents.size, contents.stored_size};
+  put_contents<ListEntry>(entry, contents, is_large(contents));
+  if (begin > kMaxNumber) numbers.push_back(begin);
+  put(entry, ListEntry::kBegin, begin > kMaxNumber ? kInZip64 : static_cast<std::uint32_t>(begin));
+  raise_version(entry, ListEntry::kVersion, get(local_header(from, contents), LocalHeader::kVersion));
+  if (!numbers.empty()) {
+    raise_version(entry, ListEntry::kVersion, kZip64Version);
+    raise_made_by(entry);
+  }
+
+  const std::string zip64 = numbers.empty() ? "" : zip64_field(numbers);
+  put_extras_length<ListEntry>(entry, zip64.size() + extras.before.size() + extras.after.size());
+  list_ += entry + zip64 + extras.before + extras.after + from.listed.substr(extras_end);
+  ++count_;
+}
+
+std::string ArchiveWriter::list(std::uint64_t end) const {
+  std::string after;
+  if (count_ > kMaxCount || end > kMaxNumber || list_.size() > kMaxNumber) {
+    std::string record = new_record<EndRecord64>();
+    put(record, EndRecord64::kRest, EndRecord64::kLength - EndRecord64::kMadeBy.at);
+    put(record, EndRecord64::kMadeBy, kZip64Version);
+    put(record, EndRecord64::kVersion, kZip64Version);
+    put(record, EndRecord64::kCountHere, count_);
+    put(record, EndRecord64::kCount, count_);
+    put(record, EndRecord64::kListSize, list_.size());
+    put(record, EndRecord64::kListBegin, end);
+    std::string locator = new_record<EndLocator>();
+    put(locator, EndLocator::kRecordBegin, end + list_.size());
+    put(locator, EndLocator::kDisks, 1);
+    after = record + locator;
+  }
+  std::string record = new_record<EndRecord>();
+  const auto count = static_cast<std::uint16_t>(std::min<std::uint64_t>(count_, kMaxCount));
+  put(record, EndRecord::kCountHere, count);
+  put(record, EndRecord::kCount, count);
+  put(record, EndRecord::kListSize,
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size(), kInZip64)));
+  put(record, EndRecord::kListBegin, static_cast<std::uint32_t>(std::min<std::uint64_t>(end, kInZip64)));
+  put(record, EndRecord::kCommentLength, static_cast<std::uint16_t>(comment_.size()));
+  return list_ + after + record + comment_;
+}
+
+}  // namespace clipper::npz

@@ -1,0 +1,187 @@
+#include "npz/codecs.hpp"
+
+#include <fmt/format.h>
+#include <isa-l.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "npz/library.hpp"
+#include "npz/zip_records.hpp"
+
+namespace clipper::npz {
+namespace {
+
+struct Isal {
+  Isal() {
+    const Library library(CLIPPER_LIBISAL);
+    library.find("crc32_gzip_refl", crc);
+    library.find("isal_inflate_init", inflate_init);
+    library.find("isal_inflate", inflate);
+  }
+
+  decltype(&::crc32_gzip_refl) crc = nullptr;
+  decltype(&::isal_inflate_init) inflate_init = nullptr;
+  decltype(&::isal_inflate) inflate = nullptr;
+};
+
+const Isal& isal() {
+  static const Isal kLibrary;
+  return kLibrary;
+}
+
+struct Zlib {
+  Zlib() {
+    const Library library(CLIPPER_LIBZ);
+    library.find("crc32_combine", crc_combine);
+    library.find("deflateInit2_", deflate_init);
+    library.find("deflateBound", deflate_bound);
+    library.find("deflate", deflate);
+    library.find("deflateEnd", deflate_end);
+  }
+
+  decltype(&::crc32_combine) crc_combine = nullptr;
+  decltype(&::deflateInit2_) deflate_init = nullptr;
+  decltype(&::deflateBound) deflate_bound = nullptr;
+  decltype(&::deflate) deflate = nullptr;
+  decltype(&::deflateEnd) deflate_end = nullptr;
+};
+
+const Zlib& zlib() {
+  static const Zlib kLibrary;
+  return kLibrary;
+}
+
+/// A raw deflate stream of zlib.
+class Deflater {
+ public:
+  Deflater() {
+    constexpr int kLevel = 6;
+    constexpr int kRaw = -15;  // the largest window, without zlib's header
+    constexpr int kMemLevel = 8;
+    const int status = zlib().deflate_init(&stream_, kLevel, Z_DEFLATED, kRaw, kMemLevel, Z_DEFAULT_STRATEGY,
+                                           ZLIB_VERSION, sizeof stream_);
+    if (status == Z_VERSION_ERROR) refuse(CLIPPER_LIBZ " has another version; .npz archives need it");
+    if (status != Z_OK) throw std::bad_alloc();
+  }
+  Deflater(const Deflater&) = delete;
+  Deflater& operator=(const Deflater&) = delete;
+  ~Deflater() { zlib().deflate_end(&stream_); }
+
+  std::vector<std::byte> run(std::span<const std::byte> bytes, int flush) {
+    constexpr std::size_t kFlushMark = 16;  // the mark of Z_FULL_FLUSH, which deflateBound() does not count
+    std::vector<std::byte> result;
+    std::size_t more = zlib().deflate_bound(&stream_, bytes.size()) + kFlushMark;
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      const std::size_t used = result.size();
+      result.resize(used + more);
+      stream_.next_out = reinterpret_cast<Bytef*>(result.data() + used);
+      stream_.avail_out = static_cast<uInt>(more);
+      zlib().deflate(&stream_, flush);
+      more = kFlushMark;
+    } while (stream_.avail_out == 0);
+    result.resize(result.size() - stream_.avail_out);
+    return result;
+  }
+
+ private:
+  z_stream stream_{};
+};
+
+/// Inflates one member.
+class Inflater {
+ public:
+  Inflater(const ReadAt& archive, const Member& member)
+      : archive_(archive),
+        at_(member.data),
+        input_left_(member.contents.stored_size),
+        left_(member.contents.size) {
+    isal().inflate_init(&state_);
+    state_.crc_flag = ISAL_DEFLATE;
+  }
+
+  /// The next bytes; none at the end.
+  std::span<const std::byte> next() {
+    const auto room = static_cast<std::uint32_t>(std::min<std::uint64_t>(output_.size(), left_ + 1));
+    state_.next_out = reinterpret_cast<std::uint8_t*>(output_.data());
+    state_.avail_out = room;
+    while (state_.avail_out == room && state_.block_state != ISAL_BLOCK_FINISH) {
+      const bool has_input = fill();
+      if (isal().inflate(&state_) != ISAL_DECOMP_OK) refuse("its deflated data is damaged");
+      if (!has_input && state_.avail_out == room && state_.block_state != ISAL_BLOCK_FINISH)
+        refuse("its deflated data is truncated");
+    }
+    const std::size_t count = room - state_.avail_out;
+    if (count > left_) refuse("it has more bytes than its header says");
+    left_ -= count;
+    return std::span(output_).first(count);
+  }
+
+  /// Checks that there is neither less nor more than the archive says.
+  void check_end() const {
+    if (left_ > 0) refuse("it has less bytes than its header says");
+    const auto held = static_cast<std::uint64_t>(state_.read_in_length) / 8;
+    if (input_left_ + state_.avail_in + held > 0) refuse("there are bytes after its deflated data");
+  }
+
+ private:
+  /// Reads input if there is none. Whether there is any.
+  bool fill() {
+    if (state_.avail_in > 0) return true;
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(input_.size(), input_left_));
+    if (count > 0 && archive_(std::span(input_).first(count), at_) != count)
+      refuse("truncated while it was read");
+    state_.next_in = reinterpret_cast<std::uint8_t*>(input_.data());
+    state_.avail_in = static_cast<std::uint32_t>(count);
+    at_ += count;
+    input_left_ -= count;
+    return count > 0;
+  }
+
+  const ReadAt& archive_;
+  std::uint64_t at_;
+  std::uint64_t input_left_;
+  std::uint64_t left_;
+  inflate_state state_;
+  std::array<std::byte, std::size_t{64} * 1024> input_;
+  std::array<std::byte, std::size_t{256} * 1024> output_;
+};
+
+}  // namespace
+
+bool is_supported() {
+  return true;
+}
+
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  return isal().crc(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+}
+
+std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::uint64_t size) {
+  return static_cast<std::uint32_t>(zlib().crc_combine(first, second, static_cast<z_off_t>(size)));
+}
+
+std::vector<std::byte> deflate_piece(std::span<const std::byte> bytes, bool last) {
+  return Deflater().run(bytes, last ? Z_FINISH : Z_FULL_FLUSH);
+}
+
+void inflate(const ReadAt& archive, const Member& member,
+             const std::function<void(std::span<const std::byte>)>& write) {
+  const auto inflater = std::make_unique<Inflater>(archive, member);
+  std::uint32_t crc = 0;
+  for (std::span<const std::byte> bytes = inflater->next(); !bytes.empty(); bytes = inflater->next()) {
+    crc = crc32(bytes, crc);
+    write(bytes);
+  }
+  inflater->check_end();
+  if (crc != member.contents.crc)
+    refuse(fmt::format("its CRC-32 is {:08x} instead of {:08x}", crc, member.contents.crc));
+}
+
+}  // namespace clipper::npz

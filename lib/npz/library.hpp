@@ -1,0 +1,25 @@
+#pragma once
+
+namespace clipper::npz {
+
+/// A shared library that is loaded when an archive needs it: linked libraries would be loaded at every start.
+/// Stays loaded until the program ends. Use it as a static variable of a function.
+class Library {
+ public:
+  /// Error{input} if the library cannot be loaded. `soname` must be a literal.
+  explicit Library(const char* soname);
+
+  /// Sets `function` to the library's function `name`. Error{input} if there is none.
+  template <class Function>
+  void find(const char* name, Function*& function) const {
+    function = reinterpret_cast<Function*>(address(name));
+  }
+
+ private:
+  [[nodiscard]] void* address(const char* name) const;
+
+  const char* soname_;
+  void* handle_;
+};
+
+}  // namespace clipper::npz
