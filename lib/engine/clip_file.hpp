@@ -43,12 +43,13 @@ struct ClipSettings {
   MemberChoice members;  ///< of inputs that are .npz archives
 };
 
-/// What is known about one file, or about one member of an .npz archive. After an error, the members that were
-/// not reached keep their defaults.
+/// What is known about one file, or about one member of an .npz archive. After an error, the members that
+/// were not reached keep their defaults.
 struct ClipResult {
-  std::string name;                     ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
-  std::optional<std::string> member;    ///< the name in the archive; nothing for a file
+  std::string name;                   ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
+  std::optional<std::string> member;  ///< the name in the archive; nothing for a file
   MemberAction action = MemberAction::clipped;
+  std::string reason;                   ///< why a member was not clipped: "bool", "not chosen"
   std::optional<Plan> plan;             ///< for a shard, the plan of its part
   std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
   bool written = false;                 ///< whether there is a new output, or the file was changed
@@ -72,7 +73,8 @@ class ClipObserver {
   /// The result is complete, but not in place yet. An exception prevents the commit.
   virtual void complete(const ClipResult& /*result*/) {}
 
-  /// A member of an archive is finished; the archive is not. Called in the archive's order, before complete().
+  /// A member of an archive is finished; the archive is not. Called in the archive's order, before
+  /// complete().
   virtual void member(const ClipResult& /*result*/) {}
 
   virtual void warn(const std::string& /*line*/) {}

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;  // size unit of chunks and parts
 static_assert(kPage % kSummedBlock == 0);
+static_assert(Transfer::kMaxShift <= kPage);  // each buffer has a page more than its chunk
 constexpr std::size_t kOfPool = 8UL << 20;  // memory of oneTBB itself, without its threads
 constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
@@ -56,7 +57,7 @@ void Engine::prepare(std::uint64_t data_size) {
   const std::size_t size = small ? (data_size + kPage - 1) / kPage * kPage : options_.chunk_size;
   prepared_for_ = 0;
   memory_.reset();
-  memory_ = allocate(buffers_ * size);
+  memory_ = allocate(buffers_ * (size + kPage));
   if (!small && threads_ > 1 && !pool_) pool_ = Pool::start(threads_);
   if (!pool_) {
     threads_ = 1;
@@ -93,7 +94,7 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
 }
 
 std::byte* Engine::buffer(std::size_t index) const noexcept {
-  return memory_.get() + index * options_.chunk_size;
+  return memory_.get() + index * (options_.chunk_size + kPage);
 }
 
 void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
@@ -123,6 +124,24 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
       [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
 }
 
+std::size_t Engine::slots() const noexcept {
+  if (!pool_) return 1;
+  return many_ ? std::max<std::size_t>(kSlots / threads_, 2) : std::min<std::size_t>(kSlots, 2UL * threads_);
+}
+
+void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write) {
+  const std::size_t slots = this->slots();
+  if (!pool_)
+    for (std::uint64_t i = 0; i < count; ++i) {
+      make(i, 0);
+      write(i, 0);
+    }
+  else
+    pool_->pipe(
+        count, slots, [](std::uint64_t /*i*/) { return true; }, [&](std::uint64_t i) { make(i, i % slots); },
+        [&](std::uint64_t i) { write(i, i % slots); });
+}
+
 void Engine::check(const Plan& plan, TensorClip& clip) {
   if (clip.is_checked()) return;
   prepare(plan.data_size());
@@ -134,20 +153,25 @@ void Engine::check(const Plan& plan, TensorClip& clip) {
 }
 
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
-                          std::span<const std::byte> header, Counting counting, std::uint64_t* sum) {
+                          std::span<const std::byte> header, Counting counting, const Looks& looks) {
   prepare(plan.data_size());
-  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header.size());
+  const std::uint64_t header_end = output.base() + header.size();
+  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header_end);
   Transfer transfer(plan, input, chunks, kernel_options());
-  std::atomic<std::uint64_t> written = 0;  // placed_sum() of the output
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_refusal(chunk)) return false;
-    transfer.read(chunk, memory);
+    transfer.read(chunk, memory + transfer.shift(chunk, header_end));
     return true;
   };
-  const auto clip = [&](std::uint64_t chunk, std::byte* memory) { transfer.clip(chunk, memory, counting); };
+  const auto clip = [&](std::uint64_t chunk, std::byte* memory) {
+    memory += transfer.shift(chunk, header_end);
+    transfer.show_read(chunk, memory, looks.read);
+    transfer.clip(chunk, memory, counting);
+  };
   const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
+    memory += transfer.shift(chunk, header_end);
     if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
-    if (sum != nullptr) written += transfer.sum(chunk, memory, header);
+    transfer.show_written(chunk, memory, header, looks.written);
     done_ += transfer.size(chunk);
   };
 
@@ -155,7 +179,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   output.reserve(header.size() + plan.data_size());
   if (chunks.size() == 0) {
     output.write(header);
-    written = placed_sum(header, 0);
+    if (looks.written) looks.written(0, header);
   }
   const bool streams = !input.is_regular() || !output.is_regular();
   if (streams && pool_ && !many_)
@@ -168,7 +192,6 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
     });
   transfer.expect_valid();
   if (!input.is_regular()) input.expect_end();
-  if (sum != nullptr) *sum = written;
   return transfer.counts();
 }
 
@@ -196,7 +219,8 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
   return complete ? std::optional(total.load()) : std::nullopt;
 }
 
-ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting) {
+ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting,
+                           const Look& read) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks, kernel_options());
@@ -206,6 +230,7 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
   for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
     if (changed && !complete) return;
     transfer.read(chunk, memory);
+    transfer.show_read(chunk, memory, read);
     if (transfer.clip(chunk, memory, Counting::on).changed) changed = true;
     scanned += transfer.size(chunk);
     done_ += transfer.size(chunk);

@@ -27,6 +27,13 @@ struct ByteRange {
   std::uint64_t size = 0;
 };
 
+/// What sees the bytes of a regular file's tensor: of the elements that are read, and of all bytes that are
+/// written, both from the beginning of the tensor's file on.
+struct Looks {
+  Look read;
+  Look written;
+};
+
 /// Carries out a Plan in chunks and threads: read, clip, write. Works on one tensor, or on many, one after
 /// the other or at once.
 ///
@@ -59,9 +66,16 @@ class Engine {
 
   /// Writes `header`, then every clipped element of the input. The caller commits the output. Error{input} if
   /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
-  /// the counts are zero. `sum`, if given, becomes placed_sum() of all bytes written to a regular output.
+  /// the counts are zero.
   ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-                    Counting counting = Counting::off, std::uint64_t* sum = nullptr);
+                    Counting counting = Counting::off, const Looks& looks = {});
+
+  /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order, each
+  /// after its `make`. No two numbers have the same slot, of slots(), at the same time. `make` may call run() and
+  /// read(). After an exception no further calls begin, and the first exception is thrown again.
+  using SlotStep = std::function<void(std::uint64_t, std::size_t)>;
+  void in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write);
+  [[nodiscard]] std::size_t slots() const noexcept;
 
   /// Reads a range of the file `from`, named `path` in errors, and writes it to `offset` of `output` if
   /// given, which must be regular. Returns placed_sum() of the range as if it began at offset 0; nothing if
@@ -73,7 +87,8 @@ class Engine {
   /// Whether run() would change a regular file: the counts that run() would return. They are complete with
   /// Counting::on or if nothing changes; otherwise scan() stops at the first change. Error{input} for a NaN
   /// if plan.refuse_nan.
-  [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off);
+  [[nodiscard]] ElementCounts scan(const Plan& plan, InputFile& input, Counting counting = Counting::off,
+                                   const Look& read = {});
 
   /// Calls `look` with the elements of each chunk, which it may overwrite, and with the index of their first
   /// element in the file: several chunks at once and, from a regular file, in any order. Error{input} as by
@@ -112,6 +127,9 @@ class Engine {
     void operator()(std::byte* memory) const noexcept;
   };
   using Memory = std::unique_ptr<std::byte[], Free>;
+
+  /// Max slots of in_order() for all callers together.
+  static constexpr std::size_t kSlots = 32;
 
   /// For all buffers together, and for the two parts of rewrite(), where each part waits twice for the disk.
   static constexpr std::size_t kMemory = 16UL << 20;

@@ -119,12 +119,11 @@ void Pool::pipe(std::uint64_t count, std::size_t ahead, const std::function<bool
   };
   const auto write_one = [&](std::uint64_t i) { failure.guard([&] { write(i); }); };
   using tbb::filter_mode;
-  threads_->execute([&] {
-    tbb::parallel_pipeline(
-        ahead, tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
-                   tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_one) &
-                   tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_one));
-  });
+  const auto steps = tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
+                     tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_one) &
+                     tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_one);
+  const auto run = [&] { tbb::parallel_pipeline(ahead, steps); };
+  threads_->execute([&] { tbb::this_task_arena::isolate(run); });
   failure.throw_again();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 
@@ -35,6 +36,9 @@ class Chunks {
   std::uint64_t first_;
 };
 
+/// Sees bytes of a file and their offset. Called from many threads, in any order.
+using Look = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
+
 /// The transfer of one tensor. Each function handles the chunk with the given number, whose elements are at
 /// `memory`, and may be called from many threads.
 class Transfer {
@@ -54,9 +58,18 @@ class Transfer {
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
              std::span<const std::byte> header) const;
 
-  /// placed_sum() of the bytes that write() writes.
-  [[nodiscard]] std::uint64_t sum(std::uint64_t chunk, const std::byte* memory,
-                                  std::span<const std::byte> header) const;
+  /// Shows the elements as read() has read them, at their offset in the input.
+  void show_read(std::uint64_t chunk, const std::byte* memory, const Look& look) const;
+
+  /// Shows the bytes that write() writes, at their offset in the output: at multiples of kSummedBlock if the
+  /// chunk begins at one.
+  void show_written(std::uint64_t chunk, const std::byte* memory, std::span<const std::byte> header,
+                    const Look& look) const;
+
+  /// How far from the start of a page the chunk should be in memory, at most kMaxShift. `before_header` is
+  /// the number of bytes before the header in the output.
+  [[nodiscard]] std::size_t shift(std::uint64_t chunk, std::uint64_t header_end) const;
+  static constexpr std::size_t kMaxShift = 128;
 
   /// Whether a refused NaN or parameter is known in this chunk or before it. comes_after_refusal(): before
   /// it.

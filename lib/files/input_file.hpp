@@ -62,6 +62,9 @@ class InputFile {
   /// be anywhere.
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
   [[nodiscard]] bool is_member() const noexcept { return contents_.has_value(); }
+
+  /// Where the contents begin in the file that is read: not 0 for a stored member.
+  [[nodiscard]] std::uint64_t begin() const noexcept { return contents_ ? contents_->begin() : 0; }
   [[nodiscard]] std::uint64_t size() const noexcept {
     return contents_ ? contents_->size() : static_cast<std::uint64_t>(status_.st_size);
   }

@@ -24,6 +24,12 @@ class MemberContents {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+  /// Where the contents begin in the file that is read.
+  [[nodiscard]] std::uint64_t begin() const noexcept {
+    const auto* const begin = std::get_if<std::uint64_t>(&where_);
+    return begin != nullptr ? *begin : 0;
+  }
+
   /// Reads at `offset` of the contents. Returns the number of bytes, less than requested only at the end.
   /// Callable from many threads. Error{io} names `path`.
   [[nodiscard]] std::size_t read_at(const Descriptor& archive, std::span<std::byte> bytes,

@@ -84,6 +84,7 @@ class OutputFile {
   /// From now on, offsets are relative to `base`, and write() goes on there: the members of an archive are
   /// written one after the other. Only for a regular file.
   void set_base(std::uint64_t base);
+  [[nodiscard]] std::uint64_t base() const noexcept { return base_; }
 
   /// Reserves disk space for `size` bytes where that is safe and makes writing faster. Error{io} if the space
   /// is not available.

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
 #include <span>
 
 #include "error.hpp"
+#include "files/checksum.hpp"
 #include "files/place.hpp"
 #include "shards/shard_output.hpp"
 
@@ -57,9 +59,11 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
   OutputFile part = output.begin_part();
   const std::string header = npy::format(whole.header);
   const std::span start = std::as_bytes(std::span(header)).first(job.shard.index == 0 ? header.size() : 0);
-  std::uint64_t sum = 0;
+  std::atomic<std::uint64_t> sum = 0;
+  const auto add = [&](std::uint64_t at, std::span<const std::byte> bytes) { sum += placed_sum(bytes, at); };
   const Counting counting = counting_of(clipping.settings);
-  const ElementCounts counts = clipping.engine.run(*result.plan, input, part, start, counting, &sum);
+  const ElementCounts counts =
+      clipping.engine.run(*result.plan, input, part, start, counting, {.read = {}, .written = add});
   if (counting == Counting::on) result.counts = counts;
   input.expect_unwritten();
   result.written = true;
