@@ -19,6 +19,23 @@ std::string nan_text(const Plan& plan, const ElementCounts& counts) {
   return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
 }
 
+std::string_view word_of(MemberAction action) {
+  constexpr std::array<std::string_view, 3> kWords{"clipped", "copied", "dropped"};
+  return kWords.at(static_cast<std::size_t>(action));
+}
+
+/// "3 members clipped, 1 copied".
+std::string text_of(const ActionCounts& members) {
+  std::string text;
+  for (const MemberAction action : {MemberAction::clipped, MemberAction::copied, MemberAction::dropped}) {
+    const std::uint64_t count = members.at(static_cast<std::size_t>(action));
+    if (count == 0) continue;
+    const char* const what = !text.empty() ? "" : count == 1 ? " member" : " members";
+    text += fmt::format("{}{}{} {}", text.empty() ? "" : ", ", count, what, word_of(action));
+  }
+  return text.empty() ? "no members" : text;
+}
+
 Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
   const ArrayParameter* const array = plan.array(parameter);
   const DType dtype = plan.header.dtype;
@@ -46,6 +63,12 @@ void add_counts(const ElementCounts& counts, Json& json) {
   json.add("changed", counts.changed);
 }
 
+void add_member(const ClipReport& report, Json& json) {
+  json.add("member", *report.member);
+  json.add("action", word_of(report.action));
+  if (!report.reason.empty()) json.add("reason", report.reason);
+}
+
 }  // namespace
 
 double clipped_percent(const Plan& plan, const ElementCounts& counts) {
@@ -64,6 +87,8 @@ std::vector<std::string> notes_on(const Plan& plan) {
 std::string as_text(const ClipReport& report) {
   if (report.resumed) return report.name + ": finished an interrupted --direct run";
   std::string text = report.name;
+  if (report.action != MemberAction::clipped)
+    return text + fmt::format(": {} ({})", word_of(report.action), report.reason);
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";
   if (report.plan && report.counts) {
@@ -73,8 +98,11 @@ std::string as_text(const ClipReport& report) {
                         clipped_percent(*report.plan, counts), percent(counts.raised, all),
                         percent(counts.lowered, all), nan_text(*report.plan, counts));
   }
+  if (report.members) text += fmt::format(" {};", text_of(*report.members));
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
-  if (unchanged)
+  if (report.member)
+    text.pop_back();
+  else if (unchanged)
     text += " nothing changes, not rewritten";
   else if (report.trial)
     text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
@@ -85,21 +113,30 @@ std::string as_text(const ClipReport& report) {
   return text;
 }
 
-std::string as_json(const ClipReport& report) {
+std::string json_start(const ClipReport& report) {
   Json json{{"version", kJsonVersion}, {"input", report.job.input}};
-  if (!report.is_directory) json.add("output", report.job.output.value_or(report.job.input));
+  if (report.has_output) json.add("output", report.job.output.value_or(report.job.input));
   json.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
   if (report.failed) json.add("error", report.failed->message);
   json.add("written", report.written);
   json.add("dry_run", report.trial);
   json.add("resumed", report.resumed);
   json.add("profile", report.profile);
+  std::string text = json.dump();
+  text.back() = ',';
+  return text;
+}
+
+std::string json_rest(const ClipReport& report) {
+  Json json = Json::object();
+  if (report.member) add_member(report, json);
+  if (report.members) json.add("members", 0);
   if (report.plan) add_plan(*report.plan, json);
   if (report.shard) json.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
-  if (report.counts && complete) add_counts(*report.counts, json);
+  if (report.plan && report.counts && complete) add_counts(*report.counts, json);
   json.add("seconds", report.seconds);
-  return json.dump();
+  return json.dump().substr(1);
 }
 
 }  // namespace clipper

@@ -11,11 +11,29 @@
 #include <tuple>
 
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/directory.hpp"
 #include "files/place.hpp"
 
 namespace clipper {
 namespace {
+
+/// The file that is read or written: for FILE:MEMBER the archive.
+std::string file_of(const std::string& path) {
+  const std::optional<MemberPath> member = member_path(path);
+  return member ? member->archive : path;
+}
+
+bool is_member(const std::string& path) {
+  return member_path(path).has_value();
+}
+
+void expect_no_member(const std::string& output) {
+  if (const std::optional<MemberPath> member = member_path(output))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: a member cannot be OUT; clip it with --in-place {} --member {}", output,
+                            member->archive, member->member));
+}
 
 /// Where a path leads: to a file, or to names that do not exist yet below a directory.
 struct Location {
@@ -32,8 +50,9 @@ struct Location {
 
 class Locations {
  public:
-  [[nodiscard]] Location of(const std::string& path) {
-    if (path == "-") return {{}, path};  // standard output
+  [[nodiscard]] Location of(const std::string& path_or_member) {
+    if (path_or_member == "-") return {{}, path_or_member};  // standard output
+    const std::string path = file_of(path_or_member);
     if (const std::optional<FileId> file = find_file(path)) return {*file, ""};
     const std::string directory = directory_of(path);
     if (directory != directory_) {
@@ -95,6 +114,7 @@ class Conflicts {
     uses_.reserve(2 * jobs_.size() + also_read_.size());
     for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
       const Job job = jobs_[i];
+      if (job.output) expect_no_member(*job.output);
       if (job.output && job.input != "-") uses_.push_back({locations_.of(job.input).hash(), i, false});
       const Location target = locations_.of(job.output.value_or(job.input));
       uses_.push_back({target.hash(), i, true});
@@ -115,11 +135,13 @@ class Conflicts {
   /// file.
   [[nodiscard]] bool is_one_file(const std::string& a, const std::string& b) {
     const Location location = locations_.of(a);
-    return location == locations_.of(b) && (!location.missing.empty() || is_same_file(a, b));
+    return location == locations_.of(b) &&
+           (!location.missing.empty() || is_same_file(file_of(a), file_of(b)));
   }
 
   void check_pair(const Use& writer, const Use& other) {
-    if (writer.job == other.job) return;  // reads and writes one file: in place
+    const bool in_place = writer.job == other.job && (other.writes || !is_member(path_of(other)));
+    if (in_place) return;
     const std::string output = path_of(writer);
     const std::string path = path_of(other);
     if (!is_one_file(output, path)) return;
@@ -145,7 +167,11 @@ class Conflicts {
 }  // namespace
 
 void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read) {
-  if (jobs.size() + also_read.size() > 1) Conflicts(jobs, also_read).check();
+  const auto has_member = [](const Job& job) {
+    return is_member(job.input) || (job.output && is_member(*job.output));
+  };
+  if ((jobs.size() == 1 && has_member(jobs[0])) || jobs.size() + also_read.size() > 1)
+    Conflicts(jobs, also_read).check();
 }
 
 }  // namespace clipper

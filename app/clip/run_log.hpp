@@ -9,6 +9,7 @@
 
 #include "clip/clip_options.hpp"
 #include "clip/clip_report.hpp"
+#include "console/line_blocks.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 
@@ -39,11 +40,13 @@ class RunLog {
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
   /// place would be reported as a failure of the file.
   struct Lines {
-    std::string text;
-    std::string json;
+    LineBlocks text;
+    std::string json_start;  ///< of every line in `json`
+    LineBlocks json;
     bool written = false;
   };
-  [[nodiscard]] Lines lines(const ClipReport& report) const;
+  void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished
+  void add(const ClipReport& report, Lines& lines) const;         ///< of a file, after its members
   void done(const Lines& lines) noexcept;
 
   /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
@@ -58,11 +61,12 @@ class RunLog {
 
  private:
   void note(const std::string& line);  ///< a warning, once for all files
-  void print_json(const std::string& json) noexcept;
+  void print_json(const Lines& lines) noexcept;
 
   const Command& command_;
   const Engine& engine_;
   std::atomic<std::uint64_t> bytes_ = 0;
+  bool is_expected_ = false;  ///< expect() was called
   std::atomic<std::size_t> files_ = 1;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<bool> json_lost_ = false;

@@ -19,7 +19,9 @@ struct JsonMember {
 };
 
 inline constexpr std::array kJsonObjects{
-    JsonObject{"clip", "Printed by clipper for each FILE, when the file is done or has failed"},
+    JsonObject{"clip",
+               "Printed by clipper for each FILE, when the file is done or has failed; for an archive that is "
+               "done, for each of its members in order"},
     JsonObject{"info", "Printed by clipper info for each FILE"},
     JsonObject{"compare", "Printed by clipper compare for each pair of files, and by clipper --verify"},
     JsonObject{"error",
@@ -37,8 +39,8 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "version", kVersionMeaning},
     JsonMember{"clip", "input", "Path of the input as given; - is standard input"},
     JsonMember{"clip", "output",
-               "Path of the output; with --in-place the same as input; - is standard output; absent if input "
-               "is a directory"},
+               "Path of the output; with --in-place the same as input; - is standard output; absent if there "
+               "can be none: for a directory, and for a member with --output-dir"},
     JsonMember{"clip", "status", "Exit status for this file alone; 0 if it succeeded"},
     JsonMember{"clip", "error",
                "Why it failed: the message that standard error has. Only if status is not 0"},
@@ -47,7 +49,11 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "resumed",
                "Whether the run finished a --direct run that was interrupted; there are no counts then"},
     JsonMember{"clip", "profile", "Profile whose rules were applied"},
-    JsonMember{"clip", "dtype", "dtype of the tensor"},
+    JsonMember{"clip", "member", "Of an archive: name of the member; absent if the archive failed"},
+    JsonMember{"clip", "action", "What was done to the member"},
+    JsonMember{"clip", "reason", "Why the member was not clipped; absent if it was"},
+    JsonMember{"clip", "members", "0 for an archive without members; otherwise absent"},
+    JsonMember{"clip", "dtype", "dtype of the tensor; absent for a member that was not clipped"},
     JsonMember{"clip", "shape", "Shape of the tensor"},
     JsonMember{"clip", "fortran_order", "Whether the tensor is stored in Fortran order (first axis fastest)"},
     JsonMember{"clip", "byte_order",
@@ -72,7 +78,7 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "lowered", "Number of elements that became max"},
     JsonMember{"clip", "nan", "Number of NaN elements in the input"},
     JsonMember{"clip", "changed", "Whether any bit of the data changes"},
-    JsonMember{"clip", "seconds", "How long the file took"},
+    JsonMember{"clip", "seconds", "How long the file took; of a member, the time since the one before it"},
     JsonMember{"info", "version", kVersionMeaning},
     JsonMember{"info", "input", "Path of the file as given; - is standard input"},
     JsonMember{"info", "status", "Exit status for this file alone; 0 if it succeeded"},
