@@ -35,9 +35,18 @@ Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
   return {elements, counts.raised, counts.lowered, counts.nan, counts.changed};
 }
 
-Counts counts_of(const ClipResult& result) {
-  return counts_of(result.counts.value_or(ElementCounts{}), result.plan->header.count);
-}
+/// Counts the elements of the tensors that were clipped.
+class ElementCount : public ClipObserver {
+ public:
+  void planned(const ClipResult& result) override { elements_ += result.plan->slice.count; }
+
+  [[nodiscard]] Counts counts_of(const ClipResult& result) const {
+    return clipper::counts_of(result.counts.value_or(ElementCounts{}), elements_);
+  }
+
+ private:
+  std::uint64_t elements_ = 0;
+};
 
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
@@ -46,7 +55,8 @@ ClipSettings settings_of(const Request& request, const FileOptions& options) {
           .ignore_trailing = options.ignore_trailing,
           .durability = options.sync ? Durability::on_disk : Durability::none,
           .counting = true,
-          .max_clipped = std::nullopt};
+          .max_clipped = std::nullopt,
+          .members = {options.members}};
 }
 
 Engine::Options engine_options(unsigned threads) {
@@ -178,20 +188,20 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
   const ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options.threads));
-  ClipObserver observer;
+  ElementCount observer;
   ClipResult result;
   clip_to_file({settings, engine, observer}, in, out, existing, result);
-  return counts_of(result);
+  return observer.counts_of(result);
 }
 
 Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options) {
   const ClipSettings settings = settings_of(request, options);
   Engine engine(engine_options(options.threads));
-  ClipObserver observer;
+  ElementCount observer;
   ClipResult result;
   if (options.direct) {
     rewrite_file({settings, engine, observer}, path, result);
-    return counts_of(result);
+    return observer.counts_of(result);
   }
   std::exception_ptr failure;
   ReplacementBatch batch;
@@ -200,7 +210,7 @@ Counts clip_in_place(const std::string& path, const Request& request, const File
       result);
   batch.commit();
   if (failure) std::rethrow_exception(failure);
-  return counts_of(result);
+  return observer.counts_of(result);
 }
 
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,

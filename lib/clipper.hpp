@@ -45,6 +45,9 @@ struct FileOptions {
   bool sync = false;             ///< flush the output to disk before returning (fsync)
   bool direct = false;           ///< clip_in_place() overwrites the elements; needs no room for a second file
   unsigned threads = 0;          ///< max number of threads; 0: all CPUs that this process may use
+
+  /// Names or np.load's keys of the members of an .npz archive to clip; empty: all that the profile takes.
+  std::vector<std::string> members{};
 };
 
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/archive_clip.hpp"
+#include "engine/archive_rules.hpp"
+#include "engine/clip_archive.hpp"
 #include "engine/percentile_bounds.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
@@ -33,13 +36,6 @@ npy::Header header_of(const ClipSettings& settings, InputFile& input,
                       std::vector<std::byte>* bytes = nullptr) {
   if (settings.ignore_trailing) input.ignore_trailing();
   return read_header(input, settings.dtype, bytes, version);
-}
-
-/// The size of the elements. Throws the errors of planning that do not depend on the elements.
-std::uint64_t check_plan(const ClipSettings& settings, InputFile& input,
-                         std::optional<std::byte> version = std::nullopt) {
-  const npy::Header header = header_of(settings, input, version);
-  return with_path(input.path(), [&] { return plan_before_reading(settings.request, header).data_size(); });
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
@@ -103,6 +99,11 @@ void check_output(const std::string& out, OutputFile::Existing existing, bool ma
 }
 
 }  // namespace
+
+std::uint64_t check_plan(const ClipSettings& settings, InputFile& input, std::optional<std::byte> version) {
+  const npy::Header header = header_of(settings, input, version);
+  return with_path(input.path(), [&] { return plan_before_reading(settings.request, header).data_size(); });
+}
 
 Plan read_plan(const ClipSettings& settings, InputFile& input) {
   const npy::Header header = header_of(settings, input);
@@ -171,6 +172,9 @@ void write_output(const Clipping& clipping, InputFile& input, OutputFile& output
 void clip_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
                   OutputFile::Existing existing, ClipResult& result) {
   InputFile input = InputFile::open(in);
+  const bool archive = is_archive_for(clipping.settings, input);
+  check_output_name(input, archive, out);
+  if (archive) return clip_archive(clipping, input, out, existing, result);
   plan_file(clipping, input, result);
   OutputFile output = OutputFile::create(out, existing, clipping.settings.durability);
   write_output(clipping, input, output, result);
@@ -180,6 +184,8 @@ void clip_to_file(const Clipping& clipping, const std::string& in, const std::st
 void replace_file(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
                   std::function<void(std::exception_ptr)> done, ClipResult& result) {
   InputFile input = open_to_change(path, clipping.observer);
+  if (is_archive_for(clipping.settings, input))
+    return replace_archive(clipping, std::move(input), batch, std::move(done), result);
   std::vector<std::byte> header;
   plan_file(clipping, input, result, &header);
 
@@ -198,6 +204,7 @@ void replace_file(const Clipping& clipping, const std::string& path, Replacement
 
 void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult& result) {
   InputFile input = open_to_change(path, clipping.observer);
+  expect_no_archive(input, kDirect);
   JournaledFile file(input);
   const bool is_fresh = !file.version();
   plan_file(clipping, input, result, nullptr, &file);
@@ -228,14 +235,23 @@ void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult&
 void try_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
                  OutputFile::Existing existing, bool makes_directory, ClipResult& result) {
   InputFile input = InputFile::open(in);
-  plan_file(clipping, input, result);
+  const bool archive = is_archive_for(clipping.settings, input);
+  if (clipping.narrow) expect_no_archive(input, {"shard", "a shard"});
+  check_output_name(input, archive, out);
+  if (!archive) plan_file(clipping, input, result);
   check_output(out, existing, makes_directory);
+  if (archive) return try_archive(clipping, input, result);
   count_for_trial(clipping, input, result);
 }
 
 void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting,
                   ClipResult& result) {
   InputFile input = open_to_change(path, clipping.observer);
+  if (rewriting == Rewriting::direct) expect_no_archive(input, kDirect);
+  if (is_archive_for(clipping.settings, input)) {
+    OutputFile::check_in_place(input, false);
+    return try_archive(clipping, input, result);
+  }
   std::optional<JournaledFile> changed;
   if (rewriting == Rewriting::direct) changed.emplace(input);
   plan_file(clipping, input, result, nullptr, changed ? &*changed : nullptr);
@@ -252,12 +268,16 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
     return 0;  // opening it could consume its data
   }
   InputFile input = InputFile::open(in);
+  const bool archive = is_archive_for(settings, input);
+  check_output_name(input, archive, out);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  return check_plan(settings, input);
+  return archive ? check_archive(settings, input) : check_plan(settings, input);
 }
 
 std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {
   InputFile input = InputFile::open_to_change(path);
+  if (rewriting == Rewriting::direct) expect_no_archive(input, kDirect);
+  if (is_archive_for(settings, input)) return check_archive(settings, input);
   return check_plan(settings, input,
                     rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt);
 }

@@ -50,7 +50,7 @@ struct ClipResult {
   std::optional<std::string> member;  ///< the name in the archive; nothing for a file
   MemberAction action = MemberAction::clipped;
   std::string reason;                   ///< why a member was not clipped: "bool", "not chosen"
-  std::optional<Plan> plan;             ///< for a shard, the plan of its part
+  std::optional<Plan> plan;             ///< for a shard, the plan of its part; nothing for an archive
   std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
   bool written = false;                 ///< whether there is a new output, or the file was changed
   bool resumed = false;                 ///< an interrupted change was finished; `counts` covers only the rest
@@ -67,7 +67,12 @@ class ClipObserver {
   /// A file that may be changed is open and locked; nothing has been read. An exception refuses the file.
   virtual void opened(const InputFile& /*input*/) {}
 
-  /// The plan exists; nothing has been created.
+  /// All members of an archive can be clipped as far as their headers tell; their elements have `bytes`.
+  /// Nothing has been written.
+  virtual void sized(std::uint64_t /*bytes*/) {}
+
+  /// The plan exists; nothing has been created. For a member of an archive: nothing of the member has been
+  /// written. Called in the archive's order.
   virtual void planned(const ClipResult& /*result*/) {}
 
   /// The result is complete, but not in place yet. An exception prevents the commit.
@@ -88,6 +93,13 @@ struct Clipping {
   ClipObserver& observer;
   std::function<void(Plan&, const InputFile&)> narrow = nullptr;
 };
+
+/// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
+enum class Headers : std::uint8_t { numpys, kept };
+
+/// The size of the elements. Throws the errors of planning that do not depend on the elements.
+std::uint64_t check_plan(const ClipSettings& settings, InputFile& input,
+                         std::optional<std::byte> version = std::nullopt);
 
 /// Reads the input's header and makes the plan. Error{usage} for percentiles.
 [[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input);

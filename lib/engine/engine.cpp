@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kPage = 4096;  // size unit of chunks and parts
 static_assert(kPage % kSummedBlock == 0);
 static_assert(Transfer::kMaxShift <= kPage);  // each buffer has a page more than its chunk
-constexpr std::size_t kOfPool = 8UL << 20;  // memory of oneTBB itself, without its threads
+constexpr std::size_t kOfPool = 8UL << 20;    // memory of oneTBB itself, without its threads
 constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
@@ -131,7 +131,7 @@ std::size_t Engine::slots() const noexcept {
 
 void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write) {
   const std::size_t slots = this->slots();
-  if (!pool_)
+  if (!pool_ || count == 1)
     for (std::uint64_t i = 0; i < count; ++i) {
       make(i, 0);
       write(i, 0);
@@ -219,8 +219,7 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
   return complete ? std::optional(total.load()) : std::nullopt;
 }
 
-ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting,
-                           const Look& read) {
+ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const Look& read) {
   prepare(plan.data_size());
   const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks, kernel_options());

@@ -70,9 +70,9 @@ class Engine {
   ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
                     Counting counting = Counting::off, const Looks& looks = {});
 
-  /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order, each
-  /// after its `make`. No two numbers have the same slot, of slots(), at the same time. `make` may call run() and
-  /// read(). After an exception no further calls begin, and the first exception is thrown again.
+  /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order,
+  /// each after its `make`. No two numbers have the same slot, of slots(), at the same time. `make` may call
+  /// run() and read(). After an exception no further calls begin, and the first exception is thrown again.
   using SlotStep = std::function<void(std::uint64_t, std::size_t)>;
   void in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write);
   [[nodiscard]] std::size_t slots() const noexcept;

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "files/archive_file.hpp"
+#include "files/output_file.hpp"
+#include "npz/archive_writer.hpp"
+
+namespace clipper {
+
+/// Writes a new archive, member by member. Small members are written together.
+class MemberWriter {
+ public:
+  /// `output` is empty and regular.
+  MemberWriter(Engine& engine, const ArchiveFile& from, OutputFile& output)
+      : engine_(engine), from_(from), output_(output), list_(from.list()) {}
+
+  /// Adds a member in place of `from`, with `data` as its bytes in the archive.
+  void add(const npz::Member& from, const npz::Contents& contents, std::span<const std::byte> data);
+
+  /// Adds a member of `size` bytes in place of `from`. `write` writes its bytes to the output, where they
+  /// begin at offset 0, and returns its contents.
+  void add(const npz::Member& from, std::uint64_t size,
+           const std::function<npz::Contents(OutputFile&)>& write);
+
+  /// Adds a member as it is.
+  void copy(const npz::Member& from);
+
+  /// Writes the list of members.
+  void finish();
+
+ private:
+  void append(std::span<const std::byte> bytes);
+  void flush();
+
+  Engine& engine_;
+  const ArchiveFile& from_;
+  OutputFile& output_;
+  npz::ArchiveWriter list_;
+  std::vector<std::byte> waiting_;  ///< the last bytes of the archive, not written yet
+  std::uint64_t written_ = 0;       ///< bytes of the archive before them
+};
+
+}  // namespace clipper
