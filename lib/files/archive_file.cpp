@@ -78,10 +78,13 @@ ArchiveFile::ArchiveFile(const InputFile& file)
   for (const npz::Member& member : list_.members) names_.insert(member.name);
 }
 
-std::string ArchiveFile::path_of(const npz::Member& member) const {
+std::string_view ArchiveFile::key_of(const npz::Member& member) const {
   const std::string_view key = member.key();
-  const bool is_ambiguous = key.size() != member.name.size() && names_.contains(key);
-  return fmt::format("{}:{}", file_.path(), is_ambiguous ? member.name : key);
+  return key.size() != member.name.size() && names_.contains(key) ? member.name : key;
+}
+
+std::string ArchiveFile::path_of(const npz::Member& member) const {
+  return fmt::format("{}:{}", file_.path(), key_of(member));
 }
 
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
@@ -125,25 +128,27 @@ MemberContents ArchiveFile::inflated(const npz::Member& member) const {
   return {file.release(), member.contents.size};
 }
 
-std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::uint64_t size) const {
+std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::size_t size) const {
   struct Enough {};
-  std::vector<std::byte> bytes(std::min(size, member.contents.size));
-  if (member.method == npz::Method::stored) {
-    file_.read_at(bytes, member.data);
+  size = std::min<std::uint64_t>(size, member.contents.size);
+  return reading(file_, path_of(member), [&] {
+    std::vector<std::byte> bytes(size);
+    if (member.method == npz::Method::stored) {
+      bytes.resize(read_at(file_.descriptor(), bytes, member.data, file_.path()));
+      return bytes;
+    }
+    if (member.method != npz::Method::deflated) refuse_method(static_cast<unsigned>(member.method));
+    bytes.clear();
+    try {
+      npz::inflate(reader(file_), member, [&](std::span<const std::byte> part) {
+        part = part.first(std::min(part.size(), size - bytes.size()));
+        bytes.insert(bytes.end(), part.begin(), part.end());
+        if (bytes.size() == size) throw Enough{};
+      });
+    } catch (const Enough&) {
+    }
     return bytes;
-  }
-  if (member.method != npz::Method::deflated) refuse_method(static_cast<unsigned>(member.method));
-  std::size_t done = 0;
-  try {
-    npz::inflate(reader(file_), member, [&](std::span<const std::byte> part) {
-      part = part.first(std::min(part.size(), bytes.size() - done));
-      std::ranges::copy(part, bytes.begin() + static_cast<std::ptrdiff_t>(done));
-      done += part.size();
-      if (done == bytes.size()) throw Enough();
-    });
-  } catch (const Enough&) {
-  }
-  return bytes;
+  });
 }
 
 std::optional<MemberPath> member_path(const std::string& path) {

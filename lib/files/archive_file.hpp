@@ -28,6 +28,9 @@ class ArchiveFile {
   [[nodiscard]] const npz::Archive& list() const noexcept { return list_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
+  /// What FILE:MEMBER calls the member: np.load's key or, if another member has that name, its own name.
+  [[nodiscard]] std::string_view key_of(const npz::Member& member) const;
+
   /// "a.npz:w": the path that InputFile::open() takes for the member.
   [[nodiscard]] std::string path_of(const npz::Member& member) const;
 
@@ -41,8 +44,8 @@ class ArchiveFile {
   [[nodiscard]] InputFile open(const npz::Member& member, Check check = Check::now) const;
 
   /// The first `size` bytes of a member's contents, or all if there are fewer. They are not compared with the
-  /// CRC-32. Error{input}, without a path in front, if they cannot be inflated.
-  [[nodiscard]] std::vector<std::byte> start(const npz::Member& member, std::uint64_t size) const;
+  /// CRC-32.
+  [[nodiscard]] std::vector<std::byte> start(const npz::Member& member, std::size_t size) const;
 
  private:
   [[nodiscard]] MemberContents stored(const npz::Member& member, Check check) const;
