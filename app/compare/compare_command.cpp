@@ -106,7 +106,8 @@ class Comparer {
     InputFile actual = open(pair.actual);
     InputFile expected = open(pair.expected);
     if (command_.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
-      compare_archives(ArchiveFile(actual), ArchiveFile(expected));
+      compare_archives(ArchiveFile(actual, ArchiveFile::Records::dropped),
+                       ArchiveFile(expected, ArchiveFile::Records::dropped));
       return Outcome::in_members;
     }
     compare_tensors(compare_settings(command_), actual, expected, report);
