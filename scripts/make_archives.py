@@ -114,7 +114,7 @@ def run(directory, out, words, names):
     for path in [*directory.rglob("*")]:
         os.utime(path, (1600000000, 1600000000))  # zip stores both times, and reading changes the first
     redirected = ">" in words
-    command = [str(word) for word in words if word != ">"]
+    command = ["env", "LC_ALL=C.UTF-8", *(str(word) for word in words if word != ">")]
     if redirected:
         with subprocess.Popen([*command, "-", *files], cwd=directory, stdout=subprocess.PIPE) as process:
             out.write_bytes(process.stdout.read())
@@ -132,7 +132,9 @@ def with_numpy_headers(path, out):
                 file = io.BytesIO()
                 np.save(file, array)
                 content = file.getvalue()
+            attributes = member.external_attr
             new.writestr(member, content)
+            member.external_attr = attributes  # writestr() replaces 0
 
 
 def main():
