@@ -1,11 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "console/line_blocks.hpp"
 
 namespace clipper {
 
@@ -25,15 +27,21 @@ class Table {
   explicit Table(std::vector<Column> columns);
 
   /// Adds a row, which has a cell for each column.
-  void add(Row row);
+  void add(const Row& row);
 
-  /// One line per row, after the line of headings. `indent` begins every line.
-  [[nodiscard]] std::string text(std::string_view indent = "") const;
+  /// Calls `print` with parts of the text, in order: a line with the headings, and a line for each row, all
+  /// of which begin with `indent`.
+  void print(std::string_view indent, const std::function<void(const std::string&)>& print) const;
+
+  /// The whole text.
+  [[nodiscard]] std::string text() const;
 
  private:
+  void append_line(std::string_view row, std::string& text) const;
+
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;
-  std::vector<Row> rows_;
+  LineBlocks rows_;  ///< cells, a tab after each
 };
 
 }  // namespace clipper

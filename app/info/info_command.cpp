@@ -134,7 +134,9 @@ class Display {
         else
           print_tensor(tensor);
       });
-    if (is_table) print_block(escape_for_terminal(archive.file().path()) + "\n" + table.text("  "));
+    if (!is_table) return;
+    print_block(escape_for_terminal(archive.file().path()) + "\n");
+    table.print("  ", [&](const std::string& part) { print(part, progress_); });
   }
 
   const InfoCommand& command_;

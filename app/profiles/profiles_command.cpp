@@ -186,7 +186,7 @@ std::string profile_table(std::span<const std::string_view> headings) {
   for (const Profile& profile : profiles()) {
     Table::Row row;
     for (const std::string_view heading : headings) row.push_back(cell(profile, heading));
-    table.add(std::move(row));
+    table.add(row);
   }
   return table.text();
 }

@@ -67,12 +67,12 @@ COMPLETED = [
     ("--chunk\t", ["--chunk"]),
     ("info directory/other\\ ar\t", ["info", "directory/other archive.npz"]),
     ("info directory/other\\ archive.npz:in\t", ["info", "directory/other archive.npz:inner"]),
-    ("info archive.npz:a\tx", ["info", "archive.npz:a keyx"]),
-    ("info archive.npz:ru\tx", ["info", "archive.npz:run; $(touch ran) `touch ran`x"]),
-    ("info archive.npz:quo\tx", ["info", "archive.npz:quote'\"*x"]),
-    ("info archive.npz:layer:1:\tx", ["info", "archive.npz:layer:1:biasx"]),
-    ("info archive.npz:layer/\tx", ["info", "archive.npz:layer/kernelx"]),
-    ("info archive.npz:no\tx", ["info", "archive.npz:nox"]),
+    ("info archive.npz:a\t", ["info", "archive.npz:a key"]),
+    ("info archive.npz:ru\t", ["info", "archive.npz:run; $(touch ran) `touch ran`"]),
+    ("info archive.npz:quo\t", ["info", "archive.npz:quote'\"*"]),
+    ("info archive.npz:layer:1:\t", ["info", "archive.npz:layer:1:bias"]),
+    ("info archive.npz:layer/\t", ["info", "archive.npz:layer/kernel"]),
+    ("info archive.npz:zz\tx", ["info", "archive.npz:zzx"]),
     ("info tensor.npy:wei\tx", ["info", "tensor.npy:weix"]),
 ]
 KEYS = ["weights", "a key", "run; $(touch ran) `touch ran`", "quote'\"*", "layer:1:bias", "layer/kernel"]
