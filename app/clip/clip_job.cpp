@@ -57,6 +57,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   void try_out();
 
   void opened(const InputFile& input) override;
+  void sized(std::uint64_t bytes) override { run_.log.sized(bytes); }
   void planned(const ClipResult& result) override {
     run_.log.planned(result.member ? report_of(result) : report_);
   }

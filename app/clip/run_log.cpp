@@ -57,7 +57,6 @@ RunLog::~RunLog() = default;
 void RunLog::expect(std::size_t files, std::uint64_t bytes) {
   files_ = files_done_ + files;
   bytes_ = bytes;
-  is_expected_ = true;
 }
 
 ClipReport RunLog::report_of(const Job& job) const {
@@ -77,10 +76,13 @@ void RunLog::note(const std::string& line) {
   if (notes_.insert(line).second) warn(line);
 }
 
-void RunLog::planned(const ClipReport& report) {
-  if (!is_expected_ && report.member) bytes_ += report.plan->data_size();
+void RunLog::sized(std::uint64_t bytes) noexcept {
   std::uint64_t unknown = 0;
-  bytes_.compare_exchange_strong(unknown, report.plan->data_size());
+  bytes_.compare_exchange_strong(unknown, bytes);
+}
+
+void RunLog::planned(const ClipReport& report) {
+  sized(report.plan->data_size());
   for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
   logger_->info("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),

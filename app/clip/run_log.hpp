@@ -29,12 +29,13 @@ class RunLog {
   ~RunLog();
 
   /// Sets the total of the progress: the files and bytes still to do. Without a call, the total is the first
-  /// planned file.
+  /// file.
   void expect(std::size_t files, std::uint64_t bytes);
 
   [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< filled with what is known before the start
 
   void warn(const std::string& line);
+  void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
   void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
 
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
@@ -66,7 +67,6 @@ class RunLog {
   const Command& command_;
   const Engine& engine_;
   std::atomic<std::uint64_t> bytes_ = 0;
-  bool is_expected_ = false;  ///< expect() was called
   std::atomic<std::size_t> files_ = 1;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<bool> json_lost_ = false;
