@@ -78,10 +78,13 @@ ArchiveFile::ArchiveFile(const InputFile& file)
   for (const npz::Member& member : list_.members) names_.insert(member.name);
 }
 
-std::string ArchiveFile::path_of(const npz::Member& member) const {
+std::string_view ArchiveFile::key_of(const npz::Member& member) const {
   const std::string_view key = member.key();
-  const bool is_ambiguous = key.size() != member.name.size() && names_.contains(key);
-  return fmt::format("{}:{}", file_.path(), is_ambiguous ? member.name : key);
+  return key.size() != member.name.size() && names_.contains(key) ? member.name : key;
+}
+
+std::string ArchiveFile::path_of(const npz::Member& member) const {
+  return fmt::format("{}:{}", file_.path(), key_of(member));
 }
 
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {

@@ -28,6 +28,9 @@ class ArchiveFile {
   [[nodiscard]] const npz::Archive& list() const noexcept { return list_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
+  /// What FILE:MEMBER calls the member: np.load's key or, if another member has that name, its own name.
+  [[nodiscard]] std::string_view key_of(const npz::Member& member) const;
+
   /// "a.npz:w": the path that InputFile::open() takes for the member.
   [[nodiscard]] std::string path_of(const npz::Member& member) const;
 
