@@ -36,7 +36,7 @@ class RunLog {
 
   void warn(const std::string& line);
   void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
-  void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
+  void planned(const ClipReport& report);    ///< prints notes on the plan, and with -v the settings
 
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
   /// place would be reported as a failure of the file.

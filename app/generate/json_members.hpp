@@ -19,10 +19,12 @@ struct JsonMember {
 };
 
 inline constexpr std::array kJsonObjects{
-    JsonObject{"clip",
-               "Printed by clipper for each FILE, when the file is done or has failed; for an archive that is "
-               "done, for each of its members in order"},
-    JsonObject{"info", "Printed by clipper info for each FILE"},
+    JsonObject{
+        "clip",
+        "Printed by clipper for each FILE, when the file is done or has failed; for an archive that is "
+        "done, for each of its members in order"},
+    JsonObject{"info",
+               "Printed by clipper info for each FILE; for an archive, for each of its members in order"},
     JsonObject{"compare", "Printed by clipper compare for each pair of files, and by clipper --verify"},
     JsonObject{"error",
                "Printed by any command for an error that belongs to no file, such as a wrong option or a "
@@ -81,9 +83,16 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "seconds", "How long the file took; of a member, the time since the one before it"},
     JsonMember{"info", "version", kVersionMeaning},
     JsonMember{"info", "input", "Path of the file as given; - is standard input"},
-    JsonMember{"info", "status", "Exit status for this file alone; 0 if it succeeded"},
+    JsonMember{"info", "member", "Of an archive: name of the member; absent if the archive failed"},
+    JsonMember{"info", "status", "Exit status for this file or member alone; 0 if it succeeded"},
     JsonMember{"info", "error",
                "Why it failed: the message that standard error has. The members below are then absent"},
+    JsonMember{"info", "members", "0 for an archive without members; otherwise absent"},
+    JsonMember{"info", "compression", "Of a member of an archive: how it is compressed"},
+    JsonMember{"info", "compressed_bytes", "Of a member of an archive: the bytes that it takes there"},
+    JsonMember{"info", "other",
+               "What a member of an archive is that is no tensor that clipper reads: bool, structured, not "
+               ".npy, and so on. The members below are then absent"},
     JsonMember{"info", "npy_version", "Version of the .npy format"},
     JsonMember{"info", "dtype", "dtype of the tensor"},
     JsonMember{"info", "byte_order",
