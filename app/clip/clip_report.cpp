@@ -121,7 +121,7 @@ std::string as_text(const ClipReport& report) {
   return text;
 }
 
-ReportJson as_json(const ClipReport& report) {
+std::string json_start(const ClipReport& report) {
   Json file{{"version", kJsonVersion}, {"input", report.job.input}};
   if (report.has_output) file.add("output", report.job.output.value_or(report.job.input));
   file.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
@@ -130,7 +130,10 @@ ReportJson as_json(const ClipReport& report) {
   file.add("dry_run", report.trial);
   file.add("resumed", report.resumed);
   file.add("profile", report.profile);
+  return "{" + members_of(file);
+}
 
+JsonRest json_rest(const ClipReport& report) {
   Json member = Json::object();
   if (report.member) add_member(report, member);
   if (report.members) member.add("members", 0);
@@ -143,7 +146,7 @@ ReportJson as_json(const ClipReport& report) {
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
   if (report.plan && report.counts && complete) add_counts(*report.counts, result);
   result.add("seconds", report.seconds);
-  return {"{" + members_of(file), members_of(member), members_of(plan), result.dump().substr(1)};
+  return {members_of(member), members_of(plan), result.dump().substr(1)};
 }
 
 }  // namespace clipper

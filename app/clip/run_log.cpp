@@ -95,24 +95,21 @@ void RunLog::planned(const ClipReport& report) {
 
 void RunLog::add_member(const ClipReport& member, Lines& lines) const {
   if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(member)));
-  if (!command_.json) return;
-  const ReportJson json = as_json(member);
-  lines.json.add(json.member, json.plan, json.result);
+  if (command_.json) lines.json.add(json_rest(member));
 }
 
 void RunLog::add(const ClipReport& report, Lines& lines) const {
   lines.written = report.written;
   if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(report)));
   if (!command_.json) return;
-  const ReportJson json = as_json(report);
-  lines.json_start = json.file;
-  if (!has_members(report)) lines.json.add(json.member, json.plan, json.result);
+  lines.json.set_start(json_start(report));
+  if (!has_members(report)) lines.json.add(json_rest(report));
 }
 
 void RunLog::done(const Lines& lines) noexcept {
   ++files_done_;
   if (lines.written) written_ = true;
-  lines.text.for_each([&](std::string_view line, auto, auto) { logger_->info(line); });
+  lines.text.for_each([&](std::string_view line) { logger_->info(line); });
   print_json(lines);
 }
 
@@ -149,8 +146,8 @@ void RunLog::stop_after_failure() {
 
 void RunLog::print_json(const Lines& lines) noexcept {
   std::FILE* const stream = command_.tensor_on_stdout ? stderr : stdout;
-  lines.json.for_each([&](std::string_view member, std::string_view plan, std::string_view result) {
-    if (!progress_.print(stream, {lines.json_start, member, plan, result, "\n"})) json_lost_ = true;
+  lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
+    if (!progress_.print(stream, texts)) json_lost_ = true;
   });
 }
 

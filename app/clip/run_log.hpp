@@ -9,6 +9,7 @@
 
 #include "clip/clip_options.hpp"
 #include "clip/clip_report.hpp"
+#include "clip/json_lines.hpp"
 #include "console/line_blocks.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
@@ -42,8 +43,7 @@ class RunLog {
   /// place would be reported as a failure of the file.
   struct Lines {
     LineBlocks text;
-    std::string json_start;  ///< of every line in `json`
-    LineBlocks json;
+    JsonLines json;
     bool written = false;
   };
   void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished
