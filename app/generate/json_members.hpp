@@ -140,6 +140,8 @@ inline constexpr std::array kJsonMembers{
                "Path of ACTUAL; for directories, of the file below it; with --verify the input"},
     JsonMember{"compare", "expected",
                "Path of EXPECTED; for directories, of the file below it; with --verify the golden file"},
+    JsonMember{"compare", "member",
+               "Of two archives: name of the member in both; absent if one of the archives failed"},
     JsonMember{"compare", "status",
                "0 if the files match within the tolerances, 1 if they differ, otherwise the exit status of "
                "the error"},
@@ -152,8 +154,11 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"compare", "reason",
                "Why the files cannot match at all: a missing file, another dtype or shape. The members below "
                "are then absent"},
-    JsonMember{"compare", "dtype", "dtype of both tensors; uint8 with --bytes"},
-    JsonMember{"compare", "shape", "Shape of both tensors; [number of bytes] with --bytes"},
+    JsonMember{"compare", "members",
+               "0 for two archives without members; otherwise absent. The members below are then absent"},
+    JsonMember{"compare", "dtype",
+               "dtype of both tensors; uint8 for bytes: with --bytes, and for members that are no tensors"},
+    JsonMember{"compare", "shape", "Shape of both tensors; [number of bytes] for bytes"},
     JsonMember{"compare", "compared", "Number of elements compared"},
     JsonMember{"compare", "mismatches", "Number of elements that do not match"},
     JsonMember{"compare", "largest",

@@ -14,13 +14,18 @@ match. A status of 2 or more is an error; it never means "different" and never "
     $ clipper compare in.npy golden.npy || true
     FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 ...
 
-Two directories are compared file by file: every file whose name ends in .npy, below either of them, by its path. A missing
-file is a difference. Symbolic links to directories are followed; a loop of links is an error (4). Files of any size take a
+Two .npz archives are compared member by member, by name. A missing member is a difference; the order and the compression of
+the members are not.
+
+Two directories are compared file by file: every file whose name ends in .npy or .npz, below either of them, by its path. A
+missing file is a difference. Symbolic links to directories are followed; a loop of links is an error (4). Files of any size take a
 few MiB of memory.
 
     $ clipper compare out.npy golden.npy
     $ clipper compare --ulp 2 --show 10 --diff-out d.npy out.npy golden.npy
     $ clipper compare out/ golden/
+    $ clipper compare out.npz golden.npz
+    $ clipper compare out.npz:weights golden.npy
     $ producer | clipper --min 0 --max 6 - - | clipper compare - golden.npy
     $ clipper --min 0 --max 6 in.npy --verify golden.npy
     $ clipper --min 0 --max 6 in.npy --verify golden.npy --update-golden
