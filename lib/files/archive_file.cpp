@@ -172,7 +172,7 @@ std::optional<MemberPath> member_path(const std::string& path) {
 
 InputFile open_member(const MemberPath& path) {
   const InputFile file = InputFile::open_regular(path.archive);
-  if (!is_archive(file))
+  if (npz::is_supported() && !is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);
