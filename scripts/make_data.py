@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes all files in data/ except those in BY_HAND: the inputs, and the goldens that numpy, ONNX and OpenVINO make.
+"""Writes all files in data/ except those in NOT_OURS: the inputs, and the goldens that numpy, ONNX and OpenVINO make.
 
 The output is deterministic. The first call installs the pinned libraries in build-data/ unless this Python has them.
 Needs Python 3.11 or newer.
@@ -54,7 +54,7 @@ FLOAT_CASES = [
     "--min -1e30 --max 1e30 --scale 16777217 --bias 16777219", "--scale 0.1 --bias 0.2", "--scale 1e30", "--scale 1",
     "--min -inf --max inf --scale 1e-6", "--min -6 --max 6 --scale inf", "--min -6 --max 6 --bias nan",
 ]
-BY_HAND = {"README.md", "clipper.schema.json"}  # files in data/ that no script writes
+NOT_OURS = {"README.md", "clipper.schema.json", "archives"}  # written by hand, and by make_archives.py
 
 # Numbers on or next to a tie, where rounding once and rounding twice give different results.
 EXTRA_CASES = {
@@ -313,17 +313,22 @@ def make():
     return files | array_cases.golden_files(ARRAY_CASES, ARRAY_ELEMENTS)
 
 
+def paths(directory):
+    """The paths below `directory` of the files that this script writes."""
+    below = (path.relative_to(directory) for path in directory.rglob("*") if path.is_file())
+    return {str(path) for path in below if path.parts[0] not in NOT_OURS}
+
+
 def write(files, directory):
-    for old in directory.rglob("*"):
-        if old.is_file() and old.name not in BY_HAND and str(old.relative_to(directory)) not in files:
-            old.unlink()
+    for old in paths(directory) - files.keys():
+        (directory / old).unlink()
     for path, content in files.items():
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
 
 
 def check(files):
-    stored = {str(p.relative_to(DATA)): p.read_bytes() for p in DATA.rglob("*") if p.is_file() and p.name not in BY_HAND}
+    stored = {path: (DATA / path).read_bytes() for path in paths(DATA)}
     return sorted(path for path in stored.keys() | files.keys() if stored.get(path) != files.get(path))
 
 

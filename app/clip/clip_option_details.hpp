@@ -63,6 +63,20 @@ inline constexpr std::string_view kFailIfClipped =
     "compared exactly: `0` allows no clipped element. With many files each tensor is judged by itself. A "
     "shard cannot be judged, so `--shard` of one tensor excludes this option.";
 
+inline constexpr std::string_view kMember =
+    "Clip only the member NAME of each .npz archive: a name as the archive lists it, such as w.npy, or the "
+    "key by which numpy.load finds it, such as w. Give the option again for each further member. A name that "
+    "an archive does not have is an error (2), and so is an input that is not an archive. `--other` says "
+    "what "
+    "happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.";
+
+inline constexpr std::string_view kOther =
+    "What happens to the members of an .npz archive that are not clipped, because `--member` does not name "
+    "them, because the profile does not take their dtype, or because they are no tensors: `copy` copies them "
+    "as they are, `drop` leaves them out, and `error` refuses the archive (3) and names the first of them. "
+    "An "
+    "archive of which no member can be clipped is refused either way. Other inputs ignore this option.";
+
 inline constexpr std::string_view kOutput =
     "Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and {ext} stand "
     "for the input's directory (`.` if its path has none), its file name, and the two halves of the name "
@@ -91,10 +105,11 @@ inline constexpr std::string_view kFiles0From =
     "find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.";
 
 inline constexpr std::string_view kRecursive =
-    "Inputs may be directories: every file below them whose name ends in .npy is an input, in the order of "
-    "the paths. With `--output-dir` the files keep their paths from the input directory, and DIR must not be "
+    "Inputs may be directories: every file below them whose name ends in .npy or .npz is an input, in the "
+    "order of the paths. With `--output-dir` the files keep their paths from the input directory, and DIR "
+    "must not be "
     "inside it: the next run would take results as inputs. Symbolic links to directories are not followed "
-    "unless they are inputs themselves. A directory without a .npy file is an error. Needs `--in-place`, "
+    "unless they are inputs themselves. A directory without such a file is an error. Needs `--in-place`, "
     "`--output-dir` or `--output`; without `--recursive` a directory as an input is an error.";
 
 inline constexpr std::string_view kVerify =

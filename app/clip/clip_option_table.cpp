@@ -48,8 +48,8 @@ Exit status:
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
-constexpr std::array kOperation{&kMin, &kMax,         &kScale, &kBias,     &kProfile,
-                                &kNan, &kMinAboveMax, &kDtype, &kTrailing, &kFailIfClipped};
+constexpr std::array kOperation{&kMin,         &kMax,   &kScale,    &kBias,          &kProfile, &kNan,
+                                &kMinAboveMax, &kDtype, &kTrailing, &kFailIfClipped, &kMember,  &kOther};
 constexpr std::array kFileOptions{&kInPlace,   &kDirect,    &kOutputDir,  &kRelativeTo, &kOutput,
                                   &kRecursive, &kFilesFrom, &kFiles0From, &kNoClobber,  &kForce,
                                   &kKeepGoing, &kDryRun,    &kSync,       &kVerify,     &kUpdateGolden};

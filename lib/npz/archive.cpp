@@ -21,7 +21,7 @@ namespace {
 
 // The records of all members are held in memory. 65,536 members of np.savez with names of 30 characters have
 // 11 MiB.
-constexpr std::uint64_t kMaxMembers = 100'000;
+constexpr std::uint64_t kMaxMembers = 65'536;
 constexpr std::size_t kMaxRecords = std::size_t{16} << 20U;
 
 constexpr std::size_t kListAhead = std::size_t{64} * 1024;
@@ -33,13 +33,15 @@ constexpr std::uint16_t kPatched = 1U << 5U;
 // Deflate's shortest code, 2 bits, stands for at most 258 bytes.
 constexpr std::uint64_t kMostPerByte = 1032;
 
-/// Returns work(). An Error that work() throws is thrown again with the member's name in front.
+/// Returns work(). If work() refuses the archive, the error gets the member's name in front. Errors of
+/// reading pass.
 template <class Work>
 auto about_member(std::string_view name, Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    throw Error(error.kind(), member_text(name) + ": " + error.message());
+    if (error.kind() != ErrorKind::input) throw;
+    refuse(fmt::format("{}: {}", member_text(name), error.what()));
   }
 }
 
@@ -84,12 +86,14 @@ void check_entry(const Member& member, std::string_view extras) {
   if ((flags & kEncrypted) != 0) refuse("it is encrypted");
   if ((flags & kPatched) != 0) refuse("it is a patch");
   if (get(member.listed, ListEntry::kDisk) != 0) refuse("it is on another disk");
+  if (member.name.ends_with('/') && member.contents.size > 0) refuse("it is a directory with data");
   check_contents(member);
 }
 
-/// The next entry of the list, which begins at byte `at` of the archive and ends at byte `end` or before.
-Member read_entry(Window& window, std::uint64_t at, std::uint64_t end) {
+/// The entry of the list that begins at byte `at` of the archive.
+Member read_entry(Window& window, std::uint64_t at, const End& list) {
   constexpr const char* kMalformed = "damaged: the list of members is malformed";
+  const std::uint64_t end = list.list_begin + list.list_size;
   if (end - at < ListEntry::kLength) refuse(kMalformed);
   std::string_view entry = window.bytes(at, ListEntry::kLength);
   if (!is_record<ListEntry>(entry)) refuse(kMalformed);
@@ -110,6 +114,7 @@ Member read_entry(Window& window, std::uint64_t at, std::uint64_t end) {
   const std::string_view extras = entry.substr(ListEntry::kLength + name_length, extra_length);
   about_member(member.name, [&] {
     take_zip64(extras, {&contents.size, &contents.stored_size, &member.begin}, false);
+    if (member.begin >= list.list_begin) refuse("its header is not before the list of members");
     check_entry(member, extras);
   });
   return member;
@@ -122,24 +127,24 @@ std::vector<Member> read_list(const ReadAt& read, std::uint64_t size, const End&
   std::vector<Member> members;
   members.reserve(static_cast<std::size_t>(end.count));
   std::uint64_t at = end.list_begin;
-  const std::uint64_t list_end = end.list_begin + end.list_size;
   std::size_t records = 0;
   while (members.size() < end.count) {
-    members.push_back(read_entry(window, at, list_end));
+    members.push_back(read_entry(window, at, end));
     at += members.back().listed.size();
     records += members.back().listed.size();
     if (records > kMaxRecords) refuse("the list of members is too long");
   }
-  if (at != list_end) refuse("damaged: there are bytes after the last entry of the list of members");
+  if (at != end.list_begin + end.list_size)
+    refuse("damaged: there are bytes after the last entry of the list of members");
   return members;
 }
 
-/// A member with a data descriptor may have zeros instead, because its writer did not know the values yet.
+/// The header of a member with a data descriptor has zeros or, by Info-ZIP, estimates.
 void check_local_contents(const Member& member, std::string_view extras, bool has_descriptor) {
   Contents local{get(member.local, LocalHeader::kCrc), get(member.local, LocalHeader::kSize),
                  get(member.local, LocalHeader::kStoredSize)};
   take_zip64(extras, {&local.size, &local.stored_size}, true);
-  if (has_descriptor && local.crc == 0 && local.size == 0 && local.stored_size == 0) return;
+  if (has_descriptor) return;
   const Contents& listed = member.contents;
   if (local.crc != listed.crc) refuse("its two headers disagree about its CRC-32");
   if (local.size != listed.size || local.stored_size != listed.stored_size)
@@ -171,22 +176,22 @@ void read_local_header(Window& window, Member& member, std::uint64_t end) {
   check_local_contents(member, extras, (get(header, LocalHeader::kFlags) & kHasDescriptor) != 0);
 }
 
-/// The bytes of a data descriptor with or without signature, by their number; empty for other numbers.
-std::string descriptor(const Contents& contents, std::uint64_t length) {
-  const bool is_signed = length == 16 || length == 24;
-  const bool has_64 = length == 20 || length == 24;
-  if (!is_signed && !has_64 && length != 12) return {};
-  std::string bytes(static_cast<std::size_t>(length), '\0');
-  if (is_signed) put(bytes, kSignatureField, kDescriptorSignature);
-  std::size_t at = is_signed ? sizeof kDescriptorSignature : 0;
-  put(bytes, Field32{at}, contents.crc);
-  at += sizeof contents.crc;
-  for (const std::uint64_t number : {contents.stored_size, contents.size}) {
-    if (has_64)
-      put(bytes, Field64{at}, number);
-    else
-      put(bytes, Field32{at}, static_cast<std::uint32_t>(number));
-    at += has_64 ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+/// The data descriptor of a member, with its signature. The sizes have 64 bits if the local header has a
+/// ZIP64 field or, by Java, if they need it.
+std::string data_descriptor(const Member& member) {
+  const Contents& contents = member.contents;
+  const std::size_t name_end = LocalHeader::kLength + member.name.size();
+  const bool has_64 = extra_field(std::string_view(member.local).substr(name_end), kZip64).has_value() ||
+                      std::max(contents.size, contents.stored_size) > kInZip64;
+  std::string bytes(has_64 ? 24 : 16, '\0');
+  put(bytes, kSignatureField, kDescriptorSignature);
+  put(bytes, Field32{4}, contents.crc);
+  if (has_64) {
+    put(bytes, Field64{8}, contents.stored_size);
+    put(bytes, Field64{16}, contents.size);
+  } else {
+    put(bytes, Field32{8}, static_cast<std::uint32_t>(contents.stored_size));
+    put(bytes, Field32{12}, static_cast<std::uint32_t>(contents.size));
   }
   return bytes;
 }
@@ -197,11 +202,15 @@ void check_end(Window& window, const Member& member, std::uint64_t next) {
     refuse("its data overlaps what follows it");
   const std::uint64_t end = member.data + member.contents.stored_size;
   const std::uint64_t length = next - end;
-  const bool has_descriptor = (get(member.local, LocalHeader::kFlags) & kHasDescriptor) != 0;
-  const std::string expected = has_descriptor ? descriptor(member.contents, length) : "";
-  if (length != expected.size()) refuse(fmt::format("{} bytes after its data belong to no member", length));
-  if (has_descriptor && window.bytes(end, expected.size()) != expected)
-    refuse("its headers and its data descriptor disagree");
+  if ((get(member.local, LocalHeader::kFlags) & kHasDescriptor) == 0) {
+    if (length > 0) refuse(fmt::format("{} bytes after its data belong to no member", length));
+    return;
+  }
+  std::string expected = data_descriptor(member);
+  if (length + sizeof kDescriptorSignature == expected.size())  // the signature is optional
+    expected.erase(0, sizeof kDescriptorSignature);
+  if (length != expected.size() || window.bytes(end, expected.size()) != expected)
+    refuse("its data descriptor is malformed, or disagrees with the list of members");
 }
 
 /// Reads the headers in the order in which they are in the archive, and checks that nothing else is there.
@@ -222,7 +231,6 @@ void read_local_headers(const ReadAt& read, std::vector<Member>& members, std::u
     Member& member = *order[i];
     const std::uint64_t next = i + 1 < order.size() ? order[i + 1]->begin : end;
     about_member(member.name, [&] {
-      if (member.begin > end) refuse("its header is behind the list of members");
       read_local_header(window, member, end);
       check_end(window, member, next);
     });

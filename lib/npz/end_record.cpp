@@ -28,7 +28,8 @@ bool ends_at_end(std::string_view tail, std::size_t at) {
 std::size_t find_end_record(std::string_view tail) {
   const std::size_t last = tail.size() < EndRecord::kLength ? 0 : tail.size() - EndRecord::kLength;
   const std::size_t at = ends_at_end(tail, last) ? last : tail.rfind(kSignatureBytes);
-  if (at == std::string_view::npos) refuse("truncated: no end record of a zip archive");
+  if (at == std::string_view::npos || tail.size() - at < EndRecord::kLength)
+    refuse("truncated: no end record of a zip archive");
   if (!ends_at_end(tail, at)) refuse("damaged: the end record of the zip archive is not at the end");
   for (std::size_t other = tail.find(kSignatureBytes); other < at;
        other = tail.find(kSignatureBytes, other + 1))

@@ -140,6 +140,15 @@ class Source {
   std::exception_ptr failure_;
 };
 
+/// ZIP_CHECKCONS refuses members with a data descriptor if their local headers have sizes, as by Info-ZIP.
+/// Their headers were compared before.
+int open_flags(const Archive& archive) {
+  const auto has_descriptor = [](const Member& member) {
+    return (get(member.listed, ListEntry::kFlags) & kHasDescriptor) != 0;
+  };
+  return std::ranges::any_of(archive.members, has_descriptor) ? ZIP_RDONLY : ZIP_RDONLY | ZIP_CHECKCONS;
+}
+
 bool is_same(zip_t* opened, zip_uint64_t index, const Member& member) {
   const char* const name = libzip().name_of(opened, index, ZIP_FL_ENC_RAW);
   zip_stat_t found;
@@ -158,7 +167,7 @@ void compare_with_libzip(const ReadAt& read, std::uint64_t size, const Archive& 
   zip_source_t* const handle = libzip().new_source(&Source::call, &source, source.error());
   if (handle == nullptr) source.fail();
   const std::unique_ptr<zip_t, decltype(&zip_discard)> opened(
-      libzip().open(handle, ZIP_RDONLY | ZIP_CHECKCONS, source.error()), libzip().discard);
+      libzip().open(handle, open_flags(archive), source.error()), libzip().discard);
   if (!opened) {
     libzip().free_source(handle);
     source.fail();

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/clipper.hpp"
+#include "support/tsv.hpp"
+
+/// Archives of the programs that write .npz files: see data/archives/cases.tsv.
+namespace clipper::testing {
+namespace {
+
+struct Contents {
+  std::string list;  ///< names, methods, times and attributes
+  std::vector<std::string> names;
+  std::vector<std::string> files;
+};
+
+/// What Python's zipfile reads.
+Contents contents_of(const std::string& archive) {
+  const TemporaryDirectory directory;
+  const Words words{CLIPPER_PYTHON, CLIPPER_TESTS_DIR "/cli/zip_members.py", archive, directory.path()};
+  const Result result = Process(words, {}).finish();
+  INFO(archive << ": " << result.error);
+  REQUIRE(result.exit_code == 0);
+  Contents contents{result.output, {}, {}};
+  for (std::size_t i = 0; i < directory.entries().size(); ++i) {
+    contents.names.push_back(tsv::split(tsv::split(result.output, '\n')[i], '\t').front());
+    contents.files.push_back(read_file(directory / std::to_string(i)));
+  }
+  return contents;
+}
+
+std::string archive_path(const std::string& name) {
+  return CLIPPER_DATA_DIR "/archives/" + name + ".npz";
+}
+
+/// Checks that clipper's result is the expected archive of a row.
+void check_result(const std::string& result, const std::string& expected, const std::string& same) {
+  CAPTURE(result, expected);
+  if (same == "bytes") CHECK((read_file(result) == read_file(expected)));
+  const Contents ours = contents_of(result);
+  const Contents theirs = contents_of(expected);
+  CHECK(ours.list == theirs.list);
+  CHECK((ours.files == theirs.files));
+}
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("a clipped archive is what its writer writes of np.clip's arrays") {
+  for (const auto& row : tsv::read("archives/cases.tsv")) {
+    const TemporaryDirectory directory;
+    const std::string input = archive_path(row[0]);
+    const std::string expected = archive_path(row[2]);
+    const Words words = tsv::split(row[4], ' ');
+    INFO(row[0] << ", " << row[1] << ": " << row[4]);
+
+    if (row[1] != "in place") {
+      for (const char* const threads : {"1", "3"}) {
+        const std::string out = directory / (std::string(threads) + ".npz");
+        check_done(run_clipper(joined(words, {"--threads", threads, input, out})));
+        check_result(out, expected, row[3]);
+      }
+      const std::string result = read_file(directory / "1.npz");
+      CHECK((read_file(directory / "3.npz") == result));
+      check_done(run_clipper(joined(words, {"--output-dir", directory / "batch", input})));
+      CHECK((read_file(directory / "batch/" + row[0] + ".npz") == result));
+    }
+    if (row[1] != "new") {
+      const std::string changed = directory / "changed.npz";
+      std::filesystem::copy_file(input, changed);
+      check_done(run_clipper(joined(words, {"--in-place", changed})));
+      check_result(changed, expected, row[3]);
+    }
+  }
+}
+
+TEST_CASE("a member of an archive is clipped as a file") {
+  std::size_t clipped = 0;
+  for (const auto& row : tsv::read("archives/cases.tsv")) {
+    if (row[1] == "in place" || row[4].find("--member") != std::string::npos) continue;
+    const TemporaryDirectory directory;
+    const Contents before = contents_of(archive_path(row[0]));
+    const Contents expected = contents_of(archive_path(row[2]));
+    if (before.names != expected.names) continue;
+    for (std::size_t i = 0; i < expected.files.size(); ++i) {
+      if (expected.files[i] == before.files[i]) continue;
+      const std::string member = archive_path(row[0]) + ":" + expected.names[i];
+      INFO(member);
+      const std::string out = directory / (std::to_string(i) + ".npy");
+      check_done(run_clipper(joined(tsv::split(row[4], ' '), {member, out})));
+      CHECK((read_file(out) == expected.files[i]));
+      ++clipped;
+    }
+  }
+  CHECK(clipped > 100);
+}
+
+TEST_CASE("an archive that is clipped already stays as it is") {
+  for (const auto& row : tsv::read("archives/cases.tsv")) {
+    if (row[1] == "in place" || row[4].find("--other") != std::string::npos) continue;
+    const TemporaryDirectory directory;
+    const std::string changed = directory / "changed.npz";
+    std::filesystem::copy_file(archive_path(row[2]), changed);
+    const auto before = directory.snapshot();
+    INFO(row[2] << ": " << row[4]);
+    check_done(run_clipper(joined(tsv::split(row[4], ' '), {"--in-place", changed})));
+    CHECK(directory.snapshot() == before);
+  }
+}
+
+TEST_CASE("compare finds no difference between results and expected archives") {
+  for (const auto& row : tsv::read("archives/cases.tsv")) {
+    if (row[1] == "in place") continue;
+    const TemporaryDirectory directory;
+    const std::string out = directory / "out.npz";
+    INFO(row[0] << ": " << row[4]);
+    check_done(run_clipper(joined(tsv::split(row[4], ' '), {archive_path(row[0]), out})));
+    Words words{"compare", out, archive_path(row[2])};
+    if (row[0] == "bfloat16") words.insert(words.begin() + 1, {"--dtype", "bfloat16"});
+    const Result compared = run_clipper(words);
+    CAPTURE(compared.output, compared.error);
+    CHECK(compared.exit_code == 0);
+  }
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Gives clipper hostile .npz archives: damaged, contradictory, bombs. Prints a row of figures as JSON.
+
+    hostile.py BUILD [--table]
+
+Each archive is clipped to another file, in place, and one member as a file; it is described by `info` and compared with a good
+archive. Each run must end with the expected exit code and one line, leave all files as they are, and take little memory and time.
+--table prints a Markdown table of the cases and clipper's answers.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from multiprocessing import Pool
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+import hostile_cases  # noqa: E402
+from hostile_cases import WAYS, Case  # noqa: E402
+
+MEMORY = 64 << 10  # KiB of resident memory
+CPU = 20  # seconds; sanitizers and busy machines are slow, and a bomb would take minutes
+LONGEST = 1 << 10  # characters of a message that are read
+SHOWN = 40  # max number of violations that are printed
+BOUNDS = ("--min", "0", "--max", "1", "--threads", "2")
+OUTPUTS = {"info": set(), "compare": set(), "member": {"out.npy"}, "new": {"out.npz"}, "in place": {"a.npz"}}
+WORDS = {"new": (*BOUNDS, "a.npz", "out.npz"), "in place": (*BOUNDS, "--in-place", "a.npz"),
+         "member": (*BOUNDS, "a.npz:{}", "out.npy"), "info": ("info", "a.npz"), "compare": ("compare", "a.npz", "good.npz")}
+
+
+def run(words: list[str]) -> tuple[int, str, int]:
+    """Exit code, stderr, and KiB of memory, including the memory that this process had when it started the program."""
+    with open("../stderr", "w+b") as stderr, open("../stdout", "w+b") as stdout:
+        actions = [(os.POSIX_SPAWN_DUP2, stdout.fileno(), 1), (os.POSIX_SPAWN_DUP2, stderr.fileno(), 2)]
+        pid = os.posix_spawn(words[0], words, {"TMPDIR": "/tmp"}, file_actions=actions)
+        _, status, used = os.wait4(pid, 0)
+        stderr.seek(0)
+        return os.waitstatus_to_exitcode(status), stderr.read(LONGEST).decode(errors="replace"), used.ru_maxrss
+
+
+def snapshot() -> dict:
+    """The files here, in the directory above, and at the root, where a member's name may lead."""
+    paths = [path for place in (".", "..", "/") for path in Path(place).iterdir() if path.is_file() and path.name[:3] != "std"]
+    return {str(path): (path.stat().st_mtime_ns, path.stat().st_ino, path.stat().st_size) for path in paths}
+
+
+def violations(case: Case, way: str, code: int, stderr: str, memory: int, changed: set[str]) -> list[str]:
+    wanted = int(case.codes[WAYS.index(way)])
+    lines = stderr.splitlines()
+    texts = [] if code == wanted else [f"exit {code}, not {wanted}: {stderr.strip()}"]
+    if code > 1 and (len(lines) != 1 or not lines[0].startswith("clipper: ") or "a.npz" not in lines[0]):
+        texts.append(f"exit {code}, on stderr: {stderr!r}")
+    if code <= 1 and lines:
+        texts.append(f"exit {code}, on stderr: {stderr!r}")
+    if any(not each.isprintable() for each in lines):
+        texts.append(f"control characters on stderr: {stderr!r}")
+    if memory > MEMORY:
+        texts.append(f"{memory} KiB of memory")
+    if changed - (OUTPUTS[way] if code == 0 else set()):
+        texts.append(f"exit {code}, and these files have changed: {sorted(changed)}")
+    return texts
+
+
+def try_case(number: int) -> tuple[list[str], list[str]]:
+    """Tries one archive. Returns a row of the table, and the violations."""
+    case = hostile_cases.CASES[number]
+    with tempfile.TemporaryDirectory(dir=".") as directory:
+        os.mkdir(f"{directory}/work")
+        os.chdir(f"{directory}/work")
+        pid = os.fork()  # builds the archive, so that its memory does not count
+        if pid == 0:
+            Path("a.npz").write_bytes(case.content())
+            Path("good.npz").write_bytes(hostile_cases.good())
+            os._exit(0)
+        os.waitpid(pid, 0)
+        row, texts, said = [case.name], [], ""
+        for way in WAYS:
+            before = snapshot()
+            code, stderr, memory = run([binary, *(word.format(case.member) for word in WORDS[way])])
+            after = snapshot()
+            changed = {name for name in before | after if before.get(name) != after.get(name)}
+            texts += [f"{case.name}, {way}: {text}" for text in violations(case, way, code, stderr, memory, changed)]
+            row.append(str(code))
+            if way == "new" or not said:
+                said = stderr.strip().removeprefix("clipper: ").replace("|", "\\|")
+        row.append(said)
+        os.chdir("../..")
+    return row, texts
+
+
+def begin(program: str, directory: str) -> None:
+    """Gives each process a directory of its own."""
+    global binary
+    binary = program
+    os.chdir(tempfile.mkdtemp(dir=directory))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU + 1))  # for the programs that it starts, too
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory with clipper")
+    parser.add_argument("--table", action="store_true", help="print a table of the cases and clipper's answers")
+    parser.add_argument("--only", default="", help="only cases whose names contain this text")
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    numbers = [number for number, case in enumerate(hostile_cases.CASES) if arguments.only in case.name]
+    row = {"what": "hostile archives", "cases": 0, "fired": 0, "violations": 0}
+    if arguments.table:
+        print("| archive |", " | ".join(WAYS), "| message |\n|---" + "|---" * (len(WAYS) + 1) + "|")
+    with tempfile.TemporaryDirectory(prefix="hostile-") as scratch:
+        with Pool(len(os.sched_getaffinity(0)), begin, (str(arguments.build / "clipper"), scratch), maxtasksperchild=8) as pool:
+            for cells, texts in pool.imap(try_case, numbers):
+                row["cases"] += len(WAYS)
+                row["fired"] += sum(code not in ("0", "1") for code in cells[1:-1])
+                row["violations"] += len(texts)
+                if arguments.table:
+                    print("| " + " | ".join(cells) + " |")
+                elif row["violations"] <= SHOWN:
+                    print(*texts, sep="\n", end="\n" if texts else "")
+    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
+    return 1 if row["violations"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "npz/archive.hpp"
+#include "npz/codecs.hpp"
+
+/// Builds zip archives in which any field can be wrong.
+namespace clipper::zip {
+
+inline constexpr std::uint32_t kUnknown = 0xffffffff;  ///< the number is in the ZIP64 field
+
+inline std::string little(std::uint64_t number, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(number >> 8 * i & 0xff);
+  return text;
+}
+
+inline std::string extra(std::uint16_t id, std::string_view data) {
+  return little(id, 2) + little(data.size(), 2) + std::string(data);
+}
+
+inline std::string zip64(const std::vector<std::uint64_t>& numbers) {
+  std::string data;
+  for (const std::uint64_t number : numbers) data += little(number, 8);
+  return extra(1, data);
+}
+
+/// The fields that a local header and an entry of the list share.
+struct Fields {
+  std::string signature;
+  std::uint16_t version = 20;
+  std::uint16_t flags = 0;
+  std::uint16_t method = 0;
+  std::uint32_t crc = 0;
+  std::uint32_t stored_size = 0;
+  std::uint32_t size = 0;
+  std::string name;
+  std::string extras;
+  std::optional<std::size_t> name_length;
+  std::optional<std::size_t> extras_length;
+
+  [[nodiscard]] std::string bytes() const {
+    const std::string date = std::string("\0\0\x21\0", 4);  // 1980-01-01
+    return little(version, 2) + little(flags, 2) + little(method, 2) + date + little(crc, 4) +
+           little(stored_size, 4) + little(size, 4) + little(name_length.value_or(name.size()), 2) +
+           little(extras_length.value_or(extras.size()), 2);
+  }
+};
+
+struct ZipMember {
+  /// A stored member.
+  ZipMember(const std::string& name, std::string data) : data(std::move(data)) {
+    local.signature = "PK\3\4";
+    listed.signature = "PK\1\2";
+    set([&](Fields& fields) {
+      fields.crc = npz::crc32(std::as_bytes(std::span(this->data)));
+      fields.size = fields.stored_size = static_cast<std::uint32_t>(this->data.size());
+      fields.name = name;
+    });
+  }
+
+  /// Changes both headers.
+  void set(const std::function<void(Fields&)>& change) {
+    change(local);
+    change(listed);
+  }
+
+  [[nodiscard]] std::string local_header() const {
+    return local.signature + local.bytes() + local.name + local.extras;
+  }
+
+  [[nodiscard]] std::string entry(std::uint64_t at) const {
+    return listed.signature + little(0x314, 2) + listed.bytes() + little(comment.size(), 2) +
+           little(disk, 2) + little(0, 2) + little(0x81800000, 4) + little(begin.value_or(at), 4) +
+           listed.name + listed.extras + comment;
+  }
+
+  Fields local;
+  Fields listed;
+  std::string data;
+  std::string descriptor;
+  std::string comment;
+  std::uint16_t disk = 0;
+  std::optional<std::uint64_t> begin;  ///< what the list says
+  bool absent = false;                 ///< only listed
+};
+
+struct Zip {
+  std::vector<ZipMember> members;
+
+  [[nodiscard]] std::string data() const {
+    std::string bytes;
+    for (const ZipMember& member : members)
+      if (!member.absent) bytes += member.local_header() + member.data + member.descriptor;
+    return bytes;
+  }
+
+  [[nodiscard]] std::string list() const {
+    std::string bytes;
+    std::uint64_t at = 0;
+    for (const ZipMember& member : members) {
+      bytes += member.entry(at);
+      if (!member.absent) at += member.local_header().size() + member.data.size() + member.descriptor.size();
+    }
+    return bytes;
+  }
+};
+
+struct End {
+  std::uint16_t disk = 0;
+  std::uint16_t list_disk = 0;
+  std::uint16_t count_here = 0;
+  std::uint16_t count = 0;
+  std::uint32_t list_size = 0;
+  std::uint32_t list_begin = 0;
+  std::string comment;
+  std::optional<std::uint16_t> comment_length;
+
+  [[nodiscard]] std::string bytes() const {
+    return "PK\5\6" + little(disk, 2) + little(list_disk, 2) + little(count_here, 2) + little(count, 2) +
+           little(list_size, 4) + little(list_begin, 4) + little(comment_length.value_or(comment.size()), 2) +
+           comment;
+  }
+};
+
+struct End64 {
+  std::string signature = "PK\6\6";
+  std::uint64_t rest = 44;
+  std::uint32_t disk = 0;
+  std::uint32_t list_disk = 0;
+  std::uint64_t count_here = 0;
+  std::uint64_t count = 0;
+  std::uint64_t list_size = 0;
+  std::uint64_t list_begin = 0;
+  std::uint32_t locator_disk = 0;
+  std::uint32_t disks = 1;
+  std::uint64_t at = 0;  ///< what the locator says
+
+  [[nodiscard]] std::string bytes() const {
+    return signature + little(rest, 8) + little(45, 2) + little(45, 2) + little(disk, 4) +
+           little(list_disk, 4) + little(count_here, 8) + little(count, 8) + little(list_size, 8) +
+           little(list_begin, 8) + "PK\6\7" + little(locator_disk, 4) + little(at, 8) + little(disks, 4);
+  }
+};
+
+/// The true end record.
+inline End end_of(const Zip& zip) {
+  End end;
+  end.count_here = end.count = static_cast<std::uint16_t>(zip.members.size());
+  end.list_begin = static_cast<std::uint32_t>(zip.data().size());
+  end.list_size = static_cast<std::uint32_t>(zip.list().size());
+  return end;
+}
+
+/// The true ZIP64 end record.
+inline End64 end64_of(const Zip& zip) {
+  End64 end;
+  end.count_here = end.count = zip.members.size();
+  end.list_begin = zip.data().size();
+  end.list_size = zip.list().size();
+  end.at = end.list_begin + end.list_size;
+  return end;
+}
+
+inline std::string bytes_of(const Zip& zip) {
+  return zip.data() + zip.list() + end_of(zip).bytes();
+}
+
+inline npz::ReadAt reader_of(std::string_view bytes) {
+  return [bytes](std::span<std::byte> to, std::uint64_t at) {
+    const std::string_view found = bytes.substr(std::min<std::uint64_t>(at, bytes.size()), to.size());
+    std::ranges::copy(std::as_bytes(std::span(found)), to.begin());
+    return found.size();
+  };
+}
+
+inline npz::Archive read(std::string_view bytes) {
+  return npz::read_archive(reader_of(bytes), bytes.size());
+}
+
+}  // namespace clipper::zip
