@@ -5,6 +5,7 @@
 
 #include "files/archive_file.hpp"
 #include "files/place.hpp"
+#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
@@ -38,7 +39,7 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
   if (is_archive && out.ends_with(".npy"))
     refuse_usage(out, fmt::format("{} is an archive, so the result needs a name like OUT.npz", input.path()));
-  if (!is_archive && out.ends_with(".npz"))
+  if (!is_archive && out.ends_with(".npz") && npz::is_supported())
     refuse_usage(out,
                  fmt::format("{} is not an archive, so the result needs a name like OUT.npy", input.path()));
   if (input.is_member() && find_file(out) == id_of(input.status()))
