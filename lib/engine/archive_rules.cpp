@@ -29,11 +29,8 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   return found;
 }
 
-void expect_no_archive(const InputFile& input, const Term& what) {
-  if (is_archive(input))
-    refuse_usage(input.path(),
-                 Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
-                                          input.path()));
+void expect_tensor(const InputFile& input, const Term& what) {
+  if (is_archive(input)) refuse_usage(input.path(), "is an archive, but " + Message(what) + " needs a tensor");
 }
 
 void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {

@@ -176,7 +176,7 @@ InputFile open_member(const MemberPath& path) {
         ErrorKind::input,
         path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
-  if (!is_archive(file))
+  if (npz::is_supported() && !is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);

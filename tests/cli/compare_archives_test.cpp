@@ -77,7 +77,7 @@ TEST_CASE("a member that one archive lacks is a difference") {
   const Archives archives({kOne, kTwo}, {kMask, kTwo});
   archives.check("FAIL a.npz:mask: is missing\nFAIL a.npz:one: b.npz:one is missing\n");
   const Archives names({{"w", "x"}, {"w.npy", kOne.contents}}, {{"w", "x"}});
-  names.check("FAIL a.npz:w.npy: b.npz:w is missing\n");
+  names.check("FAIL a.npz:w.npy: b.npz:w.npy is missing\n");
 }
 
 TEST_CASE("members of another dtype or shape cannot match") {

@@ -143,6 +143,9 @@ class Example {
     check_done(clipped);
     for (const char* name : {"out.npy", "golden/a.npy", "golden/b.npy", "out/a.npy", "out/b.npy"})
       std::filesystem::copy_file(directory_ / "golden.npy", directory_ / name);
+    for (const char* name : {"out.npz", "golden.npz"})
+      write_file(directory_ / name,
+                 npz_file({NpzMember{"weights.npy", read_file(directory_ / "golden.npy")}}));
     for (const std::string side : {"lo", "hi"})
       std::filesystem::copy_file(CLIPPER_DATA_DIR "/bounds/float32-" + side + ".npy",
                                  directory_ / (side + ".npy"));
