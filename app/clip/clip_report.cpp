@@ -69,6 +69,14 @@ void add_member(const ClipReport& report, Json& json) {
   if (!report.reason.empty()) json.add("reason", report.reason);
 }
 
+/// The members of an object, each followed by a comma.
+std::string members_of(const Json& json) {
+  std::string text = json.dump().substr(1);
+  if (text.size() == 1) return "";
+  text.back() = ',';
+  return text;
+}
+
 }  // namespace
 
 double clipped_percent(const Plan& plan, const ElementCounts& counts) {
@@ -114,29 +122,31 @@ std::string as_text(const ClipReport& report) {
 }
 
 std::string json_start(const ClipReport& report) {
-  Json json{{"version", kJsonVersion}, {"input", report.job.input}};
-  if (report.has_output) json.add("output", report.job.output.value_or(report.job.input));
-  json.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
-  if (report.failed) json.add("error", report.failed->message);
-  json.add("written", report.written);
-  json.add("dry_run", report.trial);
-  json.add("resumed", report.resumed);
-  json.add("profile", report.profile);
-  std::string text = json.dump();
-  text.back() = ',';
-  return text;
+  Json file{{"version", kJsonVersion}, {"input", report.job.input}};
+  if (report.has_output) file.add("output", report.job.output.value_or(report.job.input));
+  file.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
+  if (report.failed) file.add("error", report.failed->message);
+  file.add("written", report.written);
+  file.add("dry_run", report.trial);
+  file.add("resumed", report.resumed);
+  file.add("profile", report.profile);
+  return "{" + members_of(file);
 }
 
-std::string json_rest(const ClipReport& report) {
-  Json json = Json::object();
-  if (report.member) add_member(report, json);
-  if (report.members) json.add("members", 0);
-  if (report.plan) add_plan(*report.plan, json);
-  if (report.shard) json.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
+JsonRest json_rest(const ClipReport& report) {
+  Json member = Json::object();
+  if (report.member) add_member(report, member);
+  if (report.members) member.add("members", 0);
+
+  Json plan = Json::object();
+  if (report.plan) add_plan(*report.plan, plan);
+
+  Json result = Json::object();
+  if (report.shard) result.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
-  if (report.plan && report.counts && complete) add_counts(*report.counts, json);
-  json.add("seconds", report.seconds);
-  return json.dump().substr(1);
+  if (report.plan && report.counts && complete) add_counts(*report.counts, result);
+  result.add("seconds", report.seconds);
+  return {members_of(member), members_of(plan), result.dump().substr(1)};
 }
 
 }  // namespace clipper

@@ -39,9 +39,15 @@ struct ClipReport : ClipResult {
 /// Text for people: "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept". Not for failures.
 [[nodiscard]] std::string as_text(const ClipReport& report);
 
-/// The object `clip` of data/clipper.schema.json, without a newline, is both texts together. The start is the
-/// same for all members of an archive.
+/// The object `clip` of data/clipper.schema.json is both texts, one after the other, without a newline. The
+/// start is the same for all members of an archive.
 [[nodiscard]] std::string json_start(const ClipReport& report);
-[[nodiscard]] std::string json_rest(const ClipReport& report);
+
+struct JsonRest {
+  std::string member;
+  std::string plan;
+  std::string result;
+};
+[[nodiscard]] JsonRest json_rest(const ClipReport& report);
 
 }  // namespace clipper

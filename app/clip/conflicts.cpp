@@ -24,17 +24,6 @@ std::string file_of(const std::string& path) {
   return member ? member->archive : path;
 }
 
-bool is_member(const std::string& path) {
-  return member_path(path).has_value();
-}
-
-void expect_no_member(const std::string& output) {
-  if (const std::optional<MemberPath> member = member_path(output))
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: a member cannot be OUT; clip it with --in-place {} --member {}", output,
-                            member->archive, member->member));
-}
-
 /// Where a path leads: to a file, or to names that do not exist yet below a directory.
 struct Location {
   FileId file;
@@ -114,7 +103,6 @@ class Conflicts {
     uses_.reserve(2 * jobs_.size() + also_read_.size());
     for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
       const Job job = jobs_[i];
-      if (job.output) expect_no_member(*job.output);
       if (job.output && job.input != "-") uses_.push_back({locations_.of(job.input).hash(), i, false});
       const Location target = locations_.of(job.output.value_or(job.input));
       uses_.push_back({target.hash(), i, true});
@@ -140,8 +128,7 @@ class Conflicts {
   }
 
   void check_pair(const Use& writer, const Use& other) {
-    const bool in_place = writer.job == other.job && (other.writes || !is_member(path_of(other)));
-    if (in_place) return;
+    if (writer.job == other.job) return;  // reads and writes one file: in place
     const std::string output = path_of(writer);
     const std::string path = path_of(other);
     if (!is_one_file(output, path)) return;
@@ -167,11 +154,7 @@ class Conflicts {
 }  // namespace
 
 void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read) {
-  const auto has_member = [](const Job& job) {
-    return is_member(job.input) || (job.output && is_member(*job.output));
-  };
-  if ((jobs.size() == 1 && has_member(jobs[0])) || jobs.size() + also_read.size() > 1)
-    Conflicts(jobs, also_read).check();
+  if (jobs.size() + also_read.size() > 1) Conflicts(jobs, also_read).check();
 }
 
 }  // namespace clipper

@@ -102,7 +102,7 @@ void RunLog::add(const ClipReport& report, Lines& lines) const {
   lines.written = report.written;
   if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(report)));
   if (!command_.json) return;
-  lines.json_start = json_start(report);
+  lines.json.set_start(json_start(report));
   if (!has_members(report)) lines.json.add(json_rest(report));
 }
 
@@ -146,8 +146,8 @@ void RunLog::stop_after_failure() {
 
 void RunLog::print_json(const Lines& lines) noexcept {
   std::FILE* const stream = command_.tensor_on_stdout ? stderr : stdout;
-  lines.json.for_each([&](std::string_view line) {
-    if (!progress_.print(stream, {lines.json_start, line, "\n"})) json_lost_ = true;
+  lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
+    if (!progress_.print(stream, texts)) json_lost_ = true;
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "clip/clip_options.hpp"
 #include "clip/clip_report.hpp"
+#include "clip/json_lines.hpp"
 #include "console/line_blocks.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
@@ -36,14 +37,13 @@ class RunLog {
 
   void warn(const std::string& line);
   void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
-  void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
+  void planned(const ClipReport& report);    ///< prints notes on the plan, and with -v the settings
 
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
   /// place would be reported as a failure of the file.
   struct Lines {
     LineBlocks text;
-    std::string json_start;  ///< of every line in `json`
-    LineBlocks json;
+    JsonLines json;
     bool written = false;
   };
   void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished

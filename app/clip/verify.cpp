@@ -16,6 +16,7 @@
 #include "console/error_line.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "console/progress.hpp"
+#include "engine/archive_rules.hpp"
 #include "error.hpp"
 #include "files/archive_file.hpp"
 #include "files/place.hpp"
@@ -27,12 +28,7 @@ InputFile open(const Command& command, const Verify& to, const std::string& path
   if (to.updates && path == "-")
     throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
   InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
-  if (is_archive(file))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--verify: {0} is an archive; name a member of it, {0}:NAME, or write the result and "
-                    "use clipper compare",
-                    path));
+  expect_no_archive(file, {"verify", "--verify"});
   if (command.ignore_trailing) file.ignore_trailing();
   return file;
 }

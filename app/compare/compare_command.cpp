@@ -106,9 +106,11 @@ class Comparer {
     InputFile actual = open(pair.actual);
     InputFile expected = open(pair.expected);
     if (command_.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
-      compare_archives(ArchiveFile(actual), ArchiveFile(expected));
-      return Outcome::in_members;
+      const ArchiveFile actual_archive(actual, ArchiveFile::Records::dropped);
+      const ArchiveFile expected_archive(expected, ArchiveFile::Records::dropped);
+      return compare_archives(actual_archive, expected_archive, report);
     }
+    if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
     compare_tensors(compare_settings(command_), actual, expected, report);
     return Outcome::found;
   }
@@ -120,12 +122,14 @@ class Comparer {
     report.status = passes ? 0 : static_cast<int>(ErrorKind::different);
   }
 
-  void compare_archives(const ArchiveFile& actual, const ArchiveFile& expected) {
+  Outcome compare_archives(const ArchiveFile& actual, const ArchiveFile& expected, PairReport& whole) {
     if (command_.difference_file)
       throw Error(ErrorKind::usage,
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
                               actual.file().path()));
     const std::vector<MemberPair> pairs = member_pairs(actual.list(), expected.list());
+    whole.without_members = pairs.empty();
+    if (pairs.empty()) return Outcome::found;
     std::uint64_t bytes = 0;
     for (const MemberPair& pair : pairs) bytes += pair.any().contents.size;
     tally_.expect(bytes);
@@ -143,6 +147,7 @@ class Comparer {
         return Outcome::found;
       });
     }
+    return Outcome::in_members;
   }
 
   /// Compares members that are no tensors byte by byte.

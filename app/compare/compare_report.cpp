@@ -166,7 +166,9 @@ std::string as_text(const PairReport& report, std::size_t shown, const Paint& pa
 
 std::string as_json(const PairReport& report) {
   Json json = start_of(report, report.status);
-  if (report.reason.empty())
+  if (report.without_members)
+    json.add("members", 0);
+  else if (report.reason.empty())
     add_comparison(report, json);
   else
     json.add("reason", report.reason);

@@ -21,6 +21,7 @@ struct PairReport : FileComparison {
   std::string expected;               ///< path as given, or below the given directory
   std::optional<std::string> member;  ///< of two archives: its name in both
   std::string member_path;            ///< "a.npz:w", for text
+  bool without_members = false;       ///< two archives that have no members
   int status = 0;                     ///< 0, or 1: ErrorKind::different
   Compared compared = Compared::values;
   std::vector<std::string> notes;  ///< with --verify: notes_on() of the plan

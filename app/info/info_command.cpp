@@ -42,7 +42,7 @@ std::uint64_t contents_of(const ArchiveFile& archive) {
   return bytes;
 }
 
-/// Replaces each directory among the inputs by the .npy files below it, sorted by path. Returns the exit
+/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path. Returns the exit
 /// status of directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
@@ -134,6 +134,8 @@ class Display {
         else
           print_tensor(tensor);
       });
+    if (command_.json && archive.list().members.empty())
+      print(empty_archive_json(archive.file().path()), progress_);
     if (!is_table) return;
     print_block(escape_for_terminal(archive.file().path()) + "\n");
     table.print("  ", [&](const std::string& part) { print(part, progress_); });

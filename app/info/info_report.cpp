@@ -216,4 +216,10 @@ std::string as_json(const std::string& input, const std::optional<std::string>& 
   return json.dump() + "\n";
 }
 
+std::string empty_archive_json(const std::string& input) {
+  Json json = json_about(input, std::nullopt, 0);
+  json.add("members", 0);
+  return json.dump() + "\n";
+}
+
 }  // namespace clipper

@@ -58,4 +58,7 @@ struct TensorInfo {
 [[nodiscard]] std::string as_json(const std::string& input, const std::optional<std::string>& member,
                                   const Failure& failure);
 
+/// The same for an archive without members.
+[[nodiscard]] std::string empty_archive_json(const std::string& input);
+
 }  // namespace clipper

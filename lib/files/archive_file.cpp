@@ -72,10 +72,15 @@ bool is_archive(const InputFile& file) {
   return npz::can_be_archive(start(kMagicSize)) && !npy::is_torch(start(bytes.size()));
 }
 
-ArchiveFile::ArchiveFile(const InputFile& file)
+ArchiveFile::ArchiveFile(const InputFile& file, Records records)
     : file_(file),
       list_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
-  for (const npz::Member& member : list_.members) names_.insert(member.name);
+  for (npz::Member& member : list_.members) {
+    if (!member.is_npy() || member.key().ends_with(".npy")) names_.insert(member.name);
+    if (records == Records::kept) continue;
+    std::string().swap(member.local);
+    std::string().swap(member.listed);
+  }
 }
 
 std::string_view ArchiveFile::key_of(const npz::Member& member) const {
@@ -166,8 +171,12 @@ std::optional<MemberPath> member_path(const std::string& path) {
 }
 
 InputFile open_member(const MemberPath& path) {
+  if (!npz::is_supported())
+    throw Error(
+        ErrorKind::input,
+        path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
-  if (!is_archive(file))
+  if (npz::is_supported() && !is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);

@@ -20,8 +20,11 @@ namespace clipper {
 /// The structure of an open .npz archive.
 class ArchiveFile {
  public:
+  /// Member::local and Member::listed, which take most of the memory. npz::ArchiveWriter needs them.
+  enum class Records : bool { kept, dropped };
+
   /// Reads the structure. Error{input}: see npz::read_archive(). `file` must outlive this.
-  explicit ArchiveFile(const InputFile& file);
+  explicit ArchiveFile(const InputFile& file, Records records = Records::kept);
   ArchiveFile(const ArchiveFile&) = delete;
   ArchiveFile& operator=(const ArchiveFile&) = delete;
 
@@ -53,7 +56,7 @@ class ArchiveFile {
 
   const InputFile& file_;
   npz::Archive list_;
-  std::unordered_set<std::string_view> names_;
+  std::unordered_set<std::string_view> names_;  ///< those that can be the key of another member
 };
 
 /// A path FILE:MEMBER, where FILE ends in ".npz".

@@ -279,6 +279,8 @@ TEST_CASE("an archive where one tensor is needed is refused with the way to name
   const std::string other = archive.directory() / "a";
   write_file(other, read_file(archive.path()));
   CHECK(refused(other) == other + why + "rename it to name a tensor in it: " + other + ".npz:NAME");
+  write_file(other, npz_file({NpzMember{"readme.txt", "text"}}));
+  CHECK(refused(other).starts_with(other + ": not a .npy file but a zip archive; extract "));
 }
 
 TEST_CASE("an archive is recognised by its first bytes, and a PyTorch file is none") {
