@@ -41,6 +41,10 @@ with UPDATE=--update-golden set by hand if a change is intended:
 )text";
 
 const std::string_view kInfo = R"text(
+Of an .npz archive, info shows a table with a row for each member, or with `--stats` what it shows for a file; ARCHIVES has an
+example. SIZE is that of the elements in bytes or, of a member that is no tensor that clipper reads, that of the member. An
+archive whose members are all readable, and only not all tensors, is no error.
+
 Without `--stats`, `--percentile`, `--min` and `--max` only the header is read. With any of them the elements are read, too: those of
 a file two to five times, because of the median and the percentiles, those of a stream once.
 
@@ -68,7 +72,7 @@ Find the bounds that clip the lowest and the highest 1 percent of the elements.
       percentile 99  9.375
     ...
 
-The exit status is 0 if every file could be read, otherwise the highest status of all files.
+The exit status is 0 if every file and member could be read, otherwise the highest status of all.
 )text";
 
 const std::string_view kProfilesCommand = R"text(

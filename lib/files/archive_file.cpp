@@ -171,6 +171,10 @@ std::optional<MemberPath> member_path(const std::string& path) {
 }
 
 InputFile open_member(const MemberPath& path) {
+  if (!npz::is_supported())
+    throw Error(
+        ErrorKind::input,
+        path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
   if (npz::is_supported() && !is_archive(file))
     throw Error(ErrorKind::input,

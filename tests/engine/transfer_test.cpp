@@ -38,7 +38,9 @@ class Files {
     OutputFile output = OutputFile::create(directory_ / "out.npy", OutputFile::Existing::replace,
                                            OutputFile::Durability::none);
     std::uint64_t sum = 0;
-    const auto add = [&](std::uint64_t at, std::span<const std::byte> shown) { sum += placed_sum(shown, at); };
+    const auto add = [&](std::uint64_t at, std::span<const std::byte> shown) {
+      sum += placed_sum(shown, at);
+    };
     const auto header = std::as_bytes(std::span(header_));
     for (const std::uint64_t chunk : order) {
       std::vector<std::byte> memory(transfer.size(chunk) + 1);
@@ -115,7 +117,8 @@ TEST_CASE("chunks in any order give the file, and their sums add up to its sum")
     }
 }
 
-TEST_CASE("a chunk in memory is not 1 to 63 bytes above its source, nor below its destination, modulo a page") {
+TEST_CASE(
+    "a chunk in memory is not 1 to 63 bytes above its source, nor below its destination, modulo a page") {
   const auto is_slow = [](std::uint64_t above) { return above % 4096 >= 1 && above % 4096 <= 63; };
   const std::vector<float> elements = scattered_floats(5000);
   Files files(elements, 128);
