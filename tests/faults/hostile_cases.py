@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from modes import numbers, tensor
-from zip_bytes import (DEFLATED, DESCRIPTOR, DESCRIPTOR_MAGIC, END_MAGIC, STORED, UNKNOWN, UTF8, Member, Parts, archive, deflated,
-                       locator, parts, stored_by_numpy, zip64)
+from zip_bytes import (DEFLATED, DESCRIPTOR, DESCRIPTOR_MAGIC, UNKNOWN, UTF8, Member, Parts, archive, deflated,
+                       numpy_archive, parts, zip64)
 
 WAYS = ("info", "compare", "member", "new", "in place")
 REFUSED = "33333"
@@ -39,7 +39,7 @@ NOTES = Member(b"notes.txt", b"Not a tensor.\n")
 
 
 def good() -> bytes:
-    return stored_by_numpy({"w.npy": W, "v.npy": V})
+    return numpy_archive({"w.npy": W, "v.npy": V})
 
 
 def w(content: bytes = W, name: bytes = b"w.npy", **more) -> Member:
