@@ -132,7 +132,7 @@ MemberContents ArchiveFile::inflated(const npz::Member& member) const {
     });
     return MemberContents(std::move(held));
   }
-  TemporaryFile file(member.contents.size);
+  TemporaryFile file(path_of(member), member.contents.size);
   npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   return {file.release(), member.contents.size};
 }
