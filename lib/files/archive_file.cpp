@@ -51,7 +51,7 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
 }
 
 /// The first names, for an error.
-std::string names_text(const std::vector<npz::Member>& members) {
+std::string first_names(const std::vector<npz::Member>& members) {
   constexpr std::size_t kShown = 5;
   if (members.empty()) return "it has no members";
   std::string text = "it has ";
@@ -90,6 +90,10 @@ std::string_view ArchiveFile::key_of(const npz::Member& member) const {
 
 std::string ArchiveFile::path_of(const npz::Member& member) const {
   return fmt::format("{}:{}", file_.path(), key_of(member));
+}
+
+void ArchiveFile::refuse_name(std::string_view name, ErrorKind kind) const {
+  throw Error(kind, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_names(list_.members)));
 }
 
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
@@ -181,8 +185,7 @@ InputFile open_member(const MemberPath& path) {
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);
   if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
-  throw Error(ErrorKind::input, fmt::format("{}: no member '{}'; {}", path.archive, path.member,
-                                            names_text(archive.list().members)));
+  archive.refuse_name(path.member, ErrorKind::input);
 }
 
 }  // namespace clipper
