@@ -30,14 +30,14 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   return found;
 }
 
-void expect_no_archive(const InputFile& input, const Term& what) {
+void expect_tensor(const InputFile& input, const Term& what) {
   if (is_archive(input))
     refuse_usage(input.path(),
                  Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
                                           input.path()));
 }
 
-void expect_no_archive_changed_directly(const InputFile& input) {
+void expect_no_direct_archive(const InputFile& input) {
   if (is_archive(input))
     refuse_usage(input.path(), "is an archive, which " + Message(kDirect) + " does not take; " +
                                    Term{"direct", "replace the file"});

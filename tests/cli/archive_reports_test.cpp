@@ -183,7 +183,9 @@ TEST_CASE("all lines about 65,536 members are printed, in order") {
   const std::string tensor = npy_file("|i1", "False", "()", std::string(1, '\x7F'), 16);
   for (std::size_t i = 0; i < kCount; ++i) members.push_back({std::to_string(i) + ".npy", tensor});
   write_file(directory / "a.npz", npz_file(members));
-  const Result result = run_clipper(clip({"--json", "--dry-run", "a.npz", "out.npz"}), {directory.path()});
+  // Not run_clipper(): json_output.py would validate all lines.
+  const Result result =
+      Process(clipper_words(clip({"--json", "--dry-run", "a.npz", "out.npz"})), {directory.path()}).finish();
   check_done(result);
   std::istringstream lines(result.output);
   std::size_t count = 0;

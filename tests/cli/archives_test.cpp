@@ -53,7 +53,7 @@ TEST_CASE("--member clips only the members with these names or keys") {
   directory.done({"--member=b", "--member", "w", "--member", "b", "a.npz", "out.npz"});
   CHECK(directory.read("out.npz") == mixed_result());
   directory.refused({"--member", "b", "--member", "no", "a.npz", "out.npz"}, 2,
-                    "a.npz: --member no does not");
+                    "a.npz: no member 'no'; it has w, mask, b, note.txt");
   directory.refused({"--member", "b", "--member", "mask", "a.npz", "out.npz"}, 3, "a.npz:mask: ");
   directory.refused({"--member", "", "--member", "b", "a.npz", "out.npz"}, 2, "--member has no value");
 }
