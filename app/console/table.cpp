@@ -49,7 +49,7 @@ void Table::append_line(std::string_view row, std::string& text) const {
 void Table::print(std::string_view indent, const std::function<void(const std::string&)>& print) const {
   constexpr std::size_t kPart = 65536;
   std::string part;
-  rows_.for_each([&](std::string_view row, std::string_view /*middle*/, std::string_view /*end*/) {
+  rows_.for_each([&](std::string_view row) {
     part += indent;
     append_line(row, part);
     if (part.size() < kPart) return;
