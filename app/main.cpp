@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "console/progress.hpp"
 #include "error.hpp"
 #include "files/cleanup_registry.hpp"
+#include "files/temporary_file.hpp"
 
 namespace clipper {
 namespace {
@@ -96,6 +98,8 @@ int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
     handle_signals();
+    if (const char* const directory = std::getenv("TMPDIR"); directory != nullptr && *directory != '\0')
+      set_temporary_directory(directory);
     return run_command(argc, argv);
   } catch (...) {
     const Failure failure = explained(std::current_exception());

@@ -14,8 +14,8 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 
-/// Clips tensors in .npy files and in memory, byte for byte as numpy, DirectML, ONNX or OpenVINO do; compares
-/// tensors; calculates their statistics. The program clipper uses the same code.
+/// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as numpy, DirectML, ONNX or
+/// OpenVINO do; compares tensors; calculates their statistics. The program clipper uses the same code.
 ///
 ///     clipper::clip_file("in.npy", "out.npy", {.min = 0, .max = 6});
 ///     clipper::Counts counts = clipper::clip(values, {.max = 6});  // std::vector<float> values
@@ -60,6 +60,10 @@ struct FileOptions {
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
 /// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
 /// `in`, this is clip_in_place().
+///
+/// If `in` is an .npz archive, `out` becomes an archive in which all tensors that the profile takes, or those
+/// of options.members, are clipped; everything else is copied. Counts are the sums over the clipped tensors.
+/// In all functions "a.npz:w" is the path of the member w.npy of the archive a.npz; it can be read only.
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
                  const FileOptions& options = {});
 

@@ -15,6 +15,12 @@
 namespace clipper {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
 OutputFile::Existing existing_for(const Command& command, const Job& job) {
   const bool must_be_new = job.output_is_new && command.existing == OutputFile::Existing::replace;
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
@@ -51,11 +57,19 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   void try_out();
 
   void opened(const InputFile& input) override;
-  void planned(const ClipResult& /*result*/) override { run_.log.planned(report_); }
+  void sized(std::uint64_t bytes) override { run_.log.sized(bytes); }
+  void planned(const ClipResult& result) override {
+    run_.log.planned(result.member ? report_of(result) : report_);
+  }
   void warn(const std::string& line) override { run_.log.warn(line); }
-  void complete(const ClipResult& /*result*/) override {
-    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    lines_ = run_.log.lines(report_);
+  void member(const ClipResult& result) override;
+  void complete(const ClipResult& result) override;
+
+  /// The report about a member.
+  [[nodiscard]] ClipReport report_of(const ClipResult& result) const {
+    ClipReport report = report_;
+    static_cast<ClipResult&>(report) = result;
+    return report;
   }
 
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
@@ -64,7 +78,10 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   ClipRun run_;
   ClipReport report_;
   RunLog::Lines lines_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  ActionCounts members_{};  ///< finished so far
+  bool changes_members_ = false;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point member_start_ = start_;
 };
 
 /// A file that --recursive found is still below the directory that was given, unless the file itself is a
@@ -81,6 +98,24 @@ void ClipJob::opened(const InputFile& input) {
         "its directory or replaced it by a link; try again");
 }
 
+void ClipJob::member(const ClipResult& result) {
+  ++members_.at(static_cast<std::size_t>(result.action));
+  if (result.action == MemberAction::dropped || (result.counts && result.counts->changed))
+    changes_members_ = true;
+  ClipReport report = report_of(result);
+  report.seconds = seconds(Clock::now() - std::exchange(member_start_, Clock::now()));
+  run_.log.add_member(report, lines_);
+}
+
+void ClipJob::complete(const ClipResult& result) {
+  report_.seconds = seconds(Clock::now() - start_);
+  if (!result.plan && !result.resumed) {
+    report_.members = members_;
+    if (run_.settings.counting) report_.counts = ElementCounts{.changed = changes_members_};
+  }
+  run_.log.add(report_, lines_);
+}
+
 void ClipJob::write() {
   const Job& job = report_.job;
   if (!job.output && run_.way.rewriting == Rewriting::with_second_file) {
@@ -90,7 +125,9 @@ void ClipJob::write() {
       else
         self->run_.log.done(self->lines_);
     };
-    return replace_file(clipping(), job.input, run_.replacements, done, report_);
+    replace_file(clipping(), job.input, run_.replacements, done, report_);
+    if (lines_.text.is_large() || lines_.json.is_large()) run_.replacements.commit();  // frees the lines
+    return;
   }
   report_.is_part = run_.way.waits;
   if (job.output)
@@ -119,7 +156,8 @@ ClipSettings settings_of(const Command& command) {
           .ignore_trailing = command.ignore_trailing,
           .durability = command.durability,
           .counting = command.verbose || command.json,
-          .max_clipped = command.max_clipped};
+          .max_clipped = command.max_clipped,
+          .members = command.members};
 }
 
 void clip_job(const ClipRun& run, const Job& job) {

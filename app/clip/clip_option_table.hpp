@@ -12,9 +12,13 @@ extern const CommandSpec kClipSpec;
 /// The options of kClipSpec. clip_option_table.cpp assigns each option to a group of --help.
 namespace clip_options {
 
-inline constexpr Option kFiles = with_details(
-    {"FILE", "A .npy file; - is standard input as IN, standard output as OUT", {}, Value::tensor},
-    details::kFiles);
+inline constexpr Option kFiles =
+    with_details({"FILE",
+                  "A .npy file, an .npz archive or, as IN, a member ARCHIVE.npz:NAME; - is standard input as "
+                  "IN, standard output as OUT",
+                  {},
+                  Value::tensor},
+                 details::kFiles);
 
 inline constexpr Option kProfile = with_details(
     {"--profile", "Follow another system's rules: directml, onnx, openvino, or a version such as onnx-6",
@@ -53,6 +57,14 @@ inline constexpr Option kFailIfClipped =
                   "PERCENT", Value::text},
                  details::kFailIfClipped);
 
+inline constexpr Option kMember = with_details(
+    {"--member", "Of .npz archives, clip only this member; may be given again", "NAME", Value::text},
+    details::kMember);
+inline constexpr Option kOther =
+    with_details({"--other", "Members of archives that are not clipped: copy (default), drop or error",
+                  "WHAT", Value::words, &other_words},
+                 details::kOther);
+
 /// Value::directory, because most templates begin with a directory that a shell can complete.
 inline constexpr Option kOutput = with_details(
     {"-o,--output", "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
@@ -72,8 +84,8 @@ inline constexpr Option kFilesFrom =
 inline constexpr Option kFiles0From = with_details(
     {"--files0-from", "Like --files-from, but NUL-separated (find -print0)", "LIST", Value::file},
     details::kFiles0From);
-inline constexpr Option kRecursive =
-    with_details({"-r,--recursive", "Clip all .npy files below each input directory"}, details::kRecursive);
+inline constexpr Option kRecursive = with_details(
+    {"-r,--recursive", "Clip all .npy and .npz files below each input directory"}, details::kRecursive);
 inline constexpr Option kVerify =
     with_details({"--verify", "Compare the result with GOLDEN and write nothing", "GOLDEN", Value::tensor},
                  details::kVerify);

@@ -37,6 +37,13 @@ SimdLevel parse_simd_level(std::string_view text) {
   return *level;
 }
 
+MemberChoice::Other parse_other(std::string_view text) {
+  const std::vector<std::string_view> words = other_words();
+  const auto word = std::ranges::find(words, text);
+  if (word == words.end()) refuse_word(kOther, text);
+  return static_cast<MemberChoice::Other>(word - words.begin());
+}
+
 struct NumberOption {
   const Option* option;
   std::optional<Given> Request::*number;
@@ -109,10 +116,12 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
 /// --verify takes one input, and writes no file except the golden file with --update-golden.
 void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
+  if (raw.has(kMember))
+    refuse("--verify and --member cannot be used together; name the members: --verify a.npz:NAME b.npz:NAME");
   check_alone(
       raw, kVerify,
       {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kRecursive, &kFilesFrom, &kFiles0From,
-       &kSync, &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kShard, &kSplitOutput});
+       &kSync, &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kOther, &kShard, &kSplitOutput});
   if (files.empty()) refuse("IN is missing; see clipper --help");
   if (files.size() > 1) refuse("too many files (expected only IN with --verify)");
   if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both IN and GOLDEN");
@@ -140,6 +149,7 @@ void check_destination_options(const RawOptions& raw) {
         "results "
         "as inputs; use --output-dir");
   check_alone(raw, kInPlace, {&kNoClobber});
+  check_alone(raw, kDirect, {&kMember});
   check_needed(raw, kDirect, kInPlace);
   check_needed(raw, kUpdateGolden, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
@@ -181,6 +191,7 @@ void validate_shard(const RawOptions& raw, Command& command) {
     refuse(
         "--fail-if-clipped and --shard cannot be used together on one tensor: a shard does not know what the "
         "other shards clip");
+  check_alone(raw, kShard, {&kMember});
   const std::string out = to->path;
   const Shard shard = *std::exchange(command.share, std::nullopt);
   if (splits)
@@ -192,9 +203,10 @@ void validate_shard(const RawOptions& raw, Command& command) {
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kFinalize,
-              {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir,
-               &kRelativeTo, &kRecursive, &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun});
+  check_alone(
+      raw, kFinalize,
+      {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo,
+       &kRecursive, &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun, &kMember, &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation =
       !is_without_effect(raw, command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
@@ -244,6 +256,8 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kFailIfClipped))
     command.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
+  command.members.names = raw.texts(kMember);
+  if (raw.has(kOther)) command.members.other = parse_other(raw.text(kOther));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
   if (!raw.has(kFinalize) && is_without_effect(raw, command.request))
     refuse(

@@ -10,6 +10,7 @@
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
 #include "element/percentage.hpp"
+#include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
 #include "shards/shard.hpp"
@@ -28,6 +29,7 @@ struct Command {
   std::optional<Shard> share;  ///< divides the inputs among processes
   std::optional<DType> dtype;
   bool ignore_trailing = false;  ///< --trailing, for inputs and the golden file
+  MemberChoice members;          ///< of inputs that are archives
   OutputFile::Existing existing = OutputFile::Existing::replace;
   OutputFile::Durability durability = OutputFile::Durability::none;
   Engine::Options engine;

@@ -19,6 +19,23 @@ std::string nan_text(const Plan& plan, const ElementCounts& counts) {
   return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
 }
 
+std::string_view word_of(MemberAction action) {
+  constexpr std::array<std::string_view, 3> kWords{"clipped", "copied", "dropped"};
+  return kWords.at(static_cast<std::size_t>(action));
+}
+
+/// "3 members clipped, 1 copied".
+std::string text_of(const ActionCounts& members) {
+  std::string text;
+  for (const MemberAction action : {MemberAction::clipped, MemberAction::copied, MemberAction::dropped}) {
+    const std::uint64_t count = members.at(static_cast<std::size_t>(action));
+    if (count == 0) continue;
+    const char* const what = !text.empty() ? "" : count == 1 ? " member" : " members";
+    text += fmt::format("{}{}{} {}", text.empty() ? "" : ", ", count, what, word_of(action));
+  }
+  return text.empty() ? "no members" : text;
+}
+
 Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
   const ArrayParameter* const array = plan.array(parameter);
   const DType dtype = plan.header.dtype;
@@ -46,6 +63,20 @@ void add_counts(const ElementCounts& counts, Json& json) {
   json.add("changed", counts.changed);
 }
 
+void add_member(const ClipReport& report, Json& json) {
+  json.add("member", *report.member);
+  json.add("action", word_of(report.action));
+  if (!report.reason.empty()) json.add("reason", report.reason);
+}
+
+/// The members of an object, each followed by a comma.
+std::string members_of(const Json& json) {
+  std::string text = json.dump().substr(1);
+  if (text.size() == 1) return "";
+  text.back() = ',';
+  return text;
+}
+
 }  // namespace
 
 double clipped_percent(const Plan& plan, const ElementCounts& counts) {
@@ -64,6 +95,8 @@ std::vector<std::string> notes_on(const Plan& plan) {
 std::string as_text(const ClipReport& report) {
   if (report.resumed) return report.name + ": finished an interrupted --direct run";
   std::string text = report.name;
+  if (report.action != MemberAction::clipped)
+    return text + fmt::format(": {} ({})", word_of(report.action), report.reason);
   if (report.shard) text += fmt::format(", shard {}/{}", report.shard->index, report.shard->count);
   text += ":";
   if (report.plan && report.counts) {
@@ -73,8 +106,11 @@ std::string as_text(const ClipReport& report) {
                         clipped_percent(*report.plan, counts), percent(counts.raised, all),
                         percent(counts.lowered, all), nan_text(*report.plan, counts));
   }
+  if (report.members) text += fmt::format(" {};", text_of(*report.members));
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
-  if (unchanged)
+  if (report.member)
+    text.pop_back();
+  else if (unchanged)
     text += " nothing changes, not rewritten";
   else if (report.trial)
     text += report.job.output ? " would be written to " + *report.job.output : " would be replaced";
@@ -85,21 +121,32 @@ std::string as_text(const ClipReport& report) {
   return text;
 }
 
-std::string as_json(const ClipReport& report) {
-  Json json{{"version", kJsonVersion}, {"input", report.job.input}};
-  if (!report.is_directory) json.add("output", report.job.output.value_or(report.job.input));
-  json.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
-  if (report.failed) json.add("error", report.failed->message);
-  json.add("written", report.written);
-  json.add("dry_run", report.trial);
-  json.add("resumed", report.resumed);
-  json.add("profile", report.profile);
-  if (report.plan) add_plan(*report.plan, json);
-  if (report.shard) json.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
+std::string json_start(const ClipReport& report) {
+  Json file{{"version", kJsonVersion}, {"input", report.job.input}};
+  if (report.has_output) file.add("output", report.job.output.value_or(report.job.input));
+  file.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
+  if (report.failed) file.add("error", report.failed->message);
+  file.add("written", report.written);
+  file.add("dry_run", report.trial);
+  file.add("resumed", report.resumed);
+  file.add("profile", report.profile);
+  return "{" + members_of(file);
+}
+
+JsonRest json_rest(const ClipReport& report) {
+  Json member = Json::object();
+  if (report.member) add_member(report, member);
+  if (report.members) member.add("members", 0);
+
+  Json plan = Json::object();
+  if (report.plan) add_plan(*report.plan, plan);
+
+  Json result = Json::object();
+  if (report.shard) result.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
-  if (report.counts && complete) add_counts(*report.counts, json);
-  json.add("seconds", report.seconds);
-  return json.dump();
+  if (report.plan && report.counts && complete) add_counts(*report.counts, result);
+  result.add("seconds", report.seconds);
+  return {members_of(member), members_of(plan), result.dump().substr(1)};
 }
 
 }  // namespace clipper

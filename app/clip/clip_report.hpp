@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +14,14 @@
 
 namespace clipper {
 
-/// What -v, --json and warnings report about one file.
+/// How many members of an archive were clipped, copied and dropped.
+using ActionCounts = std::array<std::uint64_t, 3>;
+
+/// What -v, --json and warnings report about one file, or about one member of an archive.
 struct ClipReport : ClipResult {
   Job job;
-  bool is_directory = false;  ///< the input, which has no output of its own
+  bool has_output = true;                 ///< false for a directory, and where an output has no name
+  std::optional<ActionCounts> members{};  ///< of an archive that is done
   std::string_view profile;
   bool trial = false;          ///< --dry-run
   std::optional<Shard> shard;  ///< of one tensor; plan and counts cover only this shard
@@ -33,7 +39,15 @@ struct ClipReport : ClipResult {
 /// Text for people: "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept". Not for failures.
 [[nodiscard]] std::string as_text(const ClipReport& report);
 
-/// The object `clip` of data/clipper.schema.json, without a newline.
-[[nodiscard]] std::string as_json(const ClipReport& report);
+/// The object `clip` of data/clipper.schema.json is both texts, one after the other, without a newline. The
+/// start is the same for all members of an archive.
+[[nodiscard]] std::string json_start(const ClipReport& report);
+
+struct JsonRest {
+  std::string member;
+  std::string plan;
+  std::string result;
+};
+[[nodiscard]] JsonRest json_rest(const ClipReport& report);
 
 }  // namespace clipper

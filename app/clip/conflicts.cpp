@@ -11,11 +11,18 @@
 #include <tuple>
 
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/directory.hpp"
 #include "files/place.hpp"
 
 namespace clipper {
 namespace {
+
+/// The file that is read or written: for FILE:MEMBER the archive.
+std::string file_of(const std::string& path) {
+  const std::optional<MemberPath> member = member_path(path);
+  return member ? member->archive : path;
+}
 
 /// Where a path leads: to a file, or to names that do not exist yet below a directory.
 struct Location {
@@ -32,8 +39,9 @@ struct Location {
 
 class Locations {
  public:
-  [[nodiscard]] Location of(const std::string& path) {
-    if (path == "-") return {{}, path};  // standard output
+  [[nodiscard]] Location of(const std::string& path_or_member) {
+    if (path_or_member == "-") return {{}, path_or_member};  // standard output
+    const std::string path = file_of(path_or_member);
     if (const std::optional<FileId> file = find_file(path)) return {*file, ""};
     const std::string directory = directory_of(path);
     if (directory != directory_) {
@@ -115,7 +123,8 @@ class Conflicts {
   /// file.
   [[nodiscard]] bool is_one_file(const std::string& a, const std::string& b) {
     const Location location = locations_.of(a);
-    return location == locations_.of(b) && (!location.missing.empty() || is_same_file(a, b));
+    return location == locations_.of(b) &&
+           (!location.missing.empty() || is_same_file(file_of(a), file_of(b)));
   }
 
   void check_pair(const Use& writer, const Use& other) {

@@ -11,9 +11,11 @@
 #include <variant>
 #include <vector>
 
+#include "clip/layout.hpp"
 #include "command_line/file_list.hpp"
 #include "command_line/tensor_tree.hpp"
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/directory.hpp"
 #include "files/place.hpp"
 
@@ -35,20 +37,24 @@ class Inputs {
  public:
   Inputs(const Command& command, RunLog& log, Jobs& jobs) : command_(command), log_(log), jobs_(jobs) {
     const auto* const into = std::get_if<IntoDirectory>(&command.destination);
+    const auto* const by_template = std::get_if<ByTemplate>(&command.destination);
+    names_outputs_ = into != nullptr || (by_template != nullptr && has_placeholder(by_template->text));
     if (!command.recursive || into == nullptr) return;
     output_directory_ = into->path;
     output_directories_ = directories_from(into->path);
   }
 
   void take(const std::string& input) {
-    if (input == "-" || !is_directory(input)) return jobs_.add(input);
-    if (command_.recursive) return take_below(input);
-    try {
-      throw Error(ErrorKind::io, fmt::format("{}: is a directory; to clip the .npy files below it, add "
-                                             "--recursive",
-                                             input));
-    } catch (...) {
-      fail(input);
+    if (input != "-" && is_directory(input)) {
+      if (command_.recursive) return take_below(input);
+      fail(input, ErrorKind::io, "is a directory; to clip the .npy and .npz files below it, add --recursive");
+    } else if (const auto path = names_outputs_ ? member_path(input) : std::nullopt) {
+      fail(input, ErrorKind::usage,
+           fmt::format(
+               "one member needs IN and OUT; --output-dir and --output take the archive {} and --member {}",
+               path->archive, path->member));
+    } else {
+      jobs_.add(input);
     }
   }
 
@@ -63,7 +69,7 @@ class Inputs {
       if (std::exchange(is_root, false)) jobs_.add_root_id(id);
       expect_no_output(id, directory);
     };
-    walk.failed = [&](const std::string& path) { fail(path); };
+    walk.failed = [&](const std::string& path) { fail(path, std::current_exception()); };
     for_each_tensor(directory, walk, [&](const std::string& path) { jobs_.add_walked(path); });
     jobs_.sort_from(first);
   }
@@ -75,17 +81,21 @@ class Inputs {
                                               output_directory_, directory));
   }
 
-  /// Called in an exception handler.
-  void fail(const std::string& directory) {
-    ClipReport report = log_.report_of({directory, std::nullopt});
-    report.is_directory = true;
-    log_.failed(report, std::current_exception());
+  void fail(const std::string& input, ErrorKind kind, const std::string& why) {
+    fail(input, std::make_exception_ptr(Error(kind, input + ": " + why)));
+  }
+
+  void fail(const std::string& input, std::exception_ptr why) {
+    ClipReport report = log_.report_of({input, std::nullopt});
+    report.has_output = false;
+    log_.failed(report, std::move(why));
     log_.stop_after_failure();
   }
 
   const Command& command_;
   RunLog& log_;
   Jobs& jobs_;
+  bool names_outputs_ = false;  ///< outputs are named after inputs
   std::string output_directory_;
   std::vector<FileId> output_directories_;  ///< with --recursive: --output-dir and the directories above it
 };

@@ -36,6 +36,11 @@ bool is_verbose(const Command& command) {
   return command.verbose || (command.dry_run && !command.quiet && !command.json);
 }
 
+/// Whether the members have lines of JSON, so that the archive itself needs none.
+bool has_members(const ClipReport& report) {
+  return report.members && *report.members != ActionCounts{};
+}
+
 }  // namespace
 
 RunLog::RunLog(const Command& command, const Engine& engine)
@@ -71,28 +76,41 @@ void RunLog::note(const std::string& line) {
   if (notes_.insert(line).second) warn(line);
 }
 
-void RunLog::planned(const ClipReport& report) {
+void RunLog::sized(std::uint64_t bytes) noexcept {
   std::uint64_t unknown = 0;
-  bytes_.compare_exchange_strong(unknown, report.plan->data_size());
+  bytes_.compare_exchange_strong(unknown, bytes);
+}
+
+void RunLog::planned(const ClipReport& report) {
+  sized(report.plan->data_size());
   for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
-  const unsigned threads = engine_.threads();
   logger_->info("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
                 report.profile);
+  if (report.member) return;
+  const unsigned threads = engine_.threads();
   logger_->info("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
                 engine_.chunk_size() / 1024, to_string(command_.engine.level));
 }
 
-RunLog::Lines RunLog::lines(const ClipReport& report) const {
-  return {is_verbose(command_) ? escape_for_terminal(as_text(report)) : "",
-          command_.json ? as_json(report) + "\n" : "", report.written};
+void RunLog::add_member(const ClipReport& member, Lines& lines) const {
+  if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(member)));
+  if (command_.json) lines.json.add(json_rest(member));
+}
+
+void RunLog::add(const ClipReport& report, Lines& lines) const {
+  lines.written = report.written;
+  if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(report)));
+  if (!command_.json) return;
+  lines.json.set_start(json_start(report));
+  if (!has_members(report)) lines.json.add(json_rest(report));
 }
 
 void RunLog::done(const Lines& lines) noexcept {
   ++files_done_;
   if (lines.written) written_ = true;
-  if (!lines.text.empty()) logger_->info(lines.text);
-  print_json(lines.json);
+  lines.text.for_each([&](std::string_view line) { logger_->info(line); });
+  print_json(lines);
 }
 
 void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
@@ -101,15 +119,19 @@ void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
     const Failure failure = explained(why);
     report.failed = failure;
     report.written = failure.kind == ErrorKind::not_durable;
-    const std::string json = lines(report).json;
-    print_json(json);
+    report.members.reset();
+    if (command_.json) {
+      Lines lines;
+      add(report, lines);
+      print_json(lines);
+    }
     if (command_.keep_going) {
       progress_.print(stderr, line_of(failure));
       const std::lock_guard lock(mutex_);
       status_ = std::max(status_, static_cast<int>(failure.kind));
       return;
     }
-    if (!json.empty()) why = std::make_exception_ptr(Reported(failure));
+    if (command_.json) why = std::make_exception_ptr(Reported(failure));
   } catch (...) {
     why = std::current_exception();
   }
@@ -122,9 +144,11 @@ void RunLog::stop_after_failure() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void RunLog::print_json(const std::string& json) noexcept {
-  if (json.empty()) return;
-  if (!progress_.print(command_.tensor_on_stdout ? stderr : stdout, json)) json_lost_ = true;
+void RunLog::print_json(const Lines& lines) noexcept {
+  std::FILE* const stream = command_.tensor_on_stdout ? stderr : stdout;
+  lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
+    if (!progress_.print(stream, texts)) json_lost_ = true;
+  });
 }
 
 int RunLog::status() const {

@@ -9,6 +9,8 @@
 
 #include "clip/clip_options.hpp"
 #include "clip/clip_report.hpp"
+#include "clip/json_lines.hpp"
+#include "console/line_blocks.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 
@@ -28,22 +30,24 @@ class RunLog {
   ~RunLog();
 
   /// Sets the total of the progress: the files and bytes still to do. Without a call, the total is the first
-  /// planned file.
+  /// file.
   void expect(std::size_t files, std::uint64_t bytes);
 
   [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< filled with what is known before the start
 
   void warn(const std::string& line);
-  void planned(const ClipReport& report);  ///< prints notes on the plan, and with -v the settings
+  void sized(std::uint64_t bytes) noexcept;  ///< the total of the progress, unless it is known
+  void planned(const ClipReport& report);    ///< prints notes on the plan, and with -v the settings
 
   /// What done() prints. Made before the file is in place, because running out of memory after the file is in
   /// place would be reported as a failure of the file.
   struct Lines {
-    std::string text;
-    std::string json;
+    LineBlocks text;
+    JsonLines json;
     bool written = false;
   };
-  [[nodiscard]] Lines lines(const ClipReport& report) const;
+  void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished
+  void add(const ClipReport& report, Lines& lines) const;         ///< of a file, after its members
   void done(const Lines& lines) noexcept;
 
   /// Reports that the file failed. Without --keep-going, the next call of stop_after_failure() throws.
@@ -58,7 +62,7 @@ class RunLog {
 
  private:
   void note(const std::string& line);  ///< a warning, once for all files
-  void print_json(const std::string& json) noexcept;
+  void print_json(const Lines& lines) noexcept;
 
   const Command& command_;
   const Engine& engine_;

@@ -16,7 +16,9 @@
 #include "console/error_line.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "console/progress.hpp"
+#include "engine/archive_rules.hpp"
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/place.hpp"
 
 namespace clipper {
@@ -26,15 +28,23 @@ InputFile open(const Command& command, const Verify& to, const std::string& path
   if (to.updates && path == "-")
     throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
   InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
+  expect_tensor(file, {"verify", "--verify"});
   if (command.ignore_trailing) file.ignore_trailing();
   return file;
 }
 
+void expect_file_to_update(const std::string& golden) {
+  if (member_path(golden))
+    throw Error(ErrorKind::usage,
+                fmt::format("--update-golden: {} is a member of an archive; use a .npy file", golden));
+}
+
 bool is_missing(const std::string& path) {
-  return path != "-" && !Place::of(path).status();
+  return path != "-" && !member_path(path) && !Place::of(path).status();
 }
 
 void compare_with_golden(const Command& command, const Verify& to, PairReport& report) {
+  if (to.updates) expect_file_to_update(to.golden);
   InputFile input = open(command, to, report.actual);
   Engine engine(command.engine);
   const Plan plan = read_plan(engine, settings_of(command), input);

@@ -60,6 +60,10 @@ std::vector<std::string_view> color_words() {
   return {"auto", "always", "never"};
 }
 
+std::vector<std::string_view> other_words() {
+  return {"copy", "drop", "error"};
+}
+
 std::optional<MinAboveMax> min_above_max_named(std::string_view word) {
   for (const MinAboveMaxWord& row : kMinAboveMaxWords)
     if (row.word == word) return row.meaning;

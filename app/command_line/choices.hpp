@@ -16,6 +16,7 @@ namespace clipper {
 [[nodiscard]] std::vector<std::string_view> simd_level_names();
 [[nodiscard]] std::vector<std::string_view> trailing_words();  ///< the default first
 [[nodiscard]] std::vector<std::string_view> color_words();     ///< the default first
+[[nodiscard]] std::vector<std::string_view> other_words();     ///< in the order of MemberChoice::Other
 
 [[nodiscard]] std::optional<MinAboveMax> min_above_max_named(std::string_view word);
 

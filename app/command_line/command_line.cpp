@@ -90,8 +90,10 @@ class Parser {
       RawOption& typed = typed_[option];
       typed.is_given = added->count() > 0;
       if (!typed.is_given || option->value == Value::none) continue;
-      typed.text = added->results().back();
-      if (typed.text.empty()) refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
+      typed.texts = added->results();
+      typed.text = typed.texts.back();
+      if (std::ranges::find(typed.texts, "") != typed.texts.end())
+        refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
     }
     for (const auto& [one, other] : spec_.overrides) typed_[first_of(one, other)] = {};
     take_positionals();

@@ -17,7 +17,7 @@ class Progress;
 struct RawOption {
   bool is_given = false;
   std::string text;                ///< the value; of a repeated option, the last one
-  std::vector<std::string> texts;  ///< all values of a positional that takes many words; `text` is empty then
+  std::vector<std::string> texts;  ///< all values; `text` is empty for a positional that takes many words
 };
 
 /// What was typed, with all values as text: CLI11 would read 010 as an octal number and "" as 0. All

@@ -11,6 +11,7 @@
 #include "command_line/values.hpp"
 #include "element/percentage.hpp"
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/parameter_file.hpp"
 
 namespace clipper {
@@ -28,7 +29,7 @@ Given read_given(std::string_view flag, const std::string& path) {
 }
 
 bool looks_like_file(const std::string& text) {
-  return text.ends_with(".npy") || (!text.empty() && ::access(text.c_str(), F_OK) == 0);
+  return text.ends_with(".npy") || member_path(text) || (!text.empty() && ::access(text.c_str(), F_OK) == 0);
 }
 
 /// "1%" as a number; nothing for texts that are not a number and a percent sign.

@@ -9,12 +9,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
+#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
@@ -43,6 +45,10 @@ const dirent* next_entry(DIR* directory, const std::string& path) {
   return entry;
 }
 
+bool has_tensors(std::string_view name) {
+  return name.ends_with(".npy") || (name.ends_with(".npz") && npz::is_supported());
+}
+
 Kind kind_of(mode_t mode) {
   return S_ISREG(mode) ? Kind::file : S_ISDIR(mode) ? Kind::directory : Kind::other;
 }
@@ -62,7 +68,7 @@ class Walker {
       if (entry.name == "." || entry.name == "..") continue;
       const std::string entry_path = fs::path(path) / entry.name;
       if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, entry); })) continue;
-      if (entry.name.ends_with(".npy")) walk_.found(prefix + entry.name, entry.kind);
+      if (has_tensors(entry.name)) walk_.found(prefix + entry.name, entry.kind);
       if (is_walked(entry)) directories.push_back(std::move(entry.name));
     }
     directory.reset();
@@ -125,7 +131,7 @@ class Walker {
       return ::fstatat(::dirfd(directory), entry.name.c_str(), &status, flags) == 0;
     };
     if (type == DT_UNKNOWN) entry.is_link = look(AT_SYMLINK_NOFOLLOW) && S_ISLNK(status.st_mode);
-    if (entry.is_link && !follows() && !entry.name.ends_with(".npy")) return;
+    if (entry.is_link && !follows() && !has_tensors(entry.name)) return;
     if (look(0))
       entry.kind = kind_of(status.st_mode);
     else if (errno != ENOENT && errno != ELOOP)
@@ -161,7 +167,7 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
   };
   walk_tensors(directory, walk);
   if (is_empty) try {
-      throw Error(ErrorKind::input, fmt::format("{}: contains no .npy file", directory));
+      throw Error(ErrorKind::input, fmt::format("{}: contains no .npy or .npz file", directory));
     } catch (...) {
       walk.failed(directory);
     }

@@ -19,7 +19,7 @@ struct TensorWalk {
 
   Links links = Links::followed;
 
-  /// Called for every name that ends in .npy.
+  /// Called for every name that ends in .npy, or in .npz if archives can be read.
   std::function<void(const std::string& path, Kind kind)> found;
 
   /// Called for every directory before its names are read.
@@ -36,8 +36,8 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk);
 
 [[nodiscard]] bool is_directory(const std::string& path);
 
-/// Calls `add` with the full path of every regular file called .npy below the directory, and of every link
-/// called .npy that leads nowhere, so that opening the link is an error that names it. Other kinds of files
+/// Calls `add` with the full path of every regular file called .npy or .npz below the directory, and of every
+/// such link that leads nowhere, so that opening the link is an error that names it. Other kinds of files
 /// are left out, as `find -type f` does. If there is none, and no other failure, `walk.failed` is called with
 /// an Error{input}. Replaces `walk.found`.
 void for_each_tensor(const std::string& directory, TensorWalk walk,

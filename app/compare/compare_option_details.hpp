@@ -6,11 +6,15 @@
 namespace clipper::compare_details {
 
 inline constexpr std::string_view kActual =
-    "The tensor that is checked, or a directory. With two directories, every .npy file below one is compared "
-    "with the file of the same path below the other; a file without a partner is a difference.";
+    "The tensor that is checked, an .npz archive, or a directory. With two directories, every .npy and .npz "
+    "file below one is compared with the file of the same path below the other; a file without a partner is "
+    "a difference. With two archives, the members of the same name are compared, in any order, stored or "
+    "deflated; members that are no tensors that clipper reads are compared byte by byte. ARCHIVE.npz:NAME is "
+    "one tensor of an archive.";
 
 inline constexpr std::string_view kExpected =
-    "The tensor or directory that ACTUAL should be equal to. One of the two files may be `-`, standard "
+    "The tensor, archive or directory that ACTUAL should be equal to. One of the two files may be `-`, "
+    "standard "
     "input.";
 
 inline constexpr std::string_view kRtol =
@@ -41,17 +45,19 @@ inline constexpr std::string_view kBits =
     "Excludes the tolerances, `--nan` and `--bytes`.";
 
 inline constexpr std::string_view kBytes =
-    "Compare two files byte by byte, header included, as cmp(1) does, without reading them as tensors. "
+    "Compare two files byte by byte, header included, as cmp(1) does, without reading them as tensors or "
+    "archives. "
     "Excludes every other rule of matching, `--trailing` and `--diff-out`.";
 
 inline constexpr std::string_view kDiffOut =
     "Write the absolute difference of every pair of elements to FILE, a tensor of the same shape: float32 "
     "for float16, bfloat16 and float32, float64 for float64, and the unsigned dtype of the same size for "
-    "integers. dtype and shape of the two tensors must be equal. Not for directories.";
+    "integers. dtype and shape of the two tensors must be equal. Not for directories and archives, but for "
+    "their tensors.";
 
 inline constexpr std::string_view kMaxMismatch =
     "Exit with 0 if at most N elements differ, or at most P percent (`--max-mismatch 0.1%`); nothing is "
-    "rounded. The default is 0. With directories each pair is judged by itself.";
+    "rounded. The default is 0. With directories and archives each pair is judged by itself.";
 
 inline constexpr std::string_view kShow =
     "After the line of a pair that differs, list its first N differing elements with their index, both "

@@ -16,7 +16,8 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Compares two .npy tensors, or two directories of them, paired by path. An element a of ACTUAL matches "
+    "Compares two .npy tensors, two .npz archives, member by member, or two directories of them, paired by "
+    "path. An element a of ACTUAL matches "
     "the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape must be equal; byte order, memory "
     "order and the spelling of the header may differ.";
 
@@ -28,6 +29,8 @@ Examples:
   clipper compare --rtol 1e-5 --atol 1e-8 out.npy golden.npy
   clipper compare --ulp 2 --show 10 out.npy golden.npy
   clipper compare out/ golden/
+  clipper compare out.npz golden.npz
+  clipper compare out.npz:weights golden.npy
   clipper --max 6 in.npy - | clipper compare - golden.npy
 
 Matching:
@@ -45,11 +48,11 @@ Exit status:
 using Words = std::vector<std::string_view>;
 
 constexpr Option kActual =
-    with_details({"ACTUAL", "Tensor file or directory to check; - is standard input", {}, Value::tensor},
+    with_details({"ACTUAL", "Tensor, archive or directory to check; - is standard input", {}, Value::tensor},
                  compare_details::kActual);
-constexpr Option kExpected =
-    with_details({"EXPECTED", "Reference file or directory; - is standard input", {}, Value::tensor},
-                 compare_details::kExpected);
+constexpr Option kExpected = with_details(
+    {"EXPECTED", "Reference tensor, archive or directory; - is standard input", {}, Value::tensor},
+    compare_details::kExpected);
 constexpr Option kRtol =
     with_details({"--rtol", "Tolerance relative to the expected element (default: 0)", "R", Value::text},
                  compare_details::kRtol);
@@ -84,7 +87,8 @@ constexpr Option kShow =
     with_details({"--show", "List the first N mismatches", "N", Value::text}, compare_details::kShow);
 constexpr Option kDtype =
     dtype_option("Read tensors as DTYPE (for bfloat16 saved as |V2)", compare_details::kDtype);
-constexpr Option kJson = json_option("Print one line of JSON per pair of files", compare_details::kJson);
+constexpr Option kJson =
+    json_option("Print one line of JSON per pair of files or members", compare_details::kJson);
 constexpr Option kVerbose =
     verbose_option("Print a line for each pair that matches, too", compare_details::kVerbose);
 
@@ -134,7 +138,7 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
 
 constexpr CommandSpec kCompareSpec{
     .name = "compare",
-    .summary = "compare two tensors, or two directories of them",
+    .summary = "compare two tensors, two archives or two directories",
     .description = kDescription,
     .forms = kForms,
     .footer = kFooter,

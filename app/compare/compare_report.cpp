@@ -139,10 +139,9 @@ void add_comparison(const PairReport& report, Json& json) {
 }
 
 Json start_of(const PairReport& report, int status) {
-  Json json{{"version", kJsonVersion},
-            {"actual", report.actual},
-            {"expected", report.expected},
-            {"status", status}};
+  Json json{{"version", kJsonVersion}, {"actual", report.actual}, {"expected", report.expected}};
+  if (report.member) json.add("member", *report.member);
+  json.add("status", status);
   if (!report.notes.empty()) json.add("notes", report.notes);
   return json;
 }
@@ -153,7 +152,7 @@ std::string as_text(const PairReport& report, std::size_t shown, const Paint& pa
   const ElementComparison& comparison = report.comparison;
   const std::string word = report.status == 0 ? paint(Ink::good, "ok") : paint(Ink::error, "FAIL");
   const auto line = [&](const std::string& text) { return word + " " + escape_for_terminal(text) + "\n"; };
-  std::string text = report.actual;
+  std::string text = report.member ? report.member_path : report.actual;
   if (!report.reason.empty()) return line(fmt::format("{}: {}", text, report.reason));
   const std::string largest = report.compared == Compared::bytes ? "" : largest_text(report);
   if (comparison.mismatches == 0) return line(text + (largest.empty() ? "" : ": ") + largest);
@@ -167,7 +166,9 @@ std::string as_text(const PairReport& report, std::size_t shown, const Paint& pa
 
 std::string as_json(const PairReport& report) {
   Json json = start_of(report, report.status);
-  if (report.reason.empty())
+  if (report.without_members)
+    json.add("members", 0);
+  else if (report.reason.empty())
     add_comparison(report, json);
   else
     json.add("reason", report.reason);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,14 @@ namespace clipper {
 /// What was compared: elements, their bits, or all bytes of the files as uint8 elements.
 enum class Compared : std::uint8_t { values, bits, bytes };
 
-/// The result of comparing two files.
+/// The result of comparing two files, or two members of archives.
 struct PairReport : FileComparison {
-  std::string actual;    ///< path as given, or below the given directory
-  std::string expected;  ///< path as given, or below the given directory
-  int status = 0;        ///< 0, or 1: ErrorKind::different
+  std::string actual;                 ///< path as given, or below the given directory
+  std::string expected;               ///< path as given, or below the given directory
+  std::optional<std::string> member;  ///< of two archives: its name in both
+  std::string member_path;            ///< "a.npz:w", for text
+  bool without_members = false;       ///< two archives that have no members
+  int status = 0;                     ///< 0, or 1: ErrorKind::different
   Compared compared = Compared::values;
   std::vector<std::string> notes;  ///< with --verify: notes_on() of the plan
 };
@@ -27,7 +31,7 @@ struct PairReport : FileComparison {
 /// Differences are rounded up to two digits: the files pass with the tolerance that the line suggests.
 [[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint);
 
-/// One line: the object `compare` of data/clipper.schema.json, for two files or for a failure.
+/// One line: the object `compare` of data/clipper.schema.json, for two files or members, or for a failure.
 [[nodiscard]] std::string as_json(const PairReport& report);
 [[nodiscard]] std::string as_json(const PairReport& report, const Failure& failure);
 

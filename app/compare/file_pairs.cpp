@@ -32,7 +32,7 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
   walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_expected = true; };
   walk_tensors(expected, walk);
   if (pairs.empty())
-    throw Error(ErrorKind::input, fmt::format("{} and {} contain no .npy file", actual, expected));
+    throw Error(ErrorKind::input, fmt::format("{} and {} contain no .npy or .npz file", actual, expected));
   std::vector<FilePair> result;
   for (auto& [name, pair] : pairs) result.push_back(std::move(pair));
   return result;

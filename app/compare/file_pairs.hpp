@@ -14,9 +14,9 @@ struct FilePair {
   bool found = false;  ///< found below a directory, where only regular files are compared
 };
 
-/// The two files; for two directories, a pair for each .npy path below either directory, sorted by path.
-/// Links to directories are followed. Error{usage} for a file and a directory, Error{input} if neither
-/// directory contains a .npy file, Error{io} if a directory cannot be read or is part of a loop of links.
+/// The two files; for two directories, a pair for each .npy or .npz path below either directory, sorted by
+/// path. Links to directories are followed. Error{usage} for a file and a directory, Error{input} if neither
+/// directory contains such a file, Error{io} if a directory cannot be read or is part of a loop of links.
 [[nodiscard]] std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected);
 
 }  // namespace clipper

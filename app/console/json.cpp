@@ -30,6 +30,12 @@ Json Json::list() {
   return json;
 }
 
+Json Json::object() {
+  Json json;
+  json.kind_ = Kind::object;
+  return json;
+}
+
 Json Json::number(DType dtype, std::string_view text) {
   const Number number = parse_number(text).value();
   const Json exact = decimal_text(number);

@@ -51,7 +51,8 @@ class Json {
   }
   Json(std::initializer_list<Member> members);  ///< an object
 
-  [[nodiscard]] static Json list();  ///< an empty list
+  [[nodiscard]] static Json list();    ///< an empty list
+  [[nodiscard]] static Json object();  ///< an empty object
 
   /// The number that the text of an element or of a bound names: see parse_number(). Of a floating dtype, a
   /// JSON number if the double nearest to it has the same shortest decimal, otherwise its decimal as a

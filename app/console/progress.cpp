@@ -76,10 +76,12 @@ void Progress::show_until_the_end(bool redraws) {
     write_to_standard_error(progress_line(look_(), seconds_since(start), true));
 }
 
-bool Progress::print(std::FILE* stream, const std::string& text) noexcept {
+bool Progress::print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
   const std::lock_guard lock(mutex_);
   erase_progress();
-  return std::fputs(text.c_str(), stream) >= 0 && std::fflush(stream) == 0;
+  for (const std::string_view text : texts)
+    if (std::fwrite(text.data(), 1, text.size(), stream) != text.size()) return false;
+  return std::fflush(stream) == 0;
 }
 
 void erase_progress() noexcept {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -31,7 +32,8 @@ class Progress {
 
   /// Erases the line and writes a text in its place; the line is redrawn below the text. False if the stream
   /// cannot be written.
-  bool print(std::FILE* stream, const std::string& text) noexcept;
+  bool print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept;
+  bool print(std::FILE* stream, std::string_view text) noexcept { return print(stream, {text}); }
 
  private:
   void show_until_the_end(bool redraws);

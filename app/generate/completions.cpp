@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "generate/completions_text.hpp"
+
 namespace clipper {
 namespace {
 
@@ -23,10 +25,10 @@ Offer offer_of(Value value) {
     case Value::words:
     case Value::text: return {"", " ", "--exclusive"};
     case Value::number:
-      return {"_clipper_number", R"({compset -P @ && _files -g "*.npy"})",
+      return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
               "--exclusive --arguments '(__clipper_number)'"};
     case Value::tensor:
-      return {"_clipper_files '*.npy'", R"(_files -g "*.npy")",
+      return {"_clipper_files '*.np[yz]'", "_clipper_tensors",
               "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
     case Value::file: return {"_clipper_files '*'", "_files", "--require-parameter --force-files"};
     case Value::directory:
@@ -91,56 +93,6 @@ std::string visible_names(const CommandSpec& command) {
         for (const std::string_view name : names_of(*option)) names.push_back(name);
   return fmt::format("{}", fmt::join(names, " "));
 }
-
-constexpr std::string_view kBash = R"(# Completions for clipper, written by clipper --generate bash.
-_clipper_words() {{
-  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
-}}
-
-# Offers directories, and files whose names match the pattern $1.
-_clipper_files() {{
-  compopt -o filenames
-  mapfile -t COMPREPLY < <(compgen -d -- "$current"; [[ -z $1 ]] || compgen -f -X "!$1" -- "$current")
-}}
-
-# Offers @ and a .npy file. compopt -o filenames would quote the @.
-_clipper_number() {{
-  [[ $current == @* ]] || return
-  mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
-  [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
-  ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
-}}
-
-_clipper() {{
-  local IFS=$' \t\n' current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' ended='' word
-  COMPREPLY=()
-  # COMP_WORDBREAKS makes words of = and @. What is completed begins after =, but at @.
-  if [[ $current == [=@] || $current == =@ ]]; then
-    current=${{current#=}}
-  elif [[ $previous == [=@] || $previous == =@ ]]; then
-    current=${{previous#=}}$current
-    previous=${{COMP_WORDS[COMP_CWORD - 2]}}
-  fi
-  case ${{COMP_WORDS[1]}} in
-    {commands}) ((COMP_CWORD > 1)) && command=${{COMP_WORDS[1]}} ;;
-  esac
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    [[ $word == -- ]] && ended=yes
-  done
-  [[ $ended ]] || case $command,$previous in
-{values}  esac
-  if [[ ! $ended && $current == -* ]]; then
-    case $command in
-{options}    esac
-    return
-  fi
-  case $command in
-{positionals}  esac
-  ((COMP_CWORD > 1)) || mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -W '{command_words}' -- "$current")
-}}
-
-complete -F _clipper clipper
-)";
 
 std::string zsh_action(const Option& option) {
   return option.words == nullptr ? std::string(offer_of(option.value).zsh)
@@ -216,32 +168,6 @@ std::string fish_command(const CommandSpec& command) {
   return text;
 }
 
-constexpr std::string_view kFish = R"(# Completions for clipper, written by clipper --generate fish.
-function __clipper_command_is --argument-names expected
-    set --local words (commandline --tokenize --cut-at-cursor --current-process)
-    set --local command ''
-    test (count $words) -gt 1; and contains -- $words[2] {commands}; and set command $words[2]
-    test "$command" = "$expected"
-end
-
-# The part of an option's value, or of a word, that was typed.
-function __clipper_value
-    commandline --current-token | string replace --regex '^--[^=]*=' ''
-end
-
-function __clipper_tensors --argument-names typed
-    __fish_complete_suffix "$typed" .npy | string match --regex '^.*(?:\.npy|/)$'
-end
-
-# Offers @ and a .npy file.
-function __clipper_number
-    set --local typed (__clipper_value)
-    string match --quiet '@*' -- "$typed"; and __clipper_tensors (string sub --start 2 -- "$typed") | string replace --regex '^' '@'
-end
-
-complete --command clipper --no-files
-)";
-
 }  // namespace
 
 std::string bash_completions(const CommandSpecs& commands) {
@@ -256,8 +182,8 @@ std::string bash_completions(const CommandSpecs& commands) {
       positionals += fmt::format("    '{}') {} ;;\n", command->name, bash_action(positional_of(*command)));
   }
   using namespace fmt::literals;
-  return fmt::format(kBash, "commands"_a = names_after_main(commands, " | "), "values"_a = values,
-                     "options"_a = options, "positionals"_a = positionals,
+  return fmt::format(completions_text::kBash, "commands"_a = names_after_main(commands, " | "),
+                     "values"_a = values, "options"_a = options, "positionals"_a = positionals,
                      "command_words"_a = names_after_main(commands, " "));
 }
 
@@ -270,18 +196,18 @@ std::string zsh_completions(const CommandSpecs& commands) {
     rows += fmt::format(" '{}:{}'", command->name, escaped(command->summary, "'", R"('\')"));
   }
   return fmt::format(
-      "#compdef clipper\n# Written by clipper --generate zsh.\n"
+      "#compdef clipper\n# Written by clipper --generate zsh.\n{}"
       "local result=1\n"
       "(( CURRENT > 2 )) && case $words[2] in\n{}esac\n"
       "if (( CURRENT == 2 )); then\n  local -a commands=({})\n"
       "  _describe -t commands command commands && result=0\nfi\n"
       "{} && result=0\nreturn result\n",
-      cases, rows, zsh_arguments(*commands.front()));
+      completions_text::kZsh, cases, rows, zsh_arguments(*commands.front()));
 }
 
 std::string fish_completions(const CommandSpecs& commands) {
   using namespace fmt::literals;
-  std::string text = fmt::format(kFish, "commands"_a = names_after_main(commands, " "));
+  std::string text = fmt::format(completions_text::kFish, "commands"_a = names_after_main(commands, " "));
   for (const CommandSpec* const command : commands) text += fish_command(*command);
   return text;
 }

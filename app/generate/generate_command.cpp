@@ -8,6 +8,10 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
+#include "console/escape_for_terminal.hpp"
+#include "error.hpp"
+#include "files/archive_file.hpp"
+#include "files/input_file.hpp"
 #include "generate/completions.hpp"
 #include "generate/manual.hpp"
 
@@ -16,6 +20,20 @@ namespace {
 
 using Writer = std::string (*)(const CommandSpecs&);
 
+constexpr std::string_view kMembers = "members";
+
+/// What completes FILE:MEMBER, one in each line. Leaves out what a terminal cannot show.
+std::string members_of(const std::string& path) {
+  const InputFile file = InputFile::open_regular(path);
+  if (!is_archive(file)) throw Error(ErrorKind::input, path + ": not an .npz archive");
+  const ArchiveFile archive(file);
+  std::string lines;
+  for (const npz::Member& member : archive.list().members)
+    if (const std::string_view key = archive.key_of(member); key == escape_for_terminal(key))
+      lines.append(key).append("\n");
+  return lines;
+}
+
 const std::map<std::string_view, Writer>& writers() {
   static const std::map<std::string_view, Writer> rows{
       {"bash", &bash_completions}, {"fish", &fish_completions}, {"man", &manual}, {"zsh", &zsh_completions}};
@@ -23,14 +41,20 @@ const std::map<std::string_view, Writer>& writers() {
 }
 
 std::vector<std::string_view> kinds() {
-  std::vector<std::string_view> words;
+  std::vector<std::string_view> words{kMembers};
   for (const auto& [kind, writer] : writers()) words.push_back(kind);
   return words;
 }
 
-constexpr Option kKind{"KIND", "The manual (man), or the completions of a shell", {}, Value::words, &kinds};
-constexpr std::array kPositionals{Positional{&kKind, Arity::required}};
-constexpr std::array<std::string_view, 1> kForms{"KIND"};
+constexpr Option kKind{"KIND",
+                       "The manual (man), the completions of a shell, or the members of an archive",
+                       {},
+                       Value::words,
+                       &kinds};
+constexpr Option kArchive{"FILE", "An .npz archive, for members"};
+constexpr std::array kPositionals{Positional{&kKind, Arity::required},
+                                  Positional{&kArchive, Arity::optional}};
+constexpr std::array<std::string_view, 2> kForms{"KIND", "members FILE"};
 constexpr std::array kOptions{&kHelp};
 constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
@@ -39,7 +63,7 @@ constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 constexpr CommandSpec kGenerateSpec{
     .name = "--generate",
     .summary = "print a file for packages",
-    .description = "Prints the manual or a shell's completions, for packages.",
+    .description = "Prints the manual or a shell's completions, for packages, or what completes FILE:MEMBER.",
     .forms = kForms,
     .positionals = kPositionals,
     .groups = kGroups,
@@ -47,6 +71,14 @@ constexpr CommandSpec kGenerateSpec{
 };
 
 int generate_file(const RawOptions& raw, CommandSpecs commands) {
+  const bool is_members = raw.text(kKind) == kMembers;
+  if (is_members != raw.has(kArchive))
+    throw Error(ErrorKind::usage,
+                is_members ? "--generate members: FILE is missing" : "--generate: only members takes a FILE");
+  if (is_members) {
+    print(members_of(raw.text(kArchive)));
+    return 0;
+  }
   std::erase_if(commands, [](const CommandSpec* command) { return !command->is_public; });
   print(writers().at(raw.text(kKind))(commands));
   return 0;

@@ -19,8 +19,12 @@ struct JsonMember {
 };
 
 inline constexpr std::array kJsonObjects{
-    JsonObject{"clip", "Printed by clipper for each FILE, when the file is done or has failed"},
-    JsonObject{"info", "Printed by clipper info for each FILE"},
+    JsonObject{
+        "clip",
+        "Printed by clipper for each FILE, when the file is done or has failed; for an archive that is "
+        "done, for each of its members in order"},
+    JsonObject{"info",
+               "Printed by clipper info for each FILE; for an archive, for each of its members in order"},
     JsonObject{"compare", "Printed by clipper compare for each pair of files, and by clipper --verify"},
     JsonObject{"error",
                "Printed by any command for an error that belongs to no file, such as a wrong option or a "
@@ -37,8 +41,8 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "version", kVersionMeaning},
     JsonMember{"clip", "input", "Path of the input as given; - is standard input"},
     JsonMember{"clip", "output",
-               "Path of the output; with --in-place the same as input; - is standard output; absent if input "
-               "is a directory"},
+               "Path of the output; with --in-place the same as input; - is standard output; absent if there "
+               "can be none: for a directory, and for a member with --output-dir"},
     JsonMember{"clip", "status", "Exit status for this file alone; 0 if it succeeded"},
     JsonMember{"clip", "error",
                "Why it failed: the message that standard error has. Only if status is not 0"},
@@ -47,7 +51,11 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "resumed",
                "Whether the run finished a --direct run that was interrupted; there are no counts then"},
     JsonMember{"clip", "profile", "Profile whose rules were applied"},
-    JsonMember{"clip", "dtype", "dtype of the tensor"},
+    JsonMember{"clip", "member", "Of an archive: name of the member; absent if the archive failed"},
+    JsonMember{"clip", "action", "What was done to the member"},
+    JsonMember{"clip", "reason", "Why the member was not clipped; absent if it was"},
+    JsonMember{"clip", "members", "0 for an archive without members; otherwise absent"},
+    JsonMember{"clip", "dtype", "dtype of the tensor; absent for a member that was not clipped"},
     JsonMember{"clip", "shape", "Shape of the tensor"},
     JsonMember{"clip", "fortran_order", "Whether the tensor is stored in Fortran order (first axis fastest)"},
     JsonMember{"clip", "byte_order",
@@ -72,12 +80,19 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "lowered", "Number of elements that became max"},
     JsonMember{"clip", "nan", "Number of NaN elements in the input"},
     JsonMember{"clip", "changed", "Whether any bit of the data changes"},
-    JsonMember{"clip", "seconds", "How long the file took"},
+    JsonMember{"clip", "seconds", "How long the file took; of a member, the time since the one before it"},
     JsonMember{"info", "version", kVersionMeaning},
     JsonMember{"info", "input", "Path of the file as given; - is standard input"},
-    JsonMember{"info", "status", "Exit status for this file alone; 0 if it succeeded"},
+    JsonMember{"info", "member", "Of an archive: name of the member; absent if the archive failed"},
+    JsonMember{"info", "status", "Exit status for this file or member alone; 0 if it succeeded"},
     JsonMember{"info", "error",
                "Why it failed: the message that standard error has. The members below are then absent"},
+    JsonMember{"info", "members", "0 for an archive without members; otherwise absent"},
+    JsonMember{"info", "compression", "Of a member of an archive: how it is compressed"},
+    JsonMember{"info", "compressed_bytes", "Of a member of an archive: the bytes that it takes there"},
+    JsonMember{"info", "other",
+               "What a member of an archive is that is no tensor that clipper reads: bool, structured, not "
+               ".npy, and so on. The members below are then absent"},
     JsonMember{"info", "npy_version", "Version of the .npy format"},
     JsonMember{"info", "dtype", "dtype of the tensor"},
     JsonMember{"info", "byte_order",
@@ -125,6 +140,8 @@ inline constexpr std::array kJsonMembers{
                "Path of ACTUAL; for directories, of the file below it; with --verify the input"},
     JsonMember{"compare", "expected",
                "Path of EXPECTED; for directories, of the file below it; with --verify the golden file"},
+    JsonMember{"compare", "member",
+               "Of two archives: name of the member in both; absent if one of the archives failed"},
     JsonMember{"compare", "status",
                "0 if the files match within the tolerances, 1 if they differ, otherwise the exit status of "
                "the error"},
@@ -137,8 +154,11 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"compare", "reason",
                "Why the files cannot match at all: a missing file, another dtype or shape. The members below "
                "are then absent"},
-    JsonMember{"compare", "dtype", "dtype of both tensors; uint8 with --bytes"},
-    JsonMember{"compare", "shape", "Shape of both tensors; [number of bytes] with --bytes"},
+    JsonMember{"compare", "members",
+               "0 for two archives without members; otherwise absent. The members below are then absent"},
+    JsonMember{"compare", "dtype",
+               "dtype of both tensors; uint8 for bytes: with --bytes, and for members that are no tensors"},
+    JsonMember{"compare", "shape", "Shape of both tensors; [number of bytes] for bytes"},
     JsonMember{"compare", "compared", "Number of elements compared"},
     JsonMember{"compare", "mismatches", "Number of elements that do not match"},
     JsonMember{"compare", "largest",

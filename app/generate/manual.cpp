@@ -159,6 +159,7 @@ std::string manual(const CommandSpecs& commands) {
   section("COMMANDS", commands_section(commands));
   section("DTYPES AND BOUNDS", to_troff(manual_text::kDtypesAndBounds));
   section("PROFILES", profiles_section());
+  section("ARCHIVES", to_troff(manual_text::kArchives));
   section("FILES AND SAFETY", files_section());
   section("EXIT STATUS", to_troff(manual_text::kExitStatus));
   section("JSON", json_section());

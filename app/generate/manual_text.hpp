@@ -14,6 +14,7 @@ extern const std::string_view kProfilesCommand;
 extern const std::string_view kDtypesAndBounds;
 extern const std::string_view kProfileTables;  ///< what the words in the tables mean
 extern const std::string_view kProfileRules;
+extern const std::string_view kArchives;
 extern const std::string_view kFiles;
 extern const std::string_view kManyFiles;
 extern const std::string_view kShards;

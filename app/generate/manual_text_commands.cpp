@@ -14,13 +14,18 @@ match. A status of 2 or more is an error; it never means "different" and never "
     $ clipper compare in.npy golden.npy || true
     FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 ...
 
-Two directories are compared file by file: every file whose name ends in .npy, below either of them, by its path. A missing
-file is a difference. Symbolic links to directories are followed; a loop of links is an error (4). Files of any size take a
+Two .npz archives are compared member by member, by name. A missing member is a difference; the order and the compression of
+the members are not.
+
+Two directories are compared file by file: every file whose name ends in .npy or .npz, below either of them, by its path. A
+missing file is a difference. Symbolic links to directories are followed; a loop of links is an error (4). Files of any size take a
 few MiB of memory.
 
     $ clipper compare out.npy golden.npy
     $ clipper compare --ulp 2 --show 10 --diff-out d.npy out.npy golden.npy
     $ clipper compare out/ golden/
+    $ clipper compare out.npz golden.npz
+    $ clipper compare out.npz:weights golden.npy
     $ producer | clipper --min 0 --max 6 - - | clipper compare - golden.npy
     $ clipper --min 0 --max 6 in.npy --verify golden.npy
     $ clipper --min 0 --max 6 in.npy --verify golden.npy --update-golden
@@ -36,6 +41,10 @@ with UPDATE=--update-golden set by hand if a change is intended:
 )text";
 
 const std::string_view kInfo = R"text(
+Of an .npz archive, info shows a table with a row for each member, or with `--stats` what it shows for a file; ARCHIVES has an
+example. SIZE is that of the elements in bytes or, of a member that is no tensor that clipper reads, that of the member. An
+archive whose members are all readable, and only not all tensors, is no error.
+
 Without `--stats`, `--percentile`, `--min` and `--max` only the header is read. With any of them the elements are read, too: those of
 a file two to five times, because of the median and the percentiles, those of a stream once.
 
@@ -63,7 +72,7 @@ Find the bounds that clip the lowest and the highest 1 percent of the elements.
       percentile 99  9.375
     ...
 
-The exit status is 0 if every file could be read, otherwise the highest status of all files.
+The exit status is 0 if every file and member could be read, otherwise the highest status of all.
 )text";
 
 const std::string_view kProfilesCommand = R"text(

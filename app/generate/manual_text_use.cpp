@@ -3,7 +3,7 @@
 namespace clipper::manual_text {
 
 const std::string_view kDescription = R"text(
-clipper reads tensors from .npy files, the format of NumPy. Every element less than `--min` becomes min, every
+clipper reads tensors from .npy files, the format of NumPy, and from .npz archives of such files. Every element less than `--min` becomes min, every
 element greater than `--max` becomes max, and all other elements keep their exact bits. dtype, shape, byte order
 and memory order stay the same. `--scale` and `--bias` calculate x * scale + bias before the clip. The result
 goes to a new file, over the input (`--in-place`) or to standard output.
@@ -41,8 +41,8 @@ Wrong usage: an unknown option, a bound that is not a number, options that contr
 the same output.
 
 = 3
-An input was refused: it is not a valid .npy file, its dtype or number of dimensions is not one that the profile
-takes, or `--nan error` found a NaN.
+An input was refused: it is not a valid .npy file or .npz archive, its dtype or number of dimensions is not one that the
+profile takes, or `--nan error` found a NaN.
 
 = 4
 The system refused: a file cannot be read or written, the disk is full, there is not enough memory, or another
@@ -66,7 +66,8 @@ info it is always the highest status. After 3, 4, 5 or a signal, a file that was
 )text";
 
 const std::string_view kJson = R"text(
-With `--json`, clipper, compare and info print one object per line, and profiles prints an array. The objects of clipper go
+With `--json`, clipper, compare and info print one object per line, clipper and info one for each member of an archive, and profiles
+prints an array. The objects of clipper go
 to standard error if the tensor goes to standard output. An error is printed as a line on standard error as well.
 
     $ clipper --min 0 --max 6 --json in.npy out.npy
@@ -97,8 +98,12 @@ Set by MPICH, Intel MPI and other launchers with PMI: K and N of `--shard auto`,
 Set by srun: K and N of `--shard auto`, if the others are missing. The variables of an array job are never used, nor is
 PMIx, which does not say how many processes there are.
 
-Nothing else is read from the environment: no TMPDIR, since temporary files are beside the file that they become, and no
-locale, since numbers always have a decimal point. The width of a terminal is asked of the terminal, not of COLUMNS.
+= `TMPDIR`
+The directory in which large deflated members of .npz archives are inflated, to files without a name; /var/tmp if TMPDIR is missing
+or empty. All other temporary files are beside the file that they become.
+
+Nothing else is read from the environment: no locale, since numbers always have a decimal point. The width of a terminal
+is asked of the terminal, not of COLUMNS.
 )text";
 
 const std::string_view kExamples = R"text(
@@ -139,6 +144,12 @@ Clip each channel of a tensor of shape (N, C, H, W) to bounds of its own: arrays
 Normalise each channel, (x - mean) / std: scale.npy has 1 / std, bias.npy has -mean / std, both of shape (C, 1, 1).
 
     $ clipper --scale @scale.npy --bias @bias.npy images.npy normalised.npy
+
+Clip all tensors of an archive, or one of its members.
+
+    $ clipper --min 0 --max 6 w.npz clipped.npz
+    $ clipper --min 0 --max 6 --in-place --member a w.npz
+    $ clipper --min 0 --max 6 w.npz:a a.npy
 
 Clip the outliers: one percent of the elements on each side.
 

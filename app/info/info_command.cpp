@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,55 +14,19 @@
 #include "command_line/tensor_tree.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
+#include "console/escape_for_terminal.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
+#include "console/table.hpp"
 #include "console/terminal.hpp"
-#include "contract/plan.hpp"
 #include "engine/engine.hpp"
-#include "engine/tensor_percentiles.hpp"
-#include "engine/tensor_statistics.hpp"
-#include "error.hpp"
+#include "files/archive_file.hpp"
 #include "info/info_options.hpp"
 #include "info/info_report.hpp"
+#include "info/inspect.hpp"
 
 namespace clipper {
 namespace {
-
-/// Reads the median and the percentiles that the command asks for, of a file.
-void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
-  std::vector<Number> percentages{50};
-  percentages.insert(percentages.end(), command.percentages.begin(), command.percentages.end());
-  const auto values = read_percentiles(engine, input, tensor.header, percentages);
-  tensor.median = values.front();
-  for (std::size_t i = 1; i < values.size(); ++i) tensor.percentiles.push_back({percentages[i], values[i]});
-}
-
-TensorInfo inspect(const InfoCommand& command, Engine& engine, const std::string& path, FileTally& tally) {
-  InputFile input = InputFile::open(path);
-  if (command.ignore_trailing) input.ignore_trailing();
-  std::vector<std::byte> header_bytes;
-  TensorInfo tensor;
-  tensor.input = path;
-  tensor.header = read_header(input, command.dtype, &header_bytes);
-  tensor.version_major = std::to_integer<int>(header_bytes[npy::kVersionAt]);
-  tensor.version_minor = std::to_integer<int>(header_bytes[npy::kVersionAt + 1]);
-  if (!command.statistics) return tensor;
-
-  const npy::Header& header = tensor.header;
-  tally.expect(header.data_size());
-  with_path(input.path(), [&] {
-    tensor.min = min_limit(command.bounds, header);
-    tensor.max = max_limit(command.bounds, header);
-  });
-  tensor.is_file = input.is_regular();
-  if (tensor.is_file)
-    add_percentiles(command, engine, input, tensor);
-  else if (!command.percentages.empty())
-    throw Error(ErrorKind::usage,
-                input.path() + ": must be a file, not a stream: for --percentile it needs to be read twice");
-  tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
-  return tensor;
-}
 
 std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
   std::vector<std::uint64_t> sizes;
@@ -70,7 +35,14 @@ std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
   return sizes;
 }
 
-/// Replaces each directory among the inputs by the .npy files below it, sorted by path. Returns the exit
+/// The bytes of all members.
+std::uint64_t contents_of(const ArchiveFile& archive) {
+  std::uint64_t bytes = 0;
+  for (const npz::Member& member : archive.list().members) bytes += member.contents.size;
+  return bytes;
+}
+
+/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path. Returns the exit
 /// status of directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
@@ -79,7 +51,7 @@ int expand_directories(InfoCommand& command) {
     const Failure failure = explained(std::current_exception());
     status = std::max(status, static_cast<int>(failure.kind));
     std::fputs(line_of(failure).c_str(), stderr);
-    if (command.json) print(as_json(path, failure));
+    if (command.json) print(as_json(path, std::nullopt, failure));
   };
   std::vector<std::string> files;
   for (const std::string& input : command.inputs) {
@@ -94,38 +66,99 @@ int expand_directories(InfoCommand& command) {
   return status;
 }
 
-int show_all(const InfoCommand& command) {
-  const std::size_t width = terminal_columns(STDOUT_FILENO);
-  const Paint paint = paint_for(STDOUT_FILENO);
-  Engine engine(command.engine);
-  FileTally tally(engine.done(), sizes_of(command));
-  Progress progress(command.progress, [&] { return tally.extent(); });
-  int status = 0;
-  bool first = true;
-  for (const std::string& path : command.inputs) {
-    std::string text;
-    try {
-      const TensorInfo tensor = inspect(command, engine, path, tally);
-      text = command.json ? as_json(tensor) : (first ? "" : "\n") + as_text(tensor, width, paint);
-      first = false;
-    } catch (...) {
-      const Failure failure = explained(std::current_exception());
-      status = std::max(status, static_cast<int>(failure.kind));
-      progress.print(stderr, line_of(failure));
-      if (command.json) text = as_json(path, failure);
-    }
-    print(text, progress);
-    tally.next();
+/// Shows one file after the other.
+class Display {
+ public:
+  explicit Display(const InfoCommand& command)
+      : command_(command),
+        engine_(command.engine),
+        tally_(engine_.done(), sizes_of(command)),
+        progress_(command.progress, [this] { return tally_.extent(); }) {}
+
+  void show(const std::string& path) {
+    attempt(path, std::nullopt, [&] {
+      InputFile input = InputFile::open(path);
+      if (is_archive(input))
+        show_archive(ArchiveFile(input));
+      else
+        show_tensor(input, path);
+    });
+    tally_.next();
   }
-  return status;
-}
+
+  /// The highest exit status of all files and members.
+  [[nodiscard]] int status() const { return status_; }
+
+ private:
+  /// Prints the error if the work fails.
+  template <class Work>
+  void attempt(const std::string& path, const std::optional<std::string>& member, Work work) {
+    Failure failure{};
+    try {
+      work();
+      return;
+    } catch (...) {
+      failure = explained(std::current_exception());
+    }
+    status_ = std::max(status_, static_cast<int>(failure.kind));
+    progress_.print(stderr, line_of(failure));
+    if (command_.json) print(as_json(path, member, failure), progress_);
+  }
+
+  void show_tensor(InputFile& input, const std::string& path) {
+    print_tensor(inspect(command_, engine_, input, path, tally_));
+  }
+
+  void print_tensor(const TensorInfo& tensor) {
+    if (command_.json)
+      print(as_json(tensor), progress_);
+    else
+      print_block(as_text(tensor, width_, paint_));
+  }
+
+  void print_block(const std::string& text) {
+    print((is_first_ ? "" : "\n") + text, progress_);
+    is_first_ = false;
+  }
+
+  /// Without statistics, shows a table; it is printed when the widths of all its cells are known.
+  void show_archive(const ArchiveFile& archive) {
+    const bool is_table = !command_.json && !command_.statistics;
+    Table table = member_table();
+    if (command_.statistics) tally_.expect(contents_of(archive));
+    for (const npz::Member& member : archive.list().members)
+      attempt(archive.file().path(), member.name, [&] {
+        const TensorInfo tensor = inspect_member(command_, engine_, archive, member);
+        if (is_table)
+          table.add(as_row(tensor, archive.key_of(member)));
+        else
+          print_tensor(tensor);
+      });
+    if (command_.json && archive.list().members.empty())
+      print(empty_archive_json(archive.file().path()), progress_);
+    if (!is_table) return;
+    print_block(escape_for_terminal(archive.file().path()) + "\n");
+    table.print("  ", [&](const std::string& part) { print(part, progress_); });
+  }
+
+  const InfoCommand& command_;
+  const std::size_t width_ = terminal_columns(STDOUT_FILENO);
+  const Paint paint_ = paint_for(STDOUT_FILENO);
+  Engine engine_;
+  FileTally tally_;
+  Progress progress_;
+  int status_ = 0;
+  bool is_first_ = true;
+};
 
 }  // namespace
 
 int show_info(const RawOptions& raw) {
   InfoCommand command = validate_info(raw);
   const int status = expand_directories(command);
-  return std::max(status, show_all(command));
+  Display display(command);
+  for (const std::string& path : command.inputs) display.show(path);
+  return std::max(status, display.status());
 }
 
 }  // namespace clipper

@@ -16,9 +16,9 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Prints dtype, shape, memory order and size of .npy tensors. With --stats, --percentile, --min or --max "
-    "it also reads the elements and prints their range, mean, standard deviation, median, NaN count and a "
-    "histogram.";
+    "Prints dtype, shape, memory order and size of .npy tensors and of the members of .npz archives. With "
+    "--stats, --percentile, --min or --max it also reads the elements and prints their range, mean, standard "
+    "deviation, median, NaN count and a histogram.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
 
@@ -28,17 +28,24 @@ Examples:
   clipper info --stats *.npy
   clipper info --min 0 --max 6 x.npy
   clipper info --percentile 1,50,99 x.npy
+  clipper info weights.npz
+  clipper info --stats weights.npz:bias
   clipper info --json tensors/
 
 Exit status:
-  0          every file was read
-  2 or more  the highest error of all files; see the exit status of clipper
+  0          every file and every member was read
+  2 or more  the highest error of all; see the exit status of clipper
 )";
 
 constexpr Option kFiles = with_details(
-    {"FILE", "A .npy file, or a directory: all .npy files below it; - is standard input", {}, Value::tensor},
-    "A .npy file, or a directory, which stands for all .npy files below it; `-` is standard input. A file "
-    "that cannot be read is a line on standard error, and the others are still shown.");
+    {"FILE",
+     "A .npy file, an .npz archive, a member ARCHIVE.npz:NAME, or a directory: all such files below it; - is "
+     "standard input",
+     {},
+     Value::tensor},
+    "A .npy file, an .npz archive, or a member of one: ARCHIVE.npz:NAME. A directory stands for all .npy and "
+    ".npz files below it, and `-` is standard input. A file or a member that cannot be read is a line on "
+    "standard error, and the others are still shown.");
 constexpr Option kStats =
     with_details({"--stats", "Read the elements; print range, mean, std, median, NaN count and a histogram"},
                  "Read all elements and print the smallest and the largest, the mean and the population "

@@ -29,6 +29,18 @@ std::string dtype_text(const npy::Header& header) {
   return header.opaque ? text + ", written as |V2" : text;
 }
 
+std::string_view word(npz::Method method) {
+  return method == npz::Method::stored ? "stored" : "deflated";
+}
+
+/// "stored", or "deflated to 12.5 %".
+std::string compression_text(const Archived& archived) {
+  const npz::Contents& contents = archived.contents;
+  if (archived.method == npz::Method::stored || contents.size == 0) return std::string(word(archived.method));
+  return fmt::format("{} to {:.3g} %", word(archived.method),
+                     100 * static_cast<double>(contents.stored_size) / static_cast<double>(contents.size));
+}
+
 /// "none" if there is no such element.
 std::string optional_text(DType dtype, const std::optional<ElementBits>& element) {
   return element ? element_text(dtype, *element) : "none";
@@ -116,48 +128,97 @@ Json statistics_json(const TensorInfo& tensor) {
             {"above", statistics.above}}}};
 }
 
+Facts tensor_facts(const TensorInfo& tensor) {
+  if (tensor.archived && !tensor.archived->other.empty())
+    return {{"dtype", tensor.archived->other + ": clipper does not read it"}};
+  const npy::Header& header = tensor.header;
+  return {{"dtype", dtype_text(header)},
+          {"shape", fmt::format("{}, {} order", npy::shape_text(header.shape),
+                                header.fortran_order ? "Fortran" : "C")},
+          {"elements", fmt::format("{}", header.count)},
+          {"data", fmt::format("{} bytes after a {}-byte header, npy {}.{}", header.data_size(),
+                               header.data_offset, tensor.version_major, tensor.version_minor)}};
+}
+
+void add_header(const TensorInfo& tensor, Json& json) {
+  const npy::Header& header = tensor.header;
+  json.add("npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor));
+  json.add("dtype", traits(header.dtype).name);
+  json.add("byte_order", word(header.order));
+  json.add("shape", header.shape);
+  json.add("fortran_order", header.fortran_order);
+  json.add("elements", header.count);
+  json.add("header_bytes", header.data_offset);
+  json.add("bytes", header.data_size());
+  if (tensor.statistics) json.add("statistics", statistics_json(tensor));
+}
+
+/// The members of all objects: which file the object is about, and its exit status.
+Json json_about(const std::string& input, const std::optional<std::string>& member, int status) {
+  Json json{{"version", kJsonVersion}, {"input", input}};
+  if (member) json.add("member", *member);
+  json.add("status", status);
+  return json;
+}
+
 }  // namespace
 
 std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint) {
-  const npy::Header& header = tensor.header;
-  Facts facts{{"dtype", dtype_text(header)},
-              {"shape", fmt::format("{}, {} order", npy::shape_text(header.shape),
-                                    header.fortran_order ? "Fortran" : "C")},
-              {"elements", fmt::format("{}", header.count)},
-              {"data", fmt::format("{} bytes after a {}-byte header, npy {}.{}", header.data_size(),
-                                   header.data_offset, tensor.version_major, tensor.version_minor)}};
+  Facts facts = tensor_facts(tensor);
   if (tensor.statistics) add_statistics(tensor, facts);
   std::size_t longest = 0;
   for (const auto& [name, value] : facts) longest = std::max(longest, name.size());
-  std::string text = (tensor.input == "-" ? "standard input" : escape_for_terminal(tensor.input)) + "\n";
+  std::string text = escape_for_terminal(tensor.path) + "\n";
   for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
   if (tensor.statistics && tensor.statistics->histogram.rows != 0)
     text += "\n" + histogram_text(*tensor.statistics, tensor.min, tensor.max, width, paint);
   return text;
 }
 
-std::string as_json(const TensorInfo& tensor) {
+Table member_table() {
+  using enum Table::Align;
+  return Table({{"KEY", left}, {"DTYPE", left}, {"SHAPE", left}, {"SIZE", right}, {"COMPRESSION", left}});
+}
+
+Table::Row as_row(const TensorInfo& tensor, std::string_view key) {
+  const Archived& archived = *tensor.archived;
   const npy::Header& header = tensor.header;
-  Json json{{"version", kJsonVersion},
-            {"input", tensor.input},
-            {"status", 0},
-            {"npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor)},
-            {"dtype", traits(header.dtype).name},
-            {"byte_order", word(header.order)},
-            {"shape", header.shape},
-            {"fortran_order", header.fortran_order},
-            {"elements", header.count},
-            {"header_bytes", header.data_offset},
-            {"bytes", header.data_size()}};
-  if (tensor.statistics) json.add("statistics", statistics_json(tensor));
+  if (!archived.other.empty())
+    return {escape_for_terminal(key), archived.other, "-", fmt::format("{}", archived.contents.size),
+            compression_text(archived)};
+  const bool is_usual = header.order == kNativeOrder && !header.opaque;
+  return {escape_for_terminal(key), is_usual ? std::string(traits(header.dtype).name) : dtype_text(header),
+          npy::shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
+          fmt::format("{}", header.data_size()), compression_text(archived)};
+}
+
+std::string as_json(const TensorInfo& tensor) {
+  if (!tensor.archived) {
+    Json json = json_about(tensor.input, std::nullopt, 0);
+    add_header(tensor, json);
+    return json.dump() + "\n";
+  }
+  const Archived& archived = *tensor.archived;
+  Json json = json_about(tensor.input, archived.member, 0);
+  json.add("compression", word(archived.method));
+  json.add("compressed_bytes", archived.contents.stored_size);
+  if (archived.other.empty())
+    add_header(tensor, json);
+  else
+    json.add("other", archived.other);
   return json.dump() + "\n";
 }
 
-std::string as_json(const std::string& input, const Failure& failure) {
-  const Json json{{"version", kJsonVersion},
-                  {"input", input},
-                  {"status", static_cast<int>(failure.kind)},
-                  {"error", failure.message}};
+std::string as_json(const std::string& input, const std::optional<std::string>& member,
+                    const Failure& failure) {
+  Json json = json_about(input, member, static_cast<int>(failure.kind));
+  json.add("error", failure.message);
+  return json.dump() + "\n";
+}
+
+std::string empty_archive_json(const std::string& input) {
+  Json json = json_about(input, std::nullopt, 0);
+  json.add("members", 0);
   return json.dump() + "\n";
 }
 

@@ -3,12 +3,15 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "console/color.hpp"
 #include "console/error_line.hpp"
+#include "console/table.hpp"
 #include "contract/plan.hpp"
 #include "npy/header.hpp"
+#include "npz/archive.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
@@ -18,10 +21,20 @@ struct Percentile {
   std::optional<ElementBits> value;  ///< nothing if all elements are NaN
 };
 
-/// What info prints about one file.
+/// What info prints about a member of an archive besides its tensor.
+struct Archived {
+  std::string member;  ///< its name
+  npz::Method method = npz::Method::stored;
+  npz::Contents contents;
+  std::string other;  ///< what the member is if it is no tensor that clipper reads: "bool", "not .npy"
+};
+
+/// What info prints about one file, or about one member of an archive.
 struct TensorInfo {
   std::string input;  ///< path as given
-  npy::Header header;
+  std::string path;   ///< for people: "standard input", "a.npz:w"
+  std::optional<Archived> archived;
+  npy::Header header;     ///< not if archived->other says what the member is
   int version_major = 1;  ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;
@@ -35,8 +48,17 @@ struct TensorInfo {
 /// Text for people: the path, one line per fact, and a histogram of `width` columns if there are statistics.
 [[nodiscard]] std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& paint);
 
-/// One line: the object `info` of data/clipper.schema.json, for a file or for a failure.
+/// The table for the members of an archive, without rows, and the row of a member that np.load calls `key`.
+[[nodiscard]] Table member_table();
+[[nodiscard]] Table::Row as_row(const TensorInfo& tensor, std::string_view key);
+
+/// One line: the object `info` of data/clipper.schema.json, for a file or a member, or for a failure.
+/// `member` is the name of the member that could not be read.
 [[nodiscard]] std::string as_json(const TensorInfo& tensor);
-[[nodiscard]] std::string as_json(const std::string& input, const Failure& failure);
+[[nodiscard]] std::string as_json(const std::string& input, const std::optional<std::string>& member,
+                                  const Failure& failure);
+
+/// The same for an archive without members.
+[[nodiscard]] std::string empty_archive_json(const std::string& input);
 
 }  // namespace clipper

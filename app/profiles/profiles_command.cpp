@@ -13,6 +13,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "console/json.hpp"
+#include "console/table.hpp"
 #include "contract/profile.hpp"
 #include "npy/header.hpp"
 
@@ -179,17 +180,15 @@ constexpr CommandSpec kProfilesSpec{
 };
 
 std::string profile_table(std::span<const std::string_view> headings) {
-  std::vector<std::string> lines(profiles().size() + 1);
-  for (const std::string_view heading : headings) {
-    std::vector<std::string> cells{std::string(heading)};
-    for (const Profile& profile : profiles()) cells.push_back(cell(profile, heading));
-    const std::size_t width = std::ranges::max(cells, {}, &std::string::size).size();
-    for (std::size_t row = 0; row < lines.size(); ++row)
-      lines[row] += fmt::format("{:{}}  ", cells[row], width);
+  std::vector<Table::Column> columns;
+  for (const std::string_view heading : headings) columns.push_back({heading});
+  Table table(std::move(columns));
+  for (const Profile& profile : profiles()) {
+    Table::Row row;
+    for (const std::string_view heading : headings) row.push_back(cell(profile, heading));
+    table.add(row);
   }
-  std::string text;
-  for (const std::string& line : lines) text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  return text;
+  return table.text();
 }
 
 int list_profiles(const RawOptions& raw) {

@@ -5,6 +5,8 @@
 
 #include "files/archive_file.hpp"
 #include "files/place.hpp"
+#include "files/terms.hpp"
+#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
@@ -28,11 +30,17 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   return found;
 }
 
-void expect_no_archive(const InputFile& input, const Term& what) {
+void expect_tensor(const InputFile& input, const Term& what) {
   if (is_archive(input))
     refuse_usage(input.path(),
                  Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
                                           input.path()));
+}
+
+void expect_no_direct_archive(const InputFile& input) {
+  if (is_archive(input))
+    refuse_usage(input.path(), "is an archive, which " + Message(kDirect) + " does not take; " +
+                                   Term{"direct", "replace the file"});
 }
 
 void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {
@@ -41,7 +49,7 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
   if (is_archive && out.ends_with(".npy"))
     refuse_usage(out, fmt::format("{} is an archive, so the result needs a name like OUT.npz", input.path()));
-  if (!is_archive && out.ends_with(".npz"))
+  if (!is_archive && out.ends_with(".npz") && npz::is_supported())
     refuse_usage(out,
                  fmt::format("{} is not an archive, so the result needs a name like OUT.npy", input.path()));
   if (input.is_member() && find_file(out) == id_of(input.status()))

@@ -40,7 +40,7 @@ struct ClipSettings {
 
   /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.
   std::optional<Percentage> max_clipped;
-  MemberChoice members;  ///< of inputs that are .npz archives
+  MemberChoice members{};  ///< of inputs that are .npz archives
 };
 
 /// What is known about one file, or about one member of an .npz archive. After an error, the members that

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <span>
 #include <utility>
 
@@ -51,7 +52,7 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
 }
 
 /// The first names, for an error.
-std::string names_text(const std::vector<npz::Member>& members) {
+std::string first_names(const std::vector<npz::Member>& members) {
   constexpr std::size_t kShown = 5;
   if (members.empty()) return "it has no members";
   std::string text = "it has ";
@@ -72,16 +73,28 @@ bool is_archive(const InputFile& file) {
   return npz::can_be_archive(start(kMagicSize)) && !npy::is_torch(start(bytes.size()));
 }
 
-ArchiveFile::ArchiveFile(const InputFile& file)
+ArchiveFile::ArchiveFile(const InputFile& file, Records records)
     : file_(file),
       list_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
-  for (const npz::Member& member : list_.members) names_.insert(member.name);
+  for (npz::Member& member : list_.members) {
+    if (!member.is_npy() || member.key().ends_with(".npy")) names_.insert(member.name);
+    if (records == Records::kept) continue;
+    std::string().swap(member.local);
+    std::string().swap(member.listed);
+  }
+}
+
+std::string_view ArchiveFile::key_of(const npz::Member& member) const {
+  const std::string_view key = member.key();
+  return key.size() != member.name.size() && names_.contains(key) ? member.name : key;
 }
 
 std::string ArchiveFile::path_of(const npz::Member& member) const {
-  const std::string_view key = member.key();
-  const bool is_ambiguous = key.size() != member.name.size() && names_.contains(key);
-  return fmt::format("{}:{}", file_.path(), is_ambiguous ? member.name : key);
+  return fmt::format("{}:{}", file_.path(), key_of(member));
+}
+
+void ArchiveFile::refuse_name(std::string_view name, ErrorKind kind) const {
+  throw Error(kind, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_names(list_.members)));
 }
 
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
@@ -120,7 +133,7 @@ MemberContents ArchiveFile::inflated(const npz::Member& member) const {
     });
     return MemberContents(std::move(held));
   }
-  TemporaryFile file(member.contents.size);
+  TemporaryFile file(path_of(member), member.contents.size);
   npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   return {file.release(), member.contents.size};
 }
@@ -153,6 +166,8 @@ std::optional<MemberPath> member_path(const std::string& path) {
   struct stat status {};
   std::size_t at = path.rfind(kEnd);
   if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
+  if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)  // there may be a file with this name
+    throw_system_error(path, "cannot be examined");
   for (; at != std::string::npos; at = at == 0 ? std::string::npos : path.rfind(kEnd, at - 1)) {
     const std::size_t colon = at + kEnd.size() - 1;
     std::string archive = path.substr(0, colon);
@@ -163,14 +178,17 @@ std::optional<MemberPath> member_path(const std::string& path) {
 }
 
 InputFile open_member(const MemberPath& path) {
+  if (!npz::is_supported())
+    throw Error(
+        ErrorKind::input,
+        path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
-  if (!is_archive(file))
+  if (npz::is_supported() && !is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);
   if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
-  throw Error(ErrorKind::input, fmt::format("{}: no member '{}'; {}", path.archive, path.member,
-                                            names_text(archive.list().members)));
+  archive.refuse_name(path.member, ErrorKind::input);
 }
 
 }  // namespace clipper

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "error.hpp"
 #include "files/input_file.hpp"
 #include "npz/archive.hpp"
 
@@ -20,16 +21,25 @@ namespace clipper {
 /// The structure of an open .npz archive.
 class ArchiveFile {
  public:
+  /// Member::local and Member::listed, which take most of the memory. npz::ArchiveWriter needs them.
+  enum class Records : bool { kept, dropped };
+
   /// Reads the structure. Error{input}: see npz::read_archive(). `file` must outlive this.
-  explicit ArchiveFile(const InputFile& file);
+  explicit ArchiveFile(const InputFile& file, Records records = Records::kept);
   ArchiveFile(const ArchiveFile&) = delete;
   ArchiveFile& operator=(const ArchiveFile&) = delete;
 
   [[nodiscard]] const npz::Archive& list() const noexcept { return list_; }
   [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
+  /// What FILE:MEMBER calls the member: np.load's key or, if another member has that name, its own name.
+  [[nodiscard]] std::string_view key_of(const npz::Member& member) const;
+
   /// "a.npz:w": the path that InputFile::open() takes for the member.
   [[nodiscard]] std::string path_of(const npz::Member& member) const;
+
+  /// Throws the error that there is no member with this name: "a.npz: no member 'x'; it has w, mask".
+  [[noreturn]] void refuse_name(std::string_view name, ErrorKind kind) const;
 
   /// Who compares the contents with their CRC-32. The contents of a deflated member are always checked here.
   enum class Check : std::uint8_t { now, by_caller };
@@ -50,7 +60,7 @@ class ArchiveFile {
 
   const InputFile& file_;
   npz::Archive list_;
-  std::unordered_set<std::string_view> names_;
+  std::unordered_set<std::string_view> names_;  ///< those that can be the key of another member
 };
 
 /// A path FILE:MEMBER, where FILE ends in ".npz".

@@ -222,10 +222,11 @@ void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes
   bytes.resize(start + file.read(std::span(bytes).subspan(start)));
 }
 
-/// Error{input} if a file that begins with `start` is an archive.
+/// Error{input} if a file that begins with `start` is an .npz archive.
 void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
-  if (!npz::can_be_archive(start) || npy::is_torch(start)) return;
   const std::string& path = file.path();
+  if (!npz::can_be_archive(start) || npy::is_torch(start)) return;
+  if (!npy::is_npz(start) && !path.ends_with(".npz")) return;
   std::string advice = fmt::format("name a tensor in it: {}:NAME", path);
   if (!file.is_regular())
     advice = "save it as a file first";

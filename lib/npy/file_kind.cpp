@@ -23,6 +23,8 @@ struct Kind {
   bool to_stdout;  ///< the advice ends in a command that writes the .npy file to standard output
 };
 
+constexpr std::string_view kTorch = "a PyTorch file";
+constexpr std::string_view kNpz = "an .npz archive";
 constexpr std::string_view kFromTorch = "convert it in Python: np.save('x.npy', torch.load('FILE').numpy())";
 constexpr std::string_view kFromPickle =
     "if you trust it, convert it in Python: np.save('x.npy', np.load('FILE', allow_pickle=True))";
@@ -44,11 +46,11 @@ constexpr Kind kKinds[] = {
     {0, "\xfd\x37zXZ\0"sv, "", "xz data", "decompress it first: xzcat FILE", true},
     {4, "1AY&SY"sv, "", "bzip2 data", "decompress it first: bzcat FILE", true},
     {0, "\x04\x22\x4d\x18"sv, "", "LZ4 data", "decompress it first: lz4cat FILE", true},
-    {0, "PK\3\4"sv, "data.pkl", "a PyTorch file", kFromTorch, false},
-    {0, "PK\3\4"sv, ".npy", "an .npz archive", "extract a tensor first: unzip -p FILE NAME.npy", true},
+    {0, "PK\3\4"sv, "data.pkl", kTorch, kFromTorch, false},
+    {0, "PK\3\4"sv, ".npy", kNpz, "extract a tensor first: unzip -p FILE NAME.npy", true},
     {0, "PK\3\4"sv, "", "a zip archive", "extract a tensor first: unzip -p FILE NAME.npy", true},
     {257, "ustar"sv, "", "a tar archive", "extract a tensor first: tar -xOf FILE NAME.npy", true},
-    {0, "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8"sv, "", "a PyTorch file", kFromTorch, false},
+    {0, "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8"sv, "", kTorch, kFromTorch, false},
     {0, "\x80\2"sv, "", "a Python pickle", kFromPickle, false},
     {0, "\x80\3"sv, "", "a Python pickle", kFromPickle, false},
     {0, "\x80\4\x95"sv, "", "a Python pickle", kFromPickle, false},
@@ -82,6 +84,11 @@ const Kind* kind_of(std::string_view start) {
   return std::ranges::all_of(start, is_text_character) ? &kText : nullptr;
 }
 
+bool is_called(std::span<const std::byte> start, std::string_view name) {
+  const Kind* const kind = kind_of(as_text(start));
+  return kind != nullptr && kind->name == name;
+}
+
 }  // namespace
 
 bool can_be_npy(std::span<const std::byte> start) {
@@ -100,8 +107,11 @@ Message not_npy(std::span<const std::byte> start) {
 }
 
 bool is_torch(std::span<const std::byte> start) {
-  const Kind* const kind = kind_of(as_text(start));
-  return kind != nullptr && kind->advice == kFromTorch;
+  return is_called(start, kTorch);
+}
+
+bool is_npz(std::span<const std::byte> start) {
+  return is_called(start, kNpz);
 }
 
 }  // namespace clipper::npy

@@ -24,7 +24,8 @@ inline constexpr std::size_t kKindSize = 512;
 /// In the message FILE stands for the file's path.
 [[nodiscard]] Message not_npy(std::span<const std::byte> start);
 
-/// Whether a file that begins with `start`, see not_npy(), is a PyTorch file.
+/// Whether a file that begins with `start`, see not_npy(), is a PyTorch file, or a zip archive of .npy files.
 [[nodiscard]] bool is_torch(std::span<const std::byte> start);
+[[nodiscard]] bool is_npz(std::span<const std::byte> start);
 
 }  // namespace clipper::npy

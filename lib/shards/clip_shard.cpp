@@ -50,7 +50,7 @@ std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job)
 
 void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result) {
   InputFile input = InputFile::open_regular(job.in);
-  expect_no_archive(input, kShard);
+  expect_tensor(input, kShard);
   Plan whole;
   Clipping narrowed = clipping;
   narrowed.narrow = [&](Plan& plan, const InputFile& file) {
@@ -79,7 +79,7 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
 Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
                     std::uint64_t shards) {
   InputFile input = InputFile::open_regular(in);
-  expect_no_archive(input, kShard);
+  expect_tensor(input, kShard);
   const Plan plan = read_plan(settings, input);
   const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);
   return [run](const std::optional<ShardRun>& there) -> std::optional<ShardRun> {
@@ -108,7 +108,7 @@ std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job)
 void clip_slab(const Clipping& clipping, const ShardJob& job,
                const std::function<std::string(const npy::Header&)>& index_text, ClipResult& result) {
   InputFile input = InputFile::open(job.in);
-  expect_no_archive(input, kSlab);
+  expect_tensor(input, kSlab);
   npy::Header whole;
   Clipping narrowed = clipping;
   narrowed.narrow = [&](Plan& plan, const InputFile& file) {

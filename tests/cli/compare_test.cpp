@@ -180,7 +180,7 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   check_refused(run_compare(directory, {"--json", "--quiet", "a.npy", "a.npy"}), 2, "--json");
   check_refused(run_compare(directory, {"a.npy", "none.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"none.npy", "a.npy"}), 4, "none.npy: ");
-  check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy file");
+  check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy or .npz file");
   CHECK(run_compare(directory, {"--help"}).output.find("--max-mismatch") != std::string::npos);
 }
 

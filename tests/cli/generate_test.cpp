@@ -6,6 +6,8 @@
 #include "commands.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
+#include "support/archives.hpp"
+#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -25,6 +27,11 @@ std::string without_escapes(const std::string& text) {
   return std::regex_replace(text, std::regex(R"(\\-)"), "-");
 }
 
+/// Without the commands by which the completions of a shell ask for members.
+std::string without_calls(const std::string& text) {
+  return std::regex_replace(text, std::regex("--generate members"), "");
+}
+
 }  // namespace
 
 TEST_CASE("the manual and the completions have all options, profiles and dtypes") {
@@ -36,7 +43,7 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
   for (const std::string kind : {"man", "bash", "zsh", "fish"}) {
     const Result result = run_clipper({"--generate", kind});
     check_done(result);
-    const std::string text = without_escapes(result.output);
+    const std::string text = without_calls(without_escapes(result.output));
     CAPTURE(kind, text);
     for (const std::string& name : options) CHECK(text.find(name) != std::string::npos);
     for (const Profile& profile : profiles()) CHECK(text.find(profile.name) != std::string::npos);
@@ -48,6 +55,20 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
 TEST_CASE("the manual names the argument whose words it lists") {
   const std::string text = run_clipper({"--generate", "man"}).output;
   CHECK(text.find("COMMAND is one of compare, info, profiles, help.") != std::string::npos);
+}
+
+TEST_CASE("--generate members prints what completes FILE:MEMBER") {
+  const TemporaryDirectory directory;
+  const std::string tensor = float32_file({1});
+  write_file(directory / "a.npz",
+             npz_file({{"w.npy", tensor}, {"w", tensor}, {"größe $(x).npy", tensor}, {"\xff.npy", tensor}}));
+  const Result result = run_clipper({"--generate", "members", "--", "a.npz"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output == "w.npy\nw\ngröße $(x)\n");
+  write_file(directory / "b.npy", tensor);
+  check_refused(run_clipper({"--generate", "members", "b.npy"}, {directory.path()}), 3, "not an .npz");
+  check_refused(run_clipper({"--generate", "members"}), 2, "FILE is missing");
+  check_refused(run_clipper({"--generate", "bash", "a.npz"}), 2, "only members takes a FILE");
 }
 
 TEST_CASE("--generate refuses unknown kinds and other options") {

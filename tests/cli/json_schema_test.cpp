@@ -10,6 +10,7 @@
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "generate/json_members.hpp"
+#include "support/archives.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -65,12 +66,16 @@ const std::array kExamples{
     Example{"clip",
             {{"--json", "--min", "1.5", "--shard", "0/2", "i.npy", "o.npy"},
              {"--json", "--scale", "@y.npy", "--bias", "@y.npy", "x.npy", "o2.npy"},
+             {"--json", "--min", "0", "a.npz", "o.npz"},
+             {"--json", "--min", "0", "empty.npz", "o.npz"},
              {"--json", "--min", "0", "text.npy", "o.npy"}}},
-    Example{"info", {{"info", "--json", "--percentile", "1", "x.npy", "text.npy"}}},
+    Example{"info", {{"info", "--json", "--percentile", "1", "x.npy", "text.npy", "a.npz", "empty.npz"}}},
     Example{"compare",
             {{"compare", "--json", "x.npy", "y.npy"},
              {"compare", "--json", "x.npy", "i.npy"},
              {"compare", "--json", "x.npy", "text.npy"},
+             {"compare", "--json", "a.npz", "a.npz"},
+             {"compare", "--json", "empty.npz", "empty.npz"},
              {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"}}},
     Example{"error", {{"--json", "--unknown"}}},
     Example{"profiles", {{"profiles", "--json"}}},
@@ -124,6 +129,8 @@ TEST_CASE("every member in the schema is printed by some command") {
   write_file(directory / "y.npy", float32_file({1, 9}));
   write_file(directory / "i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2})));
   write_file(directory / "text.npy", "text");
+  write_file(directory / "a.npz", npz_file({{"x.npy", float32_file({1, 2})}, {"note.txt", "text"}}));
+  write_file(directory / "empty.npz", npz_file({}));
   for (const auto& [object, commands] : kExamples) {
     CAPTURE(object);
     std::set<std::string> names;

@@ -14,6 +14,7 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 #include "generate/json_members.hpp"
+#include "support/archives.hpp"
 #include "support/lines.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
@@ -135,10 +136,16 @@ class Example {
     for (const char* name :
          {"in.npy", "x.npy", "a.npy", "b.npy", "in/train/a.npy", "in/train/b.npy", "x.npy.zst"})
       write_file(directory_ / name, tensor);
+    write_file(directory_ / "w.npz", npz_file({{"a.npy", tensor},
+                                               {"b.npy", tensor},
+                                               {"mask.npy", npy_file("|b1", "False", "(4,)", "1010")}}));
     const Result clipped = run_clipper(clip({directory_ / "in.npy", directory_ / "golden.npy"}));
     check_done(clipped);
     for (const char* name : {"out.npy", "golden/a.npy", "golden/b.npy", "out/a.npy", "out/b.npy"})
       std::filesystem::copy_file(directory_ / "golden.npy", directory_ / name);
+    for (const char* name : {"out.npz", "golden.npz"})
+      write_file(directory_ / name,
+                 npz_file({NpzMember{"weights.npy", read_file(directory_ / "golden.npy")}}));
     for (const std::string side : {"lo", "hi"})
       std::filesystem::copy_file(CLIPPER_DATA_DIR "/bounds/float32-" + side + ".npy",
                                  directory_ / (side + ".npy"));
@@ -219,8 +226,8 @@ TEST_CASE("the manual has its sections in the usual order") {
   for (const std::string& line : lines_of(manual_source()))
     if (line.starts_with(".SH ")) titles.push_back(line.substr(4));
   CHECK(titles == std::vector<std::string>{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS",
-                                           "DTYPES AND BOUNDS", "PROFILES", "FILES AND SAFETY", "EXIT STATUS",
-                                           "JSON", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"});
+                                           "DTYPES AND BOUNDS", "PROFILES", "ARCHIVES", "FILES AND SAFETY",
+                                           "EXIT STATUS", "JSON", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"});
 }
 
 TEST_CASE("the synopsis has every form of every command") {

@@ -171,7 +171,7 @@ TEST_CASE("--output-dir refuses the same output twice, standard input and imposs
   check_refused_untouched(directory, {"-i", "--output-dir", "out", "x.npy"}, 2, "--in-place");
   check_refused_untouched(directory, {"x.npy", "y.npy", "z.npy"}, 2, "too many files");
   const Result of_root = run_clipper(clip_into("out", {"/"}), {directory.path()});
-  check_refused(of_root, 4, "/: is a directory; to clip the .npy files below it, add --recursive");
+  check_refused(of_root, 4, "/: is a directory; to clip the .npy and .npz files below it, add --recursive");
 }
 
 }  // namespace clipper::testing

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 #include "support/lines.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
@@ -84,6 +85,8 @@ class Reader {
     write_file(directory_ / "golden.npy", tensor_in(example[2]));
     for (const char* name : {"in.npy", "a.npy", "b.npy", "tensors/c.npy", "tensors/train/d.npy"})
       write_file(directory_ / name, tensor_in(example[0]));
+    write_file(directory_ / "in.npz",
+               npz_file({{"w.npy", tensor_in(example[0])}, {"other.npy", tensor_in(example[0])}}));
     for (const char* name : {"lo.npy", "hi.npy", "scale.npy", "bias.npy"})
       write_file(directory_ / name, npy_file("<f4", "False", "(2, 1, 1)", bytes_of<float>({1, 3})));
     write_file(directory_ / "images.npy",
@@ -155,6 +158,8 @@ TEST_CASE("the README's commands write what their comments say") {
         npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 1, 3, 3})));
   CHECK(reader.file("norm.npy") == npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 10, 3, 30})));
   CHECK(reader.file("inliers.npy") == float32_file({-3.36F, -0.0F, 0.25F, 5.5F, 6.94F, NAN}));
+  CHECK(reader.file("clipped.npz") == npz_file({{"w.npy", float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN})},
+                                                {"other.npy", reader.file("in.npy")}}));
   CHECK(reader.file("sharded.npy") == float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
   CHECK(reader.file("clipped/train/d.npy") == float32_file({0, -0.0F, 0.25F, 5.5F, 7, NAN}));
 }

@@ -127,7 +127,7 @@ TEST_CASE("--recursive takes templates, lists and shards") {
 TEST_CASE("a directory without --recursive is refused with advice, before anything is written") {
   const Tree tree;
   tree.write("x.npy", 4);
-  const char* const why = "in: is a directory; to clip the .npy files below it, add --recursive";
+  const char* const why = "in: is a directory; to clip the .npy and .npz files below it, add --recursive";
   tree.refused({"in", "out.npy"}, 4, why);
   tree.refused({"-i", "x.npy", "in"}, 4, why);
   tree.refused({"--output-dir", "out", "x.npy", "in"}, 4, why);
@@ -143,8 +143,8 @@ TEST_CASE("a directory without --recursive is refused with advice, before anythi
 TEST_CASE("--recursive refuses unusable inputs and options") {
   const Tree tree;
   tree.refused({"-r", "in", "out.npy"}, 2, "--recursive needs --output-dir, --output or --in-place");
-  tree.refused({"-r", "-i", "empty"}, 3, "empty: contains no .npy file");
-  tree.refused({"-r", "-i", "in", "empty"}, 3, "empty: contains no .npy file");
+  tree.refused({"-r", "-i", "empty"}, 3, "empty: contains no .npy or .npz file");
+  tree.refused({"-r", "-i", "in", "empty"}, 3, "empty: contains no .npy or .npz file");
   tree.refused({"-r", "--verify", "x.npy", "in"}, 2, "--verify and --recursive");
   tree.refused({"-r", "--finalize", "x.npy"}, 2, "--finalize and --recursive");
   tree.refused({"-r", "-i", "in", "in/train"}, 2, "are the same file");
@@ -260,7 +260,7 @@ TEST_CASE("info shows the .npy files below directories, sorted by path") {
   CHECK(names(loop).size() == 3);
   fs::create_directory(tree.directory() / "none");
   const Result none = info({"info", "--json", "none", "x.npy"});
-  check_refused(none, 3, "none: contains no .npy file");
+  check_refused(none, 3, "none: contains no .npy or .npz file");
   CHECK(none.output.starts_with("{\"version\":"));
   CHECK(std::ranges::count(none.output, '\n') == 2);
 }

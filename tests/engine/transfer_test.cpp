@@ -38,6 +38,9 @@ class Files {
     OutputFile output = OutputFile::create(directory_ / "out.npy", OutputFile::Existing::replace,
                                            OutputFile::Durability::none);
     std::uint64_t sum = 0;
+    const auto add = [&](std::uint64_t at, std::span<const std::byte> shown) {
+      sum += placed_sum(shown, at);
+    };
     const auto header = std::as_bytes(std::span(header_));
     for (const std::uint64_t chunk : order) {
       std::vector<std::byte> memory(transfer.size(chunk) + 1);
@@ -45,7 +48,7 @@ class Files {
       transfer.read(chunk, memory.data());
       static_cast<void>(transfer.clip(chunk, memory.data(), Counting::on));
       transfer.write(chunk, memory.data(), output, header);
-      sum += transfer.sum(chunk, memory.data(), header);
+      transfer.show_written(chunk, memory.data(), header, add);
     }
     output.commit();
     std::string written = read_file(directory_ / "out.npy");
@@ -112,6 +115,24 @@ TEST_CASE("chunks in any order give the file, and their sums add up to its sum")
       CHECK(transfer.counts().raised == count_if([](float x) { return x < 0; }));
       CHECK(transfer.counts().lowered == count_if([](float x) { return x > 6; }));
     }
+}
+
+TEST_CASE(
+    "a chunk in memory is not 1 to 63 bytes above its source, nor below its destination, modulo a page") {
+  const auto is_slow = [](std::uint64_t above) { return above % 4096 >= 1 && above % 4096 <= 63; };
+  const std::vector<float> elements = scattered_floats(5000);
+  Files files(elements, 128);
+  for (std::uint64_t header_end = 0; header_end < 8192; ++header_end) {
+    const Chunks chunks(elements.size(), sizeof(float), kChunk, header_end);
+    const Transfer transfer(files.plan(), files.input(), chunks, {simd_levels().back()});
+    for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      const std::uint64_t begin = chunks[chunk].begin * sizeof(float);
+      const std::size_t shift = transfer.shift(chunk, header_end);
+      if (shift > Transfer::kMaxShift || shift % 64 != 0 ||
+          is_slow(shift - files.plan().data_offset() - begin) || is_slow(header_end + begin - shift))
+        FAIL(header_end << " " << chunk << " " << shift);
+    }
+  }
 }
 
 TEST_CASE("a NaN is refused in its chunk and all later ones, with its index in the whole tensor") {

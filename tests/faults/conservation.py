@@ -3,16 +3,21 @@
 Each function returns the violations of one rule as texts."""
 
 import functools
+import io
 import os
 import re
 import stat
+import struct
+import zipfile
+import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from actions import Action, Stuff
-from modes import JOURNAL, Link, Mode, difference, elements, result, slab_index, tensor
+from actions import ACTIONS, Action, Stuff
+from modes import JOURNAL, Files, Link, Mode, difference, elements, result, slab_index, tensor
 from process import Run
+from zip_bytes import numpy_archive
 
 OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-([0-9a-f]{16}|journal))")
 PREAMBLE, VERSION_AT, POISON = b"\x93NUMPY", 6, 204
@@ -70,10 +75,13 @@ class Scene:
         given = {self.mode.stdin or b"", *self.mode.before.values(), *contents(self.acted), self.stuff.same, self.stuff.other}
         given -= set(self.mode.after.values())  # no result may be clipped again
         tensors = [each for each in given if is_tensor(each)]
+        archives = [each for each in given if members_of(each)]
+        if any(":" in word for word in self.mode.words):
+            return {clipped(members_of(each)["w.npy"]) for each in archives}
         if self.mode.compares:
             return {difference(a, e) for a in tensors for e in tensors if len(a) == len(e)}
         indexes = {slab_index(len(elements(each))) for each in tensors} if "--split-output" in self.mode.words else set()
-        return {clipped(each) for each in tensors} | indexes
+        return {clipped(each) for each in tensors + archives} | indexes
 
 
 @functools.lru_cache(256)
@@ -82,8 +90,39 @@ def is_tensor(content: bytes) -> bool:
 
 
 @functools.lru_cache(256)
+def members_of(content: bytes) -> Files:
+    """The members of an archive that modes.py has made; otherwise nothing."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            members = {name: file.read(name) for name in file.namelist()}
+        return members if numpy_archive(members, method_of(content)) == content else {}
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, NotImplementedError):
+        return {}
+
+
+def method_of(content: bytes) -> int:
+    return struct.unpack_from("<H", content, 8)[0]
+
+
+def can_be_clipped(content: bytes) -> bool:
+    return is_tensor(content) or bool(members_of(content))
+
+
+@functools.lru_cache(256)
 def clipped(content: bytes) -> bytes:
+    """The result of a tensor or an archive."""
+    if members := members_of(content):
+        return numpy_archive({name: clipped(each) if is_tensor(each) else each for name, each in members.items()}, method_of(content))
     return tensor(result(elements(content)))
+
+
+def stuff_like(content: bytes) -> Stuff:
+    """An outsider's tensors or archives instead of this one."""
+    if members := members_of(content):
+        each = {name: stuff_like(member) if is_tensor(member) else Stuff(member, member) for name, member in members.items()}
+        return Stuff(*(numpy_archive({name: getattr(stuff, what) for name, stuff in each.items()}, method_of(content))
+                       for what in ("same", "other")))
+    return Stuff.for_shape(len(elements(content)))
 
 
 def is_poisoned(content: bytes) -> bool:
@@ -116,7 +155,7 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
     if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
         return True  # clipper took back a result
     if scene.mode.in_place:
-        return is_tensor(file.content) and clipped(file.content) in kept and (scene.is_done or len(scene.mode.after) > 1)
+        return can_be_clipped(file.content) and clipped(file.content) in kept and (scene.is_done or len(scene.mode.after) > 1)
     replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
     return replaces and scene.is_done and bool(scene.correct & kept)
 
@@ -168,6 +207,8 @@ def wrong_ending(scene: Scene) -> list[str]:
     if run.code == -9:
         return []
     allowed = {0, 3, 4, 5} | ({6} if scene.mode.durable else set()) | ({1, 2} if scene.mode.compares else set())
+    if scene.mode.reads_archives and scene.action is ACTIONS["put a FIFO"]:  # an archive is neither read from nor written to a stream
+        allowed |= {2}
     if run.code not in allowed:
         texts.append(f"exit {run.code}: {run.stderr!r}")
     lines = run.stderr.splitlines()

@@ -25,6 +25,7 @@ from hostile_cases import WAYS, Case  # noqa: E402
 
 MEMORY = 64 << 10  # KiB of resident memory
 CPU = 20  # seconds; sanitizers and busy machines are slow, and a bomb would take minutes
+LONGEST = 1 << 10  # characters of a message that are read
 SHOWN = 40  # max number of violations that are printed
 BOUNDS = ("--min", "0", "--max", "1", "--threads", "2")
 OUTPUTS = {"info": set(), "compare": set(), "member": {"out.npy"}, "new": {"out.npz"}, "in place": {"a.npz"}}
@@ -39,7 +40,7 @@ def run(words: list[str]) -> tuple[int, str, int]:
         pid = os.posix_spawn(words[0], words, {"TMPDIR": "/tmp"}, file_actions=actions)
         _, status, used = os.wait4(pid, 0)
         stderr.seek(0)
-        return os.waitstatus_to_exitcode(status), stderr.read().decode(errors="replace"), used.ru_maxrss
+        return os.waitstatus_to_exitcode(status), stderr.read(LONGEST).decode(errors="replace"), used.ru_maxrss
 
 
 def snapshot() -> dict:

@@ -6,6 +6,8 @@ import struct
 from array import array
 from dataclasses import dataclass, field, replace
 
+from zip_bytes import DEFLATED, STORED, numpy_archive
+
 # Clipping a result again gives other bytes, so a result that was clipped twice is noticed.
 OPERATION = ("--bias", "1", "--min", "-50", "--max", "1000")
 LOWEST, HIGHEST = -50.0, 1000.0
@@ -74,6 +76,10 @@ class Mode:
     @property
     def compares(self) -> bool:
         return "compare" in self.words
+
+    @property
+    def reads_archives(self) -> bool:
+        return any(name.endswith(".npz") for name in self.before)
 
     @property
     def arguments(self) -> list[str]:
@@ -183,6 +189,31 @@ def streams() -> list[Mode]:
             Mode("file to pipe", ("in.npy", "-"), {"in.npy": source}, {}, None, target)]
 
 
+def archive(members: dict[str, array], method: int) -> bytes:
+    """An .npz archive of these tensors and a text."""
+    contents = {f"{name}.npy": tensor(values) for name, values in members.items()}
+    return numpy_archive(contents | {"notes.txt": b"Not a tensor.\n"}, method)
+
+
+def archives(count: int, method: int) -> list[Mode]:
+    """Modes with an archive of a member of `count` elements, an empty one and a small one."""
+    members = {"w": numbers(count), "empty": array("f"), "v": numbers(700, 2)}
+    after = {name: result(values) for name, values in members.items()}
+    before, after, kind = archive(members, method), archive(after, method), "stored" if method == STORED else "deflated"
+    return [Mode(f"archive, {kind}", ("in.npz", "out.npz"), {"in.npz": before}, {"out.npz": after}),
+            Mode(f"archive in place, {kind}", ("--in-place", "in.npz"), {"in.npz": before}, {"in.npz": after}, durable=True),
+            Mode(f"member, {kind}", ("in.npz:w", "out.npy"), {"in.npz": before}, {"out.npy": tensor(result(members["w"]))})]
+
+
+def many_archives(name: str, words: tuple[str, ...], directory: str, **more) -> Mode:
+    values = {f"{letter}.npz": {"w": numbers(3000, i), "v": numbers(9, i + 7)} for i, letter in enumerate("abc")}
+    methods = dict(zip(values, (STORED, DEFLATED, STORED)))
+    before = {file: archive(each, methods[file]) for file, each in values.items()}
+    after = {directory + file: archive({name: result(each) for name, each in members.items()}, methods[file])
+             for file, members in values.items()}
+    return Mode(name, (*words, *before), before, after, **more)
+
+
 def flagless(count: int) -> list[Mode]:
     """Modes on a file system without O_TMPFILE and flags of renameat2, such as FUSE."""
     values, more = numbers(count), {"named": True, "flagless": True}
@@ -221,6 +252,12 @@ def modes() -> list[Mode]:
         many_files("3 files, --in-place", ("--in-place",), "", durable=True),
         one_file("new, 4 threads", (), values, threads=4),
         in_place("in place, 4 threads", values, threads=4),
+        *archives(10_000, STORED),
+        *archives(70_000, DEFLATED),  # more than a piece that is deflated alone
+        many_archives("3 archives, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
+        many_archives("3 archives, --in-place", ("--in-place",), "", durable=True),
+        *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(200_000, STORED)[:2]),
+        *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(200_000, DEFLATED)[:2]),
         in_place("direct, 4 threads", batches(4), "--direct", direct=True, threads=4),
         many_files("3 files, --in-place, 4 threads", ("--in-place",), "", durable=True, threads=4),
     ]

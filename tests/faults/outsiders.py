@@ -15,9 +15,10 @@ from actions import ACTIONS, MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, contents, tree
 from loops import Outcome
-from modes import (HIGHEST, JOURNAL, Link, Mode, batches, differences, elements, flagless, golden, in_place, linked_input, linked_output,
-                   many_files, numbers, one_file, replacement, split, streams)
+from modes import (HIGHEST, JOURNAL, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
+                   many_archives, many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all, wait_for_stop
+from zip_bytes import DEFLATED, STORED
 
 TEMPORARIES = "a temporary"
 LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
@@ -36,20 +37,23 @@ def modes() -> list[Mode]:
             in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *flagless(COUNT),
             in_place("direct", batches(2), "--direct", direct=True), *streams()[1:],
             many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
-            many_files("3 files, --in-place", ("--in-place",), "", durable=True)]
+            many_files("3 files, --in-place", ("--in-place",), "", durable=True),
+            *archives(COUNT, STORED), archives(COUNT, DEFLATED)[1],
+            many_archives("3 archives, --in-place", ("--in-place",), "", durable=True)]
     return [placed(mode) for mode in bare]
 
 
 def placed(mode: Mode) -> Mode:
     def place(name: str) -> str:
-        is_input = name in mode.before and name not in mode.after
+        file = name.split(":")[0]  # of a member
+        is_input = file in mode.before and file not in mode.after
         return ("i/" if is_input else "o/") + name
 
     def content(given: bytes) -> bytes:
         return Link(b"../o/" + given) if isinstance(given, Link) else given
 
     names = {*mode.before, *mode.after, *mode.directories}
-    return replace(mode, words=tuple(place(word) if word in names or word.endswith(".npy") else word for word in mode.words),
+    return replace(mode, words=tuple(place(word) if word.split(":")[0] in names or word.endswith(".npy") else word for word in mode.words),
                    before={place(name): content(given) for name, given in mode.before.items()},
                    after={place(name): given for name, given in mode.after.items()},
                    directories=tuple(map(place, mode.directories)))
@@ -59,7 +63,7 @@ def targets(mode: Mode) -> list[str]:
     """Names that an outsider may act on. Of many files only one is used."""
     names = list({**mode.before, **mode.after})
     if len(names) > 5 or len(mode.after) > 2:
-        names = [name for name in names if name.endswith("b.npy")]
+        names = [name for name in names if name.endswith(("b.npy", "b.npz"))]
     if mode.direct:
         names.append("o/" + JOURNAL)
     return [*names, TEMPORARIES, "i", "o", *mode.directories]
@@ -224,8 +228,8 @@ def try_case(case: Case) -> Outcome:
     mode = case.mode
     if not case.at:
         return Outcome(1, 0, [f"'{mode.name}' fails without any outsider"])
-    given = next(each for each in (mode.stdin, *mode.before.values()) if each and conservation.is_tensor(each))
-    outsider = Outsider(case, Stuff.for_shape(len(elements(given))))
+    given = next(each for each in (mode.stdin, *mode.before.values()) if each and conservation.can_be_clipped(each))
+    outsider = Outsider(case, conservation.stuff_like(given))
     set_up(mode)
     run = loops.clipper.run(mode, Fault(case.at, "STOP"), outsider)
     outsider.leave(run)

@@ -8,12 +8,13 @@ ENTRY_MAGIC, LOCAL_MAGIC, END_MAGIC = b"PK\1\2", b"PK\3\4", b"PK\5\6"
 END64_MAGIC, LOCATOR_MAGIC, DESCRIPTOR_MAGIC = b"PK\6\6", b"PK\6\7", b"PK\7\x08"
 STORED, DEFLATED = 0, 8
 DESCRIPTOR, UTF8 = 8, 0x800  # flags
+PIECE = 256 << 10  # bytes that clipper deflates together
 UNKNOWN = 0xFFFFFFFF  # the true number is in the ZIP64 field
 
 
-def deflated(content: bytes) -> bytes:
+def deflated(content: bytes, end: int = zlib.Z_FINISH) -> bytes:
     packer = zlib.compressobj(6, zlib.DEFLATED, -15)
-    return packer.compress(content) + packer.flush()
+    return packer.compress(content) + packer.flush(end)
 
 
 def zip64(*numbers: int) -> bytes:
@@ -125,9 +126,18 @@ def archive(*members: Member, **end) -> bytes:
     return made.members + made.list + made.end(**end)
 
 
-def stored_by_numpy(contents: dict[str, bytes]) -> bytes:
-    """np.savez's archive (Python 3.11.4 and newer): sizes are only in the ZIP64 field of the local header."""
-    members = [Member(name.encode(), content, version=45, attributes=0o600 << 16,
-                      local={"stored_size": UNKNOWN, "size": UNKNOWN, "extra": zip64(len(content), len(content))})
-               for name, content in contents.items()]
+def numpy_archive(contents: dict[str, bytes], method: int = STORED) -> bytes:
+    """np.savez's archive (Python 3.11.4 and newer): sizes are only in the ZIP64 field of the local header. Deflated as clipper
+    does it, in pieces; up to 256 KiB that is how np.savez_compressed does it."""
+    members = []
+    for name, content in contents.items():
+        data = in_pieces(content) if method == DEFLATED else content
+        sizes = {"stored_size": UNKNOWN, "size": UNKNOWN, "extra": zip64(len(content), len(data))}
+        members.append(Member(name.encode(), content, method, data=data, version=45, local=sizes))
     return archive(*members)
+
+
+def in_pieces(content: bytes) -> bytes:
+    """A deflate stream of pieces that are deflated alone, by zlib."""
+    pieces = [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
+    return b"".join(deflated(piece, zlib.Z_FINISH if i + 1 == len(pieces) else zlib.Z_FULL_FLUSH) for i, piece in enumerate(pieces))

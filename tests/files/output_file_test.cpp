@@ -50,6 +50,24 @@ TEST_CASE("an exception in `last_look` prevents the commit") {
   if (!before.empty()) CHECK(read_file(directory / "out") == "old");
 }
 
+TEST_CASE("all ways to write begin at the base") {
+  const TemporaryDirectory directory;
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  file.write(bytes("abc"));
+  file.set_base(3);
+  file.write_start(bytes("01"), bytes("23"));
+  file.set_base(8);
+  file.write(bytes("w"));
+  file.write(bytes("x"));
+  file.write_at(bytes("yz"), 2);
+  constexpr std::uint64_t kReserved = 1 << 20;
+  file.reserve(kReserved);
+  file.commit();
+  const std::string written = read_file(directory / "out");
+  CHECK(written.substr(0, 12) == std::string("abc0123\0wxyz", 12));
+  CHECK((written.size() == 12 || written.size() == 8 + kReserved));
+}
+
 TEST_CASE("bytes can be written at any offset, in any order") {
   const TemporaryDirectory directory;
   OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);

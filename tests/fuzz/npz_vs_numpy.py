@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
 import zipfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -44,15 +43,13 @@ SHOWN = 20  # violations
 def clipped(array, low, high):
     """What clipper must make of the elements: np.clip, except that a zero of either sign stays as it is."""
     limits = (np.iinfo if array.dtype.kind in "iu" else np.finfo)(array.dtype)
+    low, high = (None if bound is None else min(max(bound, limits.min), limits.max) for bound in (low, high))
     y = array.copy(order="K")
     if low is not None:
-        y[y < max(low, limits.min)] = max(low, limits.min)
+        y[y < low] = low
     if high is not None:
-        y[y > min(high, limits.max)] = min(high, limits.max)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        by_numpy = np.clip(array, None if low is None else max(low, limits.min), None if high is None else min(high, limits.max))
-    assert np.array_equal(y, by_numpy, equal_nan=array.dtype.kind == "f")
+        y[y > high] = high
+    assert np.array_equal(y, np.clip(array, low, high), equal_nan=array.dtype.kind == "f")
     return y
 
 
@@ -92,7 +89,7 @@ class Draw:
         if rng.random() < 0.25:
             return rng.choice([
                 np.array([True, False]), np.array([1j, 2]), np.array(["größe", "x"]), np.array([b"ab"]), np.array([None, {}], object),
-                np.zeros(3, [("a", "<f4"), ("b", ">i2")]), np.array(["2020-01-01"], "datetime64[D]"), np.zeros((2, 2), "V2"),
+                np.zeros(3, [("a", "<f4"), ("b", ">i2")]), np.array(["2020-01-01"], "datetime64[D]"), np.zeros((2, 2), "V3"),
                 np.zeros(2, "c8"), np.float64(np.pi) > np.zeros((0, 4))])
         dtype = np.dtype(rng.choice("<<<>") + rng.choice(NUMBERS))
         shape = self.shape()
@@ -115,7 +112,7 @@ class Draw:
         return {name: self.array() for name in names}
 
     def bounds(self):
-        low, high = sorted(self.rng.sample(range(-30, 110), 2))
+        low, high = self.rng.randrange(-30, 60), self.rng.randrange(60, 110)
         return self.rng.choice([(low, high), (low, high), (low, None), (None, high)])
 
 
@@ -386,7 +383,7 @@ def info(trial):
     run = trial.run("info", "--json", "in.npz")
     if not trial.done(run):
         return
-    told = {each["member"]: each for each in json.loads(run.out)["members"]}
+    told = {each["member"]: each for each in map(json.loads, run.out.splitlines()) if "member" in each}
     trial.expect(list(told) == [member.name for member in trial.members], f"info lists {list(told)}")
     for member in trial.members:
         if member.is_clipped and (each := told.get(member.name)):

@@ -8,12 +8,14 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import termios
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +23,8 @@ LIMIT = 60  # seconds, after which a shell hangs
 PROMPT = "ready> "
 
 # What is typed and what that becomes, by what --help calls the value. An option with another value is a fault.
-TENSOR = [("tens\t", "tensor.npy"), ("directory/in\t", "directory/inner.npy"), ("with\\ sp\t", "with space.npy")]
+TENSOR = [("tens\t", "tensor.npy"), ("directory/in\t", "directory/inner.npy"), ("with\\ sp\t", "with space.npy"),
+          ("arch\t", "archive.npz"), ("archive.npz:wei\t", "archive.npz:weights")]
 NUMBER = [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]]
 NUMBER.append(("tens\t", "tens"))
 DIRECTORY = [("dir\tnew", "directory/new"), ("directory/sub\tnew", "directory/subdirectory/new")]
@@ -30,7 +33,7 @@ VALUES = {
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "X": NUMBER,
-    **dict.fromkeys(["A", "N", "N|P%", "PERCENT", "PERCENTS", "R"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
@@ -39,6 +42,7 @@ WORDS = {
     ("", "--profile"): ("directml-1\t", "directml-1.0"),
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
+    ("", "--other"): ("dr\t", "drop"),
     ("", "--shard"): ("a\t", "auto"),
     ("compare", "--nan"): ("d\t", "differ"),
     ("compare", "--header"): ("st\t", "strict"),
@@ -61,7 +65,17 @@ COMPLETED = [
     ("profiles tens\t", ["profiles", "tens"]),
     ("--max 6 -- --prof\t", ["--max", "6", "--", "--prof"]),
     ("--chunk\t", ["--chunk"]),
+    ("info directory/other\\ ar\t", ["info", "directory/other archive.npz"]),
+    ("info directory/other\\ archive.npz:in\t", ["info", "directory/other archive.npz:inner"]),
+    ("info archive.npz:a\t", ["info", "archive.npz:a key"]),
+    ("info archive.npz:ru\t", ["info", "archive.npz:run; $(touch ran) `touch ran`"]),
+    ("info archive.npz:quo\t", ["info", "archive.npz:quote'\"*"]),
+    ("info archive.npz:layer:1:\t", ["info", "archive.npz:layer:1:bias"]),
+    ("info archive.npz:layer/\t", ["info", "archive.npz:layer/kernel"]),
+    ("info archive.npz:zz\tx", ["info", "archive.npz:zzx"]),
+    ("info tensor.npy:wei\tx", ["info", "tensor.npy:weix"]),
 ]
+KEYS = ["weights", "a key", "run; $(touch ran) `touch ran`", "quote'\"*", "layer:1:bias", "layer/kernel"]
 
 # The same, but for zsh, which offers other files where none fits.
 STRICT = [
@@ -77,14 +91,19 @@ SHOWN = {
 }
 
 
-def prepare(directory: Path) -> None:
-    """The files to complete, and instead of clipper what notes its words."""
+def prepare(directory: Path, prefix: Path) -> None:
+    """The files to complete, and instead of clipper what notes its words. Completions call the real clipper."""
     (directory / "work" / "directory" / "subdirectory").mkdir(parents=True)
     for name in ("tensor.npy", "tensor.txt", "text", "with space.npy", "directory/inner.npy", "directory/inner.txt"):
         (directory / "work" / name).touch()
+    for name, keys in {"archive.npz": KEYS, "directory/other archive.npz": ["inner"]}.items():
+        with zipfile.ZipFile(directory / "work" / name, "w") as archive:
+            for key in keys:
+                archive.writestr(f"{key}.npy", "")
     stub = directory / "bin" / "clipper"
     stub.parent.mkdir()
-    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@" END >"$NOTE.part" && mv "$NOTE.part" "$NOTE"\n')
+    stub.write_text(f'#!/bin/sh\n[ "$1" != --generate ] || exec {shlex.quote(str(prefix))}/bin/clipper "$@"\n'
+                    'printf "%s\\n" "$@" END >"$NOTE.part" && mv "$NOTE.part" "$NOTE"\n')
     stub.chmod(0o755)
     home = directory / "home"
     (home / ".config" / "fish").mkdir(parents=True)
@@ -236,10 +255,13 @@ def main() -> int:
     prefix = Path(sys.argv[1]).resolve()
     completed = [case for command in commands(prefix) for case in completed_of(prefix, command)] + COMPLETED
     wrong = []
-    with tempfile.TemporaryDirectory() as name:
-        prepare(Path(name))
+    # fish still writes its history when it has been killed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        prepare(Path(name), prefix)
         for shell in SHOWN:
             wrong += check(shell, prefix, Path(name), completed)
+            if (Path(name) / "work" / "ran").exists():
+                wrong.append(f"{shell}: a key of an archive was executed")
     print("\n".join(wrong) if wrong else f"{len(completed)} completions each in {', '.join(SHOWN)}")
     return 1 if wrong else 0
 

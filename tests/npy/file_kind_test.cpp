@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,16 @@ TEST_CASE("A file of another kind is named by its first bytes, with a command th
     CHECK(not_npy(start) == "not a .npy file but " + message);
     const auto header = view_of(start);
     CHECK(refusal(ErrorKind::input, [&] { std::ignore = npy::data_offset(header); }) == not_npy(start));
+  }
+}
+
+TEST_CASE("Zip archives of .npy files and PyTorch files, which are zip archives, are told apart") {
+  for (const auto& [name, is_npz, is_torch] :
+       {std::tuple{"x.npy", true, false}, {"archive/data.pkl", false, true}, {"readme", false, false}}) {
+    const std::string start = zip_with(name);
+    CAPTURE(name);
+    CHECK(npy::is_npz(view_of(start)) == is_npz);
+    CHECK(npy::is_torch(view_of(start)) == is_torch);
   }
 }
 

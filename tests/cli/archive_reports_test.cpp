@@ -1,0 +1,200 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/archive_samples.hpp"
+#include "support/lines.hpp"
+
+/// What -v, --dry-run and --json print about archives.
+namespace clipper::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The objects in the lines, without `seconds`, which differs between runs.
+std::vector<Json> parsed(const std::string& lines) {
+  std::vector<Json> objects;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    objects.push_back(Json::parse(line));
+    CHECK(objects.back().at("seconds").is_number());
+    objects.back().erase("seconds");
+  }
+  return objects;
+}
+
+/// What every line about a.npz begins with.
+Json start(const char* output, bool written, bool dry_run) {
+  return {{"version", 2},       {"input", "a.npz"},   {"output", output}, {"status", 0},
+          {"written", written}, {"dry_run", dry_run}, {"resumed", false}, {"profile", "native"}};
+}
+
+/// The lines about mixed_archive().
+std::vector<Json> expected(const Json& start) {
+  std::vector<Json> lines(4, start);
+  lines[0].update({{"member", "w.npy"},
+                   {"action", "clipped"},
+                   {"dtype", "float32"},
+                   {"shape", {3}},
+                   {"fortran_order", false},
+                   {"byte_order", "little"},
+                   {"elements", 3},
+                   {"bytes", 12},
+                   {"min", 0},
+                   {"max", 6},
+                   {"raised", 1},
+                   {"lowered", 1},
+                   {"nan", 0},
+                   {"changed", true}});
+  lines[1].update({{"member", "mask.npy"}, {"action", "copied"}, {"reason", "bool"}});
+  lines[2].update(lines[0]);
+  lines[2].update({{"member", "b.npy"}, {"dtype", "int32"}});
+  lines[3].update({{"member", "note.txt"}, {"action", "copied"}, {"reason", "not .npy"}});
+  return lines;
+}
+
+class Directory : public TemporaryDirectory {
+ public:
+  Directory() { write_file(*this / "a.npz", mixed_archive()); }
+
+  [[nodiscard]] Result run(const Words& words) const { return run_clipper(clip(words), {path()}); }
+  [[nodiscard]] std::vector<Json> json(Words words) const {
+    words.insert(words.begin(), "--json");
+    const Result result = run(words);
+    check_done(result);
+    return parsed(result.output);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("-v and --dry-run print a line for each member and one for the archive") {
+  const Directory directory;
+  const std::string members =
+      "clipper: a.npz:w: clipped 66.7 % (33.3 % raised, 33.3 % lowered), 0 NaN\n"
+      "clipper: a.npz:mask: copied (bool)\n"
+      "clipper: a.npz:b: clipped 66.7 % (33.3 % raised, 33.3 % lowered), 0 NaN\n"
+      "clipper: a.npz:note.txt: copied (not .npy)\n"
+      "clipper: a.npz: 2 members clipped, 2 copied";
+  const std::string plans =
+      "clipper: a.npz:w: float32 (3,), little-endian, C order, min 0, max 6, profile native\n"
+      "clipper: a.npz:b: int32 (3,), little-endian, C order, min 0, max 6, profile native\n";
+  CHECK(directory.run({"--dry-run", "a.npz", "out.npz"}).error ==
+        members + "; would be written to out.npz\n");
+  CHECK(directory.run({"--dry-run", "-i", "a.npz"}).error == members + "; would be replaced\n");
+  CHECK(directory.run({"-v", "a.npz", "out.npz"}).error == plans + members + "\n");
+  CHECK(directory.run({"-v", "-i", "a.npz"}).error == plans + members + "\n");
+  CHECK(
+      directory.run({"-v", "-i", "a.npz"})
+          .error.ends_with("clipper: a.npz: 2 members clipped, 2 copied; nothing changes, not rewritten\n"));
+  CHECK(directory.run({"-v", "--other", "drop", "--member", "b", "a.npz", "out.npz"})
+            .error.ends_with("clipper: a.npz:w: dropped (not chosen)\n"
+                             "clipper: a.npz:mask: dropped (not chosen)\n"
+                             "clipper: a.npz:b: clipped 0 % (0 % raised, 0 % lowered), 0 NaN\n"
+                             "clipper: a.npz:note.txt: dropped (not chosen)\n"
+                             "clipper: a.npz: 1 member clipped, 3 dropped\n"));
+  write_file(directory / "empty.npz", npz_file({}));
+  CHECK(directory.run({"-v", "empty.npz", "out.npz"}).error == "clipper: empty.npz: no members\n");
+}
+
+TEST_CASE("--json prints one line per member, in the archive's order") {
+  const Directory directory;
+  CHECK(directory.json({"a.npz", "out.npz"}) == expected(start("out.npz", true, false)));
+  CHECK(directory.json({"--dry-run", "a.npz", "out.npz"}) == expected(start("out.npz", false, true)));
+  CHECK(directory.json({"--output-dir", "new", "a.npz"}) == expected(start("new/a.npz", true, false)));
+  CHECK(directory.json({"-i", "a.npz"}) == expected(start("a.npz", true, false)));
+  std::vector<Json> again = expected(start("a.npz", false, false));
+  for (const std::size_t clipped : {0U, 2U}) {
+    again[clipped]["raised"] = again[clipped]["lowered"] = 0;
+    again[clipped]["changed"] = false;
+  }
+  CHECK(directory.json({"-i", "a.npz"}) == again);
+}
+
+TEST_CASE("--json prints one line for an archive without members") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz", npz_file({}));
+  const Result result = run_clipper(clip({"--json", "a.npz", "out.npz"}), {directory.path()});
+  check_done(result);
+  Json line = start("out.npz", true, false);
+  line["members"] = 0;
+  CHECK(parsed(result.output) == std::vector{line});
+}
+
+TEST_CASE("an archive that fails has one line of JSON and no lines about members") {
+  const Directory directory;
+  const auto check = [&](const Words& words, int code, std::string_view why) {
+    CAPTURE(words);
+    Words all{"--json", "-v"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Result result = directory.run(all);
+    CHECK(result.exit_code == code);
+    const std::vector<Json> lines = parsed(result.output);
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].at("input") == "a.npz");
+    CHECK(lines[0].at("status") == code);
+    CHECK(lines[0].at("error").get<std::string>().starts_with(why));
+    CHECK(lines[0].at("written") == false);
+    CHECK_FALSE(lines[0].contains("member"));
+    CHECK(result.error.find("clipped 66.7 % (") == std::string::npos);
+    CHECK(result.error.find("copied") == std::string::npos);
+  };
+  check({"--fail-if-clipped", "50", "a.npz", "out.npz"}, 1,
+        "a.npz:w: 66.7 % would be clipped, more than 50 %");
+  check({"--fail-if-clipped", "50", "-i", "a.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
+  check({"--fail-if-clipped", "50", "--dry-run", "a.npz", "out.npz"}, 1, "a.npz:w: 66.7 % would be clipped");
+  check({"--other", "error", "a.npz", "out.npz"}, 3, "a.npz:mask: ");
+  check({"-n", "a.npz", "a.npz"}, 5, "a.npz: already exists");
+  CHECK(directory.entries() == std::vector<std::string>{"a.npz"});
+}
+
+TEST_CASE("--fail-if-clipped judges each member by itself") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz",
+             npz_file({{"half.npy", float32_file({1, 7})}, {"none.npy", float32_file({1, 2})}}));
+  const auto run = [&](const Words& words) { return run_clipper(clip(words), {directory.path()}); };
+  check_refused(run({"--fail-if-clipped", "49", "a.npz", "out.npz"}), 1, "a.npz:half: 50 % would be clipped");
+  check_done(run({"--fail-if-clipped", "50", "a.npz", "out.npz"}));
+  check_done(run({"--fail-if-clipped", "0", "--member", "none", "a.npz", "out.npz"}));
+}
+
+TEST_CASE("a warning about a bound is printed once for all members") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz",
+             npz_file({{"a.npy", int32_file({1})}, {"b.npy", int32_file({1})}, {"c.npy", input(1)}}));
+  const Result result = run_clipper({"--min", "0.5", "--json", "a.npz", "out.npz"}, {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(result.error == "clipper: warning: --min 0.5 becomes 0 for int32\n");
+  const std::vector<Json> lines = parsed(result.output);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1].at("notes") == Json{"--min 0.5 becomes 0 for int32"});
+  CHECK_FALSE(lines[2].contains("notes"));
+}
+
+TEST_CASE("all lines about 65,536 members are printed, in order") {
+  const TemporaryDirectory directory;
+  constexpr std::size_t kCount = 65'536;
+  std::vector<NpzMember> members;
+  const std::string tensor = npy_file("|i1", "False", "()", std::string(1, '\x7F'), 16);
+  for (std::size_t i = 0; i < kCount; ++i) members.push_back({std::to_string(i) + ".npy", tensor});
+  write_file(directory / "a.npz", npz_file(members));
+  // Not run_clipper(): json_output.py would validate all lines.
+  const Result result =
+      Process(clipper_words(clip({"--json", "--dry-run", "a.npz", "out.npz"})), {directory.path()}).finish();
+  check_done(result);
+  std::istringstream lines(result.output);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    if (line.find("\"member\":\"" + std::to_string(count) +
+                  ".npy\",\"action\":\"clipped\",\"dtype\":\"int8\"") == std::string::npos ||
+        line.find("\"lowered\":1,") == std::string::npos)
+      FAIL(line);
+  CHECK(count == kCount);
+}
+
+}  // namespace clipper::testing

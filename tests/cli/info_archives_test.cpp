@@ -1,0 +1,216 @@
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/clipper.hpp"
+#include "support/archives.hpp"
+#include "support/lines.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+using namespace std::string_literals;
+using Json = nlohmann::json;
+
+std::vector<Json> objects(const std::string& output) {
+  std::vector<Json> all;
+  for (const std::string& line : lines_of(output)) all.push_back(Json::parse(line));
+  return all;
+}
+
+/// A member of each kind.
+std::string mixed_archive() {
+  return npz_file({{"weights.npy", float32_file({1, 2, 3}), true},
+                   {"big.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0'))},
+                   {"mask.npy", npy_file("|b1", "False", "(2,)", std::string(2, '\0'))},
+                   {"maybe.npy", npy_file("|V2", "False", "(2,)", std::string(4, '\0'))},
+                   {"notes.txt", "text"},
+                   {"nested/", ""},
+                   {"weights", npy_file("|i1", "False", "()", "\1")}});
+}
+
+}  // namespace
+
+TEST_CASE("info prints a row for each member of an archive, in its order") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz", mixed_archive());
+  const Result result = run_clipper({"info", "a.npz"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output ==
+        "a.npz\n"
+        "  KEY          DTYPE              SHAPE                  SIZE  COMPRESSION\n"
+        "  weights.npy  float32            (3,)                     12  deflated to 104 %\n"
+        "  big          int16, big-endian  (2, 3), Fortran order    12  stored\n"
+        "  mask         bool               -                       130  stored\n"
+        "  maybe        |V2 (bfloat16?)    -                       132  stored\n"
+        "  notes.txt    not .npy           -                         4  stored\n"
+        "  nested/      not .npy           -                         0  stored\n"
+        "  weights      int8               ()                        1  stored\n");
+}
+
+TEST_CASE("The columns of a terminal align, whatever the characters of the keys take") {
+  const TemporaryDirectory directory;
+  const std::string tensor = float32_file({1});
+  write_file(directory / "a.npz", npz_file({{"größe.npy", tensor}, {"重み.npy", tensor}, {"x.npy", tensor}}));
+  const Result result = run_clipper({"info", "a.npz"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output ==
+        "a.npz\n"
+        "  KEY    DTYPE    SHAPE  SIZE  COMPRESSION\n"
+        "  größe  float32  (1,)      4  stored\n"
+        "  重み   float32  (1,)      4  stored\n"
+        "  x      float32  (1,)      4  stored\n");
+}
+
+TEST_CASE("info of several archives and files separates them by an empty line") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "d");
+  write_file(directory / "d/a.npz", npz_file({{"x.npy", float32_file({1})}}));
+  write_file(directory / "d/b.npy", float32_file({1}));
+  write_file(directory / "d/c.npz", npz_file({}));
+  const Result result = run_clipper({"info", "d"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output ==
+        "d/a.npz\n"
+        "  KEY  DTYPE    SHAPE  SIZE  COMPRESSION\n"
+        "  x    float32  (1,)      4  stored\n"
+        "\n"
+        "d/b.npy\n"
+        "  dtype     float32, little-endian\n"
+        "  shape     (1,), C order\n"
+        "  elements  1\n"
+        "  data      4 bytes after a 128-byte header, npy 1.0\n"
+        "\n"
+        "d/c.npz\n"
+        "  KEY  DTYPE  SHAPE  SIZE  COMPRESSION\n");
+}
+
+TEST_CASE("info --json prints an object for each member") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz", mixed_archive());
+  const Result result = run_clipper({"info", "--json", "a.npz"}, {directory.path()});
+  check_done(result);
+  const std::vector<Json> all = objects(result.output);
+  REQUIRE(all.size() == 7);
+  CHECK(all[0] == Json::parse(R"({"version": 2, "input": "a.npz", "member": "weights.npy", "status": 0,
+    "compression": "deflated", "compressed_bytes": 145, "npy_version": "1.0", "dtype": "float32",
+    "byte_order": "little", "shape": [3], "fortran_order": false, "elements": 3, "header_bytes": 128,
+    "bytes": 12})"));
+  CHECK(all[2] == Json::parse(R"({"version": 2, "input": "a.npz", "member": "mask.npy", "status": 0,
+    "compression": "stored", "compressed_bytes": 130, "other": "bool"})"));
+  CHECK(all[4]["other"] == "not .npy");
+  CHECK(all[6]["member"] == "weights");
+}
+
+TEST_CASE("info --stats prints for each member what it prints for the member alone") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz", npz_file({{"x.npy", float32_file({1, 2, 9}), true},
+                                            {"mask.npy", npy_file("|b1", "False", "(1,)", "\1")},
+                                            {"y.npy", float32_file({-1, 5})}}));
+  const auto info = [&](const std::string& path) {
+    const Result result =
+        run_clipper({"info", "--min", "0", "--percentile", "50,90", path}, {directory.path()});
+    check_done(result);
+    return result.output;
+  };
+  CHECK(info("a.npz") ==
+        info("a.npz:x") + "\na.npz:mask\n  dtype  bool: clipper does not read it\n\n" + info("a.npz:y"));
+  const Result json = run_clipper({"info", "--json", "--stats", "a.npz"}, {directory.path()});
+  check_done(json);
+  const std::vector<Json> all = objects(json.output);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0]["statistics"]["max"] == 9);
+  CHECK_FALSE(all[1].contains("statistics"));
+  CHECK(all[2]["statistics"]["min"] == -1);
+}
+
+TEST_CASE("A member that cannot be read is an error, and the others are shown") {
+  const TemporaryDirectory directory;
+  const std::string tensor = float32_file({1, 2});
+  std::string archive = npz_file({{"good.npy", tensor},
+                                  {"short.npy", tensor.substr(0, tensor.size() - 1)},
+                                  {"long.npy", tensor + "surplus"},
+                                  {"text.npy", "text"},
+                                  {"last.npy", tensor}});
+  write_file(directory / "a.npz", archive);
+  const Result result = run_clipper({"info", "--json", "a.npz"}, {directory.path()});
+  CHECK(result.exit_code == 3);
+  CHECK(result.error ==
+        "clipper: a.npz:short: 8 data bytes expected for float32 (2,), the file has 7\n"
+        "clipper: a.npz:long: 7 bytes after the array; to allow this, set --trailing ignore\n"
+        "clipper: a.npz:text: not a .npy file but text (CSV?); convert it in Python: "
+        "np.save('x.npy', np.loadtxt('FILE', delimiter=','))\n");
+  const std::vector<Json> all = objects(result.output);
+  REQUIRE(all.size() == 5);
+  for (const std::size_t failed : {1U, 2U, 3U}) {
+    CHECK(all[failed]["status"] == 3);
+    CHECK(all[failed]["input"] == "a.npz");
+  }
+  CHECK(all[1]["member"] == "short.npy");
+  CHECK(all[4]["status"] == 0);
+  const Result ignored = run_clipper({"info", "--trailing", "ignore", "a.npz"}, {directory.path()});
+  CHECK(ignored.output.find("\n  long ") != std::string::npos);
+  CHECK(ignored.output.find("\n  last ") != std::string::npos);
+}
+
+TEST_CASE("info --stats finds damaged contents, of which info alone reads only the header") {
+  for (const bool is_deflated : {false, true}) {
+    const TemporaryDirectory directory;
+    std::string archive =
+        npz_file({{"bad.npy", float32_file({1, 2}), is_deflated}, {"good.npy", float32_file({3})}});
+    archive[archive.find(bytes_of<float>({2}))] ^= 1;
+    write_file(directory / "a.npz", archive);
+    check_done(run_clipper({"info", "a.npz"}, {directory.path()}));
+    const Result result = run_clipper({"info", "--stats", "a.npz"}, {directory.path()});
+    check_refused(result, 3, "a.npz:bad: ");
+    CHECK(result.output.starts_with("a.npz:good\n"));
+  }
+}
+
+TEST_CASE("info says in one line why an archive cannot be read, and goes on with the next file") {
+  const TemporaryDirectory directory;
+  const std::string archive = npz_file({{"x.npy", float32_file({1})}});
+  write_file(directory / "a.npz", archive.substr(0, archive.size() - 1));
+  write_file(directory / "b.npz", archive);
+  const Result result = run_clipper({"info", "--json", "a.npz", "b.npz"}, {directory.path()});
+  check_refused(result, 3, "a.npz: ");
+  const std::vector<Json> all = objects(result.output);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0]["status"] == 3);
+  CHECK_FALSE(all[0].contains("member"));
+  CHECK(all[1]["member"] == "x.npy");
+}
+
+TEST_CASE("info reads |V2 members as bfloat16 with --dtype") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npz", npz_file({{"x.npy", npy_file("|V2", "False", "(2,)", "\0\0\x80\x3f"s)}}));
+  const Result result = run_clipper({"info", "--dtype", "bfloat16", "a.npz"}, {directory.path()});
+  check_done(result);
+  CHECK(result.output.find("\n  x    bfloat16, little-endian, written as |V2  (2,)") != std::string::npos);
+}
+
+TEST_CASE("The headers of 65,536 members take little time and memory") {
+  const TemporaryDirectory directory;
+  std::vector<NpzMember> members;
+  const std::string tensor = float32_file({1});
+  for (int i = 0; i < 65'536; ++i) members.push_back({std::to_string(i) + ".npy", tensor, i % 2 == 1});
+  write_file(directory / "a.npz", npz_file(members));
+  const auto limit = [] {
+    constexpr rlim_t kMemory = 64 << 20;
+    const rlimit memory{kMemory, kMemory};
+    const rlimit seconds{20, 20};
+    ::setrlimit(RLIMIT_DATA, &memory);
+    ::setrlimit(RLIMIT_CPU, &seconds);
+  };
+  for (const Words& words : {Words{"info", "a.npz"}, Words{"info", "--json", "a.npz"}}) {
+    const Result result = Process(clipper_words(words), {directory.path(), limit}).finish();
+    check_done(result);
+    CHECK(lines_of(result.output).size() >= members.size());
+  }
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,67 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "support/archives.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+/// .npz archives for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+std::string archive_of(const std::vector<float>& a, const std::vector<float>& b) {
+  return npz_file({{"a.npy", float32_file(a)},
+                   {"mask.npy", npy_file("|b1", "False", "(1,)", std::string(1, '\1'))},
+                   {"b.npy", float32_file(b)}});
+}
+
+}  // namespace
+
+TEST_CASE("clip_file() and clip_in_place() clip the members of an archive, and count all their elements") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "x.npz";
+  const std::string out = directory / "y.npz";
+  write_file(in, archive_of({-1, 3, 9}, {7, 8}));
+  const Counts counts = clip_file(in, out, {.min = 0, .max = 6});
+  CHECK(counts.elements == 5);
+  CHECK(counts.raised == 1);
+  CHECK(counts.lowered == 3);
+  CHECK(counts.changed);
+  CHECK((read_file(out) == archive_of({0, 3, 6}, {6, 6})));
+  CHECK(clip_in_place(in, {.min = 0, .max = 6}).lowered == 3);
+  CHECK((read_file(in) == read_file(out)));
+  CHECK_FALSE(clip_in_place(in, {.min = 0, .max = 6}).changed);
+}
+
+TEST_CASE("FileOptions::members chooses the members of an archive that are clipped") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npz", archive_of({-1, 3, 9}, {7, 8}));
+  FileOptions options;
+  options.members = {"b"};
+  const Counts counts = clip_file(directory / "x.npz", directory / "y.npz", {.max = 6}, options);
+  CHECK(counts.elements == 2);
+  CHECK((read_file(directory / "y.npz") == archive_of({-1, 3, 9}, {6, 6})));
+  options.members = {"c"};
+  const auto clip_c = [&] { clip_in_place(directory / "x.npz", {.max = 6}, options); };
+  CHECK(refusal(ErrorKind::usage, clip_c) == directory / "x.npz: no member 'c'; it has a, mask, b");
+}
+
+TEST_CASE("All functions that read a file take FILE:MEMBER") {
+  const TemporaryDirectory directory;
+  const std::string member = directory / "x.npz:b";
+  write_file(directory / "x.npz", archive_of({-1, 3, 9}, {7, 9}));
+  write_file(directory / "b.npy", float32_file({7, 9}));
+  CHECK(compare_files(member, directory / "b.npy").equal());
+  CHECK(statistics(member).mean == 8.0);
+  CHECK(from_bits<float>(*percentiles(member, std::array{Number(50)}).front()) == 8);
+  CHECK(clip_file(member, directory / "y.npy", {.max = 8}).lowered == 1);
+  CHECK((read_file(directory / "y.npy") == float32_file({7, 8})));
+  CHECK(clip_file(directory / "x.npz:a", directory / "y.npy", {.max = from_file(directory / "x.npz:a")})
+            .lowered == 0);
+}
+
+}  // namespace clipper::testing
