@@ -28,7 +28,7 @@ InputFile open(const Command& command, const Verify& to, const std::string& path
   if (to.updates && path == "-")
     throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
   InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
-  expect_no_archive(file, {"verify", "--verify"});
+  expect_tensor(file, {"verify", "--verify"});
   if (command.ignore_trailing) file.ignore_trailing();
   return file;
 }
