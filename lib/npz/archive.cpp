@@ -9,7 +9,6 @@
 #include "npz/local_headers.hpp"
 #include "npz/member_list.hpp"
 #include "npz/member_name.hpp"
-#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

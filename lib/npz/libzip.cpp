@@ -54,8 +54,8 @@ struct Libzip {
 };
 
 const Libzip& libzip() {
-  static const Libzip kLibrary;
-  return kLibrary;
+  static const Libzip loaded;
+  return loaded;
 }
 
 /// The archive as libzip reads it: by a callback, which gets this.
