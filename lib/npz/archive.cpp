@@ -140,11 +140,11 @@ std::vector<Member> read_list(const ReadAt& read, std::uint64_t size, const End&
 }
 
 /// The header of a member with a data descriptor has zeros or, by Info-ZIP, estimates.
-void check_local_contents(const Member& member, std::string_view extras, bool has_descriptor) {
+void check_local_contents(const Member& member, std::string_view extras) {
   Contents local{get(member.local, LocalHeader::kCrc), get(member.local, LocalHeader::kSize),
                  get(member.local, LocalHeader::kStoredSize)};
   take_zip64(extras, {&local.size, &local.stored_size}, true);
-  if (has_descriptor) return;
+  if (member.has_descriptor) return;
   const Contents& listed = member.contents;
   if (local.crc != listed.crc) refuse("its two headers disagree about its CRC-32");
   if (local.size != listed.size || local.stored_size != listed.stored_size)
@@ -173,7 +173,8 @@ void read_local_header(Window& window, Member& member, std::uint64_t end) {
     refuse("its two headers disagree about its flags");
   const std::string_view extras = header.substr(LocalHeader::kLength + name_length);
   check_unicode_path(extras, member.name);
-  check_local_contents(member, extras, (get(header, LocalHeader::kFlags) & kHasDescriptor) != 0);
+  member.has_descriptor = (get(header, LocalHeader::kFlags) & kHasDescriptor) != 0;
+  check_local_contents(member, extras);
 }
 
 /// The data descriptor of a member, with its signature. The sizes have 64 bits if the local header has a
@@ -202,7 +203,7 @@ void check_end(Window& window, const Member& member, std::uint64_t next) {
     refuse("its data overlaps what follows it");
   const std::uint64_t end = member.data + member.contents.stored_size;
   const std::uint64_t length = next - end;
-  if ((get(member.local, LocalHeader::kFlags) & kHasDescriptor) == 0) {
+  if (!member.has_descriptor) {
     if (length > 0) refuse(fmt::format("{} bytes after its data belong to no member", length));
     return;
   }
@@ -239,6 +240,13 @@ void read_local_headers(const ReadAt& read, std::vector<Member>& members, std::u
   }
 }
 
+void drop_records(std::vector<Member>& members) {
+  for (Member& member : members) {
+    std::string().swap(member.local);
+    std::string().swap(member.listed);
+  }
+}
+
 }  // namespace
 
 std::string_view Member::key() const {
@@ -259,11 +267,12 @@ bool can_be_archive(std::span<const std::byte> start) {
   return is_supported() && (bytes.starts_with("PK\3\4") || bytes.starts_with("PK\5\6"));
 }
 
-Archive read_archive(const ReadAt& read, std::uint64_t size) {
+Archive read_archive(const ReadAt& read, std::uint64_t size, Records records) {
   End end = read_end(read, size);
   Archive archive{read_list(read, size, end), std::move(end.comment)};
   check_names_differ(archive.members);
   read_local_headers(read, archive.members, end.list_begin);
+  if (records == Records::dropped) drop_records(archive.members);
   compare_with_libzip(read, size, archive);
   return archive;
 }

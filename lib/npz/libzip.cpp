@@ -143,10 +143,8 @@ class Source {
 /// ZIP_CHECKCONS refuses members with a data descriptor if their local headers have sizes, as by Info-ZIP.
 /// Their headers were compared before.
 int open_flags(const Archive& archive) {
-  const auto has_descriptor = [](const Member& member) {
-    return (get(member.listed, ListEntry::kFlags) & kHasDescriptor) != 0;
-  };
-  return std::ranges::any_of(archive.members, has_descriptor) ? ZIP_RDONLY : ZIP_RDONLY | ZIP_CHECKCONS;
+  return std::ranges::any_of(archive.members, &Member::has_descriptor) ? ZIP_RDONLY
+                                                                       : ZIP_RDONLY | ZIP_CHECKCONS;
 }
 
 bool is_same(zip_t* opened, zip_uint64_t index, const Member& member) {
