@@ -98,6 +98,9 @@ TEST_CASE("-v and --dry-run print a line for each member and one for the archive
                              "clipper: a.npz:b: clipped 0 % (0 % raised, 0 % lowered), 0 NaN\n"
                              "clipper: a.npz:note.txt: dropped (not chosen)\n"
                              "clipper: a.npz: 1 member clipped, 3 dropped\n"));
+  CHECK(directory.run({"--dry-run", "-i", "a.npz"}).error.ends_with("; nothing changes, not rewritten\n"));
+  CHECK(directory.run({"--dry-run", "-i", "--other", "drop", "a.npz"})
+            .error.ends_with("clipper: a.npz: 2 members clipped, 2 dropped; would be replaced\n"));
   write_file(directory / "empty.npz", npz_file({}));
   CHECK(directory.run({"-v", "empty.npz", "out.npz"}).error == "clipper: empty.npz: no members\n");
 }
