@@ -5,6 +5,7 @@
 
 #include "files/archive_file.hpp"
 #include "files/place.hpp"
+#include "files/terms.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {
@@ -30,7 +31,16 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
 }
 
 void expect_tensor(const InputFile& input, const Term& what) {
-  if (is_archive(input)) refuse_usage(input.path(), "is an archive, but " + Message(what) + " needs a tensor");
+  if (is_archive(input))
+    refuse_usage(input.path(),
+                 Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
+                                          input.path()));
+}
+
+void expect_no_direct_archive(const InputFile& input) {
+  if (is_archive(input))
+    refuse_usage(input.path(), "is an archive, which " + Message(kDirect) + " does not take; " +
+                                   Term{"direct", "replace the file"});
 }
 
 void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {

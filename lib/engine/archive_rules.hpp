@@ -12,8 +12,11 @@ namespace clipper {
 /// Whether the input is an archive. Error{usage} if members were chosen and it is none.
 [[nodiscard]] bool is_archive_for(const ClipSettings& settings, const InputFile& input);
 
-/// Error{usage} if the input is an archive: "a.npz: is an archive, but WHAT needs a tensor".
+/// Error{usage} if the input is an archive, which `what` does not take, but a member of it.
 void expect_tensor(const InputFile& input, const Term& what);
+
+/// Error{usage} if the input is an archive, which cannot be changed without a second file.
+void expect_no_direct_archive(const InputFile& input);
 
 /// Error{usage} if the result would be an archive in OUT.npy or in a stream, or a tensor in OUT.npz; also if
 /// `out` is FILE:MEMBER. Error{refused} if a member would replace its archive.

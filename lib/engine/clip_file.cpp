@@ -204,7 +204,7 @@ void replace_file(const Clipping& clipping, const std::string& path, Replacement
 
 void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult& result) {
   InputFile input = open_to_change(path, clipping.observer);
-  expect_tensor(input, kDirect);
+  expect_no_direct_archive(input);
   JournaledFile file(input);
   const bool is_fresh = !file.version();
   plan_file(clipping, input, result, nullptr, &file);
@@ -247,7 +247,7 @@ void try_to_file(const Clipping& clipping, const std::string& in, const std::str
 void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting,
                   ClipResult& result) {
   InputFile input = open_to_change(path, clipping.observer);
-  if (rewriting == Rewriting::direct) expect_tensor(input, kDirect);
+  if (rewriting == Rewriting::direct) expect_no_direct_archive(input);
   if (is_archive_for(clipping.settings, input)) {
     OutputFile::check_in_place(input, false);
     return try_archive(clipping, input, result);
@@ -276,7 +276,7 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
 
 std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {
   InputFile input = InputFile::open_to_change(path);
-  if (rewriting == Rewriting::direct) expect_tensor(input, kDirect);
+  if (rewriting == Rewriting::direct) expect_no_direct_archive(input);
   if (is_archive_for(settings, input)) return check_archive(settings, input);
   return check_plan(settings, input,
                     rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt);

@@ -20,9 +20,7 @@ std::vector<bool> chosen_members(const MemberChoice& choice, const ArchiveFile& 
   std::vector<bool> chosen(members.size());
   for (const std::string& name : choice.names) {
     const npz::Member* const member = archive.list().find(name);
-    if (member == nullptr)
-      throw Error(ErrorKind::usage, archive.file().path() + ": " + Term{"member", "the chosen member"} +
-                                        fmt::format(" {} does not exist", name));
+    if (member == nullptr) archive.refuse_name(name, ErrorKind::usage);
     chosen[static_cast<std::size_t>(member - members.data())] = true;
   }
   return chosen;

@@ -19,6 +19,7 @@ std::span<const std::byte> as_bytes(const std::string& text) {
 }  // namespace
 
 void MemberWriter::append(std::span<const std::byte> bytes) {
+  if (waiting_.size() + bytes.size() > waiting_.capacity()) waiting_.reserve(kMaxWaiting + bytes.size());
   waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
   if (waiting_.size() >= kMaxWaiting) flush();
 }
@@ -67,8 +68,9 @@ void MemberWriter::copy(const npz::Member& from) {
 }
 
 void MemberWriter::finish() {
-  append(as_bytes(list_.list(written_ + waiting_.size())));
   flush();
+  output_.write_at(as_bytes(list_.list()), written_);
+  output_.write_at(as_bytes(list_.end_records(written_)), written_ + list_.list().size());
 }
 
 }  // namespace clipper

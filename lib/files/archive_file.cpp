@@ -52,7 +52,7 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
 }
 
 /// The first names, for an error.
-std::string names_text(const std::vector<npz::Member>& members) {
+std::string first_names(const std::vector<npz::Member>& members) {
   constexpr std::size_t kShown = 5;
   if (members.empty()) return "it has no members";
   std::string text = "it has ";
@@ -93,6 +93,10 @@ std::string ArchiveFile::path_of(const npz::Member& member) const {
   return fmt::format("{}:{}", file_.path(), key_of(member));
 }
 
+void ArchiveFile::refuse_name(std::string_view name, ErrorKind kind) const {
+  throw Error(kind, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_names(list_.members)));
+}
+
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
   std::string path = path_of(member);
   MemberContents contents = reading(file_, path, [&] {
@@ -129,7 +133,7 @@ MemberContents ArchiveFile::inflated(const npz::Member& member) const {
     });
     return MemberContents(std::move(held));
   }
-  TemporaryFile file(member.contents.size);
+  TemporaryFile file(path_of(member), member.contents.size);
   npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   return {file.release(), member.contents.size};
 }
@@ -184,8 +188,7 @@ InputFile open_member(const MemberPath& path) {
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);
   if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
-  throw Error(ErrorKind::input, fmt::format("{}: no member '{}'; {}", path.archive, path.member,
-                                            names_text(archive.list().members)));
+  archive.refuse_name(path.member, ErrorKind::input);
 }
 
 }  // namespace clipper

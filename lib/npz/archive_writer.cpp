@@ -72,6 +72,12 @@ bool is_large(const Contents& contents) {
 
 }  // namespace
 
+ArchiveWriter::ArchiveWriter(const Archive& from) : comment_(from.comment) {
+  std::size_t size = 0;
+  for (const Member& member : from.members) size += member.listed.size();
+  list_.reserve(size);  // growing would take twice the memory
+}
+
 std::string ArchiveWriter::local_header(const Member& from, const Contents& contents) {
   const std::size_t name_end = LocalHeader::kLength + get(from.local, LocalHeader::kNameLength);
   std::string header = from.local.substr(0, name_end);
@@ -115,9 +121,9 @@ void ArchiveWriter::add(const Member& from, const Contents& contents, std::uint6
   ++count_;
 }
 
-std::string ArchiveWriter::list(std::uint64_t end) const {
+std::string ArchiveWriter::end_records(std::uint64_t begin) const {
   std::string after;
-  if (count_ > kMaxCount || end > kMaxNumber || list_.size() > kMaxNumber) {
+  if (count_ > kMaxCount || begin > kMaxNumber || list_.size() > kMaxNumber) {
     std::string record = new_record<EndRecord64>();
     put(record, EndRecord64::kRest, EndRecord64::kLength - EndRecord64::kMadeBy.at);
     put(record, EndRecord64::kMadeBy, kZip64Version);
@@ -125,9 +131,9 @@ std::string ArchiveWriter::list(std::uint64_t end) const {
     put(record, EndRecord64::kCountHere, count_);
     put(record, EndRecord64::kCount, count_);
     put(record, EndRecord64::kListSize, list_.size());
-    put(record, EndRecord64::kListBegin, end);
+    put(record, EndRecord64::kListBegin, begin);
     std::string locator = new_record<EndLocator>();
-    put(locator, EndLocator::kRecordBegin, end + list_.size());
+    put(locator, EndLocator::kRecordBegin, begin + list_.size());
     put(locator, EndLocator::kDisks, 1);
     after = record + locator;
   }
@@ -137,9 +143,9 @@ std::string ArchiveWriter::list(std::uint64_t end) const {
   put(record, EndRecord::kCount, count);
   put(record, EndRecord::kListSize,
       static_cast<std::uint32_t>(std::min<std::uint64_t>(list_.size(), kInZip64)));
-  put(record, EndRecord::kListBegin, static_cast<std::uint32_t>(std::min<std::uint64_t>(end, kInZip64)));
+  put(record, EndRecord::kListBegin, static_cast<std::uint32_t>(std::min<std::uint64_t>(begin, kInZip64)));
   put(record, EndRecord::kCommentLength, static_cast<std::uint16_t>(comment_.size()));
-  return list_ + after + record + comment_;
+  return after + record + comment_;
 }
 
 }  // namespace clipper::npz

@@ -13,7 +13,7 @@ namespace clipper::npz {
 /// the header that the same writer, such as np.savez, would write.
 class ArchiveWriter {
  public:
-  explicit ArchiveWriter(const Archive& from) : comment_(from.comment) {}
+  explicit ArchiveWriter(const Archive& from);
 
   /// The local header of a new member that takes the place of `from`. Its length depends on `from` and on
   /// contents.size only, so that the header can be written after the data.
@@ -22,8 +22,11 @@ class ArchiveWriter {
   /// Adds a member, whose local header is at byte `begin` of the new archive, to the list of members.
   void add(const Member& from, const Contents& contents, std::uint64_t begin);
 
-  /// The list of members and all bytes after it, for an archive whose members end at byte `end`.
-  [[nodiscard]] std::string list(std::uint64_t end) const;
+  /// The list of members, which comes after all members.
+  [[nodiscard]] const std::string& list() const noexcept { return list_; }
+
+  /// All bytes after the list, which begins at byte `begin`.
+  [[nodiscard]] std::string end_records(std::uint64_t begin) const;
 
  private:
   std::string comment_;

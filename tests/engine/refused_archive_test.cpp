@@ -20,7 +20,7 @@ TEST_CASE("An archive of which nothing can be clipped is refused, unless it has 
 TEST_CASE("A chosen member that does not exist or cannot be clipped is refused") {
   Scene scene({tensor("a.npy", {9}), bools("mask.npy")});
   scene.settings.members.names = {"a", "b"};
-  CHECK(scene.failure(ErrorKind::usage) == scene.in + ": the chosen member b does not exist");
+  CHECK(scene.failure(ErrorKind::usage) == scene.in + ": no member 'b'; it has a, mask");
   scene.settings.members.names = {"a", "mask"};
   CHECK(scene.failure(ErrorKind::input).starts_with(scene.in + ":mask: dtype '|b1' (bool) is not supported"));
 }
@@ -103,7 +103,7 @@ TEST_CASE("Names and ways that do not fit an archive or a tensor are refused, al
         npy + ": a choice of members needs an .npz archive");
   CHECK(refusal(ErrorKind::usage, [&] {
           scene.run([&](const Clipping& c) { rewrite_file(c, scene.in, scene.result); });
-        }) == scene.in + ": is an archive, but a direct change needs a tensor");
+        }) == scene.in + ": is an archive, which a direct change does not take; replace the file");
 }
 
 }  // namespace clipper::testing

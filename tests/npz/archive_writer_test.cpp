@@ -18,6 +18,11 @@ using npz::Member;
 
 namespace {
 
+/// The list of members and all bytes after it.
+std::string list_of(const ArchiveWriter& writer, std::uint64_t begin) {
+  return writer.list() + writer.end_records(begin);
+}
+
 std::string archive_bytes(const std::string& name) {
   return testing::read_file(CLIPPER_DATA_DIR "/archives/" + name + ".npz");
 }
@@ -32,7 +37,7 @@ std::string written_again(const std::string& bytes) {
     result += ArchiveWriter::local_header(member, member.contents);
     result += bytes.substr(member.data, member.contents.stored_size);
   }
-  return result + writer.list(result.size());
+  return result + list_of(writer, result.size());
 }
 
 std::string hex(std::string_view bytes) {
@@ -64,7 +69,7 @@ TEST_CASE("The records of np.savez are those of Python's zipfile, for every size
     ArchiveWriter writer(archive);
     const std::size_t count = std::stoul(row[5]);
     for (std::size_t i = 0; i < count; ++i) writer.add(from, contents, std::stoull(row[3]));
-    const std::string list = writer.list(std::stoull(row[4]));
+    const std::string list = list_of(writer, std::stoull(row[4]));
     CHECK(hex(list.substr(list.rfind("PK\1\2"))) == row[7]);
   }
 }
@@ -117,14 +122,14 @@ TEST_CASE(
   const Member from = read_member(member);
   ArchiveWriter writer({});
   writer.add(from, from.contents, 0x80000000);
-  const std::string list = writer.list(0x80000100);
+  const std::string list = list_of(writer, 0x80000100);
   CHECK(list.substr(46 + 5, 12 + 5) == zip::zip64({0x80000000}) + zip::extra(0x7777, "e"));
 
   Member far = from;
   far.listed = list.substr(0, 46 + 5 + 12 + 5);
   ArchiveWriter near({});
   near.add(far, from.contents, 0);
-  CHECK(near.list(100).substr(46 + 5, 5) == zip::extra(0x7777, "e"));
+  CHECK(list_of(near, 100).substr(46 + 5, 5) == zip::extra(0x7777, "e"));
 }
 
 TEST_CASE("A member without ZIP64 field gets one if its deflated data could need it") {
@@ -141,7 +146,8 @@ TEST_CASE("A member without ZIP64 field gets one if its deflated data could need
 
   ArchiveWriter writer({});
   writer.add(from, {1, last + 1, 7}, 0);
-  CHECK(writer.list(100).substr(6, 2) == zip::little(45, 2));  // libzip refuses less than in the local header
+  CHECK(list_of(writer, 100).substr(6, 2) ==
+        zip::little(45, 2));  // libzip refuses less than in the local header
 }
 
 TEST_CASE("The length of a local header depends on the size only") {
@@ -178,7 +184,7 @@ TEST_CASE("An archive with 65,536 members has ZIP64 end records, and is read aga
       writer.add(from, {}, bytes.size());
       bytes += ArchiveWriter::local_header(from, {});
     }
-    bytes += writer.list(bytes.size());
+    bytes += list_of(writer, bytes.size());
     CHECK(zip::read(bytes).members.size() == count);
     CHECK((bytes.find("PK\6\6") != std::string::npos) == (count == 65536));
   }
