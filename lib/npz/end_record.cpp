@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

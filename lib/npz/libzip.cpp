@@ -13,6 +13,7 @@
 
 #include "npz/library.hpp"
 #include "npz/member_name.hpp"
+#include "npz/refuse.hpp"
 #include "npz/window.hpp"
 #include "npz/zip_records.hpp"
 

@@ -1,6 +1,7 @@
 #include "error.hpp"
 #include "npz/codecs.hpp"
 #include "npz/libzip.hpp"
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 /// What is compiled instead of codecs.cpp and libzip.cpp if libzip, ISA-L or zlib is missing. No file is an

@@ -289,6 +289,8 @@ TEST_CASE("Headers that disagree with the list are refused") {
   }
   check({
       {with_local([](Fields& fields) { fields.flags = 1; }), about_w(disagree + "flags")},
+      {with_local([](Fields& fields) { fields.version = 45; }), about_w(disagree + "version")},
+      {with_local([](Fields& fields) { fields.time = 1; }), about_w(disagree + "time")},
       {with_local([](Fields& fields) { ++fields.size; }), about_w(disagree + "size")},
       {with_local([](Fields& fields) { ++fields.stored_size; }), about_w(disagree + "size")},
       {with_listed([](Fields& fields) { ++fields.size; }),
@@ -397,8 +399,11 @@ TEST_CASE("Sizes that are impossible are refused") {
 }
 
 TEST_CASE("What only libzip refuses is refused") {
-  check({{with_local([](Fields& fields) { fields.version = 45; }),
-          "libzip refuses it: Zip archive inconsistent"}});
+  const auto comment_not_utf8 = [](ZipMember& w) {
+    w.set([](Fields& fields) { fields.flags = 1U << 11U; });
+    w.comment = "\xff";
+  };
+  check({{with(comment_not_utf8), "libzip refuses it: Zip archive inconsistent"}});
 }
 
 TEST_CASE("Headers that take too much memory are refused") {
