@@ -46,7 +46,6 @@ void check_local_header(const Member& member, std::size_t name_length) {
     refuse(disagree + "version");
   const std::string_view extras = std::string_view(header).substr(LocalHeader::kLength + name_length);
   check_unicode_path(extras, member.name);
-  member.has_descriptor = (flags & kHasDescriptor) != 0;
   check_local_contents(member, extras);
 }
 

@@ -60,6 +60,7 @@ Member read_entry(Window& window, std::uint64_t at, const End& list) {
   member.listed = entry;
   member.name = entry.substr(ListEntry::kLength, name_length);
   member.method = Method{get(entry, ListEntry::kMethod)};
+  member.has_descriptor = (get(entry, ListEntry::kFlags) & kHasDescriptor) != 0;
   Contents& contents = member.contents;
   contents = {get(entry, ListEntry::kCrc), get(entry, ListEntry::kSize), get(entry, ListEntry::kStoredSize)};
   member.begin = get(entry, ListEntry::kBegin);
