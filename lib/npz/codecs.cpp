@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "npz/library.hpp"
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {
