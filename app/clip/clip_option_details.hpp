@@ -8,7 +8,8 @@ namespace clipper::clip_options::details {
 inline constexpr std::string_view kFiles =
     "IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN is "
     "standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced "
-    "as with `--in-place`.";
+    "as with `--in-place`. Both are .npy files, or both are .npz archives; IN may also be one tensor of an "
+    "archive, ARCHIVE.npz:NAME, and OUT is a .npy file then (ARCHIVES).";
 
 inline constexpr std::string_view kProfile =
     "Follow the rules of another system in one version: which tensors it takes, how the text of a bound "
@@ -60,8 +61,8 @@ inline constexpr std::string_view kDtype =
 inline constexpr std::string_view kFailIfClipped =
     "A check of data: if more than PERCENT of a tensor's elements would be clipped, write nothing, say how "
     "many, and exit with 1. PERCENT is a number from 0 to 100, with or without a percent sign, and is "
-    "compared exactly: `0` allows no clipped element. With many files each tensor is judged by itself. A "
-    "shard cannot be judged, so `--shard` of one tensor excludes this option.";
+    "compared exactly: `0` allows no clipped element. Each tensor of many files or of an archive is judged "
+    "by itself. A shard cannot be judged, so `--shard` of one tensor excludes this option.";
 
 inline constexpr std::string_view kMember =
     "Clip only the member NAME of each .npz archive: a name as the archive lists it, such as w.npy, or the "
@@ -107,16 +108,16 @@ inline constexpr std::string_view kFiles0From =
 inline constexpr std::string_view kRecursive =
     "Inputs may be directories: every file below them whose name ends in .npy or .npz is an input, in the "
     "order of the paths. With `--output-dir` the files keep their paths from the input directory, and DIR "
-    "must not be "
-    "inside it: the next run would take results as inputs. Symbolic links to directories are not followed "
-    "unless they are inputs themselves. A directory without such a file is an error. Needs `--in-place`, "
-    "`--output-dir` or `--output`; without `--recursive` a directory as an input is an error.";
+    "must not be inside it: the next run would take results as inputs. Symbolic links to directories are "
+    "not followed unless they are inputs themselves. A directory without such a file is an error. Needs "
+    "`--in-place`, `--output-dir` or `--output`; without `--recursive` a directory as an input is an error.";
 
 inline constexpr std::string_view kVerify =
     "Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. dtype and shape must "
     "be equal and every element must have the same bits; byte order, memory order and the spelling of the "
     "header may differ. The exit status is 0 if all elements match; if not, it is 1, and one line on "
-    "standard output names the first difference. Excludes the options that say where or how results are "
+    "standard output names the first difference. Of archives, IN and GOLDEN can be single tensors: "
+    "ARCHIVE.npz:NAME. Excludes the options that say where or how results are "
     "written.";
 
 inline constexpr std::string_view kInPlace =
@@ -130,7 +131,7 @@ inline constexpr std::string_view kDirect =
     "With `--in-place`: overwrite the elements in the file itself, so that hard links stay connected and "
     "only a journal of 16 MiB, .NAME.clipper-journal, is needed beside the file. While clipper works, and "
     "after an interruption, readers refuse the file; the same command then finishes the work exactly. Use it "
-    "for files that are too large for a second copy. FILES AND SAFETY has the details.";
+    "for files that are too large for a second copy. Takes no archives. FILES AND SAFETY has the details.";
 
 inline constexpr std::string_view kSync =
     "Wait until the result is on the disk before exiting, so that a power cut cannot lose it. If the disk "
@@ -183,8 +184,9 @@ inline constexpr std::string_view kFinalize =
     "takes the run that OUT.shards names.";
 
 inline constexpr std::string_view kJson =
-    "Print one JSON object in one line for every input when it is done, also if it failed. It goes to "
-    "standard output, or to standard error if the tensor goes to standard output. JSON lists the members.";
+    "Print one JSON object in one line for every input when it is done, also if it failed; for an archive "
+    "that is done, one for each of its members. They go to standard output, or to standard error if the "
+    "tensor goes to standard output. JSON lists the members of the objects.";
 
 inline constexpr std::string_view kVerbose =
     "Print on standard error, for every input: its dtype and shape, the bounds as converted, the number of "

@@ -8,8 +8,8 @@ namespace {
 using namespace clip_options;
 
 constexpr std::string_view kDescription =
-    "Clips every element of .npy tensors to [MIN, MAX]. All other elements keep their exact bits; dtype, "
-    "shape, byte order and memory order stay the same.";
+    "Clips every element of .npy tensors, and of the tensors in .npz archives, to [MIN, MAX]. All other "
+    "elements keep their exact bits; dtype, shape, byte order and memory order stay the same.";
 
 constexpr std::array<std::string_view, 6> kForms{
     "[OPTIONS] IN OUT",
@@ -28,6 +28,8 @@ Examples:
   clipper --min 0 --output '{dir}/{stem}.clip.npy' *.npy
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy
   clipper --min 1% --max 99% in.npy out.npy
+  clipper --min -1 --max 1 --member w in.npz out.npz
+  clipper --min 0 in.npz:w out.npy
   clipper --min @lo.npy --max @hi.npy in.npy out.npy
   clipper --profile onnx-6 --min 0 --max 6 in.npy out.npy
   clipper --max 6 in.npy --verify golden.npy
@@ -39,7 +41,7 @@ Exit status:
   0      success
   1      --fail-if-clipped: too many clipped; --verify: a difference was found
   2      wrong usage
-  3      an input is not a valid .npy file, or the profile rejects its tensor
+  3      an input is not a valid .npy or .npz file, or the profile rejects its tensor
   4      an I/O error, or not enough memory
   5      refused to avoid data loss, or the file is locked by another clipper
   6      output written, but not confirmed to be on disk

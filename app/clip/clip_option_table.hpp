@@ -12,12 +12,13 @@ extern const CommandSpec kClipSpec;
 /// The options of kClipSpec. clip_option_table.cpp assigns each option to a group of --help.
 namespace clip_options {
 
-inline constexpr Option kFiles = with_details(
-    {"FILE",
-     "A .npy file, an .npz archive, or as IN a member: ARCHIVE.npz:NAME; - is standard input or output",
-     {},
-     Value::tensor},
-    details::kFiles);
+inline constexpr Option kFiles =
+    with_details({"FILE",
+                  "A .npy file, an .npz archive or, as IN, a member ARCHIVE.npz:NAME; - is standard input as "
+                  "IN, standard output as OUT",
+                  {},
+                  Value::tensor},
+                 details::kFiles);
 
 inline constexpr Option kProfile = with_details(
     {"--profile", "Follow another system's rules: directml, onnx, openvino, or a version such as onnx-6",

@@ -16,6 +16,7 @@
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
+#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
@@ -45,7 +46,7 @@ const dirent* next_entry(DIR* directory, const std::string& path) {
 }
 
 bool has_tensors(std::string_view name) {
-  return name.ends_with(".npy") || name.ends_with(".npz");
+  return name.ends_with(".npy") || (name.ends_with(".npz") && npz::is_supported());
 }
 
 Kind kind_of(mode_t mode) {

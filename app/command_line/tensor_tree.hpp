@@ -19,7 +19,7 @@ struct TensorWalk {
 
   Links links = Links::followed;
 
-  /// Called for every name that ends in .npy or .npz.
+  /// Called for every name that ends in .npy, or in .npz if archives can be read.
   std::function<void(const std::string& path, Kind kind)> found;
 
   /// Called for every directory before its names are read.

@@ -38,7 +38,7 @@ constexpr Wording kWordings[] = {
     {"member", "change the archive, and choose the member", "use --in-place FILE --member MEMBER"},
     {"other", "the choice of members forbids", "--other error forbids"},
     {"shard", "a shard", "--shard"},
-    {"temporary_directory", "another directory may", "set TMPDIR to another directory"},
+    {"temporary_directory", "name another directory", "set TMPDIR to another directory"},
     {"trailing", "", "; to allow this, set --trailing ignore"},
     {"input", "the input", "IN"},
     {"input", "", " | clipper ... - OUT"},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <span>
 #include <utility>
 
@@ -132,7 +133,7 @@ MemberContents ArchiveFile::inflated(const npz::Member& member) const {
     });
     return MemberContents(std::move(held));
   }
-  TemporaryFile file(member.contents.size);
+  TemporaryFile file(path_of(member), member.contents.size);
   npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) { file.write(bytes); });
   return {file.release(), member.contents.size};
 }
@@ -165,6 +166,8 @@ std::optional<MemberPath> member_path(const std::string& path) {
   struct stat status {};
   std::size_t at = path.rfind(kEnd);
   if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
+  if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)  // there may be a file with this name
+    throw_system_error(path, "cannot be examined");
   for (; at != std::string::npos; at = at == 0 ? std::string::npos : path.rfind(kEnd, at - 1)) {
     const std::size_t colon = at + kEnd.size() - 1;
     std::string archive = path.substr(0, colon);

@@ -21,14 +21,14 @@ std::string& directory() {
   return path;
 }
 
-[[noreturn]] void throw_failure(int error) {
-  throw Error(ErrorKind::io, fmt::format("{}: cannot hold inflated data: {}; ", directory(),
+[[noreturn]] void throw_failure(const std::string& contents, int error) {
+  throw Error(ErrorKind::io, fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(),
                                          std::generic_category().message(error)) +
-                                 Term{"temporary_directory", "another directory may"});
+                                 Term{"temporary_directory", "name another directory"});
 }
 
 /// The file has a name for an instant. A signal that ends the process then removes it.
-Descriptor create_and_unlink() {
+Descriptor create_and_unlink(const std::string& contents) {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   const Place place =
       Place::of(fmt::format("{}/.clipper-{}", directory(), random_suffix()), "cannot be created");
@@ -38,20 +38,20 @@ Descriptor create_and_unlink() {
         retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
     return fd.get() >= 0;
   });
-  if (registration < 0) throw_failure(errno);
+  if (registration < 0) throw_failure(contents, errno);
   const bool removed = ::unlinkat(place.directory(), place.name(), 0) == 0;
   const int error = errno;
   unregister_temporary(registration);
-  if (!removed) throw_failure(error);
+  if (!removed) throw_failure(contents, error);
   return fd;
 }
 
-Descriptor create_unnamed() {
+Descriptor create_unnamed(const std::string& contents) {
   constexpr int kFlags = O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC;
   Descriptor fd(retry_interrupted([] { return ::open(directory().c_str(), kFlags, 0600); }));
   if (fd.get() >= 0) return fd;
-  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_and_unlink();
-  throw_failure(errno);
+  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_and_unlink(contents);
+  throw_failure(contents, errno);
 }
 
 }  // namespace
@@ -60,16 +60,17 @@ void set_temporary_directory(std::string path) {
   directory() = std::move(path);
 }
 
-TemporaryFile::TemporaryFile(std::uint64_t size) : fd_(create_unnamed()) {
+TemporaryFile::TemporaryFile(std::string contents, std::uint64_t size)
+    : contents_(std::move(contents)), fd_(create_unnamed(contents_)) {
   struct statvfs system {};
   if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return;
-  if (std::uint64_t{system.f_bavail} * system.f_frsize < size) throw_failure(ENOSPC);
+  if (std::uint64_t{system.f_bavail} * system.f_frsize < size) throw_failure(contents_, ENOSPC);
 }
 
 void TemporaryFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t put = retry_interrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
-    if (put < 0) throw_failure(errno);
+    if (put < 0) throw_failure(contents_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }
 }

@@ -14,11 +14,11 @@ namespace clipper {
 void set_temporary_directory(std::string directory);
 
 /// An unnamed file, which disappears with its descriptor. It is written once, in order. Every failure is an
-/// Error{io} that names the directory.
+/// Error{io} that names the contents and the directory.
 class TemporaryFile {
  public:
-  /// Error{io} if the directory has less than `size` free bytes.
-  explicit TemporaryFile(std::uint64_t size);
+  /// For `size` bytes; `contents` is their name in messages. Error{io} if there are fewer free bytes.
+  TemporaryFile(std::string contents, std::uint64_t size);
 
   void write(std::span<const std::byte> bytes);
 
@@ -26,6 +26,7 @@ class TemporaryFile {
   [[nodiscard]] Descriptor release() noexcept { return std::move(fd_); }
 
  private:
+  std::string contents_;
   Descriptor fd_;
 };
 

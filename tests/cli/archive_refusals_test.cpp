@@ -93,9 +93,11 @@ TEST_CASE("a member has no output in a directory or by a template") {
 TEST_CASE("what takes one tensor refuses an archive") {
   const Directory directory;
   directory.check({
-      {{"-i", "--direct", "a.npz"}, 2, "a.npz: --in-place --direct takes one tensor, not an archive"},
-      {{"-i", "--direct", "--dry-run", "a.npz"}, 2, "a.npz: --in-place --direct takes one tensor"},
-      {{"-i", "--direct", "x.npy", "a.npz"}, 2, "a.npz: --in-place --direct takes one tensor"},
+      {{"-i", "--direct", "a.npz"},
+       2,
+       "a.npz: is an archive, which --in-place --direct does not take; leave --direct out"},
+      {{"-i", "--direct", "--dry-run", "a.npz"}, 2, "a.npz: is an archive, which --in-place --direct"},
+      {{"-i", "--direct", "x.npy", "a.npz"}, 2, "a.npz: is an archive, which --in-place --direct"},
       {{"--shard", "0/2", "a.npz", "o.npz"}, 2, "a.npz: --shard takes one tensor, not an archive"},
       {{"--shard", "0/2", "--dry-run", "a.npz", "o.npz"}, 2, "a.npz: --shard takes one tensor"},
       {{"--shard", "0/2", "--split-output", "a.npz", "o.npz"}, 2, "a.npz: --split-output takes one tensor"},

@@ -53,7 +53,7 @@ TEST_CASE("--member clips only the members with these names or keys") {
   directory.done({"--member=b", "--member", "w", "--member", "b", "a.npz", "out.npz"});
   CHECK(directory.read("out.npz") == mixed_result());
   directory.refused({"--member", "b", "--member", "no", "a.npz", "out.npz"}, 2,
-                    "a.npz: --member no does not");
+                    "a.npz: no member 'no'; it has w, mask, b, note.txt");
   directory.refused({"--member", "b", "--member", "mask", "a.npz", "out.npz"}, 3, "a.npz:mask: ");
   directory.refused({"--member", "", "--member", "b", "a.npz", "out.npz"}, 2, "--member has no value");
 }
@@ -146,6 +146,21 @@ TEST_CASE("FILE:MEMBER is a tensor wherever a tensor is read") {
   for (const char* shard : {"0/2", "1/2"}) directory.done({"--shard", shard, "a.npz:w", "s.npy"});
   directory.done({"--finalize", "--shard", "0/2", "a.npz:w", "s.npy"});
   CHECK(directory.read("s.npy") == output(1));
+}
+
+TEST_CASE(
+    "a large compressed member is inflated in $TMPDIR, and a directory that cannot hold it is an error") {
+  const TemporaryDirectory directory;
+  const std::vector<float> large = scattered_floats(400'000);
+  write_file(directory / "a.npz", npz_file({{"w.npy", float32_file(large), true}}));
+  const auto run = [&](const char* temporary) {
+    return run_clipper(clip({"a.npz:w", "out.npy"}),
+                       {directory.path(), [=] { ::setenv("TMPDIR", temporary, 1); }});
+  };
+  check_refused(run("/dev/null/none"), 4, "/dev/null/none: cannot ");
+  check_done(run(directory.path().c_str()));
+  CHECK((read_file(directory / "out.npy") == float32_file(clipped(large, 0, 6))));
+  CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npy"});
 }
 
 TEST_CASE("a file whose whole name is FILE:MEMBER is this file") {

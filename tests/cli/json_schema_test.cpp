@@ -75,7 +75,7 @@ const std::array kExamples{
              {"compare", "--json", "x.npy", "i.npy"},
              {"compare", "--json", "x.npy", "text.npy"},
              {"compare", "--json", "a.npz", "a.npz"},
-             {"compare", "--json", "none.npz", "none.npz"},
+             {"compare", "--json", "empty.npz", "empty.npz"},
              {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"}}},
     Example{"error", {{"--json", "--unknown"}}},
     Example{"profiles", {{"profiles", "--json"}}},

@@ -121,7 +121,8 @@ TEST_CASE("a directory that cannot hold inflated data is named") {
   const std::string missing = archive.directory() / "missing";
   const TemporaryFilesIn in(missing);
   CHECK(refusal(ErrorKind::io, [&] { content(archive.path(":w")); }) ==
-        missing + ": cannot hold inflated data: No such file or directory; another directory may");
+        archive.path(":w: cannot be inflated to ") + missing +
+            ": No such file or directory; name another directory");
   CHECK(content(archive.path(":small")) == "x");
 }
 

@@ -15,7 +15,7 @@ namespace clipper::testing {
 TEST_CASE("a temporary file has no name and is read at any offset") {
   const TemporaryDirectory directory;
   set_temporary_directory(directory.path());
-  TemporaryFile file(6);
+  TemporaryFile file("a.npz:w", 6);
   file.write(bytes("abc"));
   file.write(bytes("def"));
   CHECK(directory.entries().empty());
@@ -27,8 +27,9 @@ TEST_CASE("a temporary file has no name and is read at any offset") {
 }
 
 TEST_CASE("a temporary file that is larger than the free space is refused before it is written") {
-  CHECK(refusal(ErrorKind::io, [] { const TemporaryFile file(std::numeric_limits<std::uint64_t>::max()); }) ==
-        "/var/tmp: cannot hold inflated data: No space left on device; another directory may");
+  CHECK(refusal(ErrorKind::io, [] {
+          const TemporaryFile file("a.npz:w", std::numeric_limits<std::uint64_t>::max());
+        }) == "a.npz:w: cannot be inflated to /var/tmp: No space left on device; name another directory");
 }
 
 }  // namespace clipper::testing
