@@ -106,8 +106,8 @@ class Comparer {
     InputFile actual = open(pair.actual);
     InputFile expected = open(pair.expected);
     if (command_.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
-      const ArchiveFile actual_archive(actual, npz::Records::dropped);
-      const ArchiveFile expected_archive(expected, npz::Records::dropped);
+      const ArchiveFile actual_archive(actual, ArchiveFile::Records::dropped);
+      const ArchiveFile expected_archive(expected, ArchiveFile::Records::dropped);
       return compare_archives(actual_archive, expected_archive, report);
     }
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));

@@ -79,7 +79,7 @@ class Display {
     attempt(path, std::nullopt, [&] {
       InputFile input = InputFile::open(path);
       if (is_archive(input))
-        show_archive(ArchiveFile(input, npz::Records::dropped));
+        show_archive(ArchiveFile(input, ArchiveFile::Records::dropped));
       else
         show_tensor(input, path);
     });

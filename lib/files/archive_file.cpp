@@ -73,12 +73,15 @@ bool is_archive(const InputFile& file) {
   return npz::can_be_archive(start(kMagicSize)) && !npy::is_torch(start(bytes.size()));
 }
 
-ArchiveFile::ArchiveFile(const InputFile& file, npz::Records records)
+ArchiveFile::ArchiveFile(const InputFile& file, Records records)
     : file_(file),
-      list_(
-          reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size(), records); })) {
-  for (const npz::Member& member : list_.members)
+      list_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
+  for (npz::Member& member : list_.members) {
     if (!member.is_npy() || member.key().ends_with(".npy")) names_.insert(member.name);
+    if (records == Records::kept) continue;
+    std::string().swap(member.local);
+    std::string().swap(member.listed);
+  }
 }
 
 std::string_view ArchiveFile::key_of(const npz::Member& member) const {
@@ -183,7 +186,7 @@ InputFile open_member(const MemberPath& path) {
   if (npz::is_supported() && !is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
-  const ArchiveFile archive(file, npz::Records::dropped);
+  const ArchiveFile archive(file);
   if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
   archive.refuse_name(path.member, ErrorKind::input);
 }

@@ -21,8 +21,11 @@ namespace clipper {
 /// The structure of an open .npz archive.
 class ArchiveFile {
  public:
+  /// Member::local and Member::listed, which take most of the memory. npz::ArchiveWriter needs them.
+  enum class Records : bool { kept, dropped };
+
   /// Reads the structure. Error{input}: see npz::read_archive(). `file` must outlive this.
-  explicit ArchiveFile(const InputFile& file, npz::Records records = npz::Records::kept);
+  explicit ArchiveFile(const InputFile& file, Records records = Records::kept);
   ArchiveFile(const ArchiveFile&) = delete;
   ArchiveFile& operator=(const ArchiveFile&) = delete;
 

@@ -1,5 +1,6 @@
 #include "npz/archive.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "npz/codecs.hpp"
@@ -8,15 +9,26 @@
 #include "npz/local_headers.hpp"
 #include "npz/member_list.hpp"
 #include "npz/member_name.hpp"
+#include "npz/zip_records.hpp"
 
 namespace clipper::npz {
 namespace {
 
-void drop_records(std::vector<Member>& members) {
-  for (Member& member : members) {
-    std::string().swap(member.local);
-    std::string().swap(member.listed);
-  }
+Archive read_members(const ReadAt& read, std::uint64_t size) {
+  End end = read_end(read, size);
+  Archive archive;
+  archive.members.reserve(static_cast<std::size_t>(end.count));
+  read_list(read, size, end, [&](Member member) { archive.members.push_back(std::move(member)); });
+  check_names_differ(archive.members);
+  read_local_headers(read, archive.members, end.list_begin);
+  archive.comment = std::move(end.comment);
+  return archive;
+}
+
+bool has_descriptors(const Archive& archive) {
+  return std::ranges::any_of(archive.members, [](const Member& member) {
+    return (get(member.listed, ListEntry::kFlags) & kHasDescriptor) != 0;
+  });
 }
 
 }  // namespace
@@ -39,14 +51,12 @@ bool can_be_archive(std::span<const std::byte> start) {
   return is_supported() && (bytes.starts_with("PK\3\4") || bytes.starts_with("PK\5\6"));
 }
 
-Archive read_archive(const ReadAt& read, std::uint64_t size, Records records) {
-  End end = read_end(read, size);
-  Archive archive{read_list(read, size, end), std::move(end.comment)};
-  check_names_differ(archive.members);
-  read_local_headers(read, archive.members, end.list_begin);
-  if (records == Records::dropped) drop_records(archive.members);
-  compare_with_libzip(read, size, archive);
-  return archive;
+Archive read_archive(const ReadAt& read, std::uint64_t size) {
+  // The members are freed while libzip holds its own, so that 65,536 of them take little memory, and read
+  // again.
+  const bool descriptors = has_descriptors(read_members(read, size));
+  compare_with_libzip(read, size, descriptors);
+  return read_members(read, size);
 }
 
 }  // namespace clipper::npz

@@ -28,11 +28,10 @@ struct Member {
   std::string name;  ///< "w.npy", as in the archive. Never a path on disk.
   Method method = Method::stored;
   Contents contents;
-  std::uint64_t begin = 0;      ///< where its local header begins in the archive
-  std::uint64_t data = 0;       ///< where its bytes begin in the archive
-  bool has_descriptor = false;  ///< a data descriptor follows its bytes
-  std::string local;            ///< the bytes of its local header
-  std::string listed;           ///< the bytes of its entry in the list of members (the central directory)
+  std::uint64_t begin = 0;  ///< where its local header begins in the archive
+  std::uint64_t data = 0;   ///< where its bytes begin in the archive
+  std::string local;        ///< the bytes of its local header
+  std::string listed;       ///< the bytes of its entry in the list of members (the central directory)
 
   /// np.load's key: the name without ".npy".
   [[nodiscard]] std::string_view key() const;
@@ -50,13 +49,10 @@ struct Archive {
 /// The first bytes of an archive, of which one has members and the other has none.
 [[nodiscard]] bool can_be_archive(std::span<const std::byte> start);
 
-/// Whether Member::local and Member::listed are kept, which take most of the memory. Writing needs them.
-enum class Records : bool { kept, dropped };
-
 /// Reads the structure of an archive of `size` bytes. Error{input}, without a path in front, for everything
 /// that programs could read differently: overlapping members, bytes before the first member or after the end,
 /// two members of one name, encryption, control characters in a name, fields that disagree. libzip must find
 /// the same members. A size in the archive never causes an allocation that is larger than the archive.
-[[nodiscard]] Archive read_archive(const ReadAt& read, std::uint64_t size, Records records = Records::kept);
+[[nodiscard]] Archive read_archive(const ReadAt& read, std::uint64_t size);
 
 }  // namespace clipper::npz

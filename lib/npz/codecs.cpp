@@ -31,8 +31,8 @@ struct Isal {
 };
 
 const Isal& isal() {
-  static const Isal kLibrary;
-  return kLibrary;
+  static const Isal loaded;
+  return loaded;
 }
 
 struct Zlib {
@@ -53,8 +53,8 @@ struct Zlib {
 };
 
 const Zlib& zlib() {
-  static const Zlib kLibrary;
-  return kLibrary;
+  static const Zlib loaded;
+  return loaded;
 }
 
 /// A raw deflate stream of zlib.

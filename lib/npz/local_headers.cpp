@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "npz/extra_fields.hpp"
-#include "npz/member_list.hpp"
+#include "npz/record_limit.hpp"
 #include "npz/refuse.hpp"
 #include "npz/window.hpp"
 #include "npz/zip_records.hpp"
@@ -19,12 +19,17 @@ namespace {
 
 constexpr std::size_t kAhead = 4096;  // the members' data is between the headers
 
+std::string_view extras_of(const Member& member) {
+  return std::string_view(member.local)
+      .substr(LocalHeader::kLength + get(member.local, LocalHeader::kNameLength));
+}
+
 /// The header of a member with a data descriptor has zeros or, by Info-ZIP, estimates.
-void check_local_contents(const Member& member, std::string_view extras) {
+void check_local_contents(const Member& member, bool has_descriptor) {
   Contents local{get(member.local, LocalHeader::kCrc), get(member.local, LocalHeader::kSize),
                  get(member.local, LocalHeader::kStoredSize)};
-  take_zip64(extras, {&local.size, &local.stored_size}, true);
-  if (member.has_descriptor) return;
+  take_zip64(extras_of(member), {&local.size, &local.stored_size}, true);
+  if (has_descriptor) return;
   const Contents& listed = member.contents;
   if (local.crc != listed.crc) refuse("its two headers disagree about its CRC-32");
   if (local.size != listed.size || local.stored_size != listed.stored_size)
@@ -32,11 +37,12 @@ void check_local_contents(const Member& member, std::string_view extras) {
 }
 
 /// Compares the local header of a member with its entry of the list. libzip checks times and versions, too.
-void check_local_header(const Member& member, std::size_t name_length) {
+void check_local_header(const Member& member) {
   const std::string& header = member.local;
   const std::string disagree = "its two headers disagree about its ";
-  const std::string_view name = std::string_view(header).substr(LocalHeader::kLength, name_length);
-  if (name != member.name) refuse(disagree + "name");
+  const std::size_t name_length = get(header, LocalHeader::kNameLength);
+  if (std::string_view(header).substr(LocalHeader::kLength, name_length) != member.name)
+    refuse(disagree + "name");
   if (Method{get(header, LocalHeader::kMethod)} != member.method) refuse(disagree + "compression");
   const std::uint16_t flags = get(header, LocalHeader::kFlags);
   constexpr std::uint16_t kMayDiffer = 1U << 1U | 1U << 2U;  // how a member was compressed
@@ -44,9 +50,8 @@ void check_local_header(const Member& member, std::size_t name_length) {
   if (get(header, LocalHeader::kTime) != get(member.listed, ListEntry::kTime)) refuse(disagree + "time");
   if (get(header, LocalHeader::kVersion) > get(member.listed, ListEntry::kVersion))
     refuse(disagree + "version");
-  const std::string_view extras = std::string_view(header).substr(LocalHeader::kLength + name_length);
-  check_unicode_path(extras, member.name);
-  check_local_contents(member, extras);
+  check_unicode_path(extras_of(member), member.name);
+  check_local_contents(member, (flags & kHasDescriptor) != 0);
 }
 
 /// Reads the local header of a member, which ends before the list of members at byte `end`.
@@ -54,21 +59,20 @@ void read_local_header(Window& window, Member& member, std::uint64_t end) {
   if (end - member.begin < LocalHeader::kLength) refuse("its header overlaps the list of members");
   std::string_view header = window.bytes(member.begin, LocalHeader::kLength);
   if (!is_record<LocalHeader>(header)) refuse(fmt::format("it has no header at byte {}", member.begin));
-  const std::size_t name_length = get(header, LocalHeader::kNameLength);
-  const std::size_t length = LocalHeader::kLength + name_length + get(header, LocalHeader::kExtraLength);
+  const std::size_t length =
+      LocalHeader::kLength + get(header, LocalHeader::kNameLength) + get(header, LocalHeader::kExtraLength);
   if (end - member.begin < length) refuse("its header overlaps the list of members");
   header = window.bytes(member.begin, length);
   member.local = header;
   member.data = member.begin + length;
-  check_local_header(member, name_length);
+  check_local_header(member);
 }
 
 /// The data descriptor of a member, with its signature. The sizes have 64 bits if the local header has a
 /// ZIP64 field or, by Java, if they need it.
 std::string data_descriptor(const Member& member) {
   const Contents& contents = member.contents;
-  const std::size_t name_end = LocalHeader::kLength + member.name.size();
-  const bool has_64 = extra_field(std::string_view(member.local).substr(name_end), kZip64).has_value() ||
+  const bool has_64 = extra_field(extras_of(member), kZip64).has_value() ||
                       std::max(contents.size, contents.stored_size) > kInZip64;
   std::string bytes(has_64 ? 24 : 16, '\0');
   put(bytes, kSignatureField, kDescriptorSignature);
@@ -89,7 +93,7 @@ void check_end(Window& window, const Member& member, std::uint64_t next) {
     refuse("its data overlaps what follows it");
   const std::uint64_t end = member.data + member.contents.stored_size;
   const std::uint64_t length = next - end;
-  if (!member.has_descriptor) {
+  if ((get(member.local, LocalHeader::kFlags) & kHasDescriptor) == 0) {
     if (length > 0) refuse(fmt::format("{} bytes after its data belong to no member", length));
     return;
   }
@@ -105,16 +109,13 @@ void check_end(Window& window, const Member& member, std::uint64_t next) {
 void read_local_headers(const ReadAt& read, std::vector<Member>& members, std::uint64_t end) {
   std::vector<Member*> order;
   order.reserve(members.size());
-  std::size_t records = 0;
-  for (Member& member : members) {
-    order.push_back(&member);
-    records += member.listed.size();
-  }
+  for (Member& member : members) order.push_back(&member);
   std::ranges::stable_sort(order, std::less{}, &Member::begin);
   if (order.empty() ? end != 0 : order.front()->begin != 0)
     refuse("there are bytes before the first member of the zip archive");
 
   Window window(read, end, kAhead);
+  RecordLimit limit;
   for (std::size_t i = 0; i < order.size(); ++i) {
     Member& member = *order[i];
     const std::uint64_t next = i + 1 < order.size() ? order[i + 1]->begin : end;
@@ -122,8 +123,7 @@ void read_local_headers(const ReadAt& read, std::vector<Member>& members, std::u
       read_local_header(window, member, end);
       check_end(window, member, next);
     });
-    records += member.local.size();
-    if (records > kMaxRecords) refuse("the headers of the members are too long");
+    limit.add(member.local, extras_of(member));
   }
 }
 

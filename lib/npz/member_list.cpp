@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "npz/extra_fields.hpp"
+#include "npz/record_limit.hpp"
 #include "npz/refuse.hpp"
 #include "npz/window.hpp"
 #include "npz/zip_records.hpp"
@@ -14,11 +16,12 @@
 namespace clipper::npz {
 namespace {
 
-constexpr std::uint64_t kMaxMembers = 65'536;
 constexpr std::size_t kAhead = std::size_t{64} * 1024;
 
 constexpr std::uint16_t kEncrypted = 1U << 0U | 1U << 6U | 1U << 13U;
 constexpr std::uint16_t kPatched = 1U << 5U;
+
+constexpr std::uint16_t kMaxVersion = 63;  // of Python's zipfile: version 6.3 of the format
 
 // Deflate's shortest code, 2 bits, stands for at most 258 bytes.
 constexpr std::uint64_t kMostPerByte = 1032;
@@ -37,13 +40,14 @@ void check_entry(const Member& member, std::string_view extras) {
   check_unicode_path(extras, member.name);
   if ((flags & kEncrypted) != 0) refuse("it is encrypted");
   if ((flags & kPatched) != 0) refuse("it is a patch");
+  if ((get(member.listed, ListEntry::kVersion) & 0xffU) > kMaxVersion) refuse("it needs a later zip format");
   if (get(member.listed, ListEntry::kDisk) != 0) refuse("it is on another disk");
   if (member.name.ends_with('/') && member.contents.size > 0) refuse("it is a directory with data");
   check_contents(member);
 }
 
 /// The entry of the list that begins at byte `at` of the archive.
-Member read_entry(Window& window, std::uint64_t at, const End& list) {
+Member read_entry(Window& window, std::uint64_t at, const End& list, RecordLimit& limit) {
   constexpr const char* kMalformed = "damaged: the list of members is malformed";
   const std::uint64_t end = list.list_begin + list.list_size;
   if (end - at < ListEntry::kLength) refuse(kMalformed);
@@ -60,7 +64,6 @@ Member read_entry(Window& window, std::uint64_t at, const End& list) {
   member.listed = entry;
   member.name = entry.substr(ListEntry::kLength, name_length);
   member.method = Method{get(entry, ListEntry::kMethod)};
-  member.has_descriptor = (get(entry, ListEntry::kFlags) & kHasDescriptor) != 0;
   Contents& contents = member.contents;
   contents = {get(entry, ListEntry::kCrc), get(entry, ListEntry::kSize), get(entry, ListEntry::kStoredSize)};
   member.begin = get(entry, ListEntry::kBegin);
@@ -70,28 +73,24 @@ Member read_entry(Window& window, std::uint64_t at, const End& list) {
     if (member.begin >= list.list_begin) refuse("its header is not before the list of members");
     check_entry(member, extras);
   });
+  limit.add(entry, extras);
   return member;
 }
 
 }  // namespace
 
-std::vector<Member> read_list(const ReadAt& read, std::uint64_t size, const End& end) {
-  if (end.count > kMaxMembers) refuse(fmt::format("more than {} members", kMaxMembers));
-  if (end.count > end.list_size / ListEntry::kLength) refuse("damaged: the list of members is too short");
+void read_list(const ReadAt& read, std::uint64_t size, const End& end,
+               const std::function<void(Member)>& use) {
   Window window(read, size, kAhead);
-  std::vector<Member> members;
-  members.reserve(static_cast<std::size_t>(end.count));
+  RecordLimit limit;
   std::uint64_t at = end.list_begin;
-  std::size_t records = 0;
-  while (members.size() < end.count) {
-    members.push_back(read_entry(window, at, end));
-    at += members.back().listed.size();
-    records += members.back().listed.size();
-    if (records > kMaxRecords) refuse("the list of members is too long");
+  for (std::uint64_t i = 0; i < end.count; ++i) {
+    Member member = read_entry(window, at, end, limit);
+    at += member.listed.size();
+    use(std::move(member));
   }
   if (at != end.list_begin + end.list_size)
     refuse("damaged: there are bytes after the last entry of the list of members");
-  return members;
 }
 
 }  // namespace clipper::npz

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 #include "npz/archive.hpp"
 #include "npz/end_record.hpp"
 
 namespace clipper::npz {
 
-/// The records of all members, which are held in memory, have at most this size.
-inline constexpr std::size_t kMaxRecords = std::size_t{16} << 20U;
-
-/// Reads the list of members: everything of Member but `data` and `local`.
-[[nodiscard]] std::vector<Member> read_list(const ReadAt& read, std::uint64_t size, const End& end);
+/// Reads the list of members, and gives `use` each member in its order: everything but `data` and `local`.
+void read_list(const ReadAt& read, std::uint64_t size, const End& end,
+               const std::function<void(Member)>& use);
 
 }  // namespace clipper::npz

@@ -19,7 +19,7 @@ bool is_supported() {
   return false;
 }
 
-void compare_with_libzip(const ReadAt& /*read*/, std::uint64_t /*size*/, const Archive& /*archive*/) {
+void compare_with_libzip(const ReadAt& /*read*/, std::uint64_t /*size*/, bool /*has_descriptors*/) {
   refuse_archives();
 }
 

@@ -407,15 +407,17 @@ TEST_CASE("What only libzip refuses is refused") {
 }
 
 TEST_CASE("Headers that take too much memory are refused") {
-  Zip zip;
-  for (int i = 0; i < 150; ++i) {
-    zip.members.emplace_back("member " + std::to_string(i), "");
-    zip.members.back().set([](Fields& fields) { fields.extras = extra(0x7777, std::string(60000, 'x')); });
+  const std::string too_long = "the headers of the members are too long";
+  std::string many_fields;
+  for (int i = 0; i < 1000; ++i) many_fields += extra(0x7777, "");
+  for (const std::string& extras : {many_fields, extra(0x7777, std::string(60000, 'x'))}) {
+    Zip zip;
+    for (int i = 0; i < 132; ++i) zip.members.emplace_back("member " + std::to_string(i), "");
+    for (ZipMember& member : zip.members) member.local.extras = extras;
+    check({{zip::bytes_of(zip), too_long}});
+    for (ZipMember& member : zip.members) std::swap(member.local.extras, member.listed.extras);
+    check({{zip::bytes_of(zip), too_long}});
+    zip.members.erase(zip.members.begin() + 110, zip.members.end());
+    CHECK(zip::read(zip::bytes_of(zip)).members.size() == 110);
   }
-  check({{zip::bytes_of(zip), "the headers of the members are too long"}});
-  for (int i = 150; i < 300; ++i) {
-    zip.members.push_back(zip.members.front());
-    zip.members.back().set([&](Fields& fields) { fields.name = std::to_string(i); });
-  }
-  check({{zip::bytes_of(zip), "the list of members is too long"}});
 }
