@@ -127,7 +127,8 @@ TEST_CASE("a directory that cannot hold inflated data is named") {
 }
 
 TEST_CASE("a member is named by its name or np.load's key, and its exact name wins") {
-  const Archive archive({{"w", "name"}, {"w.npy", "key"}, {"dir/../x.npy", "path"}, {"v.npy", "only"}});
+  const Archive archive(
+      {{"w", "name"}, {"w.npy", "key"}, {"dir/../x.npy", "path"}, {"v.npy", "only"}, {"v.npy.npy", "twice"}});
   CHECK(content(archive.path(":w")) == "name");
   CHECK(content(archive.path(":w.npy")) == "key");
   CHECK(content(archive.path(":dir/../x")) == "path");
@@ -140,6 +141,7 @@ TEST_CASE("a member is named by its name or np.load's key, and its exact name wi
   }
   CHECK(reader.path_of(reader.list().members[1]) == archive.path(":w.npy"));
   CHECK(reader.path_of(reader.list().members[3]) == archive.path(":v"));
+  CHECK(reader.path_of(reader.list().members[4]) == archive.path(":v.npy.npy"));
 }
 
 TEST_CASE("a name that the archive lacks is refused with the names that it has") {
@@ -149,6 +151,9 @@ TEST_CASE("a name that the archive lacks is refused with the names that it has")
   archive.write(npz_file({}));
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has no members");
+  archive.write(npz_file({{"a", ""}, {"a.npy", ""}}));
+  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
+        archive.path() + ": no member 'w'; it has a, a.npy");
   archive.write(npz_file({{"1", ""}, {"2", ""}, {"3", ""}, {"4", ""}, {"5", ""}, {"6", ""}}));
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has 1, 2, 3, 4, 5, ...");
