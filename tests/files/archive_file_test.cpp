@@ -144,6 +144,17 @@ TEST_CASE("a member is named by its name or np.load's key, and its exact name wi
   CHECK(reader.path_of(reader.list().members[4]) == archive.path(":v.npy.npy"));
 }
 
+TEST_CASE("an archive whose name has hard links is refused without advice to change it directly") {
+  const Archive archive({{"w.npy", ""}, {"v.npy", ""}});
+  std::filesystem::create_hard_link(archive.path(), archive.directory() / "b.npz");
+  const InputFile file = InputFile::open_to_change(archive.path());
+  CHECK(
+      refusal(ErrorKind::refused, [&] { OutputFile::check_in_place(file, false); }) ==
+      archive.path() +
+          ": refused to avoid data loss: has 2 hard links, which a change in place would separate; write to "
+          "another file");
+}
+
 TEST_CASE("a name that the archive lacks is refused with the names that it has") {
   const Archive archive({{"a.npy", ""}, {"b.npy", ""}});
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
