@@ -13,7 +13,7 @@ namespace clipper {
 namespace {
 
 /// Members up to this size are clipped in memory, several at once.
-constexpr std::uint64_t kSmall = 256UL << 10;
+constexpr std::uint64_t kSmall = 512UL << 10;
 
 /// The work for a member that does not depend on its size, as bytes that are clipped meanwhile.
 constexpr std::uint64_t kWorkOfMember = 16UL << 10;
