@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "npz/library.hpp"
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {
@@ -30,8 +31,8 @@ struct Isal {
 };
 
 const Isal& isal() {
-  static const Isal kLibrary;
-  return kLibrary;
+  static const Isal loaded;
+  return loaded;
 }
 
 struct Zlib {
@@ -52,8 +53,8 @@ struct Zlib {
 };
 
 const Zlib& zlib() {
-  static const Zlib kLibrary;
-  return kLibrary;
+  static const Zlib loaded;
+  return loaded;
 }
 
 /// A raw deflate stream of zlib.

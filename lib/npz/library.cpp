@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {
