@@ -12,7 +12,7 @@
 
 #include "error.hpp"
 #include "npz/library.hpp"
-#include "npz/zip_records.hpp"
+#include "npz/refuse.hpp"
 
 namespace clipper::npz {
 namespace {
@@ -31,8 +31,8 @@ struct Isal {
 };
 
 const Isal& isal() {
-  static const Isal kLibrary;
-  return kLibrary;
+  static const Isal loaded;
+  return loaded;
 }
 
 struct Zlib {
@@ -53,8 +53,8 @@ struct Zlib {
 };
 
 const Zlib& zlib() {
-  static const Zlib kLibrary;
-  return kLibrary;
+  static const Zlib loaded;
+  return loaded;
 }
 
 /// A raw deflate stream of zlib.

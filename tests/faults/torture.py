@@ -59,6 +59,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} bounds_fuzz", "100000", "100000000"),
     Row("fuzz", f"{FUZZ} clip_fuzz", "10000", "10000000"),
     Row("fuzz", f"{FUZZ} comparison_fuzz", "10000", "10000000"),
+    Row("fuzz", f"{FUZZ} npz_fuzz", "50000", "10000000"),
     Row("fuzz", f"{FUZZ} program_fuzz", "5000", "10000000"),
     Row("fuzz", f"{FUZZ} program_afl", None, "1000000"),
 )

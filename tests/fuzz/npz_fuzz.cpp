@@ -135,7 +135,8 @@ std::string written(const npz::Archive& archive, std::string_view bytes) {
     result += npz::ArchiveWriter::local_header(member, member.contents);
     result += bytes.substr(member.data, member.contents.stored_size);
   }
-  return result + writer.list(result.size());
+  const std::uint64_t list_begin = result.size();
+  return result + writer.list() + writer.end_records(list_begin);
 }
 
 void check_same(const npz::Archive& a, const npz::Archive& b) {
