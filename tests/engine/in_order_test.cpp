@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -29,11 +30,15 @@ TEST_CASE("in_order() writes in order what it makes, and gives a slot to one num
       engine.prepare(kLarge);
       std::vector<std::atomic<std::uint64_t>> made(engine.slots());
       std::atomic<std::uint64_t> faults = 0;
+      std::atomic<std::uint64_t> others = 0;
       std::uint64_t written = 0;
       engine.in_order(
           count,
           [&](std::uint64_t i, std::size_t slot) {
             if (made.at(slot).exchange(i + 1) != 0) ++faults;
+            if (i > 0) ++others;
+            // While the first number is made, other threads make numbers until no slot is left.
+            for (int n = 0; i == 0 && n < 100'000 && others + 1 < made.size(); ++n) std::this_thread::yield();
           },
           [&](std::uint64_t i, std::size_t slot) {
             if (i != written++ || made.at(slot).exchange(0) != i + 1) ++faults;
