@@ -21,6 +21,8 @@ constexpr std::size_t kAhead = std::size_t{64} * 1024;
 constexpr std::uint16_t kEncrypted = 1U << 0U | 1U << 6U | 1U << 13U;
 constexpr std::uint16_t kPatched = 1U << 5U;
 
+constexpr std::uint16_t kMaxVersion = 63;  // of Python's zipfile: version 6.3 of the format
+
 // Deflate's shortest code, 2 bits, stands for at most 258 bytes.
 constexpr std::uint64_t kMostPerByte = 1032;
 
@@ -38,6 +40,7 @@ void check_entry(const Member& member, std::string_view extras) {
   check_unicode_path(extras, member.name);
   if ((flags & kEncrypted) != 0) refuse("it is encrypted");
   if ((flags & kPatched) != 0) refuse("it is a patch");
+  if ((get(member.listed, ListEntry::kVersion) & 0xffU) > kMaxVersion) refuse("it needs a later zip format");
   if (get(member.listed, ListEntry::kDisk) != 0) refuse("it is on another disk");
   if (member.name.ends_with('/') && member.contents.size > 0) refuse("it is a directory with data");
   check_contents(member);

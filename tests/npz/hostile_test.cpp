@@ -235,6 +235,7 @@ TEST_CASE("A list that is wrong is refused") {
       {with_listed([](Fields& fields) { fields.extras = "\1\2\5\0abc"s; }),
        about_w("its extra fields are malformed")},
       {with([](ZipMember& w) { w.disk = 1; }), about_w("it is on another disk")},
+      {with_both([](Fields& fields) { fields.version = 64; }), about_w("it needs a later zip format")},
   });
 }
 
