@@ -54,11 +54,16 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
 /// The first names, for an error.
 std::string first_names(const std::vector<npz::Member>& members) {
   constexpr std::size_t kShown = 5;
+  constexpr std::size_t kLongest = 200;
   if (members.empty()) return "it has no members";
   std::string text = "it has ";
-  for (std::size_t i = 0; i < std::min(kShown, members.size()); ++i)
-    text.append(i == 0 ? "" : ", ").append(members[i].key());
-  return members.size() > kShown ? text + ", ..." : text;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i > 0) text += ", ";
+    const std::string_view key = members[i].key();
+    if (i == kShown || text.size() + key.size() > kLongest) return text + "...";
+    text += key;
+  }
+  return text;
 }
 
 }  // namespace
@@ -183,7 +188,7 @@ InputFile open_member(const MemberPath& path) {
         ErrorKind::input,
         path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
-  if (npz::is_supported() && !is_archive(file))
+  if (!is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);
