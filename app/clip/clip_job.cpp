@@ -79,7 +79,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   ClipReport report_;
   RunLog::Lines lines_;
   ActionCounts members_{};  ///< finished so far
-  bool changes_members_ = false;
+  std::optional<ElementCounts> member_counts_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point member_start_ = start_;
 };
@@ -100,8 +100,10 @@ void ClipJob::opened(const InputFile& input) {
 
 void ClipJob::member(const ClipResult& result) {
   ++members_.at(static_cast<std::size_t>(result.action));
-  if (result.action == MemberAction::dropped || (result.counts && result.counts->changed))
-    changes_members_ = true;
+  if (result.counts) {
+    if (!member_counts_) member_counts_.emplace();
+    *member_counts_ += *result.counts;
+  }
   ClipReport report = report_of(result);
   report.seconds = seconds(Clock::now() - std::exchange(member_start_, Clock::now()));
   run_.log.add_member(report, lines_);
@@ -111,7 +113,9 @@ void ClipJob::complete(const ClipResult& result) {
   report_.seconds = seconds(Clock::now() - start_);
   if (!result.plan && !result.resumed) {
     report_.members = members_;
-    if (run_.settings.counting) report_.counts = ElementCounts{.changed = changes_members_};
+    report_.counts = member_counts_;
+    const bool has_dropped = members_.at(static_cast<std::size_t>(MemberAction::dropped)) != 0;
+    if (report_.counts && has_dropped) report_.counts->changed = true;
   }
   run_.log.add(report_, lines_);
 }

@@ -41,7 +41,7 @@ Exit status:
   0      success
   1      --fail-if-clipped: too many clipped; --verify: a difference was found
   2      wrong usage
-  3      an input is not a valid .npy or .npz file, or the profile rejects its tensor
+  3      an input is not a valid .npy or .npz file, or the profile rejects it
   4      an I/O error, or not enough memory
   5      refused to avoid data loss, or the file is locked by another clipper
   6      output written, but not confirmed to be on disk

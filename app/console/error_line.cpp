@@ -34,7 +34,6 @@ constexpr Wording kWordings[] = {
      "; first run clipper info --percentile 1,99 IN (for 1% and 99%), then use the numbers it prints as "
      "bounds"},
     {"member", "a choice of members", "--member"},
-    {"member", "the chosen member", "--member"},
     {"member", "change the archive, and choose the member", "use --in-place FILE --member MEMBER"},
     {"other", "the choice of members forbids", "--other error forbids"},
     {"shard", "a shard", "--shard"},

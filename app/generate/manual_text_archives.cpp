@@ -43,12 +43,13 @@ wins. A member cannot be OUT: to change one member, use `--in-place` ARCHIVE.npz
     $ clipper compare w.npz:a w.npz:b
     $ clipper --min 0 --in-place --member a w.npz
 
-`clipper compare a.npz b.npz` compares the members of two archives by name; a missing one is a difference.
+`clipper compare` of two archives compares the members of the same name.
 
 ## What the result is
 
 The members keep their order, names, dates and attributes, and their compression: stored or deflated. The result of an archive that
-numpy.savez has written is byte for byte what numpy.savez would write for the clipped arrays. Members that were deflated are deflated
+numpy.savez has written is byte for byte what numpy.savez would write for the clipped arrays (DTYPES AND BOUNDS has the
+exceptions). Members that were deflated are deflated
 again at zlib's level 6, as by numpy.savez_compressed, but in independent pieces by all threads: numpy.load returns the same
 arrays, and the archive is slightly larger. Two runs write the same bytes, whatever `--threads` says.
 
@@ -65,10 +66,13 @@ A tensor as the input of OUT.npz, an archive as that of OUT.npy or of a stream, 
 archives with `--direct`, `--verify`, `--shard` of one input and `--split-output`.
 
 = By the archive (3)
-Everything that two programs could read differently: a file that was cut off, bytes before or after the archive, members that overlap,
-two of one name, names with control characters, sizes that disagree, encryption, and other compression than stored and deflated.
-libzip reads the list of members, too, and must find the same. Also a CRC-32 that is wrong, a member NAME.npy that is not a .npy
-file, and an archive that has members of which none can be clipped. The message names the archive or the member.
+Everything that two programs could read differently: a file that was cut off, bytes before, between or after the members, members that
+overlap, two of one name, names with control characters, sizes that disagree, encryption. libzip reads the list of members, too, and
+must find the same. Also more than 65,536 members.
+
+= By a member (3)
+A member that is to be clipped and whose CRC-32 is wrong, or that is compressed otherwise than deflated. A member NAME.npy that is not
+a .npy file. An archive that has members of which none can be clipped. The message names the member.
 
 Names of members are only names: `../x.npy` and `/x.npy` are never paths of files.
 )text";

@@ -41,9 +41,8 @@ with UPDATE=--update-golden set by hand if a change is intended:
 )text";
 
 const std::string_view kInfo = R"text(
-Of an .npz archive, info shows a table with a row for each member, or with `--stats` what it shows for a file; ARCHIVES has an
-example. SIZE is that of the elements in bytes or, of a member that is no tensor that clipper reads, that of the member. An
-archive whose members are all readable, and only not all tensors, is no error.
+Of an .npz archive, info shows a table with a row for each member; ARCHIVES has an example. SIZE is the size of the elements in bytes
+or, if clipper does not read such a tensor, that of the member. With `--stats` info shows of each member what it shows of a file.
 
 Without `--stats`, `--percentile`, `--min` and `--max` only the header is read. With any of them the elements are read, too: those of
 a file two to five times, because of the median and the percentiles, those of a stream once.

@@ -3,9 +3,9 @@
 namespace clipper::manual_text {
 
 const std::string_view kDescription = R"text(
-clipper reads tensors from .npy files, the format of NumPy, and from .npz archives of such files. Every element less than `--min` becomes min, every
-element greater than `--max` becomes max, and all other elements keep their exact bits. dtype, shape, byte order
-and memory order stay the same. `--scale` and `--bias` calculate x * scale + bias before the clip. The result
+clipper reads tensors from .npy files, the format of NumPy, and from .npz archives of such files (see ARCHIVES). Every
+element less than `--min` becomes min, every element greater than `--max` becomes max, and all other elements keep their
+exact bits. dtype, shape, byte order and memory order stay the same. `--scale` and `--bias` calculate x * scale + bias before the clip. The result
 goes to a new file, over the input (`--in-place`) or to standard output.
 
 The result is byte for byte what np.save(np.clip(x, lo, hi)) writes if lo and hi have the dtype of x; DTYPES AND
@@ -66,8 +66,8 @@ info it is always the highest status. After 3, 4, 5 or a signal, a file that was
 )text";
 
 const std::string_view kJson = R"text(
-With `--json`, clipper, compare and info print one object per line, clipper and info one for each member of an archive, and profiles
-prints an array. The objects of clipper go
+With `--json`, clipper, compare and info print one object per line, of archives one for each member, and profiles prints
+an array. The objects of clipper go
 to standard error if the tensor goes to standard output. An error is printed as a line on standard error as well.
 
     $ clipper --min 0 --max 6 --json in.npy out.npy

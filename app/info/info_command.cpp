@@ -42,8 +42,8 @@ std::uint64_t contents_of(const ArchiveFile& archive) {
   return bytes;
 }
 
-/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path. Returns the exit
-/// status of directories that cannot be read.
+/// Replaces each directory among the inputs by the .npy and .npz files below it, sorted by path. Returns the
+/// exit status of directories that cannot be read.
 int expand_directories(InfoCommand& command) {
   int status = 0;
   TensorWalk walk;
@@ -79,7 +79,7 @@ class Display {
     attempt(path, std::nullopt, [&] {
       InputFile input = InputFile::open(path);
       if (is_archive(input))
-        show_archive(ArchiveFile(input));
+        show_archive(ArchiveFile(input, ArchiveFile::Records::dropped));
       else
         show_tensor(input, path);
     });

@@ -13,7 +13,7 @@ namespace clipper {
 namespace {
 
 /// Members up to this size are clipped in memory, several at once.
-constexpr std::uint64_t kSmall = 256UL << 10;
+constexpr std::uint64_t kSmall = 512UL << 10;
 
 /// The work for a member that does not depend on its size, as bytes that are clipped meanwhile.
 constexpr std::uint64_t kWorkOfMember = 16UL << 10;
@@ -47,7 +47,7 @@ void ArchiveClip::for_each(const Large& large, const SmallOnes& small) const {
   }
 }
 
-/// Calls `make(index)`, several at once, and `end_member(index, small)` in order for small members.
+/// Calls `make(index, small)`, several at once, and `end_member(index, small)` in order for small members.
 template <class Make, class End>
 void ArchiveClip::in_order(std::size_t begin, std::size_t end, const Make& make, const End& end_member) {
   std::uint64_t work = 0;
@@ -56,9 +56,9 @@ void ArchiveClip::in_order(std::size_t begin, std::size_t end, const Make& make,
   engine.prepare(work);
   std::vector<Small> made(engine.slots());
   const auto make_one = [&](std::uint64_t i, std::size_t slot) {
-    made[slot] = {};
+    made[slot].failure = nullptr;
     try {
-      made[slot] = make(begin + i);
+      make(begin + i, made[slot]);
     } catch (...) {
       made[slot].failure = std::current_exception();  // of all failures, the first member's is reported
     }
@@ -113,10 +113,7 @@ bool ArchiveClip::changes() {
       scanned += uses_[i].size;
   };
   for_each(scan, [&](std::size_t begin, std::size_t end) {
-    const auto make = [&](std::size_t i) {
-      scan(i);
-      return Small();
-    };
+    const auto make = [&](std::size_t i, const Small& /*small*/) { scan(i); };
     in_order(begin, end, make, [](std::size_t /*i*/, const Small& /*small*/) {});
   });
   clipping_.engine.take_back_done(scanned);  // the members are read again
@@ -125,36 +122,35 @@ bool ArchiveClip::changes() {
 
 void ArchiveClip::count(ClipResult& result) {
   begin(result);
-  const auto scan = [&](std::size_t i) {
-    Small small;
+  const auto scan = [&](std::size_t i, Small& small) {
     small.result = result_of(i);
-    if (!is_clipped(i)) return small;
+    if (!is_clipped(i)) return;
     MemberClip clip(clipping_, archive_, member(i));
     if (clip.scan(Counting::on)) clipping_.engine.add_done(uses_[i].size);
     small.result = std::move(clip.result());
-    return small;
   };
   const auto end_one = [&](std::size_t /*i*/, Small& small) { end_small(small.result); };
   const auto end_large = [&](std::size_t i) {
-    Small large = scan(i);
+    Small large;
+    scan(i, large);
     end_small(large.result);
   };
   for_each(end_large, [&](std::size_t begin, std::size_t end) { in_order(begin, end, scan, end_one); });
 }
 
-ArchiveClip::Small ArchiveClip::clip_small(std::size_t index, Headers headers) const {
-  Small small;
+void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) const {
   small.result = result_of(index);
-  if (!is_clipped(index)) return small;
+  if (!is_clipped(index)) return;
   MemberClip clip(clipping_, archive_, member(index));
-  const HeaderAndElements contents = clip.clip(headers);
-  const std::span bytes = contents.bytes();
-  small.data = member(index).method == npz::Method::stored ? std::vector(bytes.begin(), bytes.end())
-                                                           : npz::deflate_piece(bytes, true);
-  small.contents = {npz::crc32(bytes), bytes.size(), small.data.size()};
+  clip.clip(headers, small.clipped);
+  const std::span bytes = small.clipped.bytes();
+  small.contents = {npz::crc32(bytes), bytes.size(), bytes.size()};
+  if (member(index).method != npz::Method::stored) {
+    small.deflated = npz::deflate_piece(bytes, true);
+    small.contents.stored_size = small.deflated.size();
+  }
   small.result = std::move(clip.result());
   clipping_.engine.add_done(uses_[index].size);
-  return small;
 }
 
 void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& writer) {
@@ -173,10 +169,12 @@ void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& 
 void ArchiveClip::write(OutputFile& output, Headers headers, ClipResult& result) {
   begin(result);
   MemberWriter writer(clipping_.engine, archive_, output);
-  const auto make = [&](std::size_t i) { return clip_small(i, headers); };
+  const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
   const auto end_one = [&](std::size_t i, Small& small) {
     if (small.result.action == MemberAction::copied) writer.copy(member(i));
-    if (small.result.action == MemberAction::clipped) writer.add(member(i), small.contents, small.data);
+    const bool is_stored = member(i).method == npz::Method::stored;
+    if (small.result.action == MemberAction::clipped)
+      writer.add(member(i), small.contents, is_stored ? small.clipped.bytes() : small.deflated);
     end_small(small.result);
   };
   for_each([&](std::size_t i) { write_large(i, headers, writer); },

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/clip_file.hpp"
+#include "engine/member_clip.hpp"
 #include "engine/member_uses.hpp"
 #include "files/archive_file.hpp"
 #include "files/input_file.hpp"
@@ -38,8 +39,9 @@ class ArchiveClip {
   /// What became of a small member, in memory.
   struct Small {
     ClipResult result;
+    HeaderAndElements clipped;
+    std::vector<std::byte> deflated;  ///< unless it is stored
     npz::Contents contents;
-    std::vector<std::byte> data;  ///< its bytes in the archive
     std::exception_ptr failure;
   };
 
@@ -51,7 +53,7 @@ class ArchiveClip {
   void for_each(const Large& large, const SmallOnes& small) const;
   template <class Make, class End>
   void in_order(std::size_t begin, std::size_t end, const Make& make, const End& end_member);
-  [[nodiscard]] Small clip_small(std::size_t index, Headers headers) const;
+  void clip_small(std::size_t index, Headers headers, Small& small) const;
   void write_large(std::size_t index, Headers headers, MemberWriter& writer);
   void begin(ClipResult& result);
   [[nodiscard]] ClipResult result_of(std::size_t index) const;

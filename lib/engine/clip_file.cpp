@@ -172,10 +172,12 @@ void write_output(const Clipping& clipping, InputFile& input, OutputFile& output
 void clip_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
                   OutputFile::Existing existing, ClipResult& result) {
   InputFile input = InputFile::open(in);
-  const bool archive = is_archive_for(clipping.settings, input);
-  check_output_name(input, archive, out);
-  if (archive) return clip_archive(clipping, input, out, existing, result);
+  if (is_archive_for(clipping.settings, input)) {
+    check_output_name(input, true, out);
+    return clip_archive(clipping, input, out, existing, result);
+  }
   plan_file(clipping, input, result);
+  check_output_name(input, false, out);
   OutputFile output = OutputFile::create(out, existing, clipping.settings.durability);
   write_output(clipping, input, output, result);
   output.commit();
@@ -237,8 +239,8 @@ void try_to_file(const Clipping& clipping, const std::string& in, const std::str
   InputFile input = InputFile::open(in);
   const bool archive = is_archive_for(clipping.settings, input);
   if (clipping.narrow) expect_tensor(input, {"shard", "a shard"});
-  check_output_name(input, archive, out);
   if (!archive) plan_file(clipping, input, result);
+  check_output_name(input, archive, out);
   check_output(out, existing, makes_directory);
   if (archive) return try_archive(clipping, input, result);
   count_for_trial(clipping, input, result);
@@ -269,9 +271,10 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
   }
   InputFile input = InputFile::open(in);
   const bool archive = is_archive_for(settings, input);
-  check_output_name(input, archive, out);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  return archive ? check_archive(settings, input) : check_plan(settings, input);
+  const std::uint64_t size = archive ? check_archive(settings, input) : check_plan(settings, input);
+  check_output_name(input, archive, out);
+  return size;
 }
 
 std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {

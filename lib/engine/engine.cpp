@@ -126,7 +126,7 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
 
 std::size_t Engine::slots() const noexcept {
   if (!pool_) return 1;
-  return many_ ? std::max<std::size_t>(kSlots / threads_, 2) : std::min<std::size_t>(kSlots, 2UL * threads_);
+  return many_ ? std::max<std::size_t>(kSlots / threads_, 1) : std::min<std::size_t>(kSlots, 2UL * threads_);
 }
 
 void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write) {

@@ -13,16 +13,17 @@ namespace {
 
 /// Contents are deflated in pieces of this size, whatever the engine's chunk size, so that it does not change
 /// the result.
-constexpr std::size_t kPiece = 256UL << 10;
+constexpr std::size_t kPiece = 512UL << 10;
 
 constexpr std::size_t kAlignment = 64;
 
 }  // namespace
 
-HeaderAndElements::HeaderAndElements(std::span<const std::byte> header, std::size_t elements)
-    : elements_((header.size() + kAlignment - 1) / kAlignment * kAlignment) {
+void HeaderAndElements::assign(std::span<const std::byte> header, std::size_t elements) {
+  elements_ = (header.size() + kAlignment - 1) / kAlignment * kAlignment;
   begin_ = elements_ - header.size();
-  memory_.resize(elements_ + elements);
+  end_ = elements_ + elements;
+  if (memory_.size() < end_) memory_.resize(end_);
   std::ranges::copy(header, memory_.begin() + static_cast<std::ptrdiff_t>(begin_));
 }
 
@@ -75,9 +76,9 @@ bool MemberClip::scan(Counting counting) {
   return counts.changed;
 }
 
-HeaderAndElements MemberClip::clip(Headers headers) {
+void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
   const Plan& plan = *result_.plan;
-  HeaderAndElements contents(header(headers), plan.data_size());
+  contents.assign(header(headers), plan.data_size());
   const std::size_t size = traits(plan.header.dtype).size;
   const Chunks whole(plan.slice.count, size, std::max<std::size_t>(plan.data_size(), size), 0);
   Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
@@ -89,7 +90,6 @@ HeaderAndElements MemberClip::clip(Headers headers) {
   expect_sound();
   transfer.expect_valid();
   note(transfer.counts());
-  return contents;
 }
 
 npz::Contents MemberClip::write(Headers headers, OutputFile& output) {
@@ -121,13 +121,15 @@ npz::Contents MemberClip::write_deflated(std::span<const std::byte> header, Outp
   npz::Contents contents{0, header.size() + plan.data_size(), 0};
   PlacedCrc crc(contents.size);
   const std::uint64_t count = std::max<std::uint64_t>(chunks.size(), 1);
-  std::vector<std::vector<std::byte>> deflated(engine.slots());
+  std::vector<HeaderAndElements> pieces(engine.slots());
+  std::vector<std::vector<std::byte>> deflated(pieces.size());
 
   const auto make = [&](std::uint64_t i, std::size_t slot) {
     deflated[slot].clear();
     if (i < chunks.size() && transfer.comes_after_refusal(i)) return;
     const bool is_empty = chunks.size() == 0;
-    HeaderAndElements piece(i == 0 ? header : std::span<const std::byte>(), is_empty ? 0 : transfer.size(i));
+    HeaderAndElements& piece = pieces[slot];
+    piece.assign(i == 0 ? header : std::span<const std::byte>(), is_empty ? 0 : transfer.size(i));
     if (!is_empty) {
       transfer.read(i, piece.elements());
       transfer.clip(i, piece.elements(), counting_of(clipping_.settings));

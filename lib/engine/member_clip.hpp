@@ -13,19 +13,22 @@
 
 namespace clipper {
 
-/// A header, which may be empty, and the elements after it, in memory.
+/// A header, which may be empty, and the elements after it, in memory that is used again.
 class HeaderAndElements {
  public:
-  HeaderAndElements() = default;
-  HeaderAndElements(std::span<const std::byte> header, std::size_t elements);
+  /// Makes room for elements of this size after the header.
+  void assign(std::span<const std::byte> header, std::size_t elements);
 
-  [[nodiscard]] std::span<const std::byte> bytes() const { return std::span(memory_).subspan(begin_); }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return std::span(memory_).subspan(begin_, end_ - begin_);
+  }
   [[nodiscard]] std::byte* elements() { return memory_.data() + elements_; }
 
  private:
   std::vector<std::byte> memory_;
   std::size_t begin_ = 0;     ///< of the header
   std::size_t elements_ = 0;  ///< the first one's position, which is aligned
+  std::size_t end_ = 0;
 };
 
 /// Clips a member of an archive. The contents are compared with the member's CRC-32 while they are read.
@@ -42,8 +45,8 @@ class MemberClip {
   /// The size of the clipped contents.
   [[nodiscard]] std::uint64_t size(Headers headers) const;
 
-  /// The clipped contents. For a small member.
-  [[nodiscard]] HeaderAndElements clip(Headers headers);
+  /// Puts the clipped contents of a small member into memory.
+  void clip(Headers headers, HeaderAndElements& contents);
 
   /// Writes the clipped contents to a regular output, stored or deflated as the member is.
   [[nodiscard]] npz::Contents write(Headers headers, OutputFile& output);

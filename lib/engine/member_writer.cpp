@@ -12,6 +12,9 @@ namespace {
 /// Bytes that are written together.
 constexpr std::size_t kMaxWaiting = 1UL << 20;
 
+/// From this size on, a write of its own takes less time than a copy.
+constexpr std::size_t kWrittenAlone = 16UL << 10;
+
 std::span<const std::byte> as_bytes(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
@@ -19,6 +22,12 @@ std::span<const std::byte> as_bytes(const std::string& text) {
 }  // namespace
 
 void MemberWriter::append(std::span<const std::byte> bytes) {
+  if (bytes.size() >= kWrittenAlone) {
+    flush();
+    output_.write_at(bytes, written_);
+    written_ += bytes.size();
+    return;
+  }
   if (waiting_.size() + bytes.size() > waiting_.capacity()) waiting_.reserve(kMaxWaiting + bytes.size());
   waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
   if (waiting_.size() >= kMaxWaiting) flush();

@@ -73,7 +73,7 @@ void Transfer::show_written(std::uint64_t chunk, const std::byte* memory, std::s
   const std::size_t more = std::min(bytes.size(), kSummedBlock - header.size() % kSummedBlock);
   start.insert(start.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
   look(0, start);
-  look(start.size(), bytes.subspan(more));
+  if (more < bytes.size()) look(start.size(), bytes.subspan(more));
 }
 
 std::size_t Transfer::shift(std::uint64_t chunk, std::uint64_t header_end) const {

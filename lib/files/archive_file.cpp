@@ -92,11 +92,16 @@ void ArchiveFile::refuse_name(std::string_view name, ErrorKind kind) const {
 
 std::string ArchiveFile::first_keys() const {
   constexpr std::size_t kShown = 5;
+  constexpr std::size_t kLongest = 200;
   if (list_.members.empty()) return "it has no members";
   std::string text = "it has ";
-  for (std::size_t i = 0; i < std::min(kShown, list_.members.size()); ++i)
-    text.append(i == 0 ? "" : ", ").append(key_of(list_.members[i]));
-  return list_.members.size() > kShown ? text + ", ..." : text;
+  for (std::size_t i = 0; i < list_.members.size(); ++i) {
+    if (i > 0) text += ", ";
+    const std::string_view key = key_of(list_.members[i]);
+    if (i == kShown || text.size() + key.size() > kLongest) return text + "...";
+    text += key;
+  }
+  return text;
 }
 
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
@@ -185,7 +190,7 @@ InputFile open_member(const MemberPath& path) {
         ErrorKind::input,
         path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
-  if (npz::is_supported() && !is_archive(file))
+  if (!is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "npz/extra_fields.hpp"
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

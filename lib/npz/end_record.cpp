@@ -1,11 +1,14 @@
 #include "npz/end_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <span>
 #include <string_view>
 
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {
@@ -13,6 +16,7 @@ namespace {
 
 constexpr std::size_t kRecords64 = EndRecord64::kLength + EndLocator::kLength;
 constexpr std::size_t kMaxComment = std::numeric_limits<std::uint16_t>::max();
+constexpr std::uint64_t kMaxMembers = 65'536;
 constexpr std::string_view kSignatureBytes = "PK\5\6";
 
 /// Whether there is an end record at `at` whose comment ends where `tail`, the end of the file, ends.
@@ -97,6 +101,8 @@ End read_end(const ReadAt& read, std::uint64_t size) {
   }
   if (end.list_size > list_end || end.list_begin != list_end - end.list_size)
     refuse("damaged: the list of members is not directly before the end record of the zip archive");
+  if (end.count > kMaxMembers) refuse(fmt::format("more than {} members", kMaxMembers));
+  if (end.count > end.list_size / ListEntry::kLength) refuse("damaged: the list of members is too short");
   return end;
 }
 

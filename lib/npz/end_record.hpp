@@ -15,7 +15,8 @@ struct End {
   std::string comment;
 };
 
-/// Finds and reads the records at the end. Error{input} unless there is exactly one way to read them.
+/// Finds and reads the records at the end. Error{input} unless there is exactly one way to read
+/// them, and if the list is too short for its members or has too many.
 [[nodiscard]] End read_end(const ReadAt& read, std::uint64_t size);
 
 }  // namespace clipper::npz

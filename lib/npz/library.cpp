@@ -3,24 +3,24 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "npz/zip_records.hpp"
+#include "error.hpp"
 
 namespace clipper::npz {
 namespace {
 
-[[noreturn]] void refuse_library(const char* soname) {
-  refuse(fmt::format("{} cannot be loaded; .npz archives need it", soname));
+[[noreturn]] void throw_missing(const char* soname) {
+  throw Error(ErrorKind::io, fmt::format("{} cannot be loaded; .npz archives need it", soname));
 }
 
 }  // namespace
 
 Library::Library(const char* soname) : soname_(soname), handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ == nullptr) refuse_library(soname);
+  if (handle_ == nullptr) throw_missing(soname);
 }
 
 void* Library::address(const char* name) const {
   void* const found = dlsym(handle_, name);
-  if (found == nullptr) refuse_library(soname_);
+  if (found == nullptr) throw_missing(soname_);
   return found;
 }
 

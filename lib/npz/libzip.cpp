@@ -11,8 +11,11 @@
 #include <new>
 #include <string_view>
 
+#include "npz/end_record.hpp"
 #include "npz/library.hpp"
+#include "npz/member_list.hpp"
 #include "npz/member_name.hpp"
+#include "npz/refuse.hpp"
 #include "npz/window.hpp"
 #include "npz/zip_records.hpp"
 
@@ -51,8 +54,8 @@ struct Libzip {
 };
 
 const Libzip& libzip() {
-  static const Libzip kLibrary;
-  return kLibrary;
+  static const Libzip loaded;
+  return loaded;
 }
 
 /// The archive as libzip reads it: by a callback, which gets this.
@@ -140,15 +143,6 @@ class Source {
   std::exception_ptr failure_;
 };
 
-/// ZIP_CHECKCONS refuses members with a data descriptor if their local headers have sizes, as by Info-ZIP.
-/// Their headers were compared before.
-int open_flags(const Archive& archive) {
-  const auto has_descriptor = [](const Member& member) {
-    return (get(member.listed, ListEntry::kFlags) & kHasDescriptor) != 0;
-  };
-  return std::ranges::any_of(archive.members, has_descriptor) ? ZIP_RDONLY : ZIP_RDONLY | ZIP_CHECKCONS;
-}
-
 bool is_same(zip_t* opened, zip_uint64_t index, const Member& member) {
   const char* const name = libzip().name_of(opened, index, ZIP_FL_ENC_RAW);
   zip_stat_t found;
@@ -162,22 +156,27 @@ bool is_same(zip_t* opened, zip_uint64_t index, const Member& member) {
 
 }  // namespace
 
-void compare_with_libzip(const ReadAt& read, std::uint64_t size, const Archive& archive) {
+void compare_with_libzip(const ReadAt& read, std::uint64_t size, bool has_descriptors) {
   Source source(read, size);
   zip_source_t* const handle = libzip().new_source(&Source::call, &source, source.error());
   if (handle == nullptr) source.fail();
-  const std::unique_ptr<zip_t, decltype(&zip_discard)> opened(
-      libzip().open(handle, open_flags(archive), source.error()), libzip().discard);
+
+  // ZIP_CHECKCONS refuses data descriptors if the local headers have sizes, too, as by Info-ZIP.
+  const int flags = has_descriptors ? ZIP_RDONLY : ZIP_RDONLY | ZIP_CHECKCONS;
+  const std::unique_ptr<zip_t, decltype(&zip_discard)> opened(libzip().open(handle, flags, source.error()),
+                                                              libzip().discard);
   if (!opened) {
     libzip().free_source(handle);
     source.fail();
   }
-  const zip_int64_t count = libzip().count_of(opened.get(), 0);
-  if (count < 0 || static_cast<std::uint64_t>(count) != archive.members.size())
+  const End end = read_end(read, size);
+  if (libzip().count_of(opened.get(), 0) != static_cast<zip_int64_t>(end.count))
     refuse("ambiguous: libzip finds another number of members");
-  for (std::size_t i = 0; i < archive.members.size(); ++i)
-    if (!is_same(opened.get(), i, archive.members[i]))
-      refuse(fmt::format("ambiguous: libzip reads {} differently", member_text(archive.members[i].name)));
+  zip_uint64_t index = 0;
+  read_list(read, size, end, [&](const Member& member) {
+    if (!is_same(opened.get(), index++, member))
+      refuse(fmt::format("ambiguous: libzip reads {} differently", member_text(member.name)));
+  });
 }
 
 }  // namespace clipper::npz

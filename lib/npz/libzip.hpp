@@ -6,7 +6,8 @@
 
 namespace clipper::npz {
 
-/// Opens the same archive with libzip. Error{input} unless libzip finds the same members.
-void compare_with_libzip(const ReadAt& read, std::uint64_t size, const Archive& archive);
+/// Opens the archive with libzip. Error{input} unless libzip finds the members of the list.
+/// `has_descriptors`: whether a member has a data descriptor.
+void compare_with_libzip(const ReadAt& read, std::uint64_t size, bool has_descriptors);
 
 }  // namespace clipper::npz

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "npy/dict.hpp"
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

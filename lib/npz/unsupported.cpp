@@ -1,6 +1,7 @@
 #include "error.hpp"
 #include "npz/codecs.hpp"
 #include "npz/libzip.hpp"
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 /// What is compiled instead of codecs.cpp and libzip.cpp if libzip, ISA-L or zlib is missing. No file is an
@@ -18,7 +19,7 @@ bool is_supported() {
   return false;
 }
 
-void compare_with_libzip(const ReadAt& /*read*/, std::uint64_t /*size*/, const Archive& /*archive*/) {
+void compare_with_libzip(const ReadAt& /*read*/, std::uint64_t /*size*/, bool /*has_descriptors*/) {
   refuse_archives();
 }
 

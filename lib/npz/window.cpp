@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

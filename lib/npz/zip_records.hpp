@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,7 +26,7 @@ struct LocalHeader {
   static constexpr std::uint32_t kSignature = 0x04034b50;
   static constexpr std::size_t kLength = 30;
   static constexpr Field16 kVersion{4}, kFlags{6}, kMethod{8}, kNameLength{26}, kExtraLength{28};
-  static constexpr Field32 kCrc{14}, kStoredSize{18}, kSize{22};
+  static constexpr Field32 kTime{10}, kCrc{14}, kStoredSize{18}, kSize{22};
 };
 
 /// An entry of the list of members. The name, the extra fields and a comment follow it.
@@ -36,7 +35,7 @@ struct ListEntry {
   static constexpr std::size_t kLength = 46;
   static constexpr Field16 kMadeBy{4}, kVersion{6}, kFlags{8}, kMethod{10}, kNameLength{28}, kExtraLength{30},
       kCommentLength{32}, kDisk{34};
-  static constexpr Field32 kCrc{16}, kStoredSize{20}, kSize{24}, kBegin{42};
+  static constexpr Field32 kTime{12}, kCrc{16}, kStoredSize{20}, kSize{24}, kBegin{42};
 };
 
 /// After the list of members. A comment follows it.
@@ -108,12 +107,5 @@ template <class Record>
 [[nodiscard]] bool is_record(std::string_view bytes) {
   return bytes.size() >= Record::kLength && get(bytes, kSignatureField) == Record::kSignature;
 }
-
-/// The extra field with an id among `extras`: its data, which is a part of `extras`. Error{input} if extra
-/// fields are malformed, or if there are two with this id.
-[[nodiscard]] std::optional<std::string_view> extra_field(std::string_view extras, std::uint16_t id);
-
-/// Throws Error{input}.
-[[noreturn]] void refuse(const std::string& message);
 
 }  // namespace clipper::npz

@@ -13,9 +13,9 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import libraries  # noqa: E402
 
-PARTS = ("files", "bounds", "kernels")
-THOROUGH = {"rounds": {"files": 11, "bounds": 11, "kernels": 15}, "file_bytes": 1 << 30, "kernel_seconds": 0.01}
-QUICK = {"rounds": {"files": 3, "bounds": 3, "kernels": 3}, "file_bytes": 1 << 27, "kernel_seconds": 0.005}
+PARTS = ("files", "bounds", "archives", "kernels")
+THOROUGH = {"rounds": {"files": 11, "bounds": 11, "archives": 11, "kernels": 15}, "file_bytes": 1 << 30, "kernel_seconds": 0.01}
+QUICK = {"rounds": {"files": 3, "bounds": 3, "archives": 3, "kernels": 3}, "file_bytes": 1 << 27, "kernel_seconds": 0.005}
 
 
 def arguments():
@@ -24,13 +24,14 @@ def arguments():
     parser = argparse.ArgumentParser(prog="scripts/bench", description=description)
     parser.add_argument("part", nargs="?", choices=PARTS, 
                         help="measure only whole processes with numbers as bounds (files), with arrays and percentiles (bounds), "
-                             "or only the clip loops (kernels)")
+                             "with .npz archives (archives), or only the clip loops (kernels)")
     parser.add_argument("--quick", action="store_true", help="run fewer rounds, with files of 128 MiB instead of 1 GiB")
     parser.add_argument("--dir", type=Path, default=ROOT / "build/bench", help="directory for the measured files (default: build/bench)")
     return parser.parse_args()
 
 
 def measure(options, parts, settings):
+    import archives
     import bounds
     import files
     import kernels
@@ -47,6 +48,8 @@ def measure(options, parts, settings):
         files.measure(ROOT / "build/clipper", options.dir, settings["file_bytes"], settings["rounds"]["files"], samples)
     if "bounds" in parts:
         bounds.measure(ROOT / "build/clipper", options.dir, settings["file_bytes"], settings["rounds"]["bounds"], samples)
+    if "archives" in parts:
+        archives.measure(ROOT / "build/clipper", options.dir, settings["file_bytes"], settings["rounds"]["archives"], samples)
     if "kernels" in parts:
         binary, rounds = ROOT / "build/kernel_bench", settings["rounds"]["kernels"]
         about["wrong"] = kernels.measure(binary, settings["kernel_seconds"], rounds, samples)

@@ -1,4 +1,4 @@
-"""The numpy scripts that clipper replaces: numpy_script.py clip|outliers IN OUT, numpy_script.py percentiles IN"""
+"""The numpy scripts that clipper replaces: numpy_script.py clip|outliers|savez|savez_compressed IN OUT, numpy_script.py percentiles IN"""
 
 import sys
 
@@ -7,6 +7,13 @@ import numpy as np
 
 def clip(source, target):
     np.save(target, np.clip(np.load(source), 0, 6))
+
+
+def clip_archive(save):
+    def run(source, target):
+        with np.load(source) as archive:
+            save(target, **{name: np.clip(archive[name], 0, 6) for name in archive})
+    return run
 
 
 def outliers(source, target):
@@ -19,4 +26,6 @@ def percentiles(source):
     print(np.percentile(np.load(source), [1, 50, 99]))
 
 
-{"clip": clip, "outliers": outliers, "percentiles": percentiles}[sys.argv[1]](*sys.argv[2:])
+SCRIPTS = {"clip": clip, "outliers": outliers, "percentiles": percentiles,
+           "savez": clip_archive(np.savez), "savez_compressed": clip_archive(np.savez_compressed)}
+SCRIPTS[sys.argv[1]](*sys.argv[2:])

@@ -129,7 +129,7 @@ def kernels(samples, wrong):
 
 def markdown(samples, about, picture):
     text = f"# Results of scripts/bench\n\n{summary(samples, about, picture)}\n"
-    if {"files", "bounds"} & set(about["parts"]):
+    if {"files", "bounds", "archives"} & set(about["parts"]):
         text += f"## Whole processes\n\n{processes(samples)}\n"
     if "kernels" in about["parts"]:
         text += kernels(samples, {tuple(pair) for pair in about["wrong"]}) + "\n"

@@ -65,13 +65,14 @@ def memory(name):
     return Target("files", f"peak memory, 16 GiB sparse input, {name.removeprefix('MiB ')}", 32, measured, unit=" MiB")
 
 
-def bounds_memory():
-    """The worst of all commands of clipper with arrays and percentiles."""
+def worst_memory(part, what, limit, with_archives=False):
+    """The worst of all commands of clipper of this part."""
     def measured(samples):
-        names = [name for name in samples if name.startswith(("MiB clipper, ", "MiB clipper info"))]
+        names = [name for name in samples
+                 if name.startswith(("MiB clipper, ", "MiB clipper info")) and ("archive" in name) == with_archives]
         worst = max(names, key=samples.median, default=None)
         return worst and Ratio(samples.median(worst), min(samples[worst]), max(samples[worst]), worst.removeprefix("MiB "))
-    return Target("bounds", "peak memory, arrays and percentiles", 32, measured, unit=" MiB")
+    return Target(part, f"peak memory, {what}", limit, measured, unit=" MiB")
 
 
 def beside_memcpy(what, limit, work, dtypes):
@@ -110,7 +111,13 @@ TARGETS = (
                 "numpy script, 1% and 99%", in_readme=True),
     bounds_time("`--min 1% --max 99%` / numbers as bounds", 2.5, "clipper, 1% and 99% on (H,W)", "clipper, numbers on (H,W)"),
     bounds_time("`info --percentile 1,50,99` / np.percentile", None, "clipper info --percentile", "np.percentile"),
-    bounds_memory(),
+    worst_memory("bounds", "arrays and percentiles", 32),
+    time("stored archive / the same data as .npy", 1.3, "clipper, stored archive", "clipper, .npy of an archive's size", "archives"),
+    time("stored archive / numpy script (load, clip, savez)", None, "clipper, stored archive", "numpy script, stored archive",
+         "archives"),
+    time("compressed archive / numpy script (load, clip, savez_compressed)", 0.6, "clipper, compressed archive",
+         "numpy script, compressed archive", "archives", in_readme=True),
+    worst_memory("archives", "archives", 64, with_archives=True),
     *(memory(f"MiB {how}, {threads} threads") for how in ("to /dev/null", "in place") for threads in (2, 16)),
     beside_memcpy("clip", 1.3, "clip", DTYPES),
     beside_memcpy("scale, bias and clip", 1.4, "scale_bias_clip", ["float32"]),

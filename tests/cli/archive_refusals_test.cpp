@@ -21,6 +21,7 @@ class Directory : public TemporaryDirectory {
     write_file(*this / "a.npz", mixed_archive());
     write_file(*this / "b.npz", archive(1));
     write_file(*this / "bad.npz", npz_file({{"w.npy", input(1)}, {"x.npy", "no tensor"}}));
+    write_file(*this / "empty.npz", "");
     write_file(*this / "cut.npz", mixed_archive().substr(0, 200));
     std::string damaged = archive(1);
     damaged[damaged.find(input(1)) + 130] ^= 1;
@@ -146,6 +147,11 @@ TEST_CASE("a member that does not exist or is no tensor is refused") {
       {{"-i", "crc.npz"}, 3, "crc.npz:w: "},
       {{"crc.npz:w", "o.npy"}, 3, "crc.npz:w: "},
       {{"cut.npz", "o.npz"}, 3, "cut.npz: "},
+      {{"-i", "cut.npz"}, 3, "cut.npz: "},
+      {{"empty.npz", "o.npz"}, 3, "empty.npz: not a .npy file"},
+      {{"empty.npz", "o.npy"}, 3, "empty.npz: not a .npy file"},
+      {{"--dry-run", "empty.npz", "o.npz"}, 3, "empty.npz: not a .npy file"},
+      {{"--output-dir", "out", "empty.npz"}, 3, "empty.npz: not a .npy file"},
   });
 }
 

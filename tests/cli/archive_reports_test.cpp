@@ -98,6 +98,9 @@ TEST_CASE("-v and --dry-run print a line for each member and one for the archive
                              "clipper: a.npz:b: clipped 0 % (0 % raised, 0 % lowered), 0 NaN\n"
                              "clipper: a.npz:note.txt: dropped (not chosen)\n"
                              "clipper: a.npz: 1 member clipped, 3 dropped\n"));
+  CHECK(directory.run({"--dry-run", "-i", "a.npz"}).error.ends_with("; nothing changes, not rewritten\n"));
+  CHECK(directory.run({"--dry-run", "-i", "--other", "drop", "a.npz"})
+            .error.ends_with("clipper: a.npz: 2 members clipped, 2 dropped; would be replaced\n"));
   write_file(directory / "empty.npz", npz_file({}));
   CHECK(directory.run({"-v", "empty.npz", "out.npz"}).error == "clipper: empty.npz: no members\n");
 }
@@ -151,6 +154,30 @@ TEST_CASE("an archive that fails has one line of JSON and no lines about members
   check({"--other", "error", "a.npz", "out.npz"}, 3, "a.npz:mask: ");
   check({"-n", "a.npz", "a.npz"}, 5, "a.npz: already exists");
   CHECK(directory.entries() == std::vector<std::string>{"a.npz"});
+}
+
+TEST_CASE("names of members are printed as they are, and as JSON strings") {
+  const TemporaryDirectory directory;
+  const Words names{"{}", "%s", "../x", "a:b", "quote\"\\", "\xc3\xa9"};
+  std::vector<NpzMember> members;
+  for (const std::string& name : names) members.push_back({name + ".npy", input(1)});
+  write_file(directory / "a.npz", npz_file(members));
+  const Result result = run_clipper(clip({"--json", "-v", "a.npz", "out.npz"}), {directory.path()});
+  CHECK(result.exit_code == 0);
+  const std::vector<Json> lines = parsed(result.output);
+  REQUIRE(lines.size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CHECK(lines[i].at("member") == names[i] + ".npy");
+    CHECK(result.error.find("\nclipper: a.npz:" + names[i] + ": clipped 66.7 %") != std::string::npos);
+  }
+  CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npz"});
+}
+
+TEST_CASE("unwritable lines about members are an error, and the archive stays in place") {
+  const Directory directory;
+  check_refused(run_in_shell("\"$@\" >/dev/full", clip({"--json", "-i", "a.npz"}), {directory.path()}), 6,
+                "standard output");
+  CHECK(read_file(directory / "a.npz") == mixed_result());
 }
 
 TEST_CASE("--fail-if-clipped judges each member by itself") {

@@ -148,6 +148,22 @@ TEST_CASE("FILE:MEMBER is a tensor wherever a tensor is read") {
   CHECK(directory.read("s.npy") == output(1));
 }
 
+TEST_CASE(
+    "a large compressed member is inflated in $TMPDIR, and a directory that cannot hold it is an error") {
+  const TemporaryDirectory directory;
+  const std::vector<float> large = scattered_floats(400'000);
+  write_file(directory / "a.npz", npz_file({{"w.npy", float32_file(large), true}}));
+  const auto run = [&](const char* temporary) {
+    return run_clipper(clip({"a.npz:w", "out.npy"}),
+                       {directory.path(), [=] { ::setenv("TMPDIR", temporary, 1); }});
+  };
+  check_refused(run("/dev/null/none"), 4,
+                "a.npz:w: cannot be inflated to /dev/null/none: Not a directory; set TMPDIR");
+  check_done(run(directory.path().c_str()));
+  CHECK((read_file(directory / "out.npy") == float32_file(clipped(large, 0, 6))));
+  CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npy"});
+}
+
 TEST_CASE("a file whose whole name is FILE:MEMBER is this file") {
   const Directory directory;
   write_file(directory / "a.npz:w", input(7));

@@ -79,6 +79,13 @@ TEST_CASE("the last of a repeated option counts, and a flag may be repeated") {
   CHECK(raw.has(kInPlace));
 }
 
+TEST_CASE("all values of a repeated option are kept in order, whatever their characters") {
+  const RawOptions raw = typed({"--member", "b", "x", "--member=[a,b]", "--member", "a,b", "--member", "b"});
+  CHECK(raw.texts(kMember) == std::vector<std::string>{"b", "[a,b]", "a,b", "b"});
+  CHECK(raw.text(kMember) == "b");
+  CHECK(typed({"x"}).texts(kMember).empty());
+}
+
 TEST_CASE("the last of two options that override each other counts") {
   const auto check = [](const std::vector<const char*>& words, const Option& given,
                         const Option& overridden) {
@@ -121,6 +128,7 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"--in-place=false"}) == "--in-place takes no value");
   CHECK(refused({"-i=false"}) == "-i takes no value");
   CHECK(refused({"--min=", "x"}) == "--min has no value (is a shell variable empty?)");
+  CHECK(refused({"--member", "", "--member", "x"}) == "--member has no value (is a shell variable empty?)");
   CHECK(refused({"--min", "", "x"}) == "--min has no value (is a shell variable empty?)");
   CHECK(refused({"--min", "--max", "6"}) == "--min has no value; --max follows (is a shell variable empty?)");
   CHECK(refused({"-j", "--max"}) == "-j has no value; --max follows (is a shell variable empty?)");
@@ -143,7 +151,8 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
         "unexpected argument 'c'; usage: clipper compare [OPTIONS] ACTUAL EXPECTED");
   CHECK(refused("compare", {"", "b"}) == "ACTUAL is an empty name (is a shell variable empty?)");
   CHECK(refused("--generate", {}) == "KIND is missing; see clipper --generate --help");
-  CHECK(refused("--generate", {"tcsh"}) == "unknown kind 'tcsh'; expected one of: bash, fish, man, zsh");
+  CHECK(refused("--generate", {"tcsh"}) ==
+        "unknown kind 'tcsh'; expected one of: members, bash, fish, man, zsh");
   CHECK(refused("help", {"inof"}) == "unknown command 'inof'; did you mean 'info'?");
 }
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from modes import BATCH, CHUNK, OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
+from modes import BATCH, CHUNK, OPERATION, Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
+from zip_bytes import DEFLATED  # noqa: E402
 
 CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,syncfs,linkat,renameat,renameat2,unlinkat,fallocate,ftruncate"
 SECTOR = 512
@@ -221,7 +222,8 @@ def modes() -> list[Mode]:
             replacement("replace, --sync", ("--sync",), durable=True),
             in_place("in place", values),
             many_files("3 files in place", ("--in-place",), "", durable=True),
-            in_place("direct", batches(3), "--direct", direct=True)]
+            in_place("direct", batches(3), "--direct", direct=True),
+            archives(70_000, DEFLATED)[1]]
 
 
 def main() -> int:

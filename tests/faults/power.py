@@ -30,8 +30,9 @@ sys.dont_write_bytecode = True
 import checks  # noqa: E402
 import direct  # noqa: E402
 from checks import found, prepare  # noqa: E402
-from modes import Mode, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
+from modes import Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from process import Clipper, Run  # noqa: E402
+from zip_bytes import STORED  # noqa: E402
 
 SHUTDOWN = 0x8004587D  # the ioctl of ext4 and XFS
 FLAGS = (1, 2)  # shut down after or without flushing the file system's log
@@ -48,6 +49,7 @@ def power_modes() -> list[Mode]:
         one_file("new, --sync", ("--sync",), numbers(100_000), durable=True),
         replacement("replace, --sync", ("--sync",), durable=True),
         in_place("direct", batches(4), "--direct", direct=True),
+        archives(100_000, STORED)[1],
     ]
 
 

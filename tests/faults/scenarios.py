@@ -11,10 +11,11 @@ from pathlib import Path
 
 import checks
 import direct
-from modes import OPERATION, Mode, batches, in_place, many_files, numbers, one_file, replacement, result, tensor
+from modes import OPERATION, Mode, archive, archives, batches, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
 from mounts import OUTSIDE, PLACE, System, bound, mount_again
 from place import Place, differences
 from process import Fault
+from zip_bytes import DEFLATED, STORED
 
 FEW = numbers(10_000)
 OLD, NEW = tensor(FEW), tensor(result(FEW))
@@ -143,13 +144,14 @@ WAYS = (one_file("new", (), FEW), replacement("replace", ()), in_place("in place
 
 
 def full_disk(place: Place) -> list[str]:
-    """A new output, a replaced output, --in-place and --in-place --direct on a full disk."""
-    before = {"in.npy": LARGE_OLD, "out.npy": OTHER}
+    """A new output, a replaced output, --in-place and --in-place --direct on a full disk; also of an archive and its member."""
+    before = {"in.npy": LARGE_OLD, "out.npy": OTHER, "in.npz": archive({"w": FEW * 120}, STORED)}
     place.put({f"d/{name}": content for name, content in before.items()})
     fillers = fill()
     os.chdir("d")
     texts = []
-    for words in (("in.npy", "new.npy"), ("in.npy", "out.npy"), ("--in-place", "in.npy"), ("--in-place", "--direct", "in.npy")):
+    for words in (("in.npy", "new.npy"), ("in.npy", "out.npy"), ("--in-place", "in.npy"), ("--in-place", "--direct", "in.npy"),
+                  ("in.npz", "new.npz"), ("--in-place", "in.npz"), ("in.npz:w", "new.npy")):
         run = place.run(*OPERATION, *words)
         texts += [f"{' '.join(words)}: {text}" for text in place.unchanged(run, before, 4, 5)]
     for filler in fillers:
@@ -245,6 +247,8 @@ SCENARIOS = (
     Scenario("--verify --update-golden", golden_updated),
     Scenario("compare, directories", directories_compared),
     Scenario("compare --diff-out", difference_written),
+    *(mode_scenario(mode) for method in (STORED, DEFLATED) for mode in archives(10_000, method)),
+    mode_scenario(many_archives("3 archives in place", ("--in-place",), "")),
     Scenario("full disk", full_disk),
     Scenario("read-only", read_only),
     Scenario("from and to another file system", from_elsewhere),

@@ -7,7 +7,9 @@
 
 import csv
 import hashlib
+import io
 import sys
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +59,29 @@ def program_seeds():
             yield "\0".join([*words.split(), "", ""]).encode() + file
 
 
-SEEDS = {"header_fuzz": header_seeds, "bounds_fuzz": bounds_seeds, "program_fuzz": program_seeds}
+def npz_seeds():
+    """Archives of zipfile: stored and deflated, to a file and to a pipe, with and without ZIP64 fields."""
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        for file in (io.BytesIO(), Pipe()):
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.comment = b"comment" if method else b""
+                for number, name in enumerate(("w.npy", "größe.npy", "empty")):
+                    member = zipfile.ZipInfo(name)
+                    member.compress_type = method
+                    with archive.open(member, "w", force_zip64=number == 0) as stream:
+                        stream.write(b"data" * 7 * (2 - number))
+            yield file.getvalue()
+
+
+class Pipe:
+    """A file without tell() and seek()."""
+
+    def __init__(self):
+        self.file = io.BytesIO()
+        self.write, self.flush, self.getvalue = self.file.write, self.file.flush, self.file.getvalue
+
+
+SEEDS = {"npz_fuzz": npz_seeds, "header_fuzz": header_seeds, "bounds_fuzz": bounds_seeds, "program_fuzz": program_seeds}
 
 
 def unpack(target, directory):

@@ -41,6 +41,7 @@ struct Fields {
   std::uint16_t version = 20;
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
+  std::uint32_t time = 0x00210000;  ///< 1980-01-01
   std::uint32_t crc = 0;
   std::uint32_t stored_size = 0;
   std::uint32_t size = 0;
@@ -50,8 +51,7 @@ struct Fields {
   std::optional<std::size_t> extras_length;
 
   [[nodiscard]] std::string bytes() const {
-    const std::string date = std::string("\0\0\x21\0", 4);  // 1980-01-01
-    return little(version, 2) + little(flags, 2) + little(method, 2) + date + little(crc, 4) +
+    return little(version, 2) + little(flags, 2) + little(method, 2) + little(time, 4) + little(crc, 4) +
            little(stored_size, 4) + little(size, 4) + little(name_length.value_or(name.size()), 2) +
            little(extras_length.value_or(extras.size()), 2);
   }

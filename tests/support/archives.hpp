@@ -12,7 +12,7 @@ namespace clipper::testing {
 
 /// The CRC-32 that zip uses.
 inline std::uint32_t crc32_of(std::string_view bytes) {
-  static const auto kTable = [] {
+  static constexpr auto kTable = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t i = 0; i < table.size(); ++i) {
       table[i] = i;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "npz/extra_fields.hpp"
+#include "npz/refuse.hpp"
+
+namespace clipper::npz {
+
+/// Limits the memory for the local headers, or for the list of members. Twice the need of 65,536 members of
+/// np.savez with names of 20 characters, or of Info-ZIP.
+class RecordLimit {
+ public:
+  /// Error{input} if all records together are too long, or have too many extra fields: libzip allocates
+  /// memory for each field.
+  void add(std::string_view record, std::string_view extras) {
+    bytes_ += record.size();
+    fields_ += count_extra_fields(extras);
+    if (bytes_ > kMaxBytes || fields_ > kMaxFields) refuse("the headers of the members are too long");
+  }
+
+ private:
+  static constexpr std::size_t kMaxBytes = std::size_t{7} << 20U;
+  static constexpr std::size_t kMaxFields = std::size_t{2} << 16U;
+
+  std::size_t bytes_ = 0;
+  std::size_t fields_ = 0;
+};
+
+}  // namespace clipper::npz

@@ -1,0 +1,54 @@
+#include "console/table.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+using enum Table::Align;
+
+}  // namespace
+
+TEST_CASE("A table is as wide as its cells on a terminal, without blanks at the ends of lines") {
+  Table table({{"NAME", left}, {"SIZE", right}, {"NOTE", left}});
+  table.add({"größe", "7", ""});
+  table.add({"重み", "12345", "last"});
+  table.add({"", "", ""});
+  CHECK(table.text() ==
+        "NAME    SIZE  NOTE\n"
+        "größe      7\n"
+        "重み   12345  last\n"
+        "\n");
+}
+
+TEST_CASE("A cell of more than 50 columns moves only its own line") {
+  const std::string long_name(51, 'x');
+  Table table({{"A", left}, {"B", left}});
+  table.add({long_name, "1"});
+  table.add({"y", "2"});
+  CHECK(table.text() ==
+        "A" + std::string(51, ' ') + "B\n" + long_name + "  1\ny" + std::string(51, ' ') + "2\n");
+}
+
+TEST_CASE("A large table is printed in parts, each of which ends with a line") {
+  Table table({{"A", left}});
+  std::string expected = "> A\n";
+  for (int i = 0; i < 50'000; ++i) {
+    table.add({std::to_string(i)});
+    expected += "> " + std::to_string(i) + "\n";
+  }
+  std::vector<std::string> parts;
+  table.print("> ", [&](const std::string& part) { parts.push_back(part); });
+  CHECK(parts.size() > 1);
+  std::string text;
+  for (const std::string& part : parts) {
+    CHECK(part.ends_with('\n'));
+    text += part;
+  }
+  CHECK(text == expected);
+}
+
+}  // namespace clipper

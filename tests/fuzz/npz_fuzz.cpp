@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "error.hpp"
+#include "fuzz/bytes.hpp"
+#include "fuzz/require.hpp"
+#include "npz/archive.hpp"
+#include "npz/archive_writer.hpp"
+#include "npz/codecs.hpp"
+#include "npz/zip_builder.hpp"
+
+/// The input is an archive or, if it begins with kRecipe, members and the faults of an archive that is built.
+namespace clipper::fuzz {
+namespace {
+
+using npz::Member;
+
+constexpr std::string_view kRecipe = "recipe";
+
+npz::ReadAt reader_of(std::string_view bytes) {
+  return [bytes](std::span<std::byte> to, std::uint64_t at) {
+    require(at <= bytes.size() && to.size() <= bytes.size() - at, "nothing behind the archive is read");
+    std::ranges::copy(std::as_bytes(std::span(bytes.substr(at, to.size()))), to.begin());
+    return to.size();
+  };
+}
+
+/// Some bits of the number change, in one of eight cases.
+template <class Number>
+void disturb(Number& number, Bytes& input) {
+  if (input.take() % 8 == 0) number = static_cast<Number>(number ^ input.take<Number>());
+}
+
+void disturb(zip::Fields& fields, Bytes& input) {
+  disturb(fields.version, input);
+  disturb(fields.flags, input);
+  disturb(fields.method, input);
+  disturb(fields.crc, input);
+  disturb(fields.size, input);
+  disturb(fields.stored_size, input);
+  if (input.take() % 8 == 0) fields.name += static_cast<char>(input.take());
+}
+
+std::string taken_text(Bytes& input) {
+  std::string text(input.take() % 32, '\0');
+  for (char& c : text) c = static_cast<char>(input.take());
+  return text;
+}
+
+zip::ZipMember taken_member(Bytes& input) {
+  const auto form = input.take();
+  std::string data = taken_text(input);
+  zip::ZipMember member(taken_text(input), data);
+  if ((form & 1U) != 0) {
+    member.set([](zip::Fields& fields) { fields.method = 8; });
+    member.data.clear();
+    for (const std::byte b : npz::deflate_piece(std::as_bytes(std::span(data)), (form & 2U) != 0))
+      member.data += static_cast<char>(b);
+    member.set(
+        [&](zip::Fields& fields) { fields.stored_size = static_cast<std::uint32_t>(member.data.size()); });
+  }
+  const std::uint64_t numbers[] = {member.local.size, member.local.stored_size};
+  if ((form & 4U) != 0) member.local.extras = zip::zip64({numbers[0], numbers[1]});
+  if ((form & 8U) != 0) member.local.size = member.local.stored_size = zip::kUnknown;
+  if ((form & 16U) != 0) {
+    member.set([](zip::Fields& fields) { fields.flags = 8; });
+    member.descriptor = (form & 32U) != 0 ? "PK\7\x08" : "";
+    member.descriptor += zip::little(member.local.crc, 4);
+    for (const std::size_t i : {1U, 0U})
+      member.descriptor += zip::little(numbers[i], (form & 4U) != 0 ? 8 : 4);
+  }
+  if ((form & 64U) != 0) member.listed.extras = member.local.extras;
+  if ((form & 128U) != 0) {
+    disturb(member.local, input);
+    disturb(member.listed, input);
+  }
+  return member;
+}
+
+std::string built(Bytes input) {
+  zip::Zip archive;
+  for (auto count = input.take() % 4; count > 0; --count) archive.members.push_back(taken_member(input));
+  zip::End end = zip::end_of(archive);
+  zip::End64 end64 = zip::end64_of(archive);
+  const auto form = input.take();
+  if ((form & 1U) != 0) end.comment = taken_text(input);
+  if ((form & 2U) != 0) disturb(end.count, input);
+  if ((form & 2U) != 0) disturb(end.list_begin, input);
+  if ((form & 4U) != 0) disturb(end64.at, input);
+  if ((form & 4U) != 0) disturb(end64.list_size, input);
+  return archive.data() + archive.list() + ((form & 8U) != 0 ? end64.bytes() : "") + end.bytes();
+}
+
+void check_refused(const Error& error) {
+  const std::string message = error.what();
+  const bool plain = std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; });
+  require(plain && !message.empty() && message.size() < 400, "the message is one printable line", message);
+  require(error.kind() == ErrorKind::input, "the error blames the input", message);
+}
+
+void check_place(const Member& member, std::uint64_t size) {
+  const std::uint64_t stored_size = member.contents.stored_size;
+  require(member.begin < member.data && member.data <= size && stored_size <= size - member.data,
+          "the member is inside the archive", member.name);
+  require(member.data - member.begin == member.local.size(), "the data begins after the header", member.name);
+}
+
+void check_data(const Member& member, const npz::ReadAt& read) {
+  if (member.method != npz::Method::deflated) return;
+  std::uint64_t size = 0;
+  std::uint32_t crc = 0;
+  try {
+    npz::inflate(read, member, [&](std::span<const std::byte> bytes) {
+      size += bytes.size();
+      require(size <= member.contents.size, "no more is inflated than the archive says");
+      crc = npz::crc32(bytes, crc);
+    });
+  } catch (const Error& error) {
+    return check_refused(error);
+  }
+  require(size == member.contents.size && crc == member.contents.crc,
+          "the contents are what the archive says");
+}
+
+/// The archive with the same data, written by the writer.
+std::string written(const npz::Archive& archive, std::string_view bytes) {
+  npz::ArchiveWriter writer(archive);
+  std::string result;
+  for (const Member& member : archive.members) {
+    writer.add(member, member.contents, result.size());
+    result += npz::ArchiveWriter::local_header(member, member.contents);
+    result += bytes.substr(member.data, member.contents.stored_size);
+  }
+  const std::uint64_t list_begin = result.size();
+  return result + writer.list() + writer.end_records(list_begin);
+}
+
+void check_same(const npz::Archive& a, const npz::Archive& b) {
+  require(a.comment == b.comment && a.members.size() == b.members.size(), "the archive stays the same");
+  for (std::size_t i = 0; i < a.members.size(); ++i) {
+    const Member& was = a.members[i];
+    const Member& is = b.members[i];
+    require(was.name == is.name && was.method == is.method, "the name and the method stay the same",
+            was.name);
+    require(was.contents.crc == is.contents.crc && was.contents.size == is.contents.size &&
+                was.contents.stored_size == is.contents.stored_size,
+            "the contents stay the same", was.name);
+  }
+}
+
+void check_accepted(const npz::Archive& archive, std::string_view bytes) {
+  require(archive.members.empty() || npz::can_be_archive(std::as_bytes(std::span(bytes))),
+          "the first bytes are those of an archive with members");
+  for (const Member& member : archive.members) {
+    check_place(member, bytes.size());
+    check_data(member, reader_of(bytes));
+    const Member* const found = archive.find(member.name);
+    require(found == &member, "a member is found by its name", member.name);
+  }
+  const std::string again = written(archive, bytes);
+  const npz::Archive read = npz::read_archive(reader_of(again), again.size());
+  check_same(archive, read);
+  require(written(read, again) == again, "writing again gives the same archive");
+}
+
+}  // namespace
+}  // namespace clipper::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace clipper;
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  if (bytes.starts_with(fuzz::kRecipe))
+    bytes = fuzz::built(fuzz::Bytes(std::span(data, size).subspan(fuzz::kRecipe.size())));
+  npz::Archive archive;
+  try {
+    archive = npz::read_archive(fuzz::reader_of(bytes), bytes.size());
+  } catch (const Error& error) {
+    fuzz::check_refused(error);
+    return 0;
+  }
+  fuzz::check_accepted(archive, bytes);
+  return 0;
+}
