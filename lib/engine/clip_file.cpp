@@ -271,9 +271,11 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
   }
   InputFile input = InputFile::open(in);
   const bool archive = is_archive_for(settings, input);
+  if (archive) check_output_name(input, true, out);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  const std::uint64_t size = archive ? check_archive(settings, input) : check_plan(settings, input);
-  check_output_name(input, archive, out);
+  if (archive) return check_archive(settings, input);
+  const std::uint64_t size = check_plan(settings, input);
+  check_output_name(input, false, out);
   return size;
 }
 
