@@ -122,6 +122,7 @@ bool ArchiveClip::changes() {
 
 void ArchiveClip::count(ClipResult& result) {
   begin(result);
+  result.counts.emplace();
   const auto scan = [&](std::size_t i, Small& small) {
     small.result = result_of(i);
     if (!is_clipped(i)) return;

@@ -26,7 +26,10 @@ bool is_stream(const std::string& out) {
 bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   const bool found = is_archive(input);
   if (!found && !settings.members.names.empty())
-    refuse_usage(input.path(), Term{"member", "a choice of members"} + Message(" needs an .npz archive"));
+    refuse_usage(input.path(), Term{"member", "a choice of members"} +
+                                   Message(npz::is_supported() ? " needs an .npz archive"
+                                                               : " needs libzip, ISA-L and zlib, without "
+                                                                 "which this clipper was built"));
   return found;
 }
 

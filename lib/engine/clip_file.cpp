@@ -156,7 +156,8 @@ bool is_in_place(const std::string& in, const std::string& out, OutputFile::Exis
   const auto status = place.status();
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
     refuse(in, fmt::format("is mounted as {}, and only one of these names would get the result; ", out) +
-                   kDirect + " changes both");
+                   (is_archive(InputFile::open_regular(in)) ? Message("write to another file")
+                                                            : kDirect + " changes both"));
   return true;
 }
 

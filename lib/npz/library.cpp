@@ -8,19 +8,21 @@
 namespace clipper::npz {
 namespace {
 
-[[noreturn]] void throw_missing(const char* soname) {
-  throw Error(ErrorKind::io, fmt::format("{} cannot be loaded; .npz archives need it", soname));
+/// dlerror() names the library, and says why: "libzip.so.4: cannot open shared object file: No such file or
+/// directory".
+[[noreturn]] void throw_missing() {
+  throw Error(ErrorKind::io, fmt::format("{}; .npz archives need it", dlerror()));
 }
 
 }  // namespace
 
-Library::Library(const char* soname) : soname_(soname), handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ == nullptr) throw_missing(soname);
+Library::Library(const char* soname) : handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
+  if (handle_ == nullptr) throw_missing();
 }
 
 void* Library::address(const char* name) const {
   void* const found = dlsym(handle_, name);
-  if (found == nullptr) throw_missing(soname_);
+  if (found == nullptr) throw_missing();
   return found;
 }
 
