@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -191,26 +189,6 @@ TEST_CASE("info reads |V2 members as bfloat16 with --dtype") {
   const Result result = run_clipper({"info", "--dtype", "bfloat16", "a.npz"}, {directory.path()});
   check_done(result);
   CHECK(result.output.find("\n  x    bfloat16, little-endian, written as |V2  (2,)") != std::string::npos);
-}
-
-TEST_CASE("The headers of 65,536 members take little time and memory") {
-  const TemporaryDirectory directory;
-  std::vector<NpzMember> members;
-  const std::string tensor = float32_file({1});
-  for (int i = 0; i < 65'536; ++i) members.push_back({std::to_string(i) + ".npy", tensor, i % 2 == 1});
-  write_file(directory / "a.npz", npz_file(members));
-  const auto limit = [] {
-    constexpr rlim_t kMemory = 64 << 20;
-    const rlimit memory{kMemory, kMemory};
-    const rlimit seconds{20, 20};
-    ::setrlimit(RLIMIT_DATA, &memory);
-    ::setrlimit(RLIMIT_CPU, &seconds);
-  };
-  for (const Words& words : {Words{"info", "a.npz"}, Words{"info", "--json", "a.npz"}}) {
-    const Result result = Process(clipper_words(words), {directory.path(), limit}).finish();
-    check_done(result);
-    CHECK(lines_of(result.output).size() >= members.size());
-  }
 }
 
 }  // namespace clipper::testing

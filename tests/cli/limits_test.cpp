@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 #include "support/fork.hpp"
+#include "support/lines.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -165,6 +167,20 @@ TEST_CASE("an input that is overwritten while it is read is an I/O error") {
   process.wait_for_output();
   std::fstream(directory / "in.npy", std::ios::in | std::ios::out | std::ios::binary).write("\x93", 1);
   check_refused(process.finish(), 4, "in.npy: changed while it was read");
+}
+
+TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {
+  const TemporaryDirectory directory;
+  std::vector<NpzMember> members;
+  const std::string tensor = float32_file({1});
+  for (int i = 0; i < 65'536; ++i) members.push_back({std::to_string(i) + ".npy", tensor, i % 2 == 1});
+  write_file(directory / "a.npz", npz_file(members));
+  for (const Words& words : {Words{"info", "a.npz"}, Words{"info", "--json", "a.npz"}}) {
+    const Result result =
+        Process(clipper_words(words), {directory.path(), limit(RLIMIT_DATA, 64U << 20U)}).finish();
+    check_done(result);
+    CHECK(lines_of(result.output).size() >= members.size());
+  }
 }
 
 }  // namespace clipper::testing

@@ -8,7 +8,7 @@ ENTRY_MAGIC, LOCAL_MAGIC, END_MAGIC = b"PK\1\2", b"PK\3\4", b"PK\5\6"
 END64_MAGIC, LOCATOR_MAGIC, DESCRIPTOR_MAGIC = b"PK\6\6", b"PK\6\7", b"PK\7\x08"
 STORED, DEFLATED = 0, 8
 DESCRIPTOR, UTF8 = 8, 0x800  # flags
-PIECE = 256 << 10  # bytes that clipper deflates together
+PIECE = 512 << 10  # bytes that clipper deflates together
 UNKNOWN = 0xFFFFFFFF  # the true number is in the ZIP64 field
 
 
@@ -128,7 +128,7 @@ def archive(*members: Member, **end) -> bytes:
 
 def numpy_archive(contents: dict[str, bytes], method: int = STORED) -> bytes:
     """np.savez's archive (Python 3.11.4 and newer): sizes are only in the ZIP64 field of the local header. Deflated as clipper
-    does it, in pieces; up to 256 KiB that is how np.savez_compressed does it."""
+    does it, in pieces; up to 512 KiB that is how np.savez_compressed does it."""
     members = []
     for name, content in contents.items():
         data = in_pieces(content) if method == DEFLATED else content
