@@ -3,6 +3,7 @@
 import doctest
 import os
 import pickle
+import subprocess
 
 import clipper
 import clipper._files
@@ -90,18 +91,19 @@ def test_tensors_of_every_dtype(dtype, tmp_path):
     x = load(ROOT / f"data/edge/{dtype}.npy")
     path = ROOT / f"data/edge/{dtype}.npy"
     clipper.assert_same(x, path, bits=True)
-    clipper.assert_same(path, x.reshape(-1, 2)[:, ::1].reshape(x.shape), bits=True)
+    clipper.assert_same(path, np.repeat(x, 2)[::2], bits=True)
     assert clipper.info(x)[4:] == pytest.approx(clipper.info(path)[4:], nan_ok=True)
     about = clipper.info(x)
     assert about.dtype == dtype and about.shape == x.shape and about.byte_order == "little"
-    values = x.astype(np.longdouble)
+    with np.errstate(invalid="ignore"):
+        values = x.astype(np.longdouble)
     assert about.min == np.nanmin(values) and about.max == np.nanmax(values)
     assert about.nan == np.isnan(values).sum()
     assert clipper.percentiles(x, [0, "100"]) == [about.min, about.max]
     kinds = (float,) if dtype in FLOATS else (int,)
     assert isinstance(about.min, kinds) and isinstance(clipper.percentiles(path, [50])[0], kinds)
     y = x.copy()
-    y[-1] = 0 if x[-1] != 0 else 1
+    y[-1] = 1
     found = clipper.compare(y, x, max_listed=5)
     assert not found and found.mismatches == 1 and found.first[0].index == (x.size - 1,)
     assert found.first[0].actual == y[-1]
@@ -111,8 +113,6 @@ def test_comparison_is_that_of_the_program(paths, program):
     x, y = paths
     save(y, clipper.clip(load(x), 0, 6))
     found = clipper.compare(x, y)
-    import subprocess
-
     path = os.environ.get("CLIPPER", ROOT / "build" / "clipper")
     line = subprocess.run([path, "compare", x, y], capture_output=True, text=True).stdout
     assert line == f"FAIL {x}: {found.summary}\n".replace("atol=", "--atol ").replace("ulp=", "--ulp ")

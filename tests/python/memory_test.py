@@ -74,7 +74,8 @@ def test_references():
     held = sys.getrefcount(x)
     for bound in bounds:
         clipper.clip(x, bound, min_above_max="max")
-        clipper.clip(x, bound, out=x, scale=1)
+        clipper.clip(x, bound, out=x, scale=1, min_above_max="max")
+    del bound
     assert [sys.getrefcount(bound) for bound in bounds] == before
     assert sys.getrefcount(x) == held
 

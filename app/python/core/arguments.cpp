@@ -149,6 +149,16 @@ std::optional<DType> dtype_of_argument(nb::handle dtype) {
   refuse_word("dtype", text, "one of: " + names);
 }
 
+unsigned threads_of(nb::handle threads) {
+  if (!PyLong_Check(threads.ptr())) refuse_type("threads", threads, "an int");
+  constexpr long kMax = 1024;
+  int overflow = 0;
+  const long value = PyLong_AsLongAndOverflow(threads.ptr(), &overflow);
+  if (overflow != 0 || value < 0 || value > kMax)
+    throw Error(ErrorKind::usage, argument("threads") + " must be from 0 to 1024");
+  return static_cast<unsigned>(value);
+}
+
 HeldRequest request_of(const RequestArguments& arguments) {
   HeldRequest held;
   Request& request = held.request;

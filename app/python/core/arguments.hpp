@@ -30,6 +30,9 @@ struct HeldRequest {
 [[nodiscard]] std::optional<OnNan::Action> nan_word_of(nb::handle nan);
 [[nodiscard]] std::optional<DType> dtype_of_argument(nb::handle dtype);
 
+/// A number of threads, 0 or more. Error{usage} or TypeError.
+[[nodiscard]] unsigned threads_of(nb::handle threads);
+
 /// An exact number: int of any size, float, str, numpy's scalars. Error{usage} or TypeError that name
 /// `field`.
 [[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number);

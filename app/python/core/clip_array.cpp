@@ -5,6 +5,7 @@
 #include <string>
 
 #include "python/core/plan_cache.hpp"
+#include "python/core/without_gil.hpp"
 
 namespace clipper::python {
 namespace {
@@ -77,16 +78,17 @@ void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, u
     return;
   }
   const PreparedClip own = prepared;  // a cache may drop it meanwhile
-  const nb::gil_scoped_release release;
-  own.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
+  without_gil([&] {
+    own.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
+    return true;
+  });
 }
 
 /// Prepares a request with parameters that are not remembered. Needs the elements of a contiguous array.
 PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType& type, unsigned threads) {
   const Tensor tensor = tensor_of(x, type);
   const void* const elements = PyArray_DATA(x);
-  const nb::gil_scoped_release release;
-  return {held.request, tensor, elements, threads};
+  return without_gil([&] { return PreparedClip(held.request, tensor, elements, threads); });
 }
 
 /// Kernels need elements without gaps. Where x or out has gaps, overlaps the other one or has another byte
@@ -118,7 +120,8 @@ nb::object clip_with(const PreparedClip* prepared, const RequestArguments& argum
 
 nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle scale, nb::handle bias,
                       nb::handle profile, nb::handle nan, nb::handle min_above_max, nb::handle out,
-                      nb::handle dtype, unsigned threads) {
+                      nb::handle dtype, nb::handle thread_count) {
+  const unsigned threads = threads_of(thread_count);
   static auto* const cache = new PlanCache;  // never destroyed: threads may run at the exit
   const RequestArguments arguments{min, max, scale, bias, profile, nan, min_above_max};
   Array array = array_of(x);

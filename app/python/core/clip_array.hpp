@@ -8,6 +8,6 @@ namespace clipper::python {
 [[nodiscard]] nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle scale,
                                     nb::handle bias, nb::handle profile, nb::handle nan,
                                     nb::handle min_above_max, nb::handle out, nb::handle dtype,
-                                    unsigned threads);
+                                    nb::handle threads);
 
 }  // namespace clipper::python

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "python/core/arguments.hpp"
+#include "python/core/without_gil.hpp"
 
 namespace clipper::python {
 namespace {
@@ -54,11 +55,11 @@ nb::str name_of(DType dtype) {
 }
 
 /// The names of the package's arguments for FileOptions.
-FileOptions options_of(nb::handle dtype, bool ignore_trailing, unsigned threads) {
+FileOptions options_of(nb::handle dtype, bool ignore_trailing, nb::handle threads) {
   FileOptions options;
   options.dtype = dtype_of_argument(dtype);
   options.ignore_trailing = ignore_trailing;
-  options.threads = threads;
+  options.threads = threads_of(threads);
   return options;
 }
 
@@ -66,17 +67,10 @@ nb::object object_of(const Counts& counts) {
   return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed);
 }
 
-/// Calls work() while other Python threads run.
-template <class Work>
-auto without_gil(Work work) {
-  const nb::gil_scoped_release release;
-  return work();
-}
-
 nb::object clip_path(nb::handle in, nb::handle out, nb::handle min, nb::handle max, nb::handle scale,
                      nb::handle bias, nb::handle profile, nb::handle nan, nb::handle min_above_max,
                      std::vector<std::string> members, nb::handle dtype, bool ignore_trailing, bool overwrite,
-                     bool sync, unsigned threads) {
+                     bool sync, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, threads);
   options.members = std::move(members);
   options.overwrite = overwrite;
@@ -90,7 +84,7 @@ nb::object clip_path(nb::handle in, nb::handle out, nb::handle min, nb::handle m
 nb::object clip_path_in_place(nb::handle path, nb::handle min, nb::handle max, nb::handle scale,
                               nb::handle bias, nb::handle profile, nb::handle nan, nb::handle min_above_max,
                               std::vector<std::string> members, nb::handle dtype, bool ignore_trailing,
-                              bool direct, unsigned threads) {
+                              bool direct, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, threads);
   options.members = std::move(members);
   options.direct = direct;
@@ -101,7 +95,7 @@ nb::object clip_path_in_place(nb::handle path, nb::handle min, nb::handle max, n
 
 nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol, nb::handle atol,
                          std::optional<std::uint64_t> ulp, bool nan_equal, bool bits, std::size_t max_listed,
-                         nb::handle dtype, bool ignore_trailing, unsigned threads) {
+                         nb::handle dtype, bool ignore_trailing, nb::handle threads) {
   CompareOptions compare;
   compare.rtol = number_of_argument("rtol", rtol).number;
   compare.atol = number_of_argument("atol", atol).number;
@@ -122,7 +116,7 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
                         result.compared, result.mismatches, nb::tuple(mismatches), result.largest);
 }
 
-nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, unsigned threads) {
+nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, nb::handle threads) {
   const FileOptions options = options_of(dtype, ignore_trailing, threads);
   const std::string name = path_of(path);
   const Statistics s = without_gil([&] { return statistics(name, options); });
@@ -132,7 +126,7 @@ nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_tra
 }
 
 nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle dtype,
-                               bool ignore_trailing, unsigned threads) {
+                               bool ignore_trailing, nb::handle threads) {
   const FileOptions options = options_of(dtype, ignore_trailing, threads);
   const std::string name = path_of(path);
   std::vector<Number> numbers;
@@ -149,7 +143,7 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::hand
 }
 
 nb::object tensor_in_path(nb::handle path, nb::handle dtype, bool ignore_trailing) {
-  const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, 1));
+  const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, nb::int_(1)));
   return nb::make_tuple(name_of(tensor.dtype), shape_of(tensor.shape), tensor.fortran_order,
                         tensor.order == ByteOrder::little ? "little" : "big");
 }

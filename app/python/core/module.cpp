@@ -9,6 +9,11 @@ namespace {
 
 constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refused", "not_durable"};
 
+constexpr const char* kClipSignature =
+    "def clip(x, min=None, max=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, "
+    "out=None, "
+    "dtype=None, threads=0)";
+
 constexpr const char* kClipDoc = R"(Clips the elements of an array to bounds.
 
 An element below min becomes min, one above max becomes max; all others keep their bits.
@@ -73,6 +78,7 @@ NB_MODULE(_core, module) {
   const auto optional = [](const char* name) { return nb::arg(name) = nb::none(); };
   module.def("clip", clip_array, nb::arg("x"), optional("min"), optional("max"), nb::kw_only(),
              optional("scale"), optional("bias"), optional("profile"), optional("nan"),
-             optional("min_above_max"), optional("out"), optional("dtype"), nb::arg("threads") = 0, kClipDoc);
+             optional("min_above_max"), optional("out"), optional("dtype"), nb::arg("threads") = 0,
+             nb::sig(kClipSignature), kClipDoc);
   add_file_functions(module);
 }

@@ -1,0 +1,61 @@
+// Replaces library.cpp in a static program, which cannot load libraries.
+#include <fmt/format.h>
+#include <isa-l.h>
+#include <zip.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "npz/library.hpp"
+#include "npz/refuse.hpp"
+#include "npz/zip_records.hpp"
+
+namespace clipper::npz {
+namespace {
+
+struct Linked {
+  std::string_view name;
+  void* address;
+};
+
+template <class Function>
+Linked row(std::string_view name, Function* function) {
+  return {name, reinterpret_cast<void*>(function)};
+}
+
+}  // namespace
+
+Library::Library(const char* soname) : soname_(soname), handle_(nullptr) {}
+
+void* Library::address(const char* name) const {
+  static const Linked kLinked[] = {
+      row("crc32_gzip_refl", ::crc32_gzip_refl),
+      row("isal_inflate", ::isal_inflate),
+      row("isal_inflate_init", ::isal_inflate_init),
+      row("crc32_combine", ::crc32_combine),
+      row("deflate", ::deflate),
+      row("deflateBound", ::deflateBound),
+      row("deflateEnd", ::deflateEnd),
+      row("deflateInit2_", ::deflateInit2_),
+      row("zip_discard", ::zip_discard),
+      row("zip_error_fini", ::zip_error_fini),
+      row("zip_error_init", ::zip_error_init),
+      row("zip_error_strerror", ::zip_error_strerror),
+      row("zip_get_name", ::zip_get_name),
+      row("zip_get_num_entries", ::zip_get_num_entries),
+      row("zip_open_from_source", ::zip_open_from_source),
+      row("zip_source_free", ::zip_source_free),
+      row("zip_source_function_create", ::zip_source_function_create),
+      row("zip_source_seek_compute_offset", ::zip_source_seek_compute_offset),
+      row("zip_stat_index", ::zip_stat_index),
+      row("zip_stat_init", ::zip_stat_init),
+  };
+  const auto* const found = std::find_if(std::begin(kLinked), std::end(kLinked),
+                                         [&](const Linked& linked) { return linked.name == name; });
+  if (found == std::end(kLinked)) refuse(fmt::format("{} has no {}; .npz archives need it", soname_, name));
+  return found->address;
+}
+
+}  // namespace clipper::npz

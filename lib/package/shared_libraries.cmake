@@ -1,0 +1,28 @@
+find_package(TBB REQUIRED)
+
+# The libraries of lib/npz. Only their headers are compiled in: the program loads the libraries, by their SONAMEs, when it
+# opens an archive. find_package(libzip) is not used: Debian's libzip-dev has a config file that fails without the
+# programs zipcmp, zipmerge and ziptool, which are in other packages.
+foreach(row IN ITEMS zip,zip.h isal,isa-l.h z,zlib.h)
+  string(REGEX MATCH "(.+),(.+)" row ${row})
+  set(name ${CMAKE_MATCH_1})
+  find_path(CLIPPER_${name}_INCLUDE ${CMAKE_MATCH_2})
+  find_library(CLIPPER_${name}_LIBRARY ${name})
+  mark_as_advanced(CLIPPER_${name}_INCLUDE CLIPPER_${name}_LIBRARY)
+  set(soname)
+  if(CLIPPER_${name}_INCLUDE AND CLIPPER_${name}_LIBRARY)
+    execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${CLIPPER_${name}_LIBRARY} OUTPUT_VARIABLE headers ERROR_QUIET)
+    string(REGEX MATCH "SONAME +([^ \n]+)" soname "${headers}")
+    set(soname ${CMAKE_MATCH_1})
+  endif()
+  if(soname)
+    string(TOUPPER ${name} upper)
+    list(APPEND npz_definitions CLIPPER_LIB${upper}="${soname}")
+    list(APPEND npz_includes ${CLIPPER_${name}_INCLUDE})
+    list(APPEND npz_sonames ${soname})
+  else()
+    list(APPEND npz_missing lib${name})
+  endif()
+endforeach()
+set(npz_libraries ${CMAKE_DL_LIBS})
+set(npz_other_way linked_library)

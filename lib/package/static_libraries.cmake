@@ -1,0 +1,94 @@
+# Debian has no static libraries of oneTBB, ISA-L and libzip: they are built here from Debian's source archives.
+include(FetchContent)
+set(CLIPPER_SOURCES "" CACHE PATH
+  "Directory with Debian's source archives of oneTBB, ISA-L and libzip; they are downloaded if it is empty")
+
+set(archives ${CLIPPER_SOURCES})
+if(NOT archives)
+  execute_process(COMMAND apt-get indextargets --format "$(REPO_URI)" "Origin: Debian" "Codename: bookworm"
+      "Component: main" "Created-By: Packages"
+    OUTPUT_VARIABLE archives OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(failed OR NOT archives)
+    message(FATAL_ERROR "CLIPPER_STATIC needs the package sources of Debian 12, or their archives in CLIPPER_SOURCES")
+  endif()
+  string(REGEX REPLACE "/?(\n.*)?$" "/pool/main" archives "${archives}")
+endif()
+
+# unpack(NAME FOLDER FILE SHA256): sets NAME_SOURCE_DIR and NAME_BINARY_DIR. FOLDER is the archive's place at Debian.
+macro(unpack name folder file sha256)
+  set(url ${archives}/${folder}/${file})
+  if(CLIPPER_SOURCES)
+    set(url ${CLIPPER_SOURCES}/${file})
+  endif()
+  FetchContent_Declare(${name} URL ${url} URL_HASH SHA256=${sha256} SOURCE_SUBDIR none)  # none: do not add it yet
+  FetchContent_MakeAvailable(${name})
+endmacro()
+unpack(onetbb o/onetbb onetbb_2021.8.0.orig.tar.xz 7e9111b8bb59c8800bf6d0b06afe7b0891937443d2dae1ee1101c8e2ede6a7ef)
+unpack(isal libi/libisal libisal_2.30.0.orig.tar.xz f363f1be3d657d5676cef5253ee2233e60116e2fa9c9de86881185bf81e0e4b8)
+unpack(libzip libz/libzip libzip_1.7.3.orig.tar.xz a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6132)
+
+enable_language(C)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_FLAGS_RELEASE ${CMAKE_CXX_FLAGS_RELEASE})
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffunction-sections> $<$<COMPILE_LANGUAGE:C,CXX>:-fdata-sections>)
+
+# add_foreign(NAME TARGET OPTION...): adds a project's TARGET, with each option set to OFF. Nothing of it is installed.
+function(add_foreign name target)
+  set(CMAKE_POLICY_DEFAULT_CMP0063 NEW)  # accepted, so that CMake does not warn
+  set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # option() must not replace the variables set here
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 refuses projects that ask for less
+  set(CMAKE_MESSAGE_LOG_LEVEL ERROR)
+  foreach(option IN ITEMS BUILD_SHARED_LIBS ${ARGN})
+    set(${option} OFF)
+  endforeach()
+  add_subdirectory(${${name}_SOURCE_DIR} ${${name}_BINARY_DIR} EXCLUDE_FROM_ALL SYSTEM)
+  target_compile_options(${target} PRIVATE -w)
+endfunction()
+
+# Weak symbols and the profiler's interface would make oneTBB call dlopen.
+add_foreign(onetbb tbb TBB_TEST TBB_STRICT TBB_INSTALL TBB4PY_BUILD TBBMALLOC_BUILD TBB_ENABLE_IPO)
+target_compile_definitions(tbb PRIVATE __TBB_WEAK_SYMBOLS_PRESENT=0)
+target_compile_options(tbb PRIVATE -U__TBB_USE_ITT_NOTIFY)
+
+find_library(CLIPPER_zlib_ARCHIVE libz.a REQUIRED)
+mark_as_advanced(CLIPPER_zlib_ARCHIVE)
+set(ZLIB_LIBRARY ${CLIPPER_zlib_ARCHIVE})  # for libzip
+find_package(ZLIB REQUIRED)
+add_foreign(libzip zip BUILD_DOC BUILD_EXAMPLES BUILD_REGRESS BUILD_TOOLS ENABLE_BZIP2 ENABLE_COMMONCRYPTO
+  ENABLE_GNUTLS ENABLE_LZMA ENABLE_MBEDTLS ENABLE_OPENSSL ENABLE_WINDOWS_CRYPTO LIBZIP_DO_INSTALL)
+
+# ISA-L's own build needs autoconf. igzip inflates with the assembler code; the rest is what its files refer to.
+set(crc crc_base)
+set(igzip adler32_base encode_df flatten_ll huff_codes hufftables_c igzip igzip_base igzip_icf_base igzip_icf_body
+  igzip_inflate)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  enable_language(ASM_NASM)
+  set(crc_asm crc16_t10dif_01 crc16_t10dif_02 crc16_t10dif_by16_10 crc16_t10dif_by4 crc16_t10dif_copy_by4
+    crc16_t10dif_copy_by4_02 crc32_gzip_refl_by16_10 crc32_gzip_refl_by8 crc32_gzip_refl_by8_02 crc32_ieee_01
+    crc32_ieee_02 crc32_ieee_by16_10 crc32_ieee_by4 crc32_iscsi_00 crc32_iscsi_01 crc32_iscsi_by16_10 crc_multibinary)
+  set(igzip_asm adler32_avx2_4 adler32_sse encode_df_04 encode_df_06 igzip_body igzip_decode_block_stateless_01
+    igzip_decode_block_stateless_04 igzip_deflate_hash igzip_finish igzip_gen_icf_map_lh1_04 igzip_gen_icf_map_lh1_06
+    igzip_icf_body_h1_gr_bt igzip_icf_finish igzip_inflate_multibinary igzip_multibinary igzip_set_long_icf_fg_04
+    igzip_set_long_icf_fg_06 igzip_update_histogram_01 igzip_update_histogram_04 proc_heap rfc1951_lookup)
+else()
+  list(APPEND crc crc_base_aliases)
+  list(APPEND igzip igzip_base_aliases proc_heap_base)
+endif()
+foreach(folder IN ITEMS crc igzip)
+  list(TRANSFORM ${folder} REPLACE ".+" ${isal_SOURCE_DIR}/${folder}/\\0.c)
+  list(TRANSFORM ${folder}_asm REPLACE ".+" ${isal_SOURCE_DIR}/${folder}/\\0.asm)
+endforeach()
+add_library(isal STATIC ${crc} ${crc_asm} ${igzip} ${igzip_asm})
+target_include_directories(isal SYSTEM PUBLIC ${isal_SOURCE_DIR}/include PRIVATE ${isal_SOURCE_DIR}/igzip)
+target_compile_definitions(isal PRIVATE AS_FEATURE_LEVEL=10 HAVE_AS_KNOWS_AVX512 PIC)
+target_compile_options(isal PRIVATE $<$<COMPILE_LANGUAGE:C>:-w>)
+file(CONFIGURE OUTPUT isal/isa-l.h CONTENT "#include <crc.h>\n#include <igzip_lib.h>\n")
+target_include_directories(isal PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/isal)
+
+set(npz_definitions CLIPPER_LIBZIP="libzip" CLIPPER_LIBISAL="ISA-L" CLIPPER_LIBZ="zlib")
+set(npz_libraries zip isal ZLIB::ZLIB)
+set(npz_other_way library)
+
+# Stripped, because the whole file counts for RLIMIT_AS.
+set(static_program_options -static-pie -s LINKER:--gc-sections LINKER:-z,noseparate-code
+  LINKER:-z,pack-relative-relocs)
