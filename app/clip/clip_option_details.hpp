@@ -68,15 +68,13 @@ inline constexpr std::string_view kMember =
     "Clip only the member NAME of each .npz archive: a name as the archive lists it, such as w.npy, or the "
     "key by which numpy.load finds it, such as w. Give the option again for each further member. A name that "
     "an archive does not have is an error (2), and so is an input that is not an archive. `--other` says "
-    "what "
-    "happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.";
+    "what happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.";
 
 inline constexpr std::string_view kOther =
     "What happens to the members of an .npz archive that are not clipped, because `--member` does not name "
     "them, because the profile does not take their dtype, or because they are no tensors: `copy` copies them "
     "as they are, `drop` leaves them out, and `error` refuses the archive (3) and names the first of them. "
-    "An "
-    "archive of which no member can be clipped is refused either way. Other inputs ignore this option.";
+    "An archive of which no member can be clipped is refused either way. Other inputs ignore this option.";
 
 inline constexpr std::string_view kOutput =
     "Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and {ext} stand "

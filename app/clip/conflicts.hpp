@@ -8,10 +8,10 @@
 namespace clipper {
 
 /// Error{usage} if two jobs would write the same file, or if a job would write a file that another job reads
-/// or that is in `also_read`. Who reads FILE:MEMBER reads FILE. Names may be
-/// links or mounts, or differ only in case, therefore a file is identified by device and inode, and a missing
-/// file by its deepest existing directory and the rest of its path. If there are several jobs, calls
-/// set_output_is_new() for those whose outputs do not exist. Error{io} if a file cannot be examined.
+/// or that is in `also_read`. Who reads FILE:MEMBER reads FILE. Names may be links or mounts, or differ only
+/// in case, therefore a file is identified by device and inode, and a missing file by its deepest existing
+/// directory and the rest of its path. If there are several jobs, calls set_output_is_new() for those whose
+/// outputs do not exist. Error{io} if a file cannot be examined.
 void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read);
 
 }  // namespace clipper

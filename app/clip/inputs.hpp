@@ -8,8 +8,7 @@ namespace clipper {
 
 /// Adds the command's inputs, those in its list, and with --recursive the .npy and .npz files below
 /// directories, which are sorted by path. Links to directories are skipped, unless they were given as inputs
-/// themselves: with
-/// --in-place they could lead to files that nobody meant to change.
+/// themselves: with --in-place they could lead to files that nobody meant to change.
 /// Reports inputs that cannot be taken as failed in the log: a directory without --recursive, a directory
 /// that cannot be read, a directory without a .npy or .npz file, and FILE:MEMBER where outputs are named
 /// after inputs. Error{usage} if the outputs would be below a directory that is walked, where the next run

@@ -14,8 +14,7 @@ inline constexpr std::string_view kActual =
 
 inline constexpr std::string_view kExpected =
     "The tensor, archive or directory that ACTUAL should be equal to. One of the two files may be `-`, "
-    "standard "
-    "input.";
+    "standard input.";
 
 inline constexpr std::string_view kRtol =
     "R is a finite number from 0. An element may differ by R times the absolute value of the expected "
@@ -46,8 +45,7 @@ inline constexpr std::string_view kBits =
 
 inline constexpr std::string_view kBytes =
     "Compare two files byte by byte, header included, as cmp(1) does, without reading them as tensors or "
-    "archives. "
-    "Excludes every other rule of matching, `--trailing` and `--diff-out`.";
+    "archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.";
 
 inline constexpr std::string_view kDiffOut =
     "Write the absolute difference of every pair of elements to FILE, a tensor of the same shape: float32 "

@@ -17,9 +17,8 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Compares two .npy tensors, two .npz archives, member by member, or two directories of them, paired by "
-    "path. An element a of ACTUAL matches "
-    "the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape must be equal; byte order, memory "
-    "order and the spelling of the header may differ.";
+    "path. An element a of ACTUAL matches the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape "
+    "must be equal; byte order, memory order and the spelling of the header may differ.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] ACTUAL EXPECTED"};
 

@@ -26,6 +26,7 @@ All tensors whose dtype and number of dimensions the profile takes, or those tha
 member by itself: `--min 300` refuses an archive that has a member of int8, and `--min 1%` is a percentile of each member. The
 other members are copied, unless `--other` says `drop` or `error`: other dtypes, such as bool, strings and structured arrays,
 members that `--member` does not name, and files that are not .npy. `-v` and `--json` say what was done to each.
+`--dtype bfloat16` is for archives whose chosen members are all bfloat16: choose them with `--member`.
 
     $ clipper --max 6 --member a --member b w.npz out.npz
     $ clipper --max 6 --other drop w.npz tensors.npz
@@ -68,7 +69,7 @@ archives with `--direct`, `--verify`, `--shard` of one input and `--split-output
 = By the archive (3)
 Everything that two programs could read differently: a file that was cut off, bytes before, between or after the members, members that
 overlap, two of one name, names with control characters, sizes that disagree, encryption. libzip reads the list of members, too, and
-must find the same. Also more than 65,536 members.
+must find the same. Also more than 400,000 members, or 32 MiB of headers.
 
 = By a member (3)
 A member that is to be clipped and whose CRC-32 is wrong, or that is compressed otherwise than deflated. A member NAME.npy that is not

@@ -13,7 +13,7 @@ namespace clipper {
 namespace {
 
 /// Members up to this size are clipped in memory, several at once.
-constexpr std::uint64_t kSmall = 256UL << 10;
+constexpr std::uint64_t kSmall = 512UL << 10;
 
 /// The work for a member that does not depend on its size, as bytes that are clipped meanwhile.
 constexpr std::uint64_t kWorkOfMember = 16UL << 10;
@@ -122,6 +122,7 @@ bool ArchiveClip::changes() {
 
 void ArchiveClip::count(ClipResult& result) {
   begin(result);
+  result.counts.emplace();
   const auto scan = [&](std::size_t i, Small& small) {
     small.result = result_of(i);
     if (!is_clipped(i)) return;

@@ -3,15 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <array>
-#include <cstddef>
-#include <span>
-
 #include "files/archive_file.hpp"
-#include "files/descriptor.hpp"
 #include "files/place.hpp"
 #include "files/terms.hpp"
-#include "npy/file_kind.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {
@@ -27,20 +21,15 @@ bool is_stream(const std::string& out) {
          (::stat(out.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
 }
 
-/// Whether the input can be a tensor. Otherwise it is damaged, and another name for the output would not
-/// help.
-bool can_be_tensor(const InputFile& input) {
-  if (!input.is_regular() || input.is_member()) return true;
-  std::array<std::byte, npy::kMagic.size()> start{};
-  return npy::can_be_npy(std::span(start).first(read_at(input.descriptor(), start, 0, input.path())));
-}
-
 }  // namespace
 
 bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   const bool found = is_archive(input);
   if (!found && !settings.members.names.empty())
-    refuse_usage(input.path(), Term{"member", "a choice of members"} + Message(" needs an .npz archive"));
+    refuse_usage(input.path(), Term{"member", "a choice of members"} +
+                                   Message(npz::is_supported() ? " needs an .npz archive"
+                                                               : " needs libzip, ISA-L and zlib, without "
+                                                                 "which this clipper was built"));
   return found;
 }
 
@@ -63,7 +52,7 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
   if (is_archive && out.ends_with(".npy"))
     refuse_usage(out, fmt::format("{} is an archive, so the result needs a name like OUT.npz", input.path()));
-  if (!is_archive && out.ends_with(".npz") && npz::is_supported() && can_be_tensor(input))
+  if (!is_archive && out.ends_with(".npz") && npz::is_supported())
     refuse_usage(out,
                  fmt::format("{} is not an archive, so the result needs a name like OUT.npy", input.path()));
   if (input.is_member() && find_file(out) == id_of(input.status()))

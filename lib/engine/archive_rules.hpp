@@ -20,6 +20,7 @@ void expect_no_direct_archive(const InputFile& input);
 
 /// Error{usage} if the result would be an archive in OUT.npy or in a stream, or a tensor in OUT.npz; also if
 /// `out` is FILE:MEMBER. Error{refused} if a member would replace its archive.
+/// For a tensor call this after its plan is made: if the input is damaged, another name would not help.
 void check_output_name(const InputFile& input, bool is_archive, const std::string& out);
 
 }  // namespace clipper

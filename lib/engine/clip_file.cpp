@@ -156,7 +156,8 @@ bool is_in_place(const std::string& in, const std::string& out, OutputFile::Exis
   const auto status = place.status();
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
     refuse(in, fmt::format("is mounted as {}, and only one of these names would get the result; ", out) +
-                   kDirect + " changes both");
+                   (is_archive(InputFile::open_regular(in)) ? Message("write to another file")
+                                                            : kDirect + " changes both"));
   return true;
 }
 
@@ -271,9 +272,11 @@ std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
   }
   InputFile input = InputFile::open(in);
   const bool archive = is_archive_for(settings, input);
+  if (archive) check_output_name(input, true, out);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  const std::uint64_t size = archive ? check_archive(settings, input) : check_plan(settings, input);
-  check_output_name(input, archive, out);
+  if (archive) return check_archive(settings, input);
+  const std::uint64_t size = check_plan(settings, input);
+  check_output_name(input, false, out);
   return size;
 }
 

@@ -129,7 +129,7 @@ class Engine {
   using Memory = std::unique_ptr<std::byte[], Free>;
 
   /// Max slots of in_order() for all callers together.
-  static constexpr std::size_t kSlots = 32;
+  static constexpr std::size_t kSlots = 24;
 
   /// For all buffers together, and for the two parts of rewrite(), where each part waits twice for the disk.
   static constexpr std::size_t kMemory = 16UL << 20;

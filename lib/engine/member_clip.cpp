@@ -13,7 +13,7 @@ namespace {
 
 /// Contents are deflated in pieces of this size, whatever the engine's chunk size, so that it does not change
 /// the result.
-constexpr std::size_t kPiece = 256UL << 10;
+constexpr std::size_t kPiece = 512UL << 10;
 
 constexpr std::size_t kAlignment = 64;
 

@@ -16,8 +16,7 @@ class PlacedCrc {
 
   /// Adds the bytes at `offset`. Each byte is added once.
   void add(std::uint64_t offset, std::span<const std::byte> bytes) {
-    // The CRC-32 of a whole is the exclusive or of its parts' CRC-32s, each moved by the bytes after the
-    // part.
+    // The CRC-32 of a whole is the exclusive or of its parts' CRC-32s, each moved by the bytes after it.
     value_ ^= npz::crc32_of_both(npz::crc32(bytes), 0, size_ - offset - bytes.size());
   }
 

@@ -51,16 +51,6 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
                           method, row == std::end(kNames) ? "" : row->second));
 }
 
-/// The first names, for an error.
-std::string first_names(const std::vector<npz::Member>& members) {
-  constexpr std::size_t kShown = 5;
-  if (members.empty()) return "it has no members";
-  std::string text = "it has ";
-  for (std::size_t i = 0; i < std::min(kShown, members.size()); ++i)
-    text.append(i == 0 ? "" : ", ").append(members[i].key());
-  return members.size() > kShown ? text + ", ..." : text;
-}
-
 }  // namespace
 
 bool is_archive(const InputFile& file) {
@@ -76,8 +66,11 @@ bool is_archive(const InputFile& file) {
 ArchiveFile::ArchiveFile(const InputFile& file, Records records)
     : file_(file),
       list_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
+  const bool has_npy_keys = std::ranges::any_of(list_.members, [](const npz::Member& member) {
+    return member.is_npy() && member.key().ends_with(".npy");
+  });
   for (npz::Member& member : list_.members) {
-    if (!member.is_npy() || member.key().ends_with(".npy")) names_.insert(member.name);
+    if (!member.is_npy() || has_npy_keys) names_.insert(member.name);
     if (records == Records::kept) continue;
     std::string().swap(member.local);
     std::string().swap(member.listed);
@@ -94,7 +87,21 @@ std::string ArchiveFile::path_of(const npz::Member& member) const {
 }
 
 void ArchiveFile::refuse_name(std::string_view name, ErrorKind kind) const {
-  throw Error(kind, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_names(list_.members)));
+  throw Error(kind, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_keys()));
+}
+
+std::string ArchiveFile::first_keys() const {
+  constexpr std::size_t kShown = 5;
+  constexpr std::size_t kLongest = 200;
+  if (list_.members.empty()) return "it has no members";
+  std::string text = "it has ";
+  for (std::size_t i = 0; i < list_.members.size(); ++i) {
+    if (i > 0) text += ", ";
+    const std::string_view key = key_of(list_.members[i]);
+    if (i == kShown || text.size() + key.size() > kLongest) return text + "...";
+    text += key;
+  }
+  return text;
 }
 
 InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
@@ -183,7 +190,7 @@ InputFile open_member(const MemberPath& path) {
         ErrorKind::input,
         path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
-  if (npz::is_supported() && !is_archive(file))
+  if (!is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);

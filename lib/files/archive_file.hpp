@@ -55,6 +55,7 @@ class ArchiveFile {
   [[nodiscard]] std::vector<std::byte> start(const npz::Member& member, std::size_t size) const;
 
  private:
+  [[nodiscard]] std::string first_keys() const;
   [[nodiscard]] MemberContents stored(const npz::Member& member, Check check) const;
   [[nodiscard]] MemberContents inflated(const npz::Member& member) const;
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/attributes.hpp"
 #include "files/cleanup_registry.hpp"
 #include "files/directory.hpp"
@@ -26,6 +27,11 @@ namespace {
 
 /// The smallest file size for which fallocate() pays off.
 constexpr std::uint64_t kReserved = 1 << 20;
+
+/// What to do where a file cannot be replaced; `merit` is that of a direct change, which archives lack.
+Message instead(const InputFile& input, const char* merit) {
+  return is_archive(input) ? "write to another file" : kDirect + Message(merit);
+}
 
 }  // namespace
 
@@ -124,10 +130,10 @@ void OutputFile::check_in_place(const InputFile& input, bool direct) {
 void OutputFile::check_room(const InputFile& input) {
   if (const auto links = input.status().st_nlink; links > 1)
     refuse(input.path(), fmt::format("refused to avoid data loss: has {} hard links, which ", links) +
-                             kInPlace + " would separate; " + kDirect + " keeps them");
+                             kInPlace + " would separate; " + instead(input, " keeps them"));
   if (const std::uint64_t space = space_beside(input); space < input.size())
     refuse(input.path(), kInPlace + fmt::format(" needs {} free bytes, found {}; ", input.size(), space) +
-                             kDirect + " needs only a small journal");
+                             instead(input, " needs only a small journal"));
 }
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {

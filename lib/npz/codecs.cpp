@@ -10,9 +10,9 @@
 #include <new>
 #include <stdexcept>
 
+#include "error.hpp"
 #include "npz/library.hpp"
 #include "npz/refuse.hpp"
-#include "npz/zip_records.hpp"
 
 namespace clipper::npz {
 namespace {
@@ -66,7 +66,8 @@ class Deflater {
     constexpr int kMemLevel = 8;
     const int status = zlib().deflate_init(&stream_, kLevel, Z_DEFLATED, kRaw, kMemLevel, Z_DEFAULT_STRATEGY,
                                            ZLIB_VERSION, sizeof stream_);
-    if (status == Z_VERSION_ERROR) refuse(CLIPPER_LIBZ " has another version; .npz archives need it");
+    if (status == Z_VERSION_ERROR)
+      throw Error(ErrorKind::io, CLIPPER_LIBZ " has another version; .npz archives need it");
     if (status != Z_OK) throw std::bad_alloc();
   }
   Deflater(const Deflater&) = delete;

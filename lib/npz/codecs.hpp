@@ -9,7 +9,7 @@
 #include "npz/archive.hpp"
 
 /// CRC-32 and the deflate format: ISA-L calculates and inflates, zlib deflates. All functions may be called
-/// from many threads. Error{input}, without a path in front, if the libraries cannot be loaded.
+/// from many threads. Error{io}, without a path in front, if the libraries cannot be loaded.
 namespace clipper::npz {
 
 /// Whether clipper was built with the libraries. Otherwise all other functions throw.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kRecords64 = EndRecord64::kLength + EndLocator::kLength;
 constexpr std::size_t kMaxComment = std::numeric_limits<std::uint16_t>::max();
-constexpr std::uint64_t kMaxMembers = 65'536;
+constexpr std::uint64_t kMaxMembers = 400'000;
 constexpr std::string_view kSignatureBytes = "PK\5\6";
 
 /// Whether there is an end record at `at` whose comment ends where `tail`, the end of the file, ends.

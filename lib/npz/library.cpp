@@ -3,25 +3,26 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "npz/refuse.hpp"
-#include "npz/zip_records.hpp"
+#include "error.hpp"
 
 namespace clipper::npz {
 namespace {
 
-[[noreturn]] void refuse_library(const char* soname) {
-  refuse(fmt::format("{} cannot be loaded; .npz archives need it", soname));
+/// dlerror() names the library, and says why: "libzip.so.4: cannot open shared object file: No such file or
+/// directory".
+[[noreturn]] void throw_missing() {
+  throw Error(ErrorKind::io, fmt::format("{}; .npz archives need it", dlerror()));
 }
 
 }  // namespace
 
-Library::Library(const char* soname) : soname_(soname), handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ == nullptr) refuse_library(soname);
+Library::Library(const char* soname) : handle_(dlopen(soname, RTLD_NOW | RTLD_LOCAL)) {
+  if (handle_ == nullptr) throw_missing();
 }
 
 void* Library::address(const char* name) const {
   void* const found = dlsym(handle_, name);
-  if (found == nullptr) refuse_library(soname_);
+  if (found == nullptr) throw_missing();
   return found;
 }
 

@@ -6,10 +6,10 @@ namespace clipper::npz {
 /// Stays loaded until the program ends. Use it as a static variable of a function.
 class Library {
  public:
-  /// Error{input} if the library cannot be loaded. `soname` must be a literal.
+  /// Error{io} if the library cannot be loaded.
   explicit Library(const char* soname);
 
-  /// Sets `function` to the library's function `name`. Error{input} if there is none.
+  /// Sets `function` to the library's function `name`. Error{io} if there is none.
   template <class Function>
   void find(const char* name, Function*& function) const {
     function = reinterpret_cast<Function*>(address(name));
@@ -18,7 +18,6 @@ class Library {
  private:
   [[nodiscard]] void* address(const char* name) const;
 
-  const char* soname_;
   void* handle_;
 };
 

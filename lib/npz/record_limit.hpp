@@ -8,8 +8,8 @@
 
 namespace clipper::npz {
 
-/// Limits the memory for the local headers, or for the list of members. Twice the need of 65,536 members of
-/// np.savez with names of 20 characters, or of Info-ZIP.
+/// Limits the memory for the local headers, or for the list of members. 400,000 members of np.savez with
+/// names of 25 characters fit.
 class RecordLimit {
  public:
   /// Error{input} if all records together are too long, or have too many extra fields: libzip allocates
@@ -21,8 +21,8 @@ class RecordLimit {
   }
 
  private:
-  static constexpr std::size_t kMaxBytes = std::size_t{7} << 20U;
-  static constexpr std::size_t kMaxFields = std::size_t{2} << 16U;
+  static constexpr std::size_t kMaxBytes = std::size_t{32} << 20U;
+  static constexpr std::size_t kMaxFields = std::size_t{1} << 20U;
 
   std::size_t bytes_ = 0;
   std::size_t fields_ = 0;

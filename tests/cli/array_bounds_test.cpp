@@ -235,8 +235,7 @@ TEST_CASE("files that are no arrays are refused with their option") {
   };
   refused("none.npy", 4, "cannot be opened: No such file or directory\n");
   refused(".", 4, "cannot be read: Is a directory\n");
-  refused("a.npz", 3,
-          "not a .npy file but an .npz archive; name a tensor in it: a.npz:NAME\n");
+  refused("a.npz", 3, "not a .npy file but an .npz archive; name a tensor in it: a.npz:NAME\n");
   refused("a.csv", 3, "not a .npy file but text (CSV?); convert it in Python: ");
   refused("cut.npy", 3, "12 data bytes expected for float32 (3,), the file has 8\n");
   refused("long.npy", 3, "4 bytes after the array\n");

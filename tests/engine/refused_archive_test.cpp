@@ -93,6 +93,9 @@ TEST_CASE("Names and ways that do not fit an archive or a tensor are refused, al
     return message;
   };
   CHECK(refused(ErrorKind::usage, scene.in, npy).starts_with(npy + ": " + scene.in + " is an archive"));
+  const std::string masks = scene.directory / "masks.npz";
+  write_file(masks, npz_file({bools("mask.npy")}));
+  CHECK(refused(ErrorKind::usage, masks, npy).starts_with(npy + ": " + masks + " is an archive"));
   CHECK(refused(ErrorKind::usage, npy, scene.out).starts_with(scene.out + ": " + npy + " is not an archive"));
   CHECK(refused(ErrorKind::usage, scene.in + ":w", scene.out).starts_with(scene.out));
   CHECK(refused(ErrorKind::usage, scene.in, "-").ends_with("cannot be written to a stream; write to a file"));

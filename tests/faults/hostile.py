@@ -67,8 +67,8 @@ def violations(case: Case, way: str, code: int, stderr: str, memory: int, change
     return texts
 
 
-def try_case(number: int) -> tuple[list[str], list[str]]:
-    """Tries one archive. Returns a row of the table, and the violations."""
+def try_case(number: int) -> tuple[list[str], list[str], int]:
+    """Tries one archive. Returns a row of the table, the violations, and the most memory of a run."""
     case = hostile_cases.CASES[number]
     with tempfile.TemporaryDirectory(dir=".") as directory:
         os.mkdir(f"{directory}/work")
@@ -79,11 +79,11 @@ def try_case(number: int) -> tuple[list[str], list[str]]:
             Path("good.npz").write_bytes(hostile_cases.good())
             os._exit(0)
         os.waitpid(pid, 0)
-        row, texts, said = [case.name], [], ""
+        row, texts, said, most = [case.name], [], "", 0
         for way in WAYS:
             before = snapshot()
             code, stderr, memory = run([binary, *(word.format(case.member) for word in WORDS[way])])
-            after = snapshot()
+            after, most = snapshot(), max(most, memory)
             changed = {name for name in before | after if before.get(name) != after.get(name)}
             texts += [f"{case.name}, {way}: {text}" for text in violations(case, way, code, stderr, memory, changed)]
             row.append(str(code))
@@ -91,7 +91,7 @@ def try_case(number: int) -> tuple[list[str], list[str]]:
                 said = stderr.strip().removeprefix("clipper: ").replace("|", "\\|")
         row.append(said)
         os.chdir("../..")
-    return row, texts
+    return row, texts, most
 
 
 def begin(program: str, directory: str) -> None:
@@ -110,12 +110,13 @@ def main() -> int:
     arguments = parser.parse_args()
     start = time.monotonic()
     numbers = [number for number, case in enumerate(hostile_cases.CASES) if arguments.only in case.name]
-    row = {"what": "hostile archives", "cases": 0, "fired": 0, "violations": 0}
+    row, most = {"what": "hostile archives", "cases": 0, "fired": 0, "violations": 0}, 0
     if arguments.table:
         print("| archive |", " | ".join(WAYS), "| message |\n|---" + "|---" * (len(WAYS) + 1) + "|")
     with tempfile.TemporaryDirectory(prefix="hostile-") as scratch:
         with Pool(len(os.sched_getaffinity(0)), begin, (str(arguments.build / "clipper"), scratch), maxtasksperchild=8) as pool:
-            for cells, texts in pool.imap(try_case, numbers):
+            for cells, texts, memory in pool.imap(try_case, numbers):
+                most = max(most, memory)
                 row["cases"] += len(WAYS)
                 row["fired"] += sum(code not in ("0", "1") for code in cells[1:-1])
                 row["violations"] += len(texts)
@@ -123,6 +124,7 @@ def main() -> int:
                     print("| " + " | ".join(cells) + " |")
                 elif row["violations"] <= SHOWN:
                     print(*texts, sep="\n", end="\n" if texts else "")
+    print(f"  {len(numbers)} archives; at most {most >> 10} MiB of memory")
     print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
     return 1 if row["violations"] else 0
 

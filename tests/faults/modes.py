@@ -256,8 +256,8 @@ def modes() -> list[Mode]:
         *archives(70_000, DEFLATED),  # more than a piece that is deflated alone
         many_archives("3 archives, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
         many_archives("3 archives, --in-place", ("--in-place",), "", durable=True),
-        *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(200_000, STORED)[:2]),
-        *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(200_000, DEFLATED)[:2]),
+        *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(100_000, STORED)[:2]),
+        *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(100_000, DEFLATED)[:2]),
         in_place("direct, 4 threads", batches(4), "--direct", direct=True, threads=4),
         many_files("3 files, --in-place, 4 threads", ("--in-place",), "", durable=True, threads=4),
     ]

@@ -3,48 +3,59 @@
 import os
 import random
 import time
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import loops
 from checks import found, prepare
 from loops import Outcome
-from modes import BATCH, Files, Mode, in_place, numbers, one_file, result, tensor
+from conservation import clipped
+from modes import BATCH, Files, Mode, archives, in_place, numbers, one_file
 from process import Run
+from zip_bytes import DEFLATED, STORED
 
 PROCESSES = 8
-NAME = "in.npy"
 
 
 @dataclass(frozen=True)
 class Race:
     mode: Mode
-    values: array
     against: str  # "clippers", "truncation" or "growth"
     after: float = 0  # seconds, until the writer writes
     size: int = 0  # bytes, to which the writer truncates the file
 
+    @property
+    def name(self) -> str:
+        """The file that is contested."""
+        (name,) = self.mode.before
+        return name
 
-def contests() -> list[tuple[Mode, array]]:
-    few, more = numbers(10_000), numbers(2 * BATCH // 4)
-    return [(in_place("in place", few), few), (in_place("direct", more, "--direct", direct=True), more)]
+    def clipped(self, times: int) -> bytes:
+        content = self.mode.before[self.name]
+        for _ in range(times):
+            content = clipped(content)
+        return content
+
+
+def contests() -> list[Mode]:
+    return [in_place("in place", numbers(10_000)), in_place("direct", numbers(2 * BATCH // 4), "--direct", direct=True),
+            archives(10_000, DEFLATED)[1]]
 
 
 def cases(runs: int, seed: int) -> Iterator[Race]:
     """`runs` races of each kind."""
     source = random.Random(seed)
     values = numbers(100_000)
-    for mode, contested in contests():
+    for mode in contests():
         for _ in range(runs):
-            yield Race(mode, contested, "clippers")
-    for mode in (one_file("new", (), values), in_place("in place", values)):
+            yield Race(mode, "clippers")
+    for mode in (one_file("new", (), values), in_place("in place", values), *archives(100_000, STORED)[:2]):
         start = time.monotonic()
         loops.clean_run(mode)
         duration = time.monotonic() - start
         for i in range(runs):
-            after, size = source.uniform(0, duration), source.randrange(len(mode.before[NAME]))
-            yield Race(mode, values, "growth" if i % 2 else "truncation", after, size)
+            after, size = source.uniform(0, duration), source.randrange(len(*mode.before.values()))
+            yield Race(mode, "growth" if i % 2 else "truncation", after, size)
 
 
 def race_clippers(race: Race) -> tuple[list[str], bool]:
@@ -60,7 +71,7 @@ def race_clippers(race: Race) -> tuple[list[str], bool]:
         texts.append(f"exit codes {codes}: {run.stderr}")
     if len(run.stderr.splitlines()) != PROCESSES - successes:
         texts.append(f"{PROCESSES - successes} lines expected on stderr: {run.stderr}")
-    if found() != {NAME: tensor(result(race.values, successes))}:
+    if found() != {race.name: race.clipped(successes)}:
         texts.append(f"{successes} successes, but the file was not clipped {successes} times: {sorted(found())}")
     return texts, 0 < successes < PROCESSES
 
@@ -68,7 +79,7 @@ def race_clippers(race: Race) -> tuple[list[str], bool]:
 def race_writer(race: Race) -> tuple[list[str], bool]:
     """The writer opens the file before clipper starts, and writes to it meanwhile."""
     prepare(race.mode.before)
-    writer = os.open(NAME, os.O_WRONLY | os.O_APPEND)
+    writer = os.open(race.name, os.O_WRONLY | os.O_APPEND)
 
     def write(_: int) -> None:
         time.sleep(race.after)
@@ -84,11 +95,11 @@ def race_writer(race: Race) -> tuple[list[str], bool]:
 
 def writer_violations(race: Race, run: Run, files: Files) -> list[str]:
     """Exit 3 if clipper notices the change before its work, 4 during its work. It cannot notice a change after its last look."""
-    old = race.mode.before[NAME]
+    old = race.mode.before[race.name]
     written = old + b"more" if race.against == "growth" else old[:race.size]
-    wanted = race.mode.before | race.mode.after if run.code == 0 else {NAME: written}
-    if run.code == 0 and NAME not in race.mode.after:
-        wanted[NAME] = written
+    wanted = race.mode.before | race.mode.after if run.code == 0 else {race.name: written}
+    if run.code == 0 and race.name not in race.mode.after:
+        wanted[race.name] = written
     texts = [] if run.code in (0, 3, 4) else [f"exit {run.code}"]
     lines = run.stderr.splitlines()
     if len(lines) > 1 or (run.code and not lines) or not all(line.startswith("clipper: ") for line in lines):

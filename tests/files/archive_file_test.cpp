@@ -127,7 +127,8 @@ TEST_CASE("a directory that cannot hold inflated data is named") {
 }
 
 TEST_CASE("a member is named by its name or np.load's key, and its exact name wins") {
-  const Archive archive({{"w", "name"}, {"w.npy", "key"}, {"dir/../x.npy", "path"}, {"v.npy", "only"}});
+  const Archive archive(
+      {{"w", "name"}, {"w.npy", "key"}, {"dir/../x.npy", "path"}, {"v.npy", "only"}, {"v.npy.npy", "twice"}});
   CHECK(content(archive.path(":w")) == "name");
   CHECK(content(archive.path(":w.npy")) == "key");
   CHECK(content(archive.path(":dir/../x")) == "path");
@@ -140,6 +141,18 @@ TEST_CASE("a member is named by its name or np.load's key, and its exact name wi
   }
   CHECK(reader.path_of(reader.list().members[1]) == archive.path(":w.npy"));
   CHECK(reader.path_of(reader.list().members[3]) == archive.path(":v"));
+  CHECK(reader.path_of(reader.list().members[4]) == archive.path(":v.npy.npy"));
+}
+
+TEST_CASE("an archive whose name has hard links is refused without advice to change it directly") {
+  const Archive archive({{"w.npy", ""}, {"v.npy", ""}});
+  std::filesystem::create_hard_link(archive.path(), archive.directory() / "b.npz");
+  const InputFile file = InputFile::open_to_change(archive.path());
+  CHECK(
+      refusal(ErrorKind::refused, [&] { OutputFile::check_in_place(file, false); }) ==
+      archive.path() +
+          ": refused to avoid data loss: has 2 hard links, which a change in place would separate; write to "
+          "another file");
 }
 
 TEST_CASE("a name that the archive lacks is refused with the names that it has") {
@@ -149,9 +162,14 @@ TEST_CASE("a name that the archive lacks is refused with the names that it has")
   archive.write(npz_file({}));
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has no members");
+  archive.write(npz_file({{"a", ""}, {"a.npy", ""}}));
+  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
+        archive.path() + ": no member 'w'; it has a, a.npy");
   archive.write(npz_file({{"1", ""}, {"2", ""}, {"3", ""}, {"4", ""}, {"5", ""}, {"6", ""}}));
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has 1, 2, 3, 4, 5, ...");
+  archive.write(npz_file({{std::string(60'000, 'n'), ""}}));
+  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }).size() < archive.path().size() + 150);
   archive.write("text");
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": not an .npz archive, so it has no member 'w'");

@@ -174,7 +174,7 @@ TEST_CASE("An archive is recognised by its first four bytes") {
   CHECK_FALSE(can_be(""));
 }
 
-TEST_CASE("65,536 members are read with few calls, and one more is refused") {
+TEST_CASE("65,536 members are read with few calls, and a list of more than 400,000 is refused") {
   Zip zip;
   zip.members.assign(65536, {"", "x"});
   for (std::size_t i = 0; i < zip.members.size(); ++i)
@@ -197,9 +197,9 @@ TEST_CASE("65,536 members are read with few calls, and one more is refused") {
   CHECK(archive.members.back().name == "member 65535");
   CHECK(calls < 5000);
 
-  end64.count = end64.count_here = 65537;
+  end64.count = end64.count_here = 400001;
   const std::string more = data + list + end64.bytes() + end.bytes();
-  CHECK_THROWS_WITH(zip::read(more), "more than 65536 members");
+  CHECK_THROWS_WITH(zip::read(more), "more than 400000 members");
 }
 
 TEST_CASE("Errors of reading pass") {
