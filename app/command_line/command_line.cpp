@@ -62,14 +62,27 @@ void check_word(const Option& positional, std::string_view text) {
   refuse_unknown(what, text, words);
 }
 
+/// Whether a word may be the option, alone or with a value: "--output", "--output=x", "-o", "-vo", "-ox".
+bool may_be(std::string_view word, const Option& option) {
+  if (word.starts_with("--")) return word.starts_with(long_name(option));
+  const bool has_letter = !option.names.starts_with("--");
+  return word.starts_with('-') && has_letter && word.find(option.names[1]) != std::string_view::npos;
+}
+
 /// Parses options with CLI11. All other words are left to this class: as positional arguments, CLI11 would
 /// take the file name "[a,b]" for the names "a" and "b".
 class Parser {
  public:
-  explicit Parser(const CommandSpec& spec) : spec_(spec), app_("", title_of(spec)) {
+  Parser(const CommandSpec& spec, std::span<const char* const> words)
+      : spec_(spec), app_("", title_of(spec)) {
     app_.set_help_flag();
     app_.allow_extras();
-    for (const Option* const option : options_of(spec)) add(*option);
+    // CLI11 compares each new option with all before it. Adding all options took most of clipper's start.
+    for (const Option* const option : options_of(spec)) {
+      typed_[option] = {};
+      if (std::ranges::any_of(words, [&](std::string_view word) { return may_be(word, *option); }))
+        add(*option);
+    }
   }
 
   void parse(std::span<const char* const> words) {
@@ -95,7 +108,8 @@ class Parser {
       if (std::ranges::find(typed.texts, "") != typed.texts.end())
         refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
     }
-    for (const auto& [one, other] : spec_.overrides) typed_[first_of(one, other)] = {};
+    for (const auto& [one, other] : spec_.overrides)
+      if (has(*one) && has(*other)) typed_[first_of(one, other)] = {};
     take_positionals();
     for (const auto& [one, other] : spec_.exclusions)
       if (typed_[one].is_given && typed_[other].is_given) refuse_pair(*one, *other);
@@ -167,7 +181,7 @@ std::size_t help_columns() {
 std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words,
                                 const CommandSpecs& commands) {
   check_values(spec, words);
-  Parser parser(spec);
+  Parser parser(spec, words);
   parser.parse(words);
   if (parser.has(kHelp)) {
     print_help(spec, commands);

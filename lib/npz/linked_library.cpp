@@ -8,9 +8,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "error.hpp"
 #include "npz/library.hpp"
-#include "npz/refuse.hpp"
-#include "npz/zip_records.hpp"
 
 namespace clipper::npz {
 namespace {
@@ -27,7 +26,7 @@ Linked row(std::string_view name, Function* function) {
 
 }  // namespace
 
-Library::Library(const char* soname) : soname_(soname), handle_(nullptr) {}
+Library::Library(const char* /*soname*/) : handle_(nullptr) {}
 
 void* Library::address(const char* name) const {
   static const Linked kLinked[] = {
@@ -54,7 +53,7 @@ void* Library::address(const char* name) const {
   };
   const auto* const found = std::find_if(std::begin(kLinked), std::end(kLinked),
                                          [&](const Linked& linked) { return linked.name == name; });
-  if (found == std::end(kLinked)) refuse(fmt::format("{} has no {}; .npz archives need it", soname_, name));
+  if (found == std::end(kLinked)) throw Error(ErrorKind::io, fmt::format("{} is not linked", name));
   return found->address;
 }
 
