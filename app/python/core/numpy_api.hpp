@@ -7,4 +7,7 @@
 #define NO_IMPORT_ARRAY
 #endif
 #include <nanobind/nanobind.h>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
 #include <numpy/arrayobject.h>
+#pragma GCC diagnostic pop
