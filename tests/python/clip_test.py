@@ -82,10 +82,12 @@ def test_overlapping_out_is_as_if_x_were_copied(shift, step):
 
 
 def test_bounds_that_overlap_out():
-    x, lo = np.arange(8.0), np.arange(8.0)[::-1].copy()
-    expected = np.maximum(x, lo)
-    clipper.clip(x, lo, out=lo)
-    np.testing.assert_array_equal(lo, expected)
+    for shift in range(-3, 4):
+        x, memory = np.arange(20.0), np.arange(40.0)[::-1].copy()
+        lo, out = memory[10:30], memory[10 + shift : 30 + shift]
+        expected = np.maximum(x, lo)
+        clipper.clip(x, lo, out=out)
+        np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0, 2)])

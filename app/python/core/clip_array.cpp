@@ -1,5 +1,6 @@
 #include "python/core/clip_array.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -59,12 +60,20 @@ void check_out(PyArrayObject* x, const ArrayType& type, nb::handle out, nb::hand
   if (!PyArray_ISWRITEABLE(array)) refuse("out", "is read-only");
 }
 
-bool overlap_partly(PyArrayObject* a, PyArrayObject* b) {
+/// Whether two arrays without gaps have a common byte.
+bool overlap(PyArrayObject* a, PyArrayObject* b) {
   const std::less<const char*> before;
-  const char* const a_end = PyArray_BYTES(a) + PyArray_NBYTES(a);
-  const char* const b_end = PyArray_BYTES(b) + PyArray_NBYTES(b);
-  return PyArray_BYTES(a) != PyArray_BYTES(b) && before(PyArray_BYTES(a), b_end) &&
-         before(PyArray_BYTES(b), a_end);
+  return before(PyArray_BYTES(a), PyArray_BYTES(b) + PyArray_NBYTES(b)) &&
+         before(PyArray_BYTES(b), PyArray_BYTES(a) + PyArray_NBYTES(a));
+}
+
+/// Whether the result can be written to `out` while x and the parameters are read.
+bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType& type,
+                           const std::optional<HeldRequest>& held) {
+  if (type_of(out, type.dtype) != type || !have_same_layout(x, out)) return false;
+  if (PyArray_BYTES(x) != PyArray_BYTES(out) && overlap(x, out)) return false;
+  return !held ||
+         std::ranges::none_of(held->arrays, [=](const Array& array) { return overlap(array.get(), out); });
 }
 
 void copy(PyArrayObject* to, PyArrayObject* from) {
@@ -102,8 +111,7 @@ nb::object clip_with(const PreparedClip* prepared, const RequestArguments& argum
     if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
     prepared = &own.emplace(prepare(*held, x.get(), type, threads));
   }
-  const bool is_direct = !out.is_none() && type_of(array_in(out), type.dtype) == type &&
-                         have_same_layout(x.get(), array_in(out)) && !overlap_partly(x.get(), array_in(out));
+  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, held);
   const Array to = is_direct ? Array(out.inc_ref().ptr()) : new_like(x.get(), NPY_KEEPORDER);
   PyArrayObject* from = x.get();
   if (!have_same_layout(from, to.get())) {
