@@ -58,6 +58,24 @@ def test_layouts(layout, dtype):
         assert_same_bits(given.astype(x.dtype), expected)
 
 
+@pytest.mark.parametrize("shape", [(1000, 1000), (2, 3, 100_000), (700_000,), (1, 600_000), (600_000, 1)])
+def test_large_arrays_with_gaps(shape):
+    x = np.random.default_rng(1).normal(size=(*shape[:-1], 2 * shape[-1]))[..., ::2]
+    for given in (x, x.T, x[::-1]):
+        expected = np.clip(given, -1, 1)
+        np.testing.assert_array_equal(clipper.clip(given, -1, 1), expected)
+        np.testing.assert_array_equal(clipper.clip(given, "-1", "1"), expected)
+        np.testing.assert_array_equal(clipper.clip(given, np.full(given.shape, -1.0), 1), expected)
+        out = np.empty(given.shape)
+        clipper.clip(given, -1, 1, out=out)
+        np.testing.assert_array_equal(out, expected)
+    x[(-1,) * x.ndim] = np.nan
+    last = x.size - 1
+    assert str(last) in str(error_of(x, nan="error"))
+    clipper.clip(x, -1, 1, out=x)
+    np.testing.assert_array_equal(x, np.clip(x, -1, 1))
+
+
 def test_memory_order_is_kept():
     for order in "CF":
         x = np.zeros((3, 4), order=order)

@@ -93,6 +93,28 @@ void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, u
   });
 }
 
+/// Copies x to an array without gaps and clips it there: some rows at a time, while the cache has them. With
+/// parameters for each element, or positions in messages, all rows at once.
+void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject* to, unsigned threads,
+                  bool has_positions) {
+  constexpr npy_intp kPart = 1L << 18;  // bytes
+  const npy_intp rows = PyArray_NDIM(x) == 0 ? 0 : PyArray_DIM(x, 0);
+  if (has_positions || PyArray_NBYTES(x) <= kPart || !PyArray_IS_C_CONTIGUOUS(to)) {
+    copy(to, x);
+    run(prepared, to, to, threads);
+    return;
+  }
+  const npy_intp step = std::max<npy_intp>(1, kPart / (PyArray_NBYTES(x) / rows));
+  for (npy_intp begin = 0; begin < rows; begin += step) {
+    const auto part = [=](PyArrayObject* array) {
+      return Array(PySequence_GetSlice(reinterpret_cast<PyObject*>(array), begin, begin + step));
+    };
+    const Array part_of_result = part(to);
+    copy(part_of_result.get(), part(x).get());
+    run(prepared, part_of_result.get(), part_of_result.get(), threads);
+  }
+}
+
 /// Prepares a request with parameters that are not remembered. Needs the elements of a contiguous array.
 PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType& type, unsigned threads) {
   const Tensor tensor = tensor_of(x, type);
@@ -113,12 +135,10 @@ nb::object clip_with(const PreparedClip* prepared, const RequestArguments& argum
   }
   const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, held);
   const Array to = is_direct ? Array(out.inc_ref().ptr()) : new_like(x.get(), NPY_KEEPORDER);
-  PyArrayObject* from = x.get();
-  if (!have_same_layout(from, to.get())) {
-    copy(to.get(), from);
-    from = to.get();
-  }
-  run(*prepared, from, to.get(), threads);
+  if (have_same_layout(x.get(), to.get()))
+    run(*prepared, x.get(), to.get(), threads);
+  else
+    copy_and_run(*prepared, x.get(), to.get(), threads, held || nan_word_of(arguments.nan) == OnNan::error);
   if (out.is_none()) return to.object();
   if (!is_direct) copy(array_in(out), to.get());
   return nb::borrow(out);
