@@ -60,7 +60,7 @@ Given given_of_array(std::string_view field, PyArrayObject* array, std::vector<A
     throw Error(ErrorKind::usage,
                 argument(field) + (" array is " + dtype_text(array) + ", which is none of clipper's dtypes"));
   if (is_contiguous(array)) {
-    Py_INCREF(array);
+    Py_INCREF(reinterpret_cast<PyObject*>(array));
     arrays.emplace_back(reinterpret_cast<PyObject*>(array));
   } else {
     arrays.emplace_back(PyArray_NewCopy(array, NPY_CORDER));

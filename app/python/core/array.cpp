@@ -84,7 +84,7 @@ bool have_same_layout(PyArrayObject* a, PyArrayObject* b) {
 Array new_like(PyArrayObject* array, NPY_ORDER order) {
   if (!PyArray_IS_C_CONTIGUOUS(array)) return Array(PyArray_NewLikeArray(array, order, nullptr, 0));
   PyArray_Descr* const descr = PyArray_DESCR(array);
-  Py_INCREF(descr);
+  Py_INCREF(reinterpret_cast<PyObject*>(descr));
   return Array(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), nullptr,
                                     nullptr, 0, nullptr));
 }
