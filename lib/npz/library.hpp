@@ -3,7 +3,8 @@
 namespace clipper::npz {
 
 /// A shared library that is loaded when an archive needs it: linked libraries would be loaded at every start.
-/// Stays loaded until the program ends. Use it as a static variable of a function.
+/// Stays loaded until the program ends. Use it as a static variable of a function. A static program has the
+/// functions that linked_library.cpp lists instead.
 class Library {
  public:
   /// Error{io} if the library cannot be loaded.

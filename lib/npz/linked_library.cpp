@@ -29,7 +29,7 @@ Linked row(std::string_view name, Function* function) {
 Library::Library(const char* /*soname*/) : handle_(nullptr) {}
 
 void* Library::address(const char* name) const {
-  static const Linked kLinked[] = {
+  static const Linked all[] = {
       row("crc32_gzip_refl", ::crc32_gzip_refl),
       row("isal_inflate", ::isal_inflate),
       row("isal_inflate_init", ::isal_inflate_init),
@@ -51,9 +51,9 @@ void* Library::address(const char* name) const {
       row("zip_stat_index", ::zip_stat_index),
       row("zip_stat_init", ::zip_stat_init),
   };
-  const auto* const found = std::find_if(std::begin(kLinked), std::end(kLinked),
-                                         [&](const Linked& linked) { return linked.name == name; });
-  if (found == std::end(kLinked)) throw Error(ErrorKind::io, fmt::format("{} is not linked", name));
+  const auto* const found =
+      std::find_if(std::begin(all), std::end(all), [&](const Linked& linked) { return linked.name == name; });
+  if (found == std::end(all)) throw Error(ErrorKind::io, fmt::format("{} is not linked", name));
   return found->address;
 }
 

@@ -102,7 +102,7 @@ using Cases = std::vector<std::pair<std::string, std::string>>;
 void check(const Cases& cases) {
   for (const auto& [bytes, message] : cases) {
     CAPTURE(message);
-    CHECK(refusal(ErrorKind::input, [&] { zip::read(bytes); }) == message);
+    CHECK(refusal(ErrorKind::input, [&archive = bytes] { zip::read(archive); }) == message);
   }
 }
 
