@@ -278,16 +278,23 @@ def test_ranks():
     assert clipper.clip(x, 1, 2, profile="directml-1.0").max() == 1
 
 
-def test_many_threads_of_python():
-    x = np.random.default_rng(1).normal(size=100_000)
-    expected = [np.clip(x, -i / 8, i / 8) for i in range(32)]
+@pytest.mark.parametrize("layout", ["C", "gaps", "unaligned", "large"])
+def test_many_threads_of_python(layout):
+    """With more bounds than prepared requests are remembered, so that threads replace those of others."""
+    x = np.random.default_rng(1).normal(size=2_000_000 if layout == "large" else 100_000)
+    bounds = [(i + 1) / 256 for i in range(600)]
+    if layout == "gaps":
+        x = np.repeat(x, 2)[::2]
+    if layout == "unaligned":
+        x = np.frombuffer(b"\0" * 4 + x.tobytes(), np.uint8)[4:].view(float)
     wrong = []
 
     def work(number):
-        for i in range(200):
-            i = (i * 7 + number) % 32
-            if not np.array_equal(clipper.clip(x, -i / 8, i / 8), expected[i]):
-                wrong.append(i)
+        for i in range(20 if layout == "large" else 200):
+            bound = bounds[(i * 7 + number * 31) % len(bounds)]
+            result = clipper.clip(x, -bound, bound, threads=(0, 2, 3)[number % 3])
+            if result.min() != -bound or result.max() != bound:
+                wrong.append(bound)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
     for thread in threads:

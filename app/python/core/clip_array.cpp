@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "python/core/plan_cache.hpp"
 #include "python/core/without_gil.hpp"
@@ -86,9 +87,8 @@ void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, u
     prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
     return;
   }
-  const PreparedClip own = prepared;  // a cache may drop it meanwhile
   without_gil([&] {
-    own.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
+    prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
     return true;
   });
 }
@@ -124,14 +124,13 @@ PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType&
 
 /// Kernels need elements without gaps. Where x or out has gaps, overlaps the other one or has another byte
 /// order, a new array takes its place.
-nb::object clip_with(const PreparedClip* prepared, const RequestArguments& arguments, Array x,
+nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArguments& arguments, Array x,
                      const ArrayType& type, nb::handle out, unsigned threads) {
   std::optional<HeldRequest> held;
-  std::optional<PreparedClip> own;
-  if (prepared == nullptr) {
+  if (!prepared) {
     held = request_of(arguments);
     if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
-    prepared = &own.emplace(prepare(*held, x.get(), type, threads));
+    prepared = prepare(*held, x.get(), type, threads);
   }
   const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, held);
   const Array to = is_direct ? Array(out.inc_ref().ptr()) : new_like(x.get(), NPY_KEEPORDER);
@@ -155,8 +154,8 @@ nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle s
   Array array = array_of(x);
   const ArrayType type = type_of_x(array.get(), dtype);
   if (!out.is_none()) check_out(array.get(), type, out, dtype);
-  const PreparedClip* const prepared = cache->find(arguments, array.get(), type);
-  nb::object result = clip_with(prepared, arguments, std::move(array), type, out, threads);
+  std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
+  nb::object result = clip_with(std::move(prepared), arguments, std::move(array), type, out, threads);
   if (!out.is_none() || PyArray_NDIM(array_in(result)) != 0) return result;
   return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
 }

@@ -28,19 +28,19 @@ std::size_t PlanCache::place_of(const Key& key) {
   return hash >> 56;
 }
 
-const PreparedClip* PlanCache::find(const RequestArguments& arguments, PyArrayObject* array,
-                                    const ArrayType& type) {
+std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, PyArrayObject* array,
+                                            const ArrayType& type) {
   Key key;
   auto& [min, max, scale, bias, nan] = key.parameters;
   if (!read(arguments.min, min) || !read(arguments.max, max) || !read(arguments.scale, scale) ||
       !read(arguments.bias, bias))
-    return nullptr;
+    return std::nullopt;
   if (const auto action = nan_word_of(arguments.nan))
     key.nan = *action;
   else if (read(arguments.nan, nan))
     key.nan = OnNan::replace;
   else
-    return nullptr;
+    return std::nullopt;
   static const Profile* const native = profile_named("native");
   key.profile = arguments.profile.is_none() ? native : profile_of(arguments.profile);
   key.min_above_max = min_above_max_of(arguments.min_above_max);
@@ -52,7 +52,7 @@ const PreparedClip* PlanCache::find(const RequestArguments& arguments, PyArrayOb
     entry.prepared.emplace(request_of(arguments).request, tensor_of(array, type));
     entry.key = key;
   }
-  return &*entry.prepared;
+  return entry.prepared;
 }
 
 }  // namespace clipper::python

@@ -14,9 +14,10 @@ namespace clipper::python {
 class PlanCache {
  public:
   /// The prepared request for the arguments and tensors of this type and rank, which is prepared if it is not
-  /// known; null if a parameter is neither int nor float. Valid until the next call.
-  [[nodiscard]] const PreparedClip* find(const RequestArguments& arguments, PyArrayObject* array,
-                                         const ArrayType& type);
+  /// known; nothing if a parameter is neither int nor float. A copy, because another thread may replace the
+  /// entry as soon as it gets the GIL.
+  [[nodiscard]] std::optional<PreparedClip> find(const RequestArguments& arguments, PyArrayObject* array,
+                                                 const ArrayType& type);
 
  private:
   struct Parameter {
