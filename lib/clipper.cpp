@@ -2,34 +2,28 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 #include <exception>
-#include <functional>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "compare/compare_files.hpp"
+#include "compare/comparison_text.hpp"
 #include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
 #include "element/number.hpp"
 #include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
-#include "engine/first_nan.hpp"
-#include "engine/percentile_bounds.hpp"
-#include "engine/tensor_clip.hpp"
+#include "engine/memory_clip.hpp"
+#include "engine/parameter_memory.hpp"
 #include "engine/tensor_percentiles.hpp"
 #include "engine/tensor_statistics.hpp"
 #include "files/parameter_file.hpp"
 
 namespace clipper {
 namespace {
-
-/// Bytes that one thread clips before other threads could start.
-constexpr std::size_t kSmall = 4UL << 20;
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
   return {elements, counts.raised, counts.lowered, counts.nan, counts.changed};
@@ -65,114 +59,26 @@ Engine::Options engine_options(unsigned threads) {
   return options;
 }
 
+npy::Header header_of(const Tensor& tensor) {
+  npy::Header header;
+  header.dtype = tensor.dtype;
+  header.order = tensor.order;
+  header.fortran_order = tensor.fortran_order;
+  header.shape = tensor.shape;
+  for (const std::int64_t size : tensor.shape) header.count *= static_cast<std::uint64_t>(size);
+  return header;
+}
+
 InputFile open(const std::string& path, const FileOptions& options) {
   InputFile file = InputFile::open(path);
   if (options.ignore_trailing) file.ignore_trailing();
   return file;
 }
 
-/// Clips elements in memory, a chunk at a time. Elements that are not aligned are copied to the chunk's
-/// memory first.
-class MemoryClip {
- public:
-  MemoryClip(const Plan& plan, const void* in, void* out, unsigned threads)
-      : plan_(plan),
-        in_(static_cast<const std::byte*>(in)),
-        out_(static_cast<std::byte*>(out)),
-        size_(traits(plan.header.dtype).size),
-        engine_(engine_options(plan.data_size() <= kSmall ? 1 : threads)) {
-    engine_.prepare(plan.data_size());
-    clip_.emplace(plan, engine_.kernel_options(), "");
-  }
-
-  /// Throws the errors of TensorClip::expect_valid().
-  void check_parameters() { engine_.check(plan_, *clip_); }
-
-  /// Error{input} for the first NaN, if the plan refuses NaN.
-  void check_nan() {
-    if (!plan_.refuse_nan) return;
-    FirstNan first_nan;
-    for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
-      const std::size_t count = in.size() / size_;
-      std::memcpy(memory, in.data(), in.size());
-      clip_->clip(position_of(in), memory, memory, count, Counting::off);
-      first_nan.look_at(plan_.operation.dtype, kNativeOrder, memory, count, position_of(in));
-    });
-    if (const auto nan = first_nan.position())
-      throw Error(ErrorKind::input, "NaN at element " + std::to_string(*nan));
-  }
-
-  ElementCounts clip() {
-    ElementCounts total;
-    std::mutex mutex;
-    for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* memory) {
-      const std::byte* const from = is_aligned(in.data()) ? in.data() : memory;
-      std::byte* const to = is_aligned(out) ? out : memory;
-      if (from == memory) std::memcpy(memory, in.data(), in.size());
-      const ElementCounts counts = clip_->clip(position_of(in), from, to, in.size() / size_, Counting::on);
-      if (to == memory) std::memcpy(out, memory, in.size());
-      const std::lock_guard lock(mutex);
-      total += counts;
-    });
-    clip_->expect_valid();
-    return total;
-  }
-
- private:
-  using Look = std::function<void(std::span<const std::byte> in, std::byte* out, std::byte* memory)>;
-
-  void for_each_chunk(const Look& look) {
-    const Chunks chunks(plan_.header.count, size_, engine_.chunk_size(), 0);
-    engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
-      const auto [begin, count] = chunks[i];
-      look({in_ + begin * size_, count * size_}, out_ + begin * size_, memory);
-    });
-  }
-
-  [[nodiscard]] std::uint64_t position_of(std::span<const std::byte> in) const {
-    return static_cast<std::uint64_t>(in.data() - in_) / size_;
-  }
-
-  [[nodiscard]] bool is_aligned(const std::byte* memory) const {
-    return reinterpret_cast<std::uintptr_t>(memory) % size_ == 0;
-  }
-
-  const Plan& plan_;
-  const std::byte* in_;
-  std::byte* out_;
-  std::size_t size_;
-  Engine engine_;
-  std::optional<TensorClip> clip_;
-};
-
-/// The plan for elements in memory, which are read if a bound is a percentile.
-Plan plan_in_memory(const Request& request, const npy::Header& header, const void* in, unsigned threads) {
-  if (!has_percentiles(request)) return make_plan(request, header);
-  const std::size_t size = traits(header.dtype).size;
-  Engine engine(engine_options(header.data_size() <= kSmall ? 1 : threads));
-  engine.prepare(header.data_size());
-  const Chunks chunks(header.count, size, engine.chunk_size(), 0);
-  const auto read = [&](const ElementSource::Look& look) {
-    engine.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
-      const auto [begin, count] = chunks[i];
-      look({static_cast<const std::byte*>(in) + begin * size, count * size});
-    });
-  };
-  return plan_with_percentiles(request, header, {header.dtype, header.order, header.count, read},
-                               engine.level());
-}
-
 void check_tolerance(std::string_view field, const Number& number) {
   if (!is_tolerance(number))
     throw Error(ErrorKind::usage, Term{field, field} + Message(" " + decimal_text(number) +
                                                                ": must be a finite number, 0 or more"));
-}
-
-bool overlap(const void* in, const void* out, std::size_t size) {
-  const std::less<const void*> before;
-  const void* const in_end = static_cast<const std::byte*>(in) + size;
-  const void* const out_end = static_cast<const std::byte*>(out) + size;
-  return in != out && before(in, out_end) && before(out, in_end);
 }
 
 }  // namespace
@@ -217,18 +123,30 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
             unsigned threads) {
   if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / traits(dtype).size)
     throw Error(ErrorKind::usage, std::to_string(count) + " elements exceed the address space");
-  npy::Header header;
-  header.dtype = dtype;
-  header.shape = {static_cast<std::int64_t>(count)};
-  header.count = count;
-  const Plan plan = plan_in_memory(request, header, in, threads);
-  if (overlap(in, out, plan.data_size()))
-    throw Error(ErrorKind::usage,
-                "in and out overlap; they must be the same memory, or have no byte in common");
-  MemoryClip memory(plan, in, out, threads);
-  memory.check_parameters();
-  memory.check_nan();
-  return counts_of(memory.clip(), count);
+  const Tensor tensor{dtype, {static_cast<std::int64_t>(count)}};
+  return PreparedClip(request, tensor, in, threads).clip_and_count(in, out, count, threads);
+}
+
+Tensor tensor_in(const std::string& path, const FileOptions& options) {
+  InputFile input = open(path, options);
+  const npy::Header header = read_header(input, options.dtype);
+  return {header.dtype, header.shape, header.fortran_order, header.order};
+}
+
+Given from_memory(const Tensor& tensor, const void* elements) {
+  return parameter_in_memory(header_of(tensor), static_cast<const std::byte*>(elements));
+}
+
+PreparedClip::PreparedClip(const Request& request, const Tensor& tensor, const void* elements,
+                           unsigned threads)
+    : plan_(std::make_shared<Plan>(plan_in_memory(request, header_of(tensor), elements, threads))) {}
+
+void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads) const {
+  clip_in_memory(*plan_, {in, out, count}, threads, Counting::off);
+}
+
+Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count, unsigned threads) const {
+  return counts_of(clip_in_memory(*plan_, {in, out, count}, threads, Counting::on), count);
 }
 
 Comparison compare_files(const std::string& actual, const std::string& expected,
@@ -257,7 +175,11 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
                         .first = {},
                         .largest = is_floating(result.header.dtype)
                                        ? std::bit_cast<double>(result.comparison.largest)
-                                       : static_cast<double>(result.comparison.largest)};
+                                       : static_cast<double>(result.comparison.largest),
+                        .summary = result.reason};
+  if (result.comparison.mismatches != 0)
+    comparison.summary =
+        summary_text(result, compare.bits ? Compared::bits : Compared::values, {"atol=", "ulp="});
   for (const Mismatch& mismatch : result.comparison.first)
     comparison.first.push_back(
         {npy::index_of(result.header, mismatch.position), mismatch.actual, mismatch.expected});

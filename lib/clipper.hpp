@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -27,6 +28,8 @@
 /// file and the offending value. The library prints nothing and installs no signal handler. All functions may
 /// be called from several threads at once, for different tensors.
 namespace clipper {
+
+struct Plan;
 
 /// What clipping did to a tensor's elements.
 struct Counts {
@@ -120,6 +123,39 @@ clip(const In& in, Out&& out, const Request& request, unsigned threads = 0) {
               std::ranges::size(in), request, threads);
 }
 
+/// A tensor in memory, whose elements are contiguous.
+struct Tensor {
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> shape{};  ///< each size is 0 or more; empty: one element
+  bool fortran_order = false;         ///< the first axis is contiguous, not the last one
+  ByteOrder order = kNativeOrder;
+};
+
+/// min, max, scale or bias from elements in memory, by the rules of from_file(). They are not copied: they
+/// must exist and stay as they are while the result is used.
+[[nodiscard]] Given from_memory(const Tensor& tensor, const void* elements);
+
+/// The tensor in a file, by its header alone. The dtype of elements of `|V2` is options.dtype.
+[[nodiscard]] Tensor tensor_in(const std::string& path, const FileOptions& options = {});
+
+/// A request that has been checked for tensors of one kind, and its numbers converted: clipping a few
+/// elements then costs little more than a function call. Many threads may use the object. Calls with
+/// `threads` other than 1 keep the threads that the first of them started.
+class PreparedClip {
+ public:
+  /// Throws the errors of clip(). `elements` are read if a bound is a percentile.
+  PreparedClip(const Request& request, const Tensor& tensor, const void* elements = nullptr,
+               unsigned threads = 0);
+
+  /// As clipper::clip(), which is slower, because it also counts. `count` may differ from that of the tensor
+  /// unless a parameter is an array (Error{usage}).
+  void clip(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
+  Counts clip_and_count(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+};
+
 /// Which elements match: |a - e| <= atol + rtol * |e| for the actual element a and the expected element e, as
 /// in `clipper compare`.
 struct CompareOptions {
@@ -146,6 +182,9 @@ struct Comparison {
   std::uint64_t mismatches = 0;
   std::vector<Mismatch> first;  ///< the first mismatches, in the order of the expected file
   double largest = 0;           ///< the largest |a - e|, NaN left out; rounded for 64-bit integers
+
+  /// For people, if the tensors differ: "2 of 6 differ (33.3 %); first [0] actual -3.5 expected 0 ...".
+  std::string summary;
 
   [[nodiscard]] bool equal() const noexcept { return reason.empty() && mismatches == 0; }
 };

@@ -1,19 +1,16 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compare/compare_files.hpp"
+#include "compare/comparison_text.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
 
 namespace clipper {
-
-/// What was compared: elements, their bits, or all bytes of the files as uint8 elements.
-enum class Compared : std::uint8_t { values, bits, bytes };
 
 /// The result of comparing two files, or two members of archives.
 struct PairReport : FileComparison {

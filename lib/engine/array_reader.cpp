@@ -50,6 +50,13 @@ void ArrayReader::choose_band(std::size_t band_size) {
     band_.memory = std::make_unique_for_overwrite<std::byte[]>(band_.steps * band_.inner * size);
 }
 
+const std::byte* ArrayReader::in_order(std::uint64_t position) const noexcept {
+  const std::size_t size = traits(header_.dtype).size;
+  const bool is_held = !memory_ && reinterpret_cast<std::uintptr_t>(window_) % size == 0;
+  const bool is_whole = parameter_.strides.size() == 1 && parameter_.strides[0] == 1;
+  return is_held && is_whole && header_.order == kNativeOrder ? window_ + position * size : nullptr;
+}
+
 /// The offset of the array's element for the tensor's element at `position`, whose index it calculates.
 std::uint64_t ArrayReader::locate(std::uint64_t position, Index& index) const {
   std::uint64_t offset = 0;

@@ -22,6 +22,10 @@ class ArrayReader {
   /// the file. `to` is aligned to the size of an element. Error{io} if the file cannot be read.
   void read(std::uint64_t position, std::size_t count, std::byte* to);
 
+  /// The array's elements for the elements of the tensor from index `position` on, if they lie in memory in
+  /// the tensor's order, aligned and in this machine's byte order; otherwise null.
+  [[nodiscard]] const std::byte* in_order(std::uint64_t position) const noexcept;
+
   /// Whether the element of the array for the tensor's element at `position` is in the band.
   [[nodiscard]] bool has_in_band(std::uint64_t position) const noexcept {
     return band_.begin <= position && position < band_.end;

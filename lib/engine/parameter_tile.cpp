@@ -97,8 +97,9 @@ void ParameterTile::allocate_factors() {
 void ParameterTile::expand(std::uint64_t position, std::size_t count) {
   const bool exchanges = bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min;
   if (exchanges) restore_numbers(count);
-  for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count);
-  if (nan_bound_ != nullptr) std::memcpy(nan_.memory.get(), nan_bound_->memory.get(), count * nan_.size);
+  for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges);
+  if (nan_bound_ != nullptr)
+    std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
   if (exchanges) exchange_bounds(count);
   for (Values* const factor : {&scale_, &bias_}) read_factor(*factor, position, count);
 }
@@ -113,8 +114,11 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
   return first;
 }
 
-void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count) {
+/// The array's own elements are used, not copied, if `lends`: if they are not changed.
+void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends) {
   if (!bound.array) return;
+  bound.lent = lends ? bound.array->in_order(position) : nullptr;
+  if (bound.lent != nullptr) return;
   bound.array->read(position, count, bound.memory.get());
   if (bound.array->parameter().array->header().order == kNativeOrder) return;
   with_type(plan_.operation.dtype, [&]<class T>() {
@@ -133,8 +137,8 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
 
 std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count) const {
   return with_type(plan_.operation.dtype, [&]<class T>() {
-    const T* const min = min_.as<T>();
-    const T* const max = max_.as<T>();
+    const T* const min = min_.expanded<T>();
+    const T* const max = max_.expanded<T>();
     if (plan_.arrays->min_above_max == MinAboveMax::error)
       return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
     return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
@@ -185,7 +189,7 @@ bool ParameterTile::has_in_band(std::uint64_t position) const noexcept {
 
 ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
   const auto from = [=](const Values& values) -> const std::byte* {
-    return values.memory ? values.memory.get() + first * values.size : nullptr;
+    return values.memory ? values.expanded<std::byte>() + first * values.size : nullptr;
   };
   return {from(min_), from(max_), from(nan_), from(scale_), from(bias_)};
 }
@@ -193,8 +197,8 @@ ParameterVectors ParameterTile::vectors(std::size_t first) const noexcept {
 Operation ParameterTile::operation() const noexcept {
   Operation operation = plan_.operation;
   with_type(operation.dtype, [&]<class T>() {
-    operation.lo = to_bits(*min_.as<T>());
-    operation.hi = to_bits(*max_.as<T>());
+    operation.lo = to_bits(*min_.expanded<T>());
+    operation.hi = to_bits(*max_.expanded<T>());
     if (operation.nan) operation.nan = to_bits(*nan_.as<T>());
   });
   if (operation.arithmetic == Arithmetic::none) return operation;
@@ -219,7 +223,7 @@ void ParameterTile::refuse(std::uint64_t position) {
 void ParameterTile::refuse_bounds(std::uint64_t position) const {
   const DType dtype = plan_.operation.dtype;
   const auto text = [&](const Values& bound) {
-    return with_type(dtype, [&]<class T>() { return element_text(dtype, to_bits(*bound.as<T>())); });
+    return with_type(dtype, [&]<class T>() { return element_text(dtype, to_bits(*bound.expanded<T>())); });
   };
   const auto quoted = [&](const Values& bound, Parameter parameter) {
     const std::string_view field = name_of(parameter);
@@ -227,7 +231,7 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                        : Term{field, field} + Message(" " + text(bound));
   };
   for (const Values* const bound : {&min_, &max_})
-    if (bound->array && with_type(dtype, [&]<class T>() { return is_nan(*bound->as<T>()); }))
+    if (bound->array && with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); }))
       throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
                                         " cannot be a bound");
   if (bounds_vary_ && first_refused_bound(1))

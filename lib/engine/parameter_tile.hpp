@@ -48,10 +48,16 @@ class ParameterTile {
     std::unique_ptr<std::byte[]> memory;  ///< null if the kernels do not need these values
     std::size_t size = 0;                 ///< bytes of a value
     std::optional<ArrayReader> array;     ///< if empty, all values are one number
+    const std::byte* lent = nullptr;      ///< the array's own elements, if they are used instead of memory
 
     template <class T>
     [[nodiscard]] T* as() const noexcept {
       return reinterpret_cast<T*>(memory.get());
+    }
+
+    template <class T>
+    [[nodiscard]] const T* expanded() const noexcept {
+      return reinterpret_cast<const T*>(lent != nullptr ? lent : memory.get());
     }
   };
 
@@ -59,7 +65,7 @@ class ParameterTile {
   void allocate(Values& values, const ArrayParameter* array, T number);
   void allocate_bounds();
   void allocate_factors();
-  void read_bound(Values& bound, std::uint64_t position, std::size_t count);
+  void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,

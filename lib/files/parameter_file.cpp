@@ -77,6 +77,12 @@ Number read_only_element(InputFile& file, const npy::Header& header) {
   const std::span element = std::span(bytes).first(traits(header.dtype).size);
   file.read_exactly(element);
   file.expect_end();
+  return only_element(header, element);
+}
+
+}  // namespace
+
+Number only_element(const npy::Header& header, std::span<const std::byte> element) {
   ElementBits bits = 0;
   for (std::size_t i = 0; i < element.size(); ++i) {
     const std::size_t place = header.order == ByteOrder::little ? i : element.size() - 1 - i;
@@ -84,8 +90,6 @@ Number read_only_element(InputFile& file, const npy::Header& header) {
   }
   return number_of(header.dtype, bits);
 }
-
-}  // namespace
 
 Given read_parameter(const std::string& path) {
   InputFile file = InputFile::open(path);

@@ -30,7 +30,11 @@ unpack(libzip libz/libzip libzip_1.7.3.orig.tar.xz a60473ffdb7b4260c08bfa19c2cce
 
 enable_language(C)
 set(CMAKE_C_FLAGS_RELEASE ${CMAKE_CXX_FLAGS_RELEASE})
-foreach(option IN ITEMS -fPIE -ffunction-sections -fdata-sections)
+set(position_independent -fPIE)
+if(CLIPPER_PYTHON_MODULE)
+  set(position_independent -fPIC)
+endif()
+foreach(option IN ITEMS ${position_independent} -ffunction-sections -fdata-sections)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:${option}>)
 endforeach()
 set(app_options -Os)  # a quarter smaller, and the start is as fast

@@ -1,0 +1,178 @@
+#include "python/core/arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace clipper::python {
+namespace {
+
+Message argument(std::string_view field) {
+  return Term{field, field};
+}
+
+[[noreturn]] void refuse_type(std::string_view field, nb::handle object, std::string_view expected) {
+  const auto type = nb::cast<std::string>(object.type().attr("__name__"));
+  throw nb::type_error((std::string(field) + " must be " + std::string(expected) + ", not " + type).c_str());
+}
+
+[[noreturn]] void refuse_word(std::string_view field, std::string_view word, std::string_view expected) {
+  throw Error(ErrorKind::usage, argument(field) + (" '" + std::string(word) + "' is unknown; expected " +
+                                                   std::string(expected)));
+}
+
+Given given_of_text(std::string_view field, const std::string& text) {
+  if (text.starts_with('@')) return from_file(text.substr(1));
+  const bool is_percentile = text.ends_with('%') && (field == "min" || field == "max");
+  std::optional<Number> number = parse_number(is_percentile ? text.substr(0, text.size() - 1) : text);
+  if (!number) throw Error(ErrorKind::usage, argument(field) + (" '" + text + "' is not a number"));
+  if (!is_percentile) return {*std::move(number), text};
+  try {
+    Given given = Given::percentile(*number);
+    given.text = text;
+    return given;
+  } catch (const Error& error) {
+    throw Error(error.kind(), argument(field) + " " + error.message());
+  }
+}
+
+Given given_of_int(nb::handle number) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (overflow == 0) return value;
+  // Hexadecimal, because Python limits the length of decimal text.
+  const nb::object text = nb::steal(PyNumber_ToBase(number.ptr(), 16));
+  return *parse_number(characters_of(text));
+}
+
+/// An int or a float that has the exact value of a numpy scalar.
+nb::object value_of_scalar(std::string_view field, nb::handle scalar) {
+  const Array array(PyArray_FromScalar(scalar.ptr(), nullptr));
+  const std::optional<ArrayType> type = type_of(array.get());
+  if (!type) refuse_type(field, scalar, "a number of one of clipper's dtypes");
+  return nb::steal(is_floating(type->dtype) ? PyNumber_Float(scalar.ptr()) : PyNumber_Index(scalar.ptr()));
+}
+
+Given given_of_array(std::string_view field, PyArrayObject* array, std::vector<Array>& arrays) {
+  const std::optional<ArrayType> type = type_of(array);
+  if (!type)
+    throw Error(ErrorKind::usage,
+                argument(field) + (" array is " + dtype_text(array) + ", which is none of clipper's dtypes"));
+  if (is_contiguous(array)) {
+    Py_INCREF(reinterpret_cast<PyObject*>(array));
+    arrays.emplace_back(reinterpret_cast<PyObject*>(array));
+  } else {
+    arrays.emplace_back(PyArray_NewCopy(array, NPY_CORDER));
+  }
+  PyArrayObject* const held = arrays.back().get();
+  return from_memory(tensor_of(held, *type), PyArray_DATA(held));
+}
+
+bool is_path(nb::handle object) {
+  return nb::hasattr(object, "__fspath__");
+}
+
+std::optional<Given> given_of(std::string_view field, nb::handle object, std::vector<Array>& arrays) {
+  if (object.is_none()) return std::nullopt;
+  if (PyArray_Check(object.ptr()))
+    return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), arrays);
+  if (is_path(object)) return from_file(path_of(object));
+  return number_of_argument(field, object);
+}
+
+}  // namespace
+
+std::string_view characters_of(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* const characters = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (characters == nullptr) throw nb::python_error();
+  return {characters, static_cast<std::size_t>(size)};
+}
+
+std::string path_of(nb::handle path) {
+  PyObject* bytes = nullptr;
+  if (PyUnicode_FSConverter(path.ptr(), &bytes) == 0) throw nb::python_error();
+  const nb::bytes held = nb::steal<nb::bytes>(bytes);
+  return {held.c_str(), held.size()};
+}
+
+Given number_of_argument(std::string_view field, nb::handle number) {
+  if (PyFloat_Check(number.ptr())) return PyFloat_AsDouble(number.ptr());
+  if (PyLong_Check(number.ptr())) return given_of_int(number);
+  if (PyUnicode_Check(number.ptr())) return given_of_text(field, std::string(characters_of(number)));
+  if (PyArray_CheckScalar(number.ptr()) && !PyArray_Check(number.ptr()))
+    return number_of_argument(field, value_of_scalar(field, number));
+  refuse_type(field, number, "a number, text, a numpy array or a path");
+}
+
+const Profile* profile_of(nb::handle profile) {
+  if (profile.is_none()) return profile_named("native");
+  if (!PyUnicode_Check(profile.ptr())) refuse_type("profile", profile, "a str");
+  const std::string_view name = characters_of(profile);
+  if (const Profile* const found = profile_named(name)) return found;
+  std::string names;
+  for (const Profile& row : profiles()) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  refuse_word("profile", name, "one of: " + names);
+}
+
+std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
+  if (word.is_none()) return std::nullopt;
+  if (!PyUnicode_Check(word.ptr())) refuse_type("min_above_max", word, "a str");
+  const std::string_view text = characters_of(word);
+  if (text == "error") return MinAboveMax::error;
+  if (text == "min") return MinAboveMax::min;
+  if (text == "max") return MinAboveMax::max;
+  refuse_word("min_above_max", text, "one of: error, min, max");
+}
+
+std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
+  if (nan.is_none()) return OnNan::keep;
+  if (!PyUnicode_Check(nan.ptr())) return std::nullopt;
+  const auto* const word = std::ranges::find(kNanWords, characters_of(nan));
+  if (word == kNanWords.end()) return std::nullopt;
+  return static_cast<OnNan::Action>(word - kNanWords.begin());
+}
+
+std::optional<DType> dtype_of_argument(nb::handle dtype) {
+  if (dtype.is_none()) return std::nullopt;
+  nb::object name = nb::borrow(dtype);
+  if (!PyUnicode_Check(dtype.ptr())) {
+    PyArray_Descr* descr = nullptr;
+    if (PyArray_DescrConverter(dtype.ptr(), &descr) == 0) throw nb::python_error();
+    name = nb::steal(reinterpret_cast<PyObject*>(descr)).attr("name");
+  }
+  const std::string_view text = characters_of(name);
+  if (const std::optional<DType> found = dtype_named(text)) return found;
+  std::string names;
+  for (const DTypeTraits& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  refuse_word("dtype", text, "one of: " + names);
+}
+
+unsigned threads_of(nb::handle threads) {
+  if (!PyLong_Check(threads.ptr())) refuse_type("threads", threads, "an int");
+  constexpr long kMax = 1024;
+  int overflow = 0;
+  const long value = PyLong_AsLongAndOverflow(threads.ptr(), &overflow);
+  if (overflow != 0 || value < 0 || value > kMax)
+    throw Error(ErrorKind::usage, argument("threads") + " must be from 0 to 1024");
+  return static_cast<unsigned>(value);
+}
+
+HeldRequest request_of(const RequestArguments& arguments) {
+  HeldRequest held;
+  Request& request = held.request;
+  request.profile = profile_of(arguments.profile);
+  request.min = given_of("min", arguments.min, held.arrays);
+  request.max = given_of("max", arguments.max, held.arrays);
+  request.scale = given_of("scale", arguments.scale, held.arrays);
+  request.bias = given_of("bias", arguments.bias, held.arrays);
+  request.min_above_max = min_above_max_of(arguments.min_above_max);
+  if (const std::optional<OnNan::Action> action = nan_word_of(arguments.nan))
+    request.nan = *action;
+  else
+    request.nan = number_of_argument("nan", arguments.nan);
+  return held;
+}
+
+}  // namespace clipper::python

@@ -1,0 +1,99 @@
+#include "python/core/array.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace clipper::python {
+namespace {
+
+constexpr int kMaxRank = 64;  // numpy's
+
+/// numpy's number for the bfloat16 of ml_dtypes; numpy chooses it when ml_dtypes is imported.
+bool is_bfloat16(PyArray_Descr* descr) {
+  static int known = -1;
+  if (descr->type_num < NPY_USERDEF) return false;
+  if (descr->type_num == known) return true;
+  if (PyDataType_ELSIZE(descr) != 2) return false;
+  const nb::handle type(reinterpret_cast<PyObject*>(descr->typeobj));
+  if (nb::cast<std::string>(type.attr("__name__")) != "bfloat16") return false;
+  known = descr->type_num;
+  return true;
+}
+
+std::optional<DType> dtype_of(PyArray_Descr* descr) {
+  for (const DTypeTraits& row : kDTypes)
+    if (row.descr[0] == descr->kind && row.descr[1] - '0' == PyDataType_ELSIZE(descr) &&
+        row.dtype != DType::bfloat16)
+      return row.dtype;
+  return is_bfloat16(descr) ? std::optional(DType::bfloat16) : std::nullopt;
+}
+
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object));
+}
+
+/// Whether the array's elements fill memory without gaps, in any order of axes.
+bool is_dense(PyArrayObject* array) {
+  std::array<std::pair<npy_intp, npy_intp>, kMaxRank> axes;
+  int rank = 0;
+  for (int i = 0; i < PyArray_NDIM(array); ++i)
+    if (PyArray_DIM(array, i) != 1) axes.at(rank++) = {PyArray_STRIDE(array, i), PyArray_DIM(array, i)};
+  std::sort(axes.begin(), axes.begin() + rank);
+  npy_intp expected = PyArray_ITEMSIZE(array);
+  for (int i = 0; i < rank; ++i) {
+    if (axes[i].first != expected) return false;
+    expected *= axes[i].second;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given) {
+  PyArray_Descr* const descr = PyArray_DESCR(array);
+  std::optional<DType> dtype = dtype_of(descr);
+  const bool is_raw = descr->type_num == NPY_VOID && PyDataType_ELSIZE(descr) == 2 && descr->kind == 'V';
+  if (given == DType::bfloat16 && (is_raw || dtype == DType::uint16)) dtype = given;
+  if (!dtype) return std::nullopt;
+  return ArrayType{*dtype, PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big};
+}
+
+std::string dtype_text(PyArrayObject* array) {
+  return text_of(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+}
+
+std::string shape_text(PyArrayObject* array) {
+  return text_of(nb::handle(reinterpret_cast<PyObject*>(array)).attr("shape"));
+}
+
+bool have_same_shape(PyArrayObject* a, PyArrayObject* b) {
+  return PyArray_NDIM(a) == PyArray_NDIM(b) &&
+         std::equal(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a), PyArray_DIMS(b));
+}
+
+bool have_same_layout(PyArrayObject* a, PyArrayObject* b) {
+  const bool in_c_order = PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b);
+  if (in_c_order || (PyArray_IS_F_CONTIGUOUS(a) && PyArray_IS_F_CONTIGUOUS(b))) return true;
+  for (int i = 0; i < PyArray_NDIM(a); ++i)
+    if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
+  return is_dense(a);
+}
+
+Array new_like(PyArrayObject* array, NPY_ORDER order) {
+  if (!PyArray_IS_C_CONTIGUOUS(array)) return Array(PyArray_NewLikeArray(array, order, nullptr, 0));
+  PyArray_Descr* const descr = PyArray_DESCR(array);
+  Py_INCREF(reinterpret_cast<PyObject*>(descr));
+  return Array(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), nullptr,
+                                    nullptr, 0, nullptr));
+}
+
+Tensor tensor_of(PyArrayObject* array, const ArrayType& type) {
+  return {type.dtype,
+          {PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array)},
+          !PyArray_IS_C_CONTIGUOUS(array),
+          type.order};
+}
+
+}  // namespace clipper::python

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <nanobind/stl/string.h>
+
+#include <clipper/clipper.hpp>
+#include <optional>
+#include <string>
+
+#include "python/core/numpy_api.hpp"
+
+/// numpy's arrays.
+namespace clipper::python {
+
+namespace nb = nanobind;
+
+/// A reference that is owned.
+class Array {
+ public:
+  /// Takes a new reference, as numpy's functions return it; throws the Python error if it is null.
+  explicit Array(PyObject* owned) : object_(nb::steal(owned)) {
+    if (owned == nullptr) throw nb::python_error();
+  }
+  [[nodiscard]] PyArrayObject* get() const noexcept {
+    return reinterpret_cast<PyArrayObject*>(object_.ptr());
+  }
+  [[nodiscard]] nb::object object() const { return object_; }
+
+ private:
+  nb::object object_;
+};
+
+struct ArrayType {
+  DType dtype;
+  ByteOrder order;
+  friend bool operator==(const ArrayType&, const ArrayType&) = default;
+};
+
+/// The array's dtype, or nothing if clipper does not take it. `given` is what the user says about raw bytes:
+/// `|V2` and uint16 can be bfloat16.
+[[nodiscard]] std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given = {});
+
+/// "float64 (2, 3)", for messages.
+[[nodiscard]] std::string dtype_text(PyArrayObject* array);
+[[nodiscard]] std::string shape_text(PyArrayObject* array);
+
+[[nodiscard]] bool have_same_shape(PyArrayObject* a, PyArrayObject* b);
+
+/// Whether both arrays, of the same shape, fill their memory without gaps and in the same order of axes.
+[[nodiscard]] bool have_same_layout(PyArrayObject* a, PyArrayObject* b);
+
+/// A new array like `array` in dtype, shape and, if numpy can keep it, order of axes.
+[[nodiscard]] Array new_like(PyArrayObject* array, NPY_ORDER order);
+
+/// A contiguous array for the kernels.
+[[nodiscard]] Tensor tensor_of(PyArrayObject* array, const ArrayType& type);
+
+[[nodiscard]] inline bool is_contiguous(PyArrayObject* array) {
+  return PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array);
+}
+
+}  // namespace clipper::python

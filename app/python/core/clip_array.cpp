@@ -1,0 +1,163 @@
+#include "python/core/clip_array.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "python/core/plan_cache.hpp"
+#include "python/core/without_gil.hpp"
+
+namespace clipper::python {
+namespace {
+
+/// Bytes from which on other Python threads run meanwhile: giving the GIL away and taking it back costs about
+/// 0.1 us if nobody wants it, but up to 5 ms if a Python thread is calculating.
+constexpr npy_intp kReleaseGil = 1L << 16;
+
+PyArrayObject* array_in(nb::handle object) {
+  return reinterpret_cast<PyArrayObject*>(object.ptr());
+}
+
+[[noreturn]] void refuse(std::string_view argument, const std::string& why) {
+  throw Error(ErrorKind::usage, Term{argument, argument} + Message(" " + why));
+}
+
+/// x as an array: itself, or a copy of a list or a number.
+Array array_of(nb::handle x) {
+  if (PyArray_CheckExact(x.ptr())) {
+    Py_INCREF(x.ptr());
+    return Array(x.ptr());
+  }
+  if (nb::hasattr(x, "mask"))
+    throw nb::type_error("x must not be a masked array, because the mask would be lost");
+  return Array(PyArray_FROM_O(x.ptr()));
+}
+
+ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
+  const std::optional<DType> given = dtype_of_argument(dtype);
+  const std::optional<ArrayType> type = type_of(x, given);
+  if (!type) {
+    const std::string raw = PyArray_DESCR(x)->type_num == NPY_VOID && PyArray_ITEMSIZE(x) == 2
+                                ? "; if it is bfloat16, say dtype=\"bfloat16\""
+                                : "";
+    throw Error(ErrorKind::input, Term{"x", "x"} + Message(" has dtype " + dtype_text(x) +
+                                                           ", which is none of clipper's" + raw));
+  }
+  if (given && *given != type->dtype)
+    refuse("dtype", "is " + std::string(traits(*given).name) + ", but x has dtype " + dtype_text(x));
+  return *type;
+}
+
+void check_out(PyArrayObject* x, const ArrayType& type, nb::handle out, nb::handle dtype) {
+  if (!PyArray_Check(out.ptr())) throw nb::type_error("out must be a numpy array or None");
+  PyArrayObject* const array = array_in(out);
+  const std::optional<ArrayType> own = type_of(array, dtype_of_argument(dtype));
+  if (!own || own->dtype != type.dtype)
+    refuse("out", "has dtype " + dtype_text(array) + ", but x has dtype " + dtype_text(x));
+  if (!have_same_shape(x, array))
+    refuse("out", "has shape " + shape_text(array) + ", but x has shape " + shape_text(x));
+  if (!PyArray_ISWRITEABLE(array)) refuse("out", "is read-only");
+}
+
+/// Whether two arrays without gaps have a common byte.
+bool overlap(PyArrayObject* a, PyArrayObject* b) {
+  const std::less<const char*> before;
+  return before(PyArray_BYTES(a), PyArray_BYTES(b) + PyArray_NBYTES(b)) &&
+         before(PyArray_BYTES(b), PyArray_BYTES(a) + PyArray_NBYTES(a));
+}
+
+/// Whether the result can be written to `out` while x and the parameters are read.
+bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType& type,
+                           const std::optional<HeldRequest>& held) {
+  if (type_of(out, type.dtype) != type || !have_same_layout(x, out)) return false;
+  if (PyArray_BYTES(x) != PyArray_BYTES(out) && overlap(x, out)) return false;
+  return !held ||
+         std::ranges::none_of(held->arrays, [=](const Array& array) { return overlap(array.get(), out); });
+}
+
+void copy(PyArrayObject* to, PyArrayObject* from) {
+  if (PyArray_CopyInto(to, from) != 0) throw nb::python_error();
+}
+
+void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, unsigned threads) {
+  const auto count = static_cast<std::size_t>(PyArray_SIZE(from));
+  if (PyArray_NBYTES(from) < kReleaseGil) {
+    prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
+    return;
+  }
+  without_gil([&] {
+    prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
+    return true;
+  });
+}
+
+/// Copies x to an array without gaps and clips it there: some rows at a time, while the cache has them. With
+/// parameters for each element, or positions in messages, all rows at once.
+void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject* to, unsigned threads,
+                  bool has_positions) {
+  constexpr npy_intp kPart = 1L << 18;  // bytes
+  const npy_intp rows = PyArray_NDIM(x) == 0 ? 0 : PyArray_DIM(x, 0);
+  if (has_positions || PyArray_NBYTES(x) <= kPart || !PyArray_IS_C_CONTIGUOUS(to)) {
+    copy(to, x);
+    run(prepared, to, to, threads);
+    return;
+  }
+  const npy_intp step = std::max<npy_intp>(1, kPart / (PyArray_NBYTES(x) / rows));
+  for (npy_intp begin = 0; begin < rows; begin += step) {
+    const auto part = [=](PyArrayObject* array) {
+      return Array(PySequence_GetSlice(reinterpret_cast<PyObject*>(array), begin, begin + step));
+    };
+    const Array part_of_result = part(to);
+    copy(part_of_result.get(), part(x).get());
+    run(prepared, part_of_result.get(), part_of_result.get(), threads);
+  }
+}
+
+/// Prepares a request with parameters that are not remembered. Needs the elements of a contiguous array.
+PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType& type, unsigned threads) {
+  const Tensor tensor = tensor_of(x, type);
+  const void* const elements = PyArray_DATA(x);
+  return without_gil([&] { return PreparedClip(held.request, tensor, elements, threads); });
+}
+
+/// Kernels need elements without gaps. Where x or out has gaps, overlaps the other one or has another byte
+/// order, a new array takes its place.
+nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArguments& arguments, Array x,
+                     const ArrayType& type, nb::handle out, unsigned threads) {
+  std::optional<HeldRequest> held;
+  if (!prepared) {
+    held = request_of(arguments);
+    if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
+    prepared = prepare(*held, x.get(), type, threads);
+  }
+  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, held);
+  const Array to = is_direct ? Array(out.inc_ref().ptr()) : new_like(x.get(), NPY_KEEPORDER);
+  if (have_same_layout(x.get(), to.get()))
+    run(*prepared, x.get(), to.get(), threads);
+  else
+    copy_and_run(*prepared, x.get(), to.get(), threads, held || nan_word_of(arguments.nan) == OnNan::error);
+  if (out.is_none()) return to.object();
+  if (!is_direct) copy(array_in(out), to.get());
+  return nb::borrow(out);
+}
+
+}  // namespace
+
+nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle scale, nb::handle bias,
+                      nb::handle profile, nb::handle nan, nb::handle min_above_max, nb::handle out,
+                      nb::handle dtype, nb::handle thread_count) {
+  const unsigned threads = threads_of(thread_count);
+  static auto* const cache = new PlanCache;  // never destroyed: threads may run at the exit
+  const RequestArguments arguments{min, max, scale, bias, profile, nan, min_above_max};
+  Array array = array_of(x);
+  const ArrayType type = type_of_x(array.get(), dtype);
+  if (!out.is_none()) check_out(array.get(), type, out, dtype);
+  std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
+  nb::object result = clip_with(std::move(prepared), arguments, std::move(array), type, out, threads);
+  if (!out.is_none() || PyArray_NDIM(array_in(result)) != 0) return result;
+  return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
+}
+
+}  // namespace clipper::python

@@ -1,0 +1,176 @@
+from os import PathLike
+from typing import Any, Iterable, Literal, NamedTuple, Optional, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+_Number = Union[int, float, str, SupportsFloat, SupportsIndex]
+_Path = Union[str, bytes, PathLike[Any]]
+_Parameter = Union[_Number, NDArray[Any], PathLike[Any], None]
+_Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
+_MinAboveMax = Optional[Literal["error", "min", "max"]]
+_Tensor = Union[ArrayLike, _Path]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Out = TypeVar("_Out", bound=NDArray[Any])
+
+class ClipperError(ValueError):
+    kind: Literal["usage", "input", "io", "refused", "different", "not_durable"]
+    field: Optional[str]
+    def __init__(self, message: str, kind: str = "usage", field: Optional[str] = None) -> None: ...
+
+class Counts(NamedTuple):
+    elements: int
+    raised: int
+    lowered: int
+    nan: int
+    changed: bool
+
+class Mismatch(NamedTuple):
+    index: tuple[int, ...]
+    actual: Union[int, float]
+    expected: Union[int, float]
+
+class Comparison(NamedTuple):
+    equal: bool
+    summary: str
+    dtype: str
+    shape: tuple[int, ...]
+    compared: int
+    mismatches: int
+    first: tuple[Mismatch, ...]
+    largest: float
+    def __bool__(self) -> bool: ...
+
+class Info(NamedTuple):
+    dtype: str
+    shape: tuple[int, ...]
+    fortran_order: bool
+    byte_order: Literal["little", "big"]
+    count: Optional[int] = None
+    nan: Optional[int] = None
+    positive_infinite: Optional[int] = None
+    negative_infinite: Optional[int] = None
+    min: Union[int, float, None] = None
+    max: Union[int, float, None] = None
+    mean: Optional[float] = None
+    standard_deviation: Optional[float] = None
+    median: Union[int, float, None] = None
+
+@overload
+def clip(
+    x: ArrayLike,
+    min: _Parameter = None,
+    max: _Parameter = None,
+    *,
+    scale: _Parameter = None,
+    bias: _Parameter = None,
+    profile: Optional[str] = None,
+    nan: _Nan = None,
+    min_above_max: _MinAboveMax = None,
+    out: _Out,
+    dtype: DTypeLike = None,
+    threads: int = 0,
+) -> _Out: ...
+@overload
+def clip(
+    x: NDArray[_Scalar],
+    min: _Parameter = None,
+    max: _Parameter = None,
+    *,
+    scale: _Parameter = None,
+    bias: _Parameter = None,
+    profile: Optional[str] = None,
+    nan: _Nan = None,
+    min_above_max: _MinAboveMax = None,
+    out: None = None,
+    dtype: DTypeLike = None,
+    threads: int = 0,
+) -> NDArray[_Scalar]: ...
+@overload
+def clip(
+    x: ArrayLike,
+    min: _Parameter = None,
+    max: _Parameter = None,
+    *,
+    scale: _Parameter = None,
+    bias: _Parameter = None,
+    profile: Optional[str] = None,
+    nan: _Nan = None,
+    min_above_max: _MinAboveMax = None,
+    out: None = None,
+    dtype: DTypeLike = None,
+    threads: int = 0,
+) -> Any: ...
+def clip_file(
+    input: _Path,
+    output: _Path,
+    min: _Parameter = None,
+    max: _Parameter = None,
+    *,
+    scale: _Parameter = None,
+    bias: _Parameter = None,
+    profile: Optional[str] = None,
+    nan: _Nan = None,
+    min_above_max: _MinAboveMax = None,
+    members: Sequence[str] = (),
+    dtype: DTypeLike = None,
+    ignore_trailing: bool = False,
+    overwrite: bool = True,
+    sync: bool = False,
+    threads: int = 0,
+) -> Counts: ...
+def clip_in_place(
+    path: _Path,
+    min: _Parameter = None,
+    max: _Parameter = None,
+    *,
+    scale: _Parameter = None,
+    bias: _Parameter = None,
+    profile: Optional[str] = None,
+    nan: _Nan = None,
+    min_above_max: _MinAboveMax = None,
+    members: Sequence[str] = (),
+    dtype: DTypeLike = None,
+    ignore_trailing: bool = False,
+    direct: bool = False,
+    threads: int = 0,
+) -> Counts: ...
+def compare(
+    actual: _Tensor,
+    expected: _Tensor,
+    *,
+    rtol: _Number = 0,
+    atol: _Number = 0,
+    ulp: Optional[int] = None,
+    nan_equal: bool = True,
+    bits: bool = False,
+    max_listed: int = 1,
+    dtype: DTypeLike = None,
+    ignore_trailing: bool = False,
+    threads: int = 0,
+) -> Comparison: ...
+def assert_same(
+    actual: _Tensor,
+    expected: _Tensor,
+    *,
+    rtol: _Number = 0,
+    atol: _Number = 0,
+    ulp: Optional[int] = None,
+    nan_equal: bool = True,
+    bits: bool = False,
+    dtype: DTypeLike = None,
+    ignore_trailing: bool = False,
+    threads: int = 0,
+) -> None: ...
+def info(
+    tensor: _Tensor, *, stats: bool = True, dtype: DTypeLike = None, ignore_trailing: bool = False, threads: int = 0
+) -> Info: ...
+def percentiles(
+    tensor: _Tensor,
+    percentages: Iterable[_Number],
+    *,
+    dtype: DTypeLike = None,
+    ignore_trailing: bool = False,
+    threads: int = 0,
+) -> list[Union[int, float, None]]: ...
+def profiles() -> tuple[str, ...]: ...

@@ -1,0 +1,121 @@
+"""Clips files."""
+
+from typing import NamedTuple
+
+from . import _core
+
+
+class Counts(NamedTuple):
+    """What clipping did to a tensor's elements.
+
+    Attributes:
+        elements: all elements of the tensor.
+        raised: elements less than min, after scale and bias.
+        lowered: elements greater than max, after scale and bias.
+        nan: NaNs after scale and bias.
+        changed: whether the bits of any element changed.
+    """
+
+    elements: int
+    raised: int
+    lowered: int
+    nan: int
+    changed: bool
+
+
+def clip_file(
+    input,
+    output,
+    min=None,
+    max=None,
+    *,
+    scale=None,
+    bias=None,
+    profile=None,
+    nan=None,
+    min_above_max=None,
+    members=(),
+    dtype=None,
+    ignore_trailing=False,
+    overwrite=True,
+    sync=False,
+    threads=0,
+):
+    """Clips the tensor in a file, or the tensors in an archive, and writes them to another file.
+
+    The output is replaced atomically: a reader sees the old file or the complete new one.
+
+    Args:
+        input, output: paths; "-" is standard input or output. The same file: clip_in_place().
+        min, max, scale, bias, profile, nan, min_above_max: as for clip().
+        members: names of the members of an archive to clip; empty: all that the profile takes.
+        dtype: "bfloat16" if the file holds raw bytes (|V2).
+        ignore_trailing: accept bytes after the array.
+        overwrite: False: an output that exists is a ClipperError of kind "refused".
+        sync: flush the output to disk before returning.
+        threads: max number of threads; 0: all CPUs that this process may use.
+
+    Returns:
+        Counts.
+
+    >>> import numpy as np, os, tempfile
+    >>> directory = tempfile.mkdtemp()
+    >>> x, y = os.path.join(directory, "x.npy"), os.path.join(directory, "y.npy")
+    >>> np.save(x, np.array([-1.0, 2.0, 9.0]))
+    >>> clip_file(x, y, 0, 6)
+    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True)
+    >>> np.load(y)
+    array([0., 2., 6.])
+    """
+    return Counts(
+        *_core.clip_file(
+            input, output, min, max, scale, bias, profile, nan, min_above_max,
+            list(members), dtype, ignore_trailing, overwrite, sync, threads,
+        )
+    )  # fmt: skip
+
+
+def clip_in_place(
+    path,
+    min=None,
+    max=None,
+    *,
+    scale=None,
+    bias=None,
+    profile=None,
+    nan=None,
+    min_above_max=None,
+    members=(),
+    dtype=None,
+    ignore_trailing=False,
+    direct=False,
+    threads=0,
+):
+    """Replaces a file by its clipped tensor.
+
+    The new file keeps the old one's header, owner, mode and attributes, and is on disk before the function
+    returns. A file whose elements do not change is not written.
+
+    Args:
+        path: the file.
+        direct: overwrite the elements, which needs no room for a second file. If it is interrupted, the same
+            call finishes the work.
+        others: as for clip_file().
+
+    Returns:
+        Counts.
+
+    >>> import numpy as np, os, tempfile
+    >>> x = os.path.join(tempfile.mkdtemp(), "x.npy")
+    >>> np.save(x, np.array([-1, 2, 9]))
+    >>> clip_in_place(x, max=6).lowered
+    1
+    >>> np.load(x)
+    array([-1,  2,  6])
+    """
+    return Counts(
+        *_core.clip_in_place(
+            path, min, max, scale, bias, profile, nan, min_above_max,
+            list(members), dtype, ignore_trailing, direct, threads,
+        )
+    )  # fmt: skip

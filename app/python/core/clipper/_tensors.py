@@ -1,0 +1,219 @@
+"""Compares and describes tensors, which are arrays or files."""
+
+import contextlib
+import os
+from typing import NamedTuple, Optional
+
+import numpy as np
+
+from . import _core
+from ._errors import ClipperError
+
+
+class Mismatch(NamedTuple):
+    """Two elements that differ: their index and values."""
+
+    index: tuple
+    actual: "int | float"
+    expected: "int | float"
+
+
+class Comparison(NamedTuple):
+    """The result of comparing two tensors; true if they match.
+
+    Attributes:
+        equal: whether dtype, shape and elements match.
+        summary: one line that says how they differ; empty if they do not.
+        dtype, shape: of the expected tensor.
+        compared: number of elements that were compared.
+        mismatches: number of elements that differ.
+        first: the first mismatches, at most max_listed.
+        largest: the largest |actual - expected|, NaN left out.
+    """
+
+    equal: bool
+    summary: str
+    dtype: str
+    shape: tuple
+    compared: int
+    mismatches: int
+    first: tuple
+    largest: float
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+class Info(NamedTuple):
+    """What a tensor is, and the statistics of its elements; these are None if they were not asked for.
+
+    Attributes:
+        dtype, shape, fortran_order, byte_order: of the file or array.
+        count, nan, positive_infinite, negative_infinite: numbers of elements.
+        min, max, median: of the elements that are not NaN, infinities included.
+        mean, standard_deviation: of the finite elements, rounded once from their exact values.
+    """
+
+    dtype: str
+    shape: tuple
+    fortran_order: bool
+    byte_order: str
+    count: Optional[int] = None
+    nan: Optional[int] = None
+    positive_infinite: Optional[int] = None
+    negative_infinite: Optional[int] = None
+    min: "int | float | None" = None
+    max: "int | float | None" = None
+    mean: Optional[float] = None
+    standard_deviation: Optional[float] = None
+    median: "int | float | None" = None
+
+
+def _is_path(tensor) -> bool:
+    return isinstance(tensor, (str, bytes, os.PathLike))
+
+
+@contextlib.contextmanager
+def _files(dtype, **tensors):
+    """The paths of tensors: arrays are written to files in memory. Errors name the argument instead."""
+    paths, names = [], {}
+    with contextlib.ExitStack() as stack:
+        for name, tensor in tensors.items():
+            if _is_path(tensor):
+                paths.append(tensor)
+                continue
+            file = stack.enter_context(os.fdopen(os.memfd_create("clipper"), "wb"))
+            _write(np.asanyarray(tensor), dtype, file)
+            paths.append(f"/proc/self/fd/{file.fileno()}")
+            names[paths[-1]] = name
+        try:
+            yield paths
+        except ClipperError as error:
+            message = str(error)
+            for path, name in names.items():
+                message = message.replace(path, name)
+            raise ClipperError(message, error.kind, error.field) from None
+
+
+def _write(array, dtype, file) -> None:
+    if np.ma.isMaskedArray(array):
+        raise TypeError("a masked array cannot be a tensor, because the mask would be lost")
+    descr = array.dtype.str
+    if array.dtype.name == "bfloat16" or (array.dtype == np.uint16 and str(dtype) == "bfloat16"):
+        descr = "<V2"
+    elif array.dtype.hasobject or array.dtype.names:
+        raise ClipperError(f"a tensor has dtype {array.dtype}, which is none of clipper's", "input")
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    header = {"descr": descr, "fortran_order": fortran, "shape": array.shape}
+    np.lib.format.write_array_header_2_0(file, header)
+    file.write(memoryview(np.ascontiguousarray(array.T if fortran else array).reshape(-1).view(np.uint8)))
+    file.flush()
+
+
+def compare(
+    actual,
+    expected,
+    *,
+    rtol=0,
+    atol=0,
+    ulp=None,
+    nan_equal=True,
+    bits=False,
+    max_listed=1,
+    dtype=None,
+    ignore_trailing=False,
+    threads=0,
+):
+    """Compares two tensors: arrays or files in any combination.
+
+    Elements match if |actual - expected| <= atol + rtol * |expected|, calculated exactly.
+
+    Args:
+        actual, expected: arrays, or paths of files.
+        rtol, atol: int, float, or text, which is exact: "1e-5".
+        ulp: floats at most this many representable values apart also match.
+        nan_equal: any NaN matches any NaN.
+        bits: only identical bits match; the other rules are ignored.
+        max_listed: how many mismatches Comparison.first lists.
+
+    Returns:
+        Comparison, which is true if the tensors match.
+
+    >>> import numpy as np
+    >>> compare(np.float32([1, 2]), np.float32([1, 2.5])).summary
+    '1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would pass with \
+atol=0.5 or ulp=2097152'
+    """
+    with _files(dtype, actual=actual, expected=expected) as (first, second):
+        *found, listed, largest = _core.compare(
+            first, second, rtol, atol, ulp, nan_equal, bits, max_listed, dtype, ignore_trailing, threads
+        )
+    return Comparison(*found, tuple(Mismatch(*row) for row in listed), largest)
+
+
+def assert_same(
+    actual,
+    expected,
+    *,
+    rtol=0,
+    atol=0,
+    ulp=None,
+    nan_equal=True,
+    bits=False,
+    dtype=None,
+    ignore_trailing=False,
+    threads=0,
+):
+    """Raises AssertionError with one line that says how two tensors differ, if they do.
+
+    Args:
+        actual, expected, and all others: as for compare().
+
+    >>> import numpy as np
+    >>> assert_same(np.float32([1, 2]), np.float32([1, 2.5]), atol=0.5)
+    >>> assert_same(np.float32([1, 2]), np.float64([1, 2]))
+    Traceback (most recent call last):
+        ...
+    AssertionError: dtype float32, expected float64
+    """
+    __tracebackhide__ = True  # pytest shows the caller's line
+    comparison = compare(
+        actual, expected, rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits,
+        dtype=dtype, ignore_trailing=ignore_trailing, threads=threads,
+    )  # fmt: skip
+    if not comparison:
+        name = f"{os.fsdecode(actual)}: " if _is_path(actual) else ""
+        raise AssertionError(name + comparison.summary)
+
+
+def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
+    """Describes a tensor, an array or a file; with stats its elements, too.
+
+    >>> import numpy as np
+    >>> about = info(np.array([[1, 2], [3, 10]], np.int16))
+    >>> about.dtype, about.shape, about.min, about.max, about.mean, about.median
+    ('int16', (2, 2), 1, 10, 4.0, 2)
+    """
+    with _files(dtype, tensor=tensor) as (path,):
+        header = _core.tensor_in(path, dtype, ignore_trailing)
+        if not stats:
+            return Info(*header)
+        return Info(*header, *_core.statistics(path, dtype, ignore_trailing, threads)[2:])
+
+
+def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threads=0):
+    """The exact percentiles of a tensor's elements that are not NaN.
+
+    Args:
+        tensor: array or path.
+        percentages: numbers from 0 to 100, int, float or text.
+
+    Returns:
+        A list with a number for each percentage; None if all elements are NaN.
+
+    >>> import numpy as np
+    >>> percentiles(np.arange(101.0), [1, 50, "99.9"])
+    [1.0, 50.0, 99.9]
+    """
+    with _files(dtype, tensor=tensor) as (path,):
+        return _core.percentiles(path, list(percentages), dtype, ignore_trailing, threads)

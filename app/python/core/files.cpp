@@ -1,0 +1,179 @@
+#include "python/core/files.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <bit>
+#include <clipper/clipper.hpp>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "python/core/arguments.hpp"
+#include "python/core/without_gil.hpp"
+
+namespace clipper::python {
+namespace {
+
+double value_of(Float16 half) {
+  constexpr int kFraction = 1 << Float16::kFractionBits;
+  const int exponent = half.bits >> Float16::kFractionBits & 31;
+  const int fraction = half.bits % kFraction;
+  double value = std::ldexp(exponent == 0 ? fraction : kFraction + fraction, std::max(exponent, 1) - 25);
+  if (exponent == 31) value = fraction == 0 ? HUGE_VAL : std::nan("");
+  return half.bits >> 15 == 0 ? value : -value;
+}
+
+nb::object object_of(DType dtype, ElementBits bits) {
+  switch (traits(dtype).kind) {
+    case NumberKind::unsigned_integer: return nb::int_(bits);
+    case NumberKind::signed_integer: {
+      const auto unused = static_cast<int>(64 - 8 * traits(dtype).size);
+      return nb::int_(static_cast<std::int64_t>(bits << unused) >> unused);
+    }
+    case NumberKind::floating: break;
+  }
+  if (dtype == DType::float64) return nb::float_(std::bit_cast<double>(bits));
+  if (dtype == DType::float32) return nb::float_(static_cast<double>(from_bits<float>(bits)));
+  if (dtype == DType::bfloat16) return nb::float_(static_cast<double>(from_bits<float>(bits << 16)));
+  return nb::float_(value_of(from_bits<Float16>(bits)));
+}
+
+nb::object object_of(DType dtype, const std::optional<ElementBits>& bits) {
+  return bits ? object_of(dtype, *bits) : nb::none();
+}
+
+nb::object shape_of(const std::vector<std::int64_t>& shape) {
+  return nb::tuple(nb::cast(shape));
+}
+
+nb::str name_of(DType dtype) {
+  const std::string_view name = traits(dtype).name;
+  return nb::str(name.data(), name.size());
+}
+
+/// The names of the package's arguments for FileOptions.
+FileOptions options_of(nb::handle dtype, bool ignore_trailing, nb::handle threads) {
+  FileOptions options;
+  options.dtype = dtype_of_argument(dtype);
+  options.ignore_trailing = ignore_trailing;
+  options.threads = threads_of(threads);
+  return options;
+}
+
+nb::object object_of(const Counts& counts) {
+  return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed);
+}
+
+nb::object clip_path(nb::handle in, nb::handle out, nb::handle min, nb::handle max, nb::handle scale,
+                     nb::handle bias, nb::handle profile, nb::handle nan, nb::handle min_above_max,
+                     std::vector<std::string> members, nb::handle dtype, bool ignore_trailing, bool overwrite,
+                     bool sync, nb::handle threads) {
+  FileOptions options = options_of(dtype, ignore_trailing, threads);
+  options.members = std::move(members);
+  options.overwrite = overwrite;
+  options.sync = sync;
+  const std::string from = path_of(in);
+  const std::string to = path_of(out);
+  const HeldRequest held = request_of({min, max, scale, bias, profile, nan, min_above_max});
+  return object_of(without_gil([&] { return clip_file(from, to, held.request, options); }));
+}
+
+nb::object clip_path_in_place(nb::handle path, nb::handle min, nb::handle max, nb::handle scale,
+                              nb::handle bias, nb::handle profile, nb::handle nan, nb::handle min_above_max,
+                              std::vector<std::string> members, nb::handle dtype, bool ignore_trailing,
+                              bool direct, nb::handle threads) {
+  FileOptions options = options_of(dtype, ignore_trailing, threads);
+  options.members = std::move(members);
+  options.direct = direct;
+  const std::string name = path_of(path);
+  const HeldRequest held = request_of({min, max, scale, bias, profile, nan, min_above_max});
+  return object_of(without_gil([&] { return clip_in_place(name, held.request, options); }));
+}
+
+nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol, nb::handle atol,
+                         std::optional<std::uint64_t> ulp, bool nan_equal, bool bits, std::size_t max_listed,
+                         nb::handle dtype, bool ignore_trailing, nb::handle threads) {
+  CompareOptions compare;
+  compare.rtol = number_of_argument("rtol", rtol).number;
+  compare.atol = number_of_argument("atol", atol).number;
+  compare.ulps = ulp;
+  compare.nan_equal = nan_equal;
+  compare.bits = bits;
+  compare.max_listed = max_listed;
+  const FileOptions options = options_of(dtype, ignore_trailing, threads);
+  const std::string first = path_of(actual);
+  const std::string second = path_of(expected);
+  const Comparison result = without_gil([&] { return compare_files(first, second, compare, options); });
+  nb::list mismatches;
+  for (const Comparison::Mismatch& mismatch : result.first)
+    mismatches.append(nb::make_tuple(nb::tuple(nb::cast(mismatch.index)),
+                                     object_of(result.dtype, mismatch.actual),
+                                     object_of(result.dtype, mismatch.expected)));
+  return nb::make_tuple(result.equal(), result.summary, name_of(result.dtype), shape_of(result.shape),
+                        result.compared, result.mismatches, nb::tuple(mismatches), result.largest);
+}
+
+nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, nb::handle threads) {
+  const FileOptions options = options_of(dtype, ignore_trailing, threads);
+  const std::string name = path_of(path);
+  const Statistics s = without_gil([&] { return statistics(name, options); });
+  return nb::make_tuple(name_of(s.dtype), shape_of(s.shape), s.count, s.nan, s.positive_infinite,
+                        s.negative_infinite, object_of(s.dtype, s.min), object_of(s.dtype, s.max), s.mean,
+                        s.standard_deviation, object_of(s.dtype, s.median));
+}
+
+nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle dtype,
+                               bool ignore_trailing, nb::handle threads) {
+  const FileOptions options = options_of(dtype, ignore_trailing, threads);
+  const std::string name = path_of(path);
+  std::vector<Number> numbers;
+  for (const nb::handle percentage : percentages) {
+    // The shortest text of a float is what the user means: 99.9 is 999/10.
+    const Given given = number_of_argument("percentages", percentage);
+    numbers.push_back(parse_number(given.text).value_or(given.number));
+  }
+  const DType type = tensor_in(name, options).dtype;
+  const auto found = without_gil([&] { return percentiles(name, numbers, options); });
+  nb::list results;
+  for (const std::optional<ElementBits>& element : found) results.append(object_of(type, element));
+  return results;
+}
+
+nb::object tensor_in_path(nb::handle path, nb::handle dtype, bool ignore_trailing) {
+  const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, nb::int_(1)));
+  return nb::make_tuple(name_of(tensor.dtype), shape_of(tensor.shape), tensor.fortran_order,
+                        tensor.order == ByteOrder::little ? "little" : "big");
+}
+
+nb::object profile_names() {
+  nb::list names;
+  for (const Profile& row : profiles()) names.append(nb::str(row.name.data(), row.name.size()));
+  return nb::tuple(names);
+}
+
+}  // namespace
+
+void add_file_functions(nb::module_& module) {
+  using nb::arg;
+  const auto any = [](const char* name) { return nb::arg(name).none(); };
+  module.def("clip_file", clip_path, arg("input"), arg("output"), any("min"), any("max"), any("scale"),
+             any("bias"), any("profile"), any("nan"), any("min_above_max"), arg("members"), any("dtype"),
+             arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("threads"));
+  module.def("clip_in_place", clip_path_in_place, arg("path"), any("min"), any("max"), any("scale"),
+             any("bias"), any("profile"), any("nan"), any("min_above_max"), arg("members"), any("dtype"),
+             arg("ignore_trailing"), arg("direct"), arg("threads"));
+  module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rtol"), arg("atol"), any("ulp"),
+             arg("nan_equal"), arg("bits"), arg("max_listed"), any("dtype"), arg("ignore_trailing"),
+             arg("threads"));
+  module.def("statistics", statistics_of_path, arg("path"), any("dtype"), arg("ignore_trailing"),
+             arg("threads"));
+  module.def("percentiles", percentiles_of_path, arg("path"), arg("percentages"), any("dtype"),
+             arg("ignore_trailing"), arg("threads"));
+  module.def("tensor_in", tensor_in_path, arg("path"), any("dtype"), arg("ignore_trailing"));
+  module.def("profiles", profile_names, "The names of all profiles, the systems whose rules clip() follows.");
+}
+
+}  // namespace clipper::python

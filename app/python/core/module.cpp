@@ -1,0 +1,84 @@
+#define CLIPPER_LOADS_NUMPY
+#include "python/core/clip_array.hpp"
+#include "python/core/files.hpp"
+
+namespace nb = nanobind;
+
+namespace clipper::python {
+namespace {
+
+constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refused", "not_durable"};
+
+constexpr const char* kClipSignature =
+    "def clip(x, min=None, max=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, "
+    "out=None, "
+    "dtype=None, threads=0)";
+
+constexpr const char* kClipDoc = R"(Clips the elements of an array to bounds.
+
+An element below min becomes min, one above max becomes max; all others keep their bits.
+
+Args:
+    x: array of int8 to int64, uint8 to uint64, float16, float32, float64 or ml_dtypes' bfloat16, of any shape,
+        strides and byte order. What is no array becomes one by np.asarray.
+    min, max: int, float, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of x, a numpy
+        scalar, an array of x's dtype that broadcasts to x's shape, "@lo.npy" or a path. None: no bound.
+    scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64.
+    profile: the system whose rules apply: "native", "onnx-13", "directml-5.0", "openvino"; see profiles().
+    nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
+    min_above_max: "error", "min" or "max"; None: the profile's rule.
+    out: array of x's shape and dtype that is written and returned; out=x clips in place.
+    dtype: "bfloat16" if x is raw bytes (|V2) or uint16 that hold bfloat16; otherwise x's dtype or None.
+    threads: max number of threads; 0: all CPUs that this process may use.
+
+Returns:
+    out, or a new array of x's shape, dtype and byte order. A scalar for x of no dimensions.
+
+Raises:
+    ClipperError: with kind and field, for what the program clipper refuses.
+
+>>> import numpy as np
+>>> clip(np.array([-3.5, 0.25, 7], np.float32), 0, 6)
+array([0.  , 0.25, 6.  ], dtype=float32)
+>>> x = np.arange(5)
+>>> clip(x, max=3, out=x) is x
+True
+>>> x
+array([0, 1, 2, 3, 3])
+>>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
+array([[1, 6],
+       [2, 6]])
+>>> clip(np.array([1, 2], np.uint8), min=300)
+Traceback (most recent call last):
+    ...
+clipper._errors.ClipperError: min 300 exceeds the uint8 maximum (255)
+)";
+
+/// Raises ClipperError for Error.
+void translate(const std::exception_ptr& exception, void* type) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    const std::string field(error.field());
+    nb::object kind = nb::str(kKinds[static_cast<int>(error.kind())]);
+    const nb::object raised = nb::handle(static_cast<PyObject*>(type))(
+        nb::str(error.what()), kind, field.empty() ? nb::none() : nb::object(nb::str(field.c_str())));
+    PyErr_SetObject(static_cast<PyObject*>(type), raised.ptr());
+  }
+}
+
+}  // namespace
+}  // namespace clipper::python
+
+NB_MODULE(_core, module) {
+  using namespace clipper::python;
+  if (_import_array() < 0) throw nb::python_error();
+  nb::object error = nb::module_::import_("clipper._errors").attr("ClipperError");
+  nb::register_exception_translator(translate, error.release().ptr());
+  const auto optional = [](const char* name) { return nb::arg(name) = nb::none(); };
+  module.def("clip", clip_array, nb::arg("x"), optional("min"), optional("max"), nb::kw_only(),
+             optional("scale"), optional("bias"), optional("profile"), optional("nan"),
+             optional("min_above_max"), optional("out"), optional("dtype"), nb::arg("threads") = 0,
+             nb::sig(kClipSignature), kClipDoc);
+  add_file_functions(module);
+}

@@ -1,0 +1,58 @@
+#include "python/core/plan_cache.hpp"
+
+#include <bit>
+
+namespace clipper::python {
+
+/// Returns false for what is not remembered: text, arrays, integers of more than 63 bits.
+bool PlanCache::read(nb::handle number, Parameter& parameter) {
+  PyObject* const object = number.ptr();
+  if (object == Py_None) return true;
+  const bool is_float_scalar = PyArray_IsScalar(object, Float) || PyArray_IsScalar(object, Half);
+  if (PyFloat_Check(object) || is_float_scalar) {
+    parameter = {Parameter::Kind::real, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object))};
+    return true;
+  }
+  if (!PyLong_Check(object) && !PyArray_IsScalar(object, Integer)) return false;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  parameter = {Parameter::Kind::integer, static_cast<std::uint64_t>(value)};
+  return overflow == 0;
+}
+
+std::size_t PlanCache::place_of(const Key& key) {
+  std::uint64_t hash = static_cast<std::uint64_t>(key.type.dtype) * 31 + key.rank;
+  for (const Parameter& parameter : key.parameters)
+    hash = (hash ^ parameter.bits ^ static_cast<std::uint64_t>(parameter.kind)) * 0x9E3779B97F4A7C15;
+  return hash >> 56;
+}
+
+std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, PyArrayObject* array,
+                                            const ArrayType& type) {
+  Key key;
+  auto& [min, max, scale, bias, nan] = key.parameters;
+  if (!read(arguments.min, min) || !read(arguments.max, max) || !read(arguments.scale, scale) ||
+      !read(arguments.bias, bias))
+    return std::nullopt;
+  if (const auto action = nan_word_of(arguments.nan))
+    key.nan = *action;
+  else if (read(arguments.nan, nan))
+    key.nan = OnNan::replace;
+  else
+    return std::nullopt;
+  static const Profile* const native = profile_named("native");
+  key.profile = arguments.profile.is_none() ? native : profile_of(arguments.profile);
+  key.min_above_max = min_above_max_of(arguments.min_above_max);
+  key.type = type;
+  key.rank = static_cast<std::uint8_t>(PyArray_NDIM(array));
+
+  Entry& entry = entries_[place_of(key)];
+  if (!entry.prepared || !(entry.key == key)) {
+    entry.prepared.emplace(request_of(arguments).request, tensor_of(array, type));
+    entry.key = key;
+  }
+  return entry.prepared;
+}
+
+}  // namespace clipper::python

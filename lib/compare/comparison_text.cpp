@@ -1,0 +1,107 @@
+#include "compare/comparison_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "element/element.hpp"
+
+namespace clipper {
+namespace {
+
+double number_of_text(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// The value, rounded up to two significant digits.
+std::string rounded_up(double value) {
+  std::string text = fmt::format("{:.2g}", value);
+  if (number_of_text(text) >= value) return text;
+  const std::string scientific = fmt::format("{:.1e}", value);
+  const double half = number_of_text("0.05" + scientific.substr(scientific.find('e')));
+  text = fmt::format("{:.2g}", value + half);
+  return number_of_text(text) >= value ? text : fmt::format("{}", value);
+}
+
+double float_value(Difference difference) {
+  return std::bit_cast<double>(difference);
+}
+
+std::string difference_text(DType dtype, Difference difference) {
+  return is_floating(dtype) ? rounded_up(float_value(difference)) : fmt::format("{}", difference);
+}
+
+std::string largest_text(const FileComparison& files) {
+  const ElementComparison& comparison = files.comparison;
+  if (comparison.largest == 0) return "";
+  return fmt::format("max abs {} at {}", difference_text(comparison.dtype, comparison.largest),
+                     npy::index_text(files.header, comparison.largest_at));
+}
+
+std::string advice_text(const FileComparison& files, Compared compared, const ToleranceNames& names) {
+  if (compared != Compared::values) return "";
+  std::vector<std::string> options;
+  if (const auto absolute = passing_absolute(files.comparison, compared))
+    options.push_back(std::string(names.absolute) + difference_text(files.comparison.dtype, *absolute));
+  if (const auto ulps = passing_ulps(files.comparison, compared))
+    options.push_back(fmt::format("{}{}", names.ulps, *ulps));
+  if (options.empty()) return "; no tolerance would let it pass";
+  return fmt::format("; would pass with {}", fmt::join(options, " or "));
+}
+
+/// "3 of 1048576 differ (0.000286 %)"
+std::string count_text(const FileComparison& files, Compared compared) {
+  const ElementComparison& comparison = files.comparison;
+  const double percent =
+      100 * static_cast<double>(comparison.mismatches) / static_cast<double>(comparison.compared);
+  return fmt::format("{} of {}{} differ ({:.3g} %)", comparison.mismatches, comparison.compared,
+                     compared == Compared::bytes ? " bytes" : "", percent);
+}
+
+}  // namespace
+
+std::optional<Difference> passing_absolute(const ElementComparison& comparison, Compared compared) {
+  if (compared != Compared::values || comparison.mismatches == 0) return std::nullopt;
+  if (is_floating(comparison.dtype) && !std::isfinite(float_value(comparison.absolute))) return std::nullopt;
+  return comparison.absolute;
+}
+
+std::optional<std::uint64_t> passing_ulps(const ElementComparison& comparison, Compared compared) {
+  const bool known = compared == Compared::values && comparison.mismatches != 0 &&
+                     is_floating(comparison.dtype) && comparison.ulps != ElementComparison::kNoUlps;
+  return known ? std::optional(comparison.ulps) : std::nullopt;
+}
+
+std::string mismatch_text(const FileComparison& files, Compared compared, const Mismatch& mismatch) {
+  const DType dtype = files.comparison.dtype;
+  const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
+  const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
+  std::vector<std::string> distances;
+  if (difference) distances.push_back(difference_text(dtype, *difference));
+  if (ulps) distances.push_back(fmt::format("{} ulp", *ulps));
+  std::string text =
+      fmt::format("{} actual {} expected {}", npy::index_text(files.header, mismatch.position),
+                  element_text(dtype, mismatch.actual), element_text(dtype, mismatch.expected));
+  if (compared == Compared::bits && difference == Difference{0})
+    text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);
+  else if (!distances.empty())
+    text += fmt::format(" ({})", fmt::join(distances, ", "));
+  return text;
+}
+
+std::string summary_text(const FileComparison& files, Compared compared, const ToleranceNames& names) {
+  const ElementComparison& comparison = files.comparison;
+  const std::string largest = compared == Compared::bytes ? "" : largest_text(files);
+  if (comparison.mismatches == 0) return largest;
+  const std::string first = mismatch_text(files, compared, comparison.first.front());
+  return fmt::format("{}; first {}{}{}{}", count_text(files, compared), first, largest.empty() ? "" : "; ",
+                     largest, advice_text(files, compared, names));
+}
+
+}  // namespace clipper

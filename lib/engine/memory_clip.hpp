@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+#include "clip/clip.hpp"
+#include "contract/plan.hpp"
+#include "contract/profile.hpp"
+#include "npy/header.hpp"
+
+/// Clips tensors in memory.
+namespace clipper {
+
+/// Where elements are and where to write them: the same memory, or memory without a common byte. They need no
+/// alignment.
+struct ElementsInMemory {
+  const void* in;
+  void* out;
+  std::size_t count;
+};
+
+/// make_plan() for a tensor in memory, whose elements are read if a bound is a percentile.
+[[nodiscard]] Plan plan_in_memory(const Request& request, const npy::Header& header, const void* elements,
+                                  unsigned threads);
+
+/// Applies the plan. A plan without arrays takes any number of elements, other plans take those of their
+/// tensor. `threads`: maximum, 0 for available_threads(). Without counting, the counts are zero. If it
+/// throws, nothing has been written: Error{usage} for elements that overlap, and for refused elements of
+/// arrays; Error{input} for a NaN if the plan refuses NaN.
+ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, unsigned threads,
+                             Counting counting);
+
+}  // namespace clipper

@@ -1,0 +1,122 @@
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+/// Prepared requests and arrays in memory for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+Tensor floats(std::vector<std::int64_t> shape) {
+  return {DType::float32, std::move(shape)};
+}
+
+}  // namespace
+
+TEST_CASE("a prepared request clips tensors of any number of elements") {
+  const PreparedClip prepared({.min = 0, .max = 6}, floats({1}));
+  for (const std::size_t count : {std::size_t{0}, std::size_t{3}, std::size_t{3'000'001}}) {
+    std::vector<float> in(count, 7.5F);
+    std::vector<float> out(count);
+    if (count != 0) in.front() = -1;
+    prepared.clip(in.data(), out.data(), count);
+    std::vector<float> expected(count, 6);
+    if (count != 0) expected.front() = 0;
+    CHECK(out == expected);
+    const Counts counts = prepared.clip_and_count(in.data(), in.data(), count, 2);
+    CHECK(in == expected);
+    CHECK(counts.elements == count);
+    CHECK(counts.raised == (count == 0 ? 0 : 1));
+    CHECK(counts.lowered == (count == 0 ? 0 : count - 1));
+  }
+}
+
+TEST_CASE("a request is prepared for a byte order, a rank and a dtype") {
+  const std::array<std::byte, 4> seven{std::byte{0x40}, std::byte{0xE0}, std::byte{0}, std::byte{0}};
+  std::array<std::byte, 4> out{};
+  PreparedClip({.max = 5}, {DType::float32, {}, false, ByteOrder::big}).clip(seven.data(), out.data(), 1);
+  CHECK(out == std::array{std::byte{0x40}, std::byte{0xA0}, std::byte{0}, std::byte{0}});
+
+  const Request request{.min = 0, .max = 1, .profile = profile_named("directml-1.0")};
+  CHECK_NOTHROW(PreparedClip(request, floats({1, 1, 1, 2})));
+  CHECK_THROWS_AS(PreparedClip(request, floats({2})), Error);
+  CHECK_THROWS_AS(PreparedClip({.min = 300}, {DType::uint8, {2}}), Error);
+}
+
+TEST_CASE("arrays in memory are parameters, in any memory order") {
+  const std::array<float, 3> lo{0, 1, 2};
+  const std::array<float, 6> in{-1, 0, 1, 2, 3, 9};
+  std::array<float, 6> out{};
+  const Request request{.min = from_memory(floats({3}), lo.data())};
+  const PreparedClip prepared(request, floats({2, 3}));
+  prepared.clip(in.data(), out.data(), 6);
+  CHECK(out == std::array<float, 6>{0, 1, 2, 2, 3, 9});
+  CHECK_THROWS_AS(prepared.clip(in.data(), out.data(), 5), Error);
+
+  Tensor fortran = floats({3, 2});
+  fortran.fortran_order = true;
+  PreparedClip({.max = from_memory(floats({3, 1}), lo.data())}, fortran).clip(in.data(), out.data(), 6);
+  CHECK(out == std::array<float, 6>{-1, 0, 1, 0, 1, 2});
+
+  const double one = 3;
+  CHECK_THROWS_AS(PreparedClip({.min = from_memory({DType::float64}, &one)}, floats({2})), Error);
+  CHECK_THROWS_AS(PreparedClip({.min = from_memory(floats({2}), lo.data())}, floats({2, 3})), Error);
+  CHECK(from_memory({DType::float64}, &one).number == Number(3));
+}
+
+TEST_CASE("a refused array changes no element") {
+  const std::array<float, 2> lo{0, std::nanf("")};
+  std::array<float, 2> values{-1, -1};
+  const auto clip_to_lo = [&](std::int64_t repeats) {
+    std::vector<float> many(static_cast<std::size_t>(2 * repeats), -1);
+    const PreparedClip prepared({.min = from_memory(floats({2}), lo.data())}, floats({repeats, 2}));
+    CHECK_THROWS_AS(prepared.clip(many.data(), many.data(), many.size()), Error);
+    CHECK(many == std::vector<float>(many.size(), -1));
+  };
+  clip_to_lo(1);
+  clip_to_lo(1'000'000);
+  CHECK_THROWS_AS(
+      PreparedClip({.scale = 2, .nan = OnNan::error}, floats({2})).clip(lo.data(), values.data(), 2), Error);
+  CHECK_THROWS_AS(PreparedClip({.nan = OnNan::error}, floats({2})).clip(lo.data(), values.data(), 2), Error);
+  CHECK(values == std::array<float, 2>{-1, -1});
+}
+
+TEST_CASE("percentiles of elements in memory are prepared") {
+  const std::array<float, 5> in{0, 1, 2, 3, 4};
+  std::array<float, 5> out{};
+  const Request request{.min = Given::percentile(25), .max = Given::percentile(75)};
+  PreparedClip(request, floats({5}), in.data()).clip(in.data(), out.data(), 5);
+  CHECK(out == std::array<float, 5>{1, 1, 2, 3, 3});
+}
+
+TEST_CASE("the header of a file tells what tensor it holds") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0')));
+  const Tensor tensor = tensor_in(directory / "x.npy");
+  CHECK(tensor.dtype == DType::int16);
+  CHECK(tensor.shape == std::vector<std::int64_t>{2, 3});
+  CHECK(tensor.fortran_order);
+  CHECK(tensor.order == ByteOrder::big);
+}
+
+TEST_CASE("a comparison has a summary, if the tensors differ") {
+  const TemporaryDirectory directory;
+  const std::string a = directory / "a.npy";
+  const std::string b = directory / "b.npy";
+  write_file(a, npy_file("<f4", "False", "(2,)", bytes_of(std::vector<float>{1, 2})));
+  write_file(b, npy_file("<f4", "False", "(2,)", bytes_of(std::vector<float>{1, 2.5})));
+  CHECK(compare_files(a, b).summary ==
+        "1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would "
+        "pass with atol=0.5 or ulp=2097152");
+  CHECK(compare_files(a, b, {.atol = 0.5}).summary.empty());
+}
+
+}  // namespace clipper::testing

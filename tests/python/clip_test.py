@@ -1,0 +1,304 @@
+"""clip() of arrays: layouts, out, arguments, errors."""
+
+import pickle
+import threading
+
+import clipper
+import ml_dtypes
+import numpy as np
+import pytest
+from conftest import DTYPES, FLOATS, assert_same_bits, dtype_of
+
+
+def error_of(*arguments, **options):
+    with pytest.raises(clipper.ClipperError) as caught:
+        clipper.clip(*arguments, **options)
+    return caught.value
+
+
+def sample(shape, dtype, seed=1):
+    size = int(np.prod(shape))
+    values = np.random.default_rng(seed).integers(0, 120, size) / (2 if dtype in FLOATS else 1)
+    return values.astype(dtype_of(dtype)).reshape(shape)
+
+
+LAYOUTS = {
+    "C": lambda x: x.copy(),
+    "Fortran": lambda x: np.array(x, order="F"),
+    "other axes": lambda x: x.transpose(1, 2, 0).copy().transpose(2, 0, 1),
+    "steps": lambda x: np.repeat(x, 3, axis=2)[..., ::3],
+    "rows apart": lambda x: np.concatenate([x, x], axis=2)[..., : x.shape[2]],
+    "backwards": lambda x: x[::-1, :, ::-1].copy()[::-1, :, ::-1],
+    "unaligned": lambda x: np.frombuffer(bytearray(b"\0" + x.tobytes()), np.uint8)[1:].view(x.dtype).reshape(x.shape),
+    "read-only": lambda x: np.frombuffer(x.tobytes(), np.uint8).view(x.dtype).reshape(x.shape),
+    "big-endian": lambda x: x if x.dtype.kind == "V" else x.astype(x.dtype.newbyteorder(">")),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout, dtype):
+    x = sample((3, 4, 5), dtype)
+    expected = np.clip(x.astype(float), 20, 40).astype(x.dtype)
+    given = LAYOUTS[layout](x)
+    before = given.copy()
+    lo, hi = (np.full((4, 1), bound, given.dtype) for bound in (20, 40))
+    for bounds in [(20, 40), ("20", "40"), (lo, hi), (lo, 40)]:
+        result = clipper.clip(given, *bounds)
+        assert result.dtype == given.dtype
+        assert result.flags.writeable and result.flags.owndata and type(result) is np.ndarray
+        assert_same_bits(result.astype(x.dtype), expected)
+        for out_layout in set(LAYOUTS) - {"read-only"}:
+            out = LAYOUTS[out_layout](np.zeros_like(x))
+            assert clipper.clip(given, *bounds, out=out) is out
+            assert_same_bits(out.astype(x.dtype), expected)
+    np.testing.assert_array_equal(given.astype(float), before.astype(float))
+    if given.flags.writeable:
+        assert clipper.clip(given, 20, 40, out=given) is given
+        assert_same_bits(given.astype(x.dtype), expected)
+
+
+@pytest.mark.parametrize("shape", [(1000, 1000), (2, 3, 100_000), (700_000,), (1, 600_000), (600_000, 1)])
+def test_large_arrays_with_gaps(shape):
+    x = np.random.default_rng(1).normal(size=(*shape[:-1], 2 * shape[-1]))[..., ::2]
+    for given in (x, x.T, x[::-1]):
+        expected = np.clip(given, -1, 1)
+        np.testing.assert_array_equal(clipper.clip(given, -1, 1), expected)
+        np.testing.assert_array_equal(clipper.clip(given, "-1", "1"), expected)
+        np.testing.assert_array_equal(clipper.clip(given, np.full(given.shape, -1.0), 1), expected)
+        out = np.empty(given.shape)
+        clipper.clip(given, -1, 1, out=out)
+        np.testing.assert_array_equal(out, expected)
+    x[(-1,) * x.ndim] = np.nan
+    last = x.size - 1
+    assert str(last) in str(error_of(x, nan="error"))
+    clipper.clip(x, -1, 1, out=x)
+    np.testing.assert_array_equal(x, np.clip(x, -1, 1))
+
+
+def test_memory_order_is_kept():
+    for order in "CF":
+        x = np.zeros((3, 4), order=order)
+        assert clipper.clip(x, 0).strides == x.strides
+    x = np.zeros((2, 3, 4)).transpose(1, 2, 0)
+    assert clipper.clip(x, 0).strides == x.strides
+
+
+@pytest.mark.parametrize("step", [1, -1, 2, -2])
+@pytest.mark.parametrize("shift", range(-4, 5))
+def test_overlapping_out_is_as_if_x_were_copied(shift, step):
+    memory = np.arange(64, dtype=np.int32)
+    x, out = memory[16:32][::step], memory[16 + shift : 32 + shift][::step]
+    expected = np.clip(x, 18, 28)
+    clipper.clip(x, 18, 28, out=out)
+    np.testing.assert_array_equal(out, expected)
+    memory = np.arange(64, dtype=np.int32)
+    x, out = memory[16:32], memory[16 + shift : 32 + shift][::-1]
+    expected = np.clip(x, 18, 28)
+    clipper.clip(x, np.full(16, 18, np.int32), 28, out=out)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_bounds_that_overlap_out():
+    for shift in range(-3, 4):
+        x, memory = np.arange(20.0), np.arange(40.0)[::-1].copy()
+        lo, out = memory[10:30], memory[10 + shift : 30 + shift]
+        expected = np.maximum(x, lo)
+        clipper.clip(x, lo, out=out)
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0, 2)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_no_elements(shape, dtype):
+    x = np.zeros(shape, dtype_of(dtype))
+    for bounds in [(0, 6), (np.zeros(shape, x.dtype), None)]:
+        assert_same_bits(clipper.clip(x, *bounds), x)
+        assert clipper.clip(x, *bounds, out=x) is x
+    error_of(np.zeros(0), 3, 2)
+    assert_same_bits(clipper.clip(x, nan="error"), x)
+
+
+def test_scalars_and_lists():
+    assert clipper.clip(np.float32(7), max=6) == np.float32(6)
+    assert isinstance(clipper.clip(np.float32(7), max=6), np.float32)
+    assert isinstance(clipper.clip(np.array(7), max=6), np.int64)
+    assert clipper.clip(7, max=6) == 6
+    np.testing.assert_array_equal(clipper.clip([[1, 2], [3, 4]], 2, 3), [[2, 2], [3, 3]])
+    out = np.array(0.0)
+    assert clipper.clip(7.0, max=6, out=out) is out
+
+
+def test_subclasses():
+    class Own(np.ndarray):
+        pass
+
+    assert type(clipper.clip(np.array([[1, 2]]).view(Own), 2)) is np.ndarray
+    with pytest.raises(TypeError, match="mask"):
+        clipper.clip(np.ma.array([1, 2], mask=[0, 1]), 2)
+
+
+def test_bfloat16():
+    x = np.array([-1, 0.1, 7], ml_dtypes.bfloat16)
+    expected = np.array([0, 0.1, 6], ml_dtypes.bfloat16)
+    assert_same_bits(clipper.clip(x, 0, 6), expected)
+    for raw in (x.view(np.uint16), x.view("V2")):
+        result = clipper.clip(raw, 0, 6, dtype="bfloat16")
+        assert result.dtype == raw.dtype
+        assert_same_bits(result.view(ml_dtypes.bfloat16), expected)
+        clipper.clip(raw.copy(), 0, 6, dtype=ml_dtypes.bfloat16, out=result)
+    assert 'dtype="bfloat16"' in str(error_of(x.view("V2"), 0))
+    assert clipper.clip(x, ml_dtypes.bfloat16(0), 6)[0] == 0
+    assert error_of(x, dtype="float16").field == "dtype"
+
+
+@pytest.mark.parametrize("bound", [2**63 - 2, 2**53 + 1, -(2**63) + 1, 3])
+def test_integers_are_exact(bound):
+    x = np.array([-(2**63), 2**63 - 1, 0])
+    for given in (bound, str(bound), np.int64(bound)):
+        np.testing.assert_array_equal(clipper.clip(x, max=given), np.minimum(x, np.int64(bound)))
+
+
+def test_large_integers():
+    x = np.array([1.0, 1e300])
+    np.testing.assert_array_equal(clipper.clip(x, max=10**200), [1, 1e200])
+    np.testing.assert_array_equal(clipper.clip(x, -(10**5000), 10**5000), x)
+    np.testing.assert_array_equal(clipper.clip(np.array([2**64 - 1], np.uint64), max=2**64 - 2), [2**64 - 2])
+    assert clipper.clip(np.array([5]), True, max=4) == 4
+
+
+def test_many_bounds_are_not_confused():
+    x = np.linspace(-3, 3, 13)
+    for _ in range(2):
+        for lo in range(-40, 40):
+            np.testing.assert_array_equal(clipper.clip(x, lo / 16), np.maximum(x, lo / 16))
+            np.testing.assert_array_equal(clipper.clip(x, max=lo / 16), np.minimum(x, lo / 16))
+            y = x.astype("f4")
+            np.testing.assert_array_equal(clipper.clip(y, lo / 16), np.maximum(y, np.float32(lo / 16)))
+    assert clipper.clip(np.array([0.5]), 1)[0] == 1 and clipper.clip(np.array([0.5]), 1.0, scale=2)[0] == 1
+    np.testing.assert_array_equal(clipper.clip(np.zeros(2), -0.0), np.zeros(2))
+
+
+def test_percentiles_and_files_as_bounds(tmp_path):
+    x = np.arange(101.0)[::-1].reshape(1, 101)
+    np.testing.assert_array_equal(clipper.clip(x, "1%", "99%"), np.clip(x, 1, 99))
+    np.testing.assert_array_equal(clipper.clip(x[:, ::2], "2%", None), np.clip(x[:, ::2], 2, None))
+    np.save(tmp_path / "lo.npy", np.full(101, 7.0))
+    for given in (f"@{tmp_path}/lo.npy", tmp_path / "lo.npy"):
+        np.testing.assert_array_equal(clipper.clip(x, given), np.maximum(x, 7))
+    assert error_of(x, "101%").field == "min"
+    assert error_of(x, f"@{tmp_path}/missing.npy").kind == "io"
+
+
+def test_nan():
+    x = np.array([np.nan, 1, 9])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6), [np.nan, 2, 6])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6, nan="min"), [2, 2, 6])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6, nan="max"), [6, 2, 6])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6, nan=5), [5, 2, 6])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6, nan="5.5"), [5.5, 2, 6])
+    for given in (x, x.astype("f4"), x[::-1][::-1], np.repeat(x, 2)[::2]):
+        before = given.copy()
+        assert error_of(given, 2, 6, nan="error", out=given).kind == "input"
+        np.testing.assert_array_equal(given, before)
+    with pytest.raises(clipper.ClipperError, match="0 \\* inf|NaN at element 1"):
+        clipper.clip(np.array([1, np.inf]), scale=0, nan="error")
+
+
+@pytest.mark.parametrize(
+    "arguments, kind, field",
+    [
+        (dict(min="a"), "usage", "min"),
+        (dict(max="1 "), "usage", "max"),
+        (dict(min=3, max=2), "usage", "min"),
+        (dict(min=float("nan")), "usage", "min"),
+        (dict(scale="inf"), "usage", "scale"),
+        (dict(bias=float("nan")), "usage", "bias"),
+        (dict(profile="numpy"), "usage", "profile"),
+        (dict(profile="onnx-14"), "usage", "profile"),
+        (dict(profile="directml-5.0", min=0), "usage", "max"),
+        (dict(nan="zero"), "usage", "nan"),
+        (dict(nan="min"), "usage", "nan"),
+        (dict(min_above_max="x"), "usage", "min_above_max"),
+        (dict(dtype="float64"), "usage", "dtype"),
+        (dict(dtype="complex64"), "usage", "dtype"),
+        (dict(threads=-1), "usage", "threads"),
+        (dict(threads=2**70), "usage", "threads"),
+        (dict(min=np.zeros(4)), "usage", "min"),
+        (dict(max=np.zeros((2, 4), "f4")), "input", "max"),
+        (dict(max=np.zeros(4, bool)), "usage", "max"),
+        (dict(out=np.zeros(4)), "usage", "out"),
+        (dict(out=np.zeros((4, 1), "f4")), "usage", "out"),
+        (dict(out=np.zeros((2, 4), "f4")), "usage", "out"),
+        (dict(out=np.broadcast_to(np.float32(0), 4)), "usage", "out"),
+        (dict(out=np.frombuffer(bytes(16), "f4")), "usage", "out"),
+    ],
+)
+def test_errors_name_the_argument(arguments, kind, field):
+    x = np.arange(4, dtype="f4")
+    error = error_of(x, **arguments)
+    assert (error.kind, error.field) == (kind, field)
+    assert field in str(error) and "\n" not in str(error) and "--" not in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    np.testing.assert_array_equal(x, np.arange(4))
+
+
+@pytest.mark.parametrize(
+    "arguments, field",
+    [
+        (dict(min=[1]), "min"),
+        (dict(max=1j), "max"),
+        (dict(scale=b"1"), "scale"),
+        (dict(nan=[1]), "nan"),
+        (dict(profile=1), "profile"),
+        (dict(min_above_max=1), "min_above_max"),
+        (dict(out=[1.0]), "out"),
+        (dict(threads="2"), "threads"),
+        (dict(threads=1.0), "threads"),
+        (dict(max=np.longdouble(1)), "max"),
+        (dict(minimum=1), "clip"),
+    ],
+)
+def test_wrong_types(arguments, field):
+    with pytest.raises(TypeError, match=field):
+        clipper.clip(np.zeros(1), **arguments)
+
+
+@pytest.mark.parametrize("dtype", [bool, complex, object, "M8[s]", "m8[s]", "S3", "U3", "V3", "g", [("a", "f4")]])
+def test_refused_dtypes(dtype):
+    error = error_of(np.zeros(3, dtype), 0)
+    assert (error.kind, error.field) == ("input", "x")
+
+
+def test_ranks():
+    x = np.zeros((1,) * 64)
+    assert clipper.clip(x, 1).shape == x.shape
+    assert error_of(np.zeros((2, 2), "f4"), 0, 1, profile="directml-1.0").kind == "input"
+    x = np.zeros((1, 1, 2, 2), "f4")
+    assert clipper.clip(x, 1, 2, profile="directml-1.0").max() == 1
+
+
+@pytest.mark.parametrize("layout", ["C", "gaps", "unaligned", "large"])
+def test_many_threads_of_python(layout):
+    """With more bounds than prepared requests are remembered, so that threads replace those of others."""
+    x = np.random.default_rng(1).normal(size=2_000_000 if layout == "large" else 100_000)
+    bounds = [(i + 1) / 256 for i in range(600)]
+    if layout == "gaps":
+        x = np.repeat(x, 2)[::2]
+    if layout == "unaligned":
+        x = np.frombuffer(b"\0" * 4 + x.tobytes(), np.uint8)[4:].view(float)
+    wrong = []
+
+    def work(number):
+        for i in range(20 if layout == "large" else 200):
+            bound = bounds[(i * 7 + number * 31) % len(bounds)]
+            result = clipper.clip(x, -bound, bound, threads=(0, 2, 3)[number % 3])
+            if result.min() != -bound or result.max() != bound:
+                wrong.append(bound)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,175 @@
+"""Functions for files, and for tensors that are arrays or files."""
+
+import doctest
+import os
+import pickle
+import subprocess
+
+import clipper
+import clipper._files
+import clipper._tensors
+import ml_dtypes
+import numpy as np
+import pytest
+from conftest import DTYPES, FLOATS, ROOT, assert_same_bits, dtype_of, load, save
+
+
+@pytest.fixture
+def paths(tmp_path):
+    save(tmp_path / "x.npy", np.array([[-3.5, -0.0, 0.25], [5.5, 7.0, np.nan]], np.float32))
+    return tmp_path / "x.npy", tmp_path / "y.npy"
+
+
+def test_doctests():
+    for module in (clipper, clipper._files, clipper._tensors):
+        assert doctest.testmod(module).failed == 0
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(clipper.clip, "clip", globs={"clip": clipper.clip}):
+        runner.run(test)
+    parser = doctest.DocTestParser()
+    runner.run(parser.get_doctest(clipper.clip.__doc__, {"clip": clipper.clip}, "clip", None, 0))
+    assert runner.tries >= 7 and runner.failures == 0
+
+
+def test_clip_file_as_the_program(paths, program, tmp_path):
+    x, y = paths
+    expected = tmp_path / "expected.npy"
+    assert program("--min", 0, "--max", "6", "--scale", "0.5", x, expected)[0] == 0
+    for given in (x, str(x), os.fsencode(x)):
+        counts = clipper.clip_file(given, y, 0, "6", scale=0.5)
+        assert counts == (6, 1, 0, 1, True)
+        assert y.read_bytes() == expected.read_bytes()
+    assert clipper.clip_in_place(x, 0, 6, scale=0.5).elements == 6
+    assert x.read_bytes() == expected.read_bytes()
+
+
+def test_file_options(paths):
+    x, y = paths
+    before = x.read_bytes()
+    y.write_bytes(b"old")
+    with pytest.raises(clipper.ClipperError, match="already exists") as caught:
+        clipper.clip_file(x, y, 0, overwrite=False)
+    assert caught.value.kind == "refused" and y.read_bytes() == b"old"
+    x.write_bytes(before + b"more")
+    with pytest.raises(clipper.ClipperError) as caught:
+        clipper.clip_file(x, y, 0)
+    assert caught.value.kind == "input"
+    clipper.clip_file(x, y, 0, ignore_trailing=True, sync=True, threads=2)
+    x.write_bytes(before)
+    clipper.clip_in_place(x, 0, direct=True)
+    assert x.read_bytes() == y.read_bytes()
+    with pytest.raises(clipper.ClipperError) as caught:
+        clipper.clip_file(x.with_name("none.npy"), y, 0)
+    assert caught.value.kind == "io" and "none.npy" in str(caught.value)
+    with pytest.raises(TypeError):
+        clipper.clip_file(1, y, 0)
+
+
+def test_arrays_as_bounds_of_files(paths):
+    x, y = paths
+    lo = np.array([0, 1, 2], np.float32)
+    clipper.clip_file(x, y, lo)
+    assert_same_bits(load(y), clipper.clip(load(x), lo))
+    save(x.with_name("lo.npy"), lo)
+    clipper.clip_file(x, y.with_name("z.npy"), x.with_name("lo.npy"))
+    assert y.read_bytes() == y.with_name("z.npy").read_bytes()
+
+
+def test_archives(tmp_path):
+    archive = tmp_path / "a.npz"
+    np.savez(archive, w=np.arange(5.0), v=np.arange(9.0))
+    clipper.clip_file(archive, tmp_path / "b.npz", max=2, members=["w"])
+    with np.load(tmp_path / "b.npz") as clipped:
+        np.testing.assert_array_equal(clipped["w"], [0, 1, 2, 2, 2])
+        np.testing.assert_array_equal(clipped["v"], np.arange(9))
+    clipper.assert_same(f"{tmp_path}/b.npz:w", np.array([0.0, 1, 2, 2, 2]))
+    clipper.assert_same(f"{tmp_path}/b.npz:v", f"{tmp_path}/a.npz:v")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tensors_of_every_dtype(dtype, tmp_path):
+    x = load(ROOT / f"data/edge/{dtype}.npy")
+    path = ROOT / f"data/edge/{dtype}.npy"
+    clipper.assert_same(x, path, bits=True)
+    clipper.assert_same(path, np.repeat(x, 2)[::2], bits=True)
+    assert clipper.info(x)[4:] == pytest.approx(clipper.info(path)[4:], nan_ok=True)
+    about = clipper.info(x)
+    assert about.dtype == dtype and about.shape == x.shape and about.byte_order == "little"
+    with np.errstate(invalid="ignore"):
+        values = x.astype(np.longdouble)
+    assert about.min == np.nanmin(values) and about.max == np.nanmax(values)
+    assert about.nan == np.isnan(values).sum()
+    assert clipper.percentiles(x, [0, "100"]) == [about.min, about.max]
+    kinds = (float,) if dtype in FLOATS else (int,)
+    assert isinstance(about.min, kinds) and isinstance(clipper.percentiles(path, [50])[0], kinds)
+    y = x.copy()
+    y[-1] = 1
+    found = clipper.compare(y, x, max_listed=5)
+    assert not found and found.mismatches == 1 and found.first[0].index == (x.size - 1,)
+    assert found.first[0].actual == y[-1]
+
+
+def test_comparison_is_that_of_the_program(paths, program):
+    x, y = paths
+    save(y, clipper.clip(load(x), 0, 6))
+    found = clipper.compare(x, y)
+    path = os.environ.get("CLIPPER", ROOT / "build" / "clipper")
+    line = subprocess.run([path, "compare", x, y], capture_output=True, text=True).stdout
+    assert line == f"FAIL {x}: {found.summary}\n".replace("atol=", "--atol ").replace("ulp=", "--ulp ")
+    with pytest.raises(AssertionError) as caught:
+        clipper.assert_same(x, y)
+    assert str(caught.value) == f"{x}: {found.summary}"
+    with pytest.raises(AssertionError) as caught:
+        clipper.assert_same(load(x), load(y))
+    assert str(caught.value) == found.summary
+    clipper.assert_same(x, y, atol=3.5)
+    clipper.assert_same(load(x), y, atol="3.5")
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_layouts_of_compared_arrays():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for other in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x.astype(">f8"), x.tolist()):
+        clipper.assert_same(other, x)
+        clipper.assert_same(x, other)
+    assert "shape" in clipper.compare(x, x[0]).summary
+    assert clipper.compare(x[:0], x[:0])
+    assert clipper.info(np.asfortranarray(x)).fortran_order
+    assert clipper.info(x.astype(">f8")).byte_order == "big"
+    assert clipper.info(x, stats=False).min is None
+
+
+def test_errors_of_tensors():
+    x = np.zeros(3)
+    for call in (
+        lambda: clipper.compare(np.zeros(3, complex), x),
+        lambda: clipper.info(np.array(["a"])),
+        lambda: clipper.percentiles(np.array([object()]), [1]),
+    ):
+        with pytest.raises(clipper.ClipperError) as caught:
+            call()
+        assert caught.value.kind == "input" and "/proc" not in str(caught.value)
+    for options in (dict(rtol=-1), dict(atol="nan"), dict(rtol="x")):
+        with pytest.raises(clipper.ClipperError) as caught:
+            clipper.compare(x, x, **options)
+        assert caught.value.kind == "usage" and caught.value.field == list(options)[0]
+    with pytest.raises(clipper.ClipperError):
+        clipper.percentiles(x, [101])
+    with pytest.raises(TypeError):
+        clipper.assert_same(x, x, tolerance=1)
+    with pytest.raises(TypeError, match="mask"):
+        clipper.info(np.ma.array([1, 2], mask=[0, 1]))
+    assert clipper.percentiles(np.array([np.nan]), [50]) == [None]
+
+
+def test_raw_bfloat16(tmp_path):
+    x = np.array([1, 2.5], ml_dtypes.bfloat16)
+    np.save(tmp_path / "raw.npy", x.view("V2"))
+    assert clipper.info(tmp_path / "raw.npy", dtype="bfloat16").max == 2.5
+    clipper.assert_same(tmp_path / "raw.npy", x.view(np.uint16), dtype="bfloat16")
+    clipper.clip_in_place(tmp_path / "raw.npy", max=2, dtype="bfloat16")
+    assert clipper.clip(np.load(tmp_path / "raw.npy"), dtype="bfloat16").dtype == np.dtype("V2")
+
+
+def test_profiles(program):
+    assert clipper.profiles()[0] == "native" and len(clipper.profiles()) == 11

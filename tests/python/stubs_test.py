@@ -1,0 +1,45 @@
+"""The stubs describe the package that is installed."""
+
+import ast
+import importlib.resources
+import inspect
+
+import clipper
+import pytest
+
+TREE = ast.parse((importlib.resources.files(clipper) / "__init__.pyi").read_text())
+FUNCTIONS = [node for node in TREE.body if isinstance(node, ast.FunctionDef)]
+CLASSES = {node.name: node for node in TREE.body if isinstance(node, ast.ClassDef)}
+
+
+def test_names():
+    assert {node.name for node in FUNCTIONS} | set(CLASSES) == set(clipper.__all__)
+    assert (importlib.resources.files(clipper) / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("node", FUNCTIONS, ids=lambda node: node.name)
+def test_signatures(node):
+    function = getattr(clipper, node.name)
+    assert function.__doc__
+    arguments = node.args
+    defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + arguments.defaults + arguments.kw_defaults
+    stub = {
+        argument.arg: inspect.Parameter.empty if default is None else ast.literal_eval(default)
+        for argument, default in zip(arguments.args + arguments.kwonlyargs, defaults, strict=True)
+    }
+    if node.name == "clip":
+        line = function.__doc__.splitlines()[0]
+        real = ast.parse(line.replace("\\", "") + ": pass").body[0] if line.startswith("def") else None
+        names = [part.split("=")[0].strip() for part in line[line.index("(") + 1 : line.rindex(")")].split(",")]
+        assert real is None and [name for name in names if name != "*"] == list(stub)
+        return
+    if node.name == "profiles":
+        return
+    real = inspect.signature(function).parameters
+    assert {name: parameter.default for name, parameter in real.items()} == stub
+
+
+@pytest.mark.parametrize("name", [name for name, node in CLASSES.items() if name != "ClipperError"])
+def test_fields(name):
+    stub = [line.target.id for line in CLASSES[name].body if isinstance(line, ast.AnnAssign)]
+    assert stub == list(getattr(clipper, name)._fields)
