@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string_view>
 
@@ -157,6 +158,9 @@ bool is_same(zip_t* opened, zip_uint64_t index, const Member& member) {
 }  // namespace
 
 void compare_with_libzip(const ReadAt& read, std::uint64_t size, bool has_descriptors) {
+  // libzip converts times with mktime(), which changes the process's time zone.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   Source source(read, size);
   zip_source_t* const handle = libzip().new_source(&Source::call, &source, source.error());
   if (handle == nullptr) source.fail();
