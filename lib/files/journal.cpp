@@ -176,7 +176,7 @@ Journal::Journal(Journal&& other) noexcept
 
 Journal::~Journal() {
   if (registration_ < 0) return;
-  std::ignore = unlink();
+  drop(fd_, [&] { return unlink(); });
   unregister_temporary(registration_);
 }
 

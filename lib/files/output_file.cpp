@@ -204,9 +204,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 
 OutputFile::~OutputFile() {
   if (registration_ < 0) return;
-  const auto remove = [&] { return ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; };
-  // On a full disk, lowntfs-3g and btrfs may need free space to remove a file.
-  if (!remove() && errno == ENOSPC && ::ftruncate(fd_.get(), 0) == 0) static_cast<void>(remove());
+  drop(fd_, [&] { return ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
   forget_temporary();
 }
 
