@@ -19,7 +19,7 @@ class Library {
  private:
   [[nodiscard]] void* address(const char* name) const;
 
-  void* handle_;
+  [[maybe_unused]] void* handle_;  ///< null in a static program
 };
 
 }  // namespace clipper::npz
