@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -52,13 +50,6 @@ auto retry_interrupted(Call call) {
   auto result = call();
   while (result == -1 && errno == EINTR) result = call();
   return result;
-}
-
-/// Calls `unlink`, which removes the name of an unfinished file and returns whether it succeeded. On a full
-/// disk, lowntfs-3g and btrfs may need free space for that: the file is emptied, and `unlink` called again.
-template <class Unlink>
-void drop(const Descriptor& fd, Unlink unlink) {
-  if (!unlink() && errno == ENOSPC && ::ftruncate(fd.get(), 0) == 0) static_cast<void>(unlink());
 }
 
 /// Reads at `offset` of the file. Returns the number of bytes, less than requested only at the end of the

@@ -176,7 +176,7 @@ Journal::Journal(Journal&& other) noexcept
 
 Journal::~Journal() {
   if (registration_ < 0) return;
-  drop(fd_, [&] { return unlink(); });
+  drop(fd_, place_, [&] { return unlink(); });
   unregister_temporary(registration_);
 }
 

@@ -204,7 +204,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 
 OutputFile::~OutputFile() {
   if (registration_ < 0) return;
-  drop(fd_, [&] { return ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
+  drop(fd_, *temporary_, [&] { return ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
   forget_temporary();
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <tuple>
 
 #include "error.hpp"
 #include "files/directory.hpp"
@@ -161,6 +162,13 @@ void Place::expect_sync() const {
 
 bool Place::sync() const noexcept {
   return ::fsync(directory()) == 0;
+}
+
+void drop(const Descriptor& fd, const Place& place, const std::function<bool()>& unlink) noexcept {
+  struct stat status {};
+  if (unlink() || errno != ENOSPC || ::fstat(fd.get(), &status) != 0) return;
+  if (status.st_nlink != 1 || place.id() != id_of(status) || ::ftruncate(fd.get(), 0) != 0) return;
+  std::ignore = unlink();
 }
 
 }  // namespace clipper

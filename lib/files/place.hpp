@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <compare>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,5 +96,10 @@ class Place {
   std::string name_;
   std::string path_;
 };
+
+/// Calls `unlink`, which removes the name `place` of an unfinished file and returns whether it succeeded. On
+/// a full disk, lowntfs-3g and btrfs may need free space for that: the file is emptied, and `unlink` called
+/// again. A file that has another name, or whose name belongs to another file, is never emptied.
+void drop(const Descriptor& fd, const Place& place, const std::function<bool()>& unlink) noexcept;
 
 }  // namespace clipper

@@ -1,7 +1,9 @@
 #include "files/place.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <tuple>
@@ -168,6 +170,35 @@ TEST_CASE("a place is below the directories that hold it, whatever its path says
   std::filesystem::rename(directory / "a/b/c", directory / "d/c");
   CHECK_FALSE(place.is_below(id("a")));
   CHECK(place.is_below(id("d")));
+}
+
+TEST_CASE("a file that a full disk keeps is emptied, unless it has another name") {
+  const TemporaryDirectory directory;
+  for (const bool has_other_name : {false, true}) {
+    const std::string name = has_other_name ? "linked" : "alone";
+    write_file(directory / name, "bytes");
+    if (has_other_name) std::filesystem::create_hard_link(directory / name, directory / "other");
+    const Descriptor fd(::open((directory / name).c_str(), O_RDWR | O_CLOEXEC));
+    int calls = 0;
+    drop(fd, Place::of(directory / name), [&] {
+      errno = ENOSPC;
+      return ++calls == 2;
+    });
+    CHECK(calls == (has_other_name ? 1 : 2));
+    CHECK(read_file(directory / name) == (has_other_name ? "bytes" : ""));
+  }
+}
+
+TEST_CASE("a file whose name belongs to another file is not emptied") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a", "bytes");
+  write_file(directory / "b", "other");
+  const Descriptor fd(::open((directory / "a").c_str(), O_RDWR | O_CLOEXEC));
+  drop(fd, Place::of(directory / "b"), [] {
+    errno = ENOSPC;
+    return false;
+  });
+  CHECK(read_file(directory / "a") == "bytes");
 }
 
 }  // namespace clipper::testing
