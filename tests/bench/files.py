@@ -4,11 +4,13 @@ import os
 import shlex
 import shutil
 import sys
+from pathlib import Path
 from statistics import median
 
 import numpy as np
 
 from processes import SCRIPT, Command, hyperfine, in_shell, peak_memory, scratch_directory, take_turns, warm
+from targets import DTYPES
 
 SMALL, SMALL_RUNS = 1000, 300  # elements; runs of each command in a round
 MANY, MANY_BYTES = 10_000, 4096
@@ -26,10 +28,16 @@ def write_tensor(path, dtype, shape, low, high):
     array.flush()
 
 
+def write_header(file, dtype, size):
+    """Writes the header of `size` bytes of elements."""
+    kind = np.dtype("V2" if dtype == "bfloat16" else dtype)
+    np.lib.format.write_array_header_1_0(file, {"descr": kind.str, "fortran_order": False, "shape": (size // kind.itemsize,)})
+    assert file.tell() == HEADER
+
+
 def write_sparse(path, size):
     with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": ((size - HEADER) // 4,)})
-        assert file.tell() == HEADER
+        write_header(file, "float32", size - HEADER)
         file.truncate(size)
 
 
@@ -40,6 +48,8 @@ def write_inputs(size):
     write_tensor("small.npy", np.float32, (SMALL,), -10, 10)
     shutil.copy("float32.npy", "old-cp.npy")
     shutil.copy("float32.npy", "old-clipper.npy")
+    for name in ("float32", "float16"):
+        shutil.copy(f"{name}.npy", f"scaled-{name}.npy")
     os.mkdir("small")
     os.mkdir("many")
     write_tensor("many/0.npy", np.float32, ((MANY_BYTES - HEADER) // 4,), -10, 10)
@@ -79,10 +89,25 @@ def measure_small(clipper, i, samples):
         samples[f"CPU {name}, 1,000 elements"].append(cpu)
 
 
+def measure_scaled(clipper, i, samples):
+    """Scales and clips the same bytes as each dtype. The bits of float16 and float32 are numbers in the other float dtypes, too:
+    subnormal numbers, which take the CPU more time, would be rare in a user's file."""
+    for dtype in DTYPES:
+        path = Path(f"scaled-{'float16' if dtype.endswith('float16') else 'float32'}.npy")
+        with path.open("r+b") as file:
+            write_header(file, dtype, path.stat().st_size - HEADER)
+        option = " --dtype bfloat16" if dtype == "bfloat16" else ""
+        row = [Command(f"cp, {dtype}", f"cp {path} out.npy"),
+               Command(f"clipper, scale and bias of {dtype}",
+                       f"{clipper}{option} --scale 0.5 --bias 1 --min 0 --max 6 {path} out.npy")]
+        take_turns(row, i, (path,), samples)
+
+
 def measure_times(clipper, rounds, samples):
     for i in range(rounds):
         print(f"bench: whole processes, round {i + 1} of {rounds}", file=sys.stderr)
         take_turns(commands(clipper, i), i, ("float32.npy", "float16.npy", "inside.npy"), samples)
+        measure_scaled(clipper, i, samples)
         measure_small(clipper, i, samples)
 
 
@@ -97,7 +122,7 @@ def measure_memory(clipper, size, samples):
 
 def measure(clipper, directory, size, rounds, samples):
     """Measures with tensors of `size` bytes in a temporary directory below `directory`."""
-    with scratch_directory(directory, 9 * size):
+    with scratch_directory(directory, 11 * size):
         write_inputs(size)
         clipper = shlex.quote(str(clipper))
         measure_times(clipper, rounds, samples)

@@ -165,7 +165,7 @@ void measure_threads(benchmark::State& state, const Operation& operation, std::s
 
 template <class... Arguments>
 benchmark::internal::Benchmark* add(const std::string& name, const Arguments&... arguments) {
-  return benchmark::RegisterBenchmark(name.c_str(), arguments...)->UseRealTime();
+  return benchmark::RegisterBenchmark(name.c_str(), arguments...)->MeasureProcessCPUTime()->UseRealTime();
 }
 
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {

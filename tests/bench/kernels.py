@@ -11,24 +11,24 @@ from peers import LIBRARIES
 
 
 def kernel_bench(binary, seconds):
-    """name -> seconds: the median if there are several repetitions."""
+    """name -> wall and CPU seconds: the medians if there are several repetitions."""
     out = subprocess.run([binary, f"--benchmark_min_time={seconds}", "--benchmark_enable_random_interleaving=true",
                           "--benchmark_format=json"], check=True, stdout=subprocess.PIPE).stdout
     rows = {}
     for row in json.loads(out)["benchmarks"]:
         if row["run_type"] == "iteration":
             assert row["time_unit"] == "ns"
-            name = row["name"].removesuffix("/real_time").partition("/repeats:")[0]
-            rows.setdefault(name, []).append(row["real_time"] * 1e-9)
-    return {name: median(times) for name, times in rows.items()}
+            name = row["name"].partition("/repeats:")[0].partition("/process_time")[0]
+            rows.setdefault(name, []).append((row["real_time"] * 1e-9, row["cpu_time"] * 1e-9))
+    return {name: tuple(map(median, zip(*times, strict=True))) for name, times in rows.items()}
 
 
 def peer(library, seconds, wrong):
-    """LIBRARY/DTYPE/BYTES/THREADS -> seconds. Adds (library, dtype) to `wrong` if the result is not numpy's."""
+    """LIBRARY/DTYPE/BYTES/THREADS -> wall and CPU seconds. Adds (library, dtype) to `wrong` if the result is not numpy's."""
     command = [sys.executable, Path(__file__).with_name("peers.py"), library, str(seconds)]
     rows = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     wrong |= {(library, row["dtype"]) for row in rows if not row["right"]}
-    return {f"{library}/{row['dtype']}/{row['bytes']}/{row['threads']}": row["seconds"] for row in rows}
+    return {f"{library}/{row['dtype']}/{row['bytes']}/{row['threads']}": (row["seconds"], row["cpu"]) for row in rows}
 
 
 def measure(binary, seconds, rounds, samples):
@@ -38,6 +38,7 @@ def measure(binary, seconds, rounds, samples):
         print(f"bench: kernels, round {i + 1} of {rounds}", file=sys.stderr)
         turns = [lambda: kernel_bench(binary, seconds), *(lambda name=name: peer(name, seconds, wrong) for name in LIBRARIES)]
         for turn in turns[:: -1 if i % 2 else 1]:
-            for name, time in turn().items():
-                samples[name].append(time)
+            for name, (seconds, cpu) in turn().items():
+                samples[name].append(seconds)
+                samples[f"CPU {name}"].append(cpu)
     return sorted(wrong)

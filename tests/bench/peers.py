@@ -6,6 +6,7 @@
 
 import json
 import sys
+import time
 import timeit
 from functools import partial
 
@@ -74,12 +75,15 @@ THREADS = {"numpy": [1], "onnxruntime": [1, 2], "openvino": [1, 2]}  # numpy.cli
 
 
 def seconds_per_call(call, at_least):
+    """Wall and CPU seconds."""
     timer = timeit.Timer(call)
     count = 1
     while (seconds := timer.timeit(count)) < at_least / 4:
         count *= 2
     count = max(1, round(count * at_least / seconds))
-    return timer.timeit(count) / count
+    before = time.process_time()
+    seconds = timer.timeit(count)
+    return seconds / count, (time.process_time() - before) / count
 
 
 def measure(library, dtype, size, threads, at_least):
@@ -91,8 +95,8 @@ def measure(library, dtype, size, threads, at_least):
     except Exception:
         return None
     right = np.clip(x, x.dtype.type(0), x.dtype.type(6)).astype(x.dtype).tobytes() == y.tobytes()
-    seconds = seconds_per_call(call, at_least)
-    return {"dtype": dtype, "bytes": size, "threads": threads, "seconds": seconds, "right": right}
+    seconds, cpu = seconds_per_call(call, at_least)
+    return {"dtype": dtype, "bytes": size, "threads": threads, "seconds": seconds, "cpu": cpu, "right": right}
 
 
 def main():

@@ -3,6 +3,7 @@
 import json
 import textwrap
 
+from samples import NOISY
 from targets import CACHED, DTYPES, LEVELS, LIBRARIES, TARGETS, UNCACHED, kernel, level, size_text
 
 BEGIN, END = "<!-- written by scripts/bench -->", "<!-- end of what scripts/bench wrote -->"
@@ -20,6 +21,19 @@ def number(value):
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
+def duration(seconds):
+    unit, scale = next((pair for pair in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)) if seconds >= 0.1 * pair[1]), ("ns", 1e-9))
+    return f"{seconds / scale:.3g} {unit}"
+
+
+def cpu_text(cpu):
+    return f"{duration(cpu[0])} / {duration(cpu[1])} = {number(cpu[0] / cpu[1])}" if cpu else ""
+
+
+def verdict(target, ratio):
+    return {True: "yes", False: "noisy" if ratio.noisy else "**no**", None: ""}[target.reached(ratio)]
+
+
 def target_rows(samples, parts):
     for target in TARGETS:
         if target.part not in parts:
@@ -28,21 +42,21 @@ def target_rows(samples, parts):
         limit = f"{sign} {target.limit:g}{target.unit}" if target.limit is not None else ""
         ratio = target.measured(samples)
         if ratio is None:
-            yield [target.what, "not measured", "", limit, ""]
+            yield [target.what, "not measured", "", "", limit, ""]
             continue
         figure = number(ratio.median) + target.unit + (f" ({ratio.of})" if ratio.of else "")
         spread = f"{number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
-        yield [target.what, figure, spread, limit, {True: "yes", False: "**no**", None: ""}[target.reached(ratio)]]
+        yield [target.what, figure, spread, cpu_text(ratio.cpu), limit, verdict(target, ratio)]
 
 
 def for_readme(samples, about, directory):
     """The README's part: the rows that matter to users, and the picture. Lines have at most 100 columns."""
-    rows = [row[:3] for target, row in zip(TARGETS, target_rows(samples, about["parts"]), strict=True) if target.in_readme]
+    rows = [[*row[:3], row[3].rpartition(" ")[2]] for target, row in zip(TARGETS, target_rows(samples, about["parts"]), strict=True) if target.in_readme]
     machine = about["machine"]
     text = textwrap.fill(f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}; "
                          f"{about['file_bytes'] >> 20} MiB of float32 in the page cache; medians of {about['rounds']['files']} "
                          f"rounds, in which the programs take turns. [All figures]({directory}/results.md).", 100)
-    text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds"], rows)
+    text += "\n\n" + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU"], rows)
     return f"{text}\n![Throughput by dtype, and ratios to targets]({directory}/throughput.png)\n"
 
 
@@ -50,9 +64,10 @@ def summary(samples, about, picture):
     machine = about["machine"]
     rounds = " and ".join(f"{about['rounds'][part]} rounds of {part}" for part in about["parts"])
     text = (f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}, {machine['file system']}. "
-            f"Each figure is the median of the ratios in {rounds}, and the worst of several dtypes. "
+            f"Each figure is the median of the ratios in {rounds}, and the worst of several dtypes. CPU is the median of user and "
+            f"system time of all threads. A ratio that is missed is noisy if its rounds spread by more than {NOISY:g}. "
             f"Unless stated otherwise, files hold {about['file_bytes'] >> 20} MiB of float32 and are in the page cache.\n\n")
-    text += table(["clipper's time / other program's time", "median", "range over the rounds", "target", "reached"],
+    text += table(["clipper's time / other program's time", "median", "range over the rounds", "CPU", "target", "reached"],
                   target_rows(samples, about["parts"]))
     return f"{text}\n![Throughput by dtype, and ratios to targets]({picture})\n"
 
@@ -61,7 +76,7 @@ def processes(samples):
     rows = []
     for name, times in samples.items():
         cpu, memory = samples.median(f"CPU {name}"), samples.median(f"MiB {name}")
-        if cpu is not None:
+        if cpu is not None and "/" not in name:
             seconds = (samples.median(name), min(times), max(times), cpu)
             rows.append([name.replace("|", "\\|"), *(f"{1000 * time:.1f}" for time in seconds), f"{memory:.0f}" if memory else ""])
     return table(["command", "median, ms", "min", "max", "CPU, ms", "peak memory, MiB"], rows)
@@ -143,7 +158,7 @@ def as_json(samples, about):
         ratio = target.measured(samples)
         if ratio:
             targets.append({"what": target.what, "median": ratio.median, "low": ratio.low, "high": ratio.high, "of": ratio.of,
-                            "limit": target.limit, "reached": target.reached(ratio)})
+                            "cpu": ratio.cpu, "limit": target.limit, "reached": target.reached(ratio)})
     entries = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in about.items()]
     entries.append('"targets": [\n' + ",\n".join(map(json.dumps, targets)) + "\n]")
     rounded = {name: [float(f"{figure:.4g}") for figure in figures] for name, figures in samples.items()}

@@ -4,6 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from statistics import median
 
+NOISY = 1.5  # if the rounds of a ratio spread by more, the ratio cannot prove that a target was missed
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -12,12 +14,17 @@ class Ratio:
     low: float
     high: float
     of: str = ""  # which ratio is the worst
+    cpu: tuple[float, float] | None = None  # medians of both sides' CPU time in seconds
+
+    @property
+    def noisy(self):
+        return self.high > NOISY * self.low
 
 
 class Samples(defaultdict):
     """name -> figures, one for each round. Names with slashes are times of kernels and libraries, names that begin with MiB
-    are a process's memory, names that begin with CPU the CPU time of all its threads, all others are times of processes. Times
-    are in seconds."""
+    are a process's memory, "CPU NAME" is the CPU time (user and system) of all threads for the time NAME, all others are times of
+    processes. Times are in seconds."""
 
     def __init__(self):
         super().__init__(list)
@@ -30,7 +37,8 @@ class Samples(defaultdict):
         if name not in self or reference not in self:
             return None
         rounds = [a / b for a, b in zip(self[name], self[reference], strict=True)]
-        return Ratio(median(rounds), min(rounds), max(rounds), of)
+        cpu = tuple(self.median(f"CPU {each}") for each in (name, reference))
+        return Ratio(median(rounds), min(rounds), max(rounds), of, cpu if all(cpu) else None)
 
     def worst(self, pairs, pick=max):
         """`pairs` has (of, name, reference). Ignores names that were not measured."""

@@ -92,15 +92,25 @@ def beside_library_on_two_threads(library):
         (dtype, f"threads/{dtype}/{UNCACHED}/2", f"{library}/{dtype}/{UNCACHED}/2") for dtype in DTYPES))
 
 
+SCALE_LIMITS = (
+    (1.4, ["float32", "float64"]),
+    (2.5, ["bfloat16"]),
+    (3, ["float16"]),
+    (4, ["int8", "uint8"]),
+    (6, ["int16", "int32", "uint16", "uint32"]),
+)
+
 TARGETS = (
-    time("file to new file / `cp`", 0.45, "clipper", "cp", in_readme=True),
+    time("file to new file / `cp`", 0.5, "clipper", "cp", in_readme=True),
     time("file to new file / numpy script (load, clip, save)", 0.33, "clipper", "numpy script", in_readme=True),
     time("file to new file, float16 / numpy script", 0.05, "clipper, float16", "numpy script, float16"),
-    time("replacing a file / `cp` over a file", 0.8, "clipper over a file", "cp over a file", in_readme=True),
+    Target("files", "scale, bias and clip, file to new file / `cp`", 0.7, lambda samples: samples.worst(
+        (dtype, f"clipper, scale and bias of {dtype}", f"cp, {dtype}") for dtype in DTYPES)),
+    time("replacing a file / `cp` over a file", 0.85, "clipper over a file", "cp over a file", in_readme=True),
     time("in place, nothing changes / `cp`", 0.25, "clipper in place, nothing changes", "cp"),
     time("`cat in \\| clipper - - > out` / `cat in \\| cat > out`", 1.1, "cat | clipper", "cat | cat", in_readme=True),
-    time("1,000 elements / `cp`", 1.4, "clipper, 1,000 elements", "cp, 1,000 elements", in_readme=True),
-    time("10,000 files of 4 KiB in one process / `cp -r`", 1.0, "clipper, many files", "cp -r, many files"),
+    time("1,000 elements / `cp`", 1.1, "clipper, 1,000 elements", "cp, 1,000 elements", in_readme=True),
+    time("10,000 files of 4 KiB in one process / `cp -r`", 0.8, "clipper, many files", "cp -r, many files"),
     *beside_numbers(1.1, "(N,C,H,W)", "(C,1,1)", "(1,C,1,1)"),
     *beside_numbers(1.5, "(H,W)", "(W,)", "(1,W)"),
     *beside_numbers(1.5, "(H,W,3)", "(3,)"),
@@ -120,9 +130,9 @@ TARGETS = (
     worst_memory("archives", "archives", 64, with_archives=True),
     *(memory(f"MiB {how}, {threads} threads") for how in ("to /dev/null", "in place") for threads in (2, 16)),
     beside_memcpy("clip", 1.3, "clip", DTYPES),
-    beside_memcpy("scale, bias and clip", 1.4, "scale_bias_clip", ["float32"]),
-    beside_memcpy("scale, bias and clip", 3, "scale_bias_clip", ["float16"]),
-    Target("kernels", "clip and count in cache (64 KiB) / clip", 1.1, lambda samples: samples.worst(
+    *(beside_memcpy(f"scale, bias and clip of {', '.join(dtypes)}", limit, "scale_bias_clip", dtypes)
+      for limit, dtypes in SCALE_LIMITS),
+    Target("kernels", "clip and count in cache (64 KiB) / clip", 1.25, lambda samples: samples.worst(
         (dtype, kernel(samples, "clip_and_count", dtype, CACHED), kernel(samples, "clip", dtype, CACHED)) for dtype in DTYPES)),
     *(beside_library(library, size) for size in (CACHED, UNCACHED) for library in LIBRARIES),
     *(beside_library_on_two_threads(library) for library in ("onnxruntime", "openvino")),
