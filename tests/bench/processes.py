@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+BACKED = 4 << 30  # bytes: as much as the numpy script uses for 1 GiB
 SCRIPT = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('numpy_script.py')))}"
 
 
@@ -39,12 +40,18 @@ def warm(*paths):
     subprocess.run(["cat", *paths], check=True, stdout=subprocess.DEVNULL)
 
 
+# Allocates memory and frees it. A virtual machine's host backs memory when it is first used, twenty times slower than memory
+# is used again, and takes it back some seconds after the last use. Without this, that time hits any of the commands.
+BACK_MEMORY = shlex.join([sys.executable, "-c", f"import mmap; mmap.mmap(-1, {BACKED}, mmap.MAP_PRIVATE | "
+                                                "mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)"])
+
+
 def take_turns(commands, i, inputs, samples):
     """Runs each command once; every second round in reverse order. Before each command, removes the last output and syncs, so
     that no command waits for another's writes."""
     warm(*inputs)
     row = commands[:: -1 if i % 2 else 1]
-    settle = ("--prepare", in_shell("rm -f out.npy out.npz; sync"))
+    settle = ("--prepare", in_shell(f"rm -f out.npy out.npz; sync; {BACK_MEMORY}"))
     times = hyperfine(*(word for command in row for word in (*settle, command.line)))
     for command, (seconds, cpu) in zip(row, times, strict=True):
         samples[command.name].append(seconds)
