@@ -8,9 +8,10 @@ function(get_soname file variable)
   set(${variable} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
 
-# Loading libstdc++, libgcc_s and libtbb takes longer than the rest of a small file. The C++ runtime is linked statically,
-# and package/loaded_tbb.cpp loads oneTBB. That file names the functions of one version for 64-bit systems.
-if(TBB_VERSION VERSION_EQUAL 2021.8 AND CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CLIPPER_SANITIZE AND NOT CLIPPER_FUZZ)
+# To load libstdc++, libgcc_s and libtbb takes as long as half of cp. So the program has the C++ runtime inside, and loads
+# oneTBB when it needs threads: loaded_tbb.cpp, which knows the functions of one version on 64-bit systems.
+if(CLIPPER_PROGRAM AND TBB_VERSION VERSION_EQUAL 2021.8 AND CMAKE_SIZEOF_VOID_P EQUAL 8
+    AND NOT CLIPPER_SANITIZE AND NOT CLIPPER_FUZZ)
   check_linker_flag(CXX -static-libstdc++ CLIPPER_HAS_STATIC_LIBSTDCXX)
   get_target_property(tbb_configuration TBB::tbb IMPORTED_CONFIGURATIONS)
   list(GET tbb_configuration 0 tbb_configuration)
@@ -21,7 +22,7 @@ if(CLIPPER_HAS_STATIC_LIBSTDCXX AND tbb_soname)
   set(program_sources lib/package/loaded_tbb.cpp)
   set_source_files_properties(lib/package/loaded_tbb.cpp PROPERTIES
     COMPILE_DEFINITIONS CLIPPER_LIBTBB="${tbb_soname}"
-    COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables;-fno-unwind-tables")
+    COMPILE_OPTIONS "-fvisibility=hidden;-fno-exceptions;-fno-asynchronous-unwind-tables;-fno-unwind-tables")
   set(program_options -static-libstdc++ -static-libgcc LINKER:--as-needed LINKER:--gc-sections)  # as needed: not libtbb
   set(loaded_sonames ${tbb_soname})
 endif()
