@@ -25,6 +25,40 @@ struct FloatPair {
   Vector<float, kBytes> odd;
 };
 
+#if defined(__x86_64__)
+// The x86-64 baseline selects lanes by three instructions, so these functions select none. They give the same
+// results as widen_bits() and narrow_bits().
+
+/// `upper` has float16 elements in the upper 16 bits.
+[[gnu::always_inline]] inline Vector<float, 16> widen_float16(
+    const Vector<std::int32_t, 16>& upper) noexcept {
+  using Bits = Vector<std::int32_t, 16>;
+  constexpr std::int32_t kSignAndMagnitude = -0x70002000;  // 0x8fffe000
+  const auto finite = __builtin_bit_cast(Vector<float, 16>, upper >> 3 & kSignAndMagnitude) * 0x1p112F;
+  const Bits is_special = (upper & 0x7c000000) == 0x7c000000;
+  return __builtin_bit_cast(Vector<float, 16>, __builtin_bit_cast(Bits, finite) | (is_special & 0x7f800000));
+}
+
+/// The lower 16 bits are x as a float16. The lower 13 bits of a NaN must be 0: those of every NaN that
+/// calculations with float16 and finite numbers give are.
+[[gnu::always_inline]] inline Vector<std::int32_t, 16> narrow_float16(const Vector<float, 16>& x) noexcept {
+  using Bits = Vector<std::int32_t, 16>;
+  constexpr float kBeyond = 65536;             // rounds to infinity, like all above it
+  constexpr float kSmallestNormal = 0x1p-14F;  // 1024 times the smallest subnormal
+  const Bits bits = __builtin_bit_cast(Bits, x);
+  const Bits magnitude = bits & 0x7fffffff;
+  // If x is NaN, these two instructions give their second operand.
+  const __m128 capped = _mm_min_ps(_mm_set1_ps(kBeyond), __builtin_bit_cast(__m128, magnitude));
+  const auto normal = __builtin_bit_cast(Bits, _mm_max_ps(_mm_set1_ps(kSmallestNormal), capped));
+  const __m128 subnormal = _mm_min_ps(capped, _mm_set1_ps(kSmallestNormal));
+  // Both parts of the sum include the smallest normal, or are it.
+  const Bits rounded = (normal - (112 << 23) + 0xfff + (normal >> 13 & 1)) >> 13;
+  const Bits sum = rounded + (__builtin_bit_cast(Bits, subnormal + _mm_set1_ps(0.5F)) - 0x3f000000 - 1024);
+  const Bits is_nan = x != x;  // NOLINT(misc-redundant-expression): true for NaN
+  return sum | (is_nan & 0x7c00) | (bits >> 16 & 0x8000);
+}
+#endif
+
 template <HalfType T, std::size_t kBytes>
 [[gnu::always_inline]] inline void widen(const HalfVector<kBytes>& halves,
                                          FloatPair<kBytes>& floats) noexcept {
@@ -34,10 +68,17 @@ template <HalfType T, std::size_t kBytes>
   if constexpr (std::is_same_v<T, BFloat16>) {
     floats.even = __builtin_bit_cast(Floats, pairs << 16);
     floats.odd = __builtin_bit_cast(Floats, pairs & 0xffff0000);
-  } else {
-    floats.even = widen_bits<T, Floats>(__builtin_bit_cast(Bits, pairs & 0xffff));
-    floats.odd = widen_bits<T, Floats>(__builtin_bit_cast(Bits, pairs >> 16));
+    return;
   }
+#if defined(__x86_64__)
+  if constexpr (kBytes == vector_bytes(SimdLevel::baseline)) {
+    floats.even = widen_float16(__builtin_bit_cast(Bits, pairs << 16));
+    floats.odd = widen_float16(__builtin_bit_cast(Bits, pairs));
+    return;
+  }
+#endif
+  floats.even = widen_bits<T, Floats>(__builtin_bit_cast(Bits, pairs & 0xffff));
+  floats.odd = widen_bits<T, Floats>(__builtin_bit_cast(Bits, pairs >> 16));
 }
 
 /// The upper 16 bits are x as a bfloat16, as by narrow_to_bfloat16(). A NaN must have 0 as its lower 16 bits:
@@ -103,8 +144,14 @@ template <HalfType T, std::size_t kBytes>
                                                    (rounded_to_bfloat16<kBytes>(floats.odd) & 0xffff0000));
   } else {
     using Bits = Vector<std::int32_t, kBytes>;
+#if defined(__x86_64__)
+    static_assert(kBytes == vector_bytes(SimdLevel::baseline), "wider vectors have instructions of F16C");
+    const Bits even = narrow_float16(floats.even) & 0xffff;
+    const Bits odd = narrow_float16(floats.odd);
+#else
     const Bits even = narrow_bits<T, Bits>(floats.even);
     const Bits odd = narrow_bits<T, Bits>(floats.odd);
+#endif
     halves = __builtin_bit_cast(HalfVector<kBytes>, even | odd << 16);
   }
 }
