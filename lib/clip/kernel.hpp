@@ -77,9 +77,12 @@ Kernel<Vectors> kernel_for(DType dtype, SimdLevel level) noexcept {
 /// Bytes of a block, which must fit the first-level cache.
 inline constexpr std::size_t kBlockSize = 16384;
 
-/// Calls clip_block(done, from, block, length) for each block of elements, after `done` elements: it writes
-/// the result to `block` and returns its counts.
-template <class F>
+/// Whether what clips a block reads its input again after writing a part of the result.
+enum class Input : std::uint8_t { read_once, read_again };
+
+/// Calls clip_block(done, from, to, length) for each block of elements, after `done` elements: it writes the
+/// result to `to`, which is `from` only with Input::read_once, and returns its counts.
+template <Input kInput, class F>
 ElementCounts for_each_block(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, F clip_block) noexcept {
   const std::size_t size = traits(operation.dtype).size;
@@ -88,10 +91,13 @@ ElementCounts for_each_block(const Operation& operation, const std::byte* in, st
   for (std::size_t done = 0; done < count;) {
     const std::size_t length = std::min(count - done, kBlockSize / size);
     const std::byte* const from = in + done * size;
-    ElementCounts of_block = clip_block(done, from, block.data(), length);
-    of_block.changed = std::memcmp(block.data(), from, length * size) != 0;
+    std::byte* const destination = out + done * size;
+    const bool direct = in != out || (kInput == Input::read_once && counts.changed);
+    std::byte* const to = direct ? destination : block.data();
+    ElementCounts of_block = clip_block(done, from, to, length);
+    of_block.changed = counts.changed || std::memcmp(to, from, length * size) != 0;
     counts += of_block;
-    std::memcpy(out + done * size, block.data(), length * size);
+    if (!direct) std::memcpy(destination, to, length * size);
     done += length;
   }
   return counts;
@@ -127,11 +133,11 @@ ElementCounts clip_by_table(const Operation& operation, const std::byte* in, std
   } else {
     const Kernel<NoVectors> kernel = kernel_for<kCounting, NoVectors>(operation.dtype, level);
     const ByteTable table = table_of(without_bounds(operation), level);
-    return for_each_block(
+    return for_each_block<Input::read_once>(
         operation, in, out, count,
-        [&](std::size_t /*done*/, const std::byte* from, std::byte* block, std::size_t length) {
-          look_up(table, from, block, length, lookup);
-          return kernel(operation, {}, block, block, length);
+        [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
+          look_up(table, from, to, length, lookup);
+          return kernel(operation, {}, to, to, length);
         });
   }
 }
@@ -150,13 +156,14 @@ ElementCounts clip_with(const Operation& operation, const Vectors& vectors, cons
     }
   }
   const Operation scaling = without_bounds(operation);
-  return for_each_block(operation, in, out, count,
-                        [&](std::size_t done, const std::byte* from, std::byte* block, std::size_t length) {
-                          const Vectors of_block = after(done, vectors, traits(operation.dtype).size,
-                                                         factor_size(operation.arithmetic));
-                          scale_integers(scaling, of_block, from, block, length, level);
-                          return kernel(operation, of_block, block, block, length);
-                        });
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const Vectors of_block =
+            after(done, vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+        scale_integers(scaling, of_block, from, to, length, level);
+        return kernel(operation, of_block, to, to, length);
+      });
 }
 
 }  // namespace clipper
