@@ -56,12 +56,11 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
   Operation counted = operation;
   if (exchanged) counted.lo = operation.hi;
   counted.nan.reset();
-  return for_each_block(
+  return for_each_block<Input::read_again>(
       operation, in, out, count,
-      [&](std::size_t /*done*/, const std::byte* from, std::byte* block, std::size_t length) {
-        const ElementCounts counts =
-            clip_with<Counting::on>(counted, NoVectors{}, from, block, length, level);
-        clip_with<Counting::off>(operation, NoVectors{}, from, block, length, level);
+      [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
+        const ElementCounts counts = clip_with<Counting::on>(counted, NoVectors{}, from, to, length, level);
+        clip_with<Counting::off>(operation, NoVectors{}, from, to, length, level);
         return counts;
       });
 }

@@ -32,7 +32,7 @@ struct Operation {
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
   std::optional<ElementBits> nan;  ///< the element that replaces NaN
 
-  double scale = 1;  ///< for Arithmetic::float64, and for ::float32, where the value is exact as a float
+  double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
   double bias = 0;
 
   /// For Arithmetic::integer. Sign and magnitude cover both int64 and uint64.

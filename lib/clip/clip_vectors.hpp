@@ -15,8 +15,8 @@ struct ParameterVectors {
   const std::byte* hi = nullptr;   ///< of the operation's dtype; never NaN
   const std::byte* nan = nullptr;  ///< of the operation's dtype: what replaces NaN; null: NaN stays
 
-  /// Unless Arithmetic::none: float for Arithmetic::float32, double for ::float64, Operation::Integer for
-  /// ::integer.
+  /// Unless Arithmetic::none. Finite float for Arithmetic::float32, finite double for ::float64,
+  /// Operation::Integer for ::integer.
   const std::byte* scale = nullptr;
   const std::byte* bias = nullptr;
 };

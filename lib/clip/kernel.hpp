@@ -4,10 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#include "clip/byte_table.hpp"
 #include "clip/clip.hpp"
 #include "clip/clip_loop.hpp"
 #include "clip/parameters.hpp"
@@ -74,9 +77,12 @@ Kernel<Vectors> kernel_for(DType dtype, SimdLevel level) noexcept {
 /// Bytes of a block, which must fit the first-level cache.
 inline constexpr std::size_t kBlockSize = 16384;
 
-/// Calls clip_block(done, from, block, length) for each block of elements, after `done` elements: it writes
-/// the result to `block` and returns its counts.
-template <class F>
+/// Whether what clips a block reads its input again after writing a part of the result.
+enum class Input : std::uint8_t { read_once, read_again };
+
+/// Calls clip_block(done, from, to, length) for each block of elements, after `done` elements: it writes the
+/// result to `to`, which is `from` only with Input::read_once, and returns its counts.
+template <Input kInput, class F>
 ElementCounts for_each_block(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, F clip_block) noexcept {
   const std::size_t size = traits(operation.dtype).size;
@@ -85,13 +91,55 @@ ElementCounts for_each_block(const Operation& operation, const std::byte* in, st
   for (std::size_t done = 0; done < count;) {
     const std::size_t length = std::min(count - done, kBlockSize / size);
     const std::byte* const from = in + done * size;
-    ElementCounts of_block = clip_block(done, from, block.data(), length);
-    of_block.changed = std::memcmp(block.data(), from, length * size) != 0;
+    std::byte* const destination = out + done * size;
+    const bool direct = in != out || (kInput == Input::read_once && counts.changed);
+    std::byte* const to = direct ? destination : block.data();
+    ElementCounts of_block = clip_block(done, from, to, length);
+    of_block.changed = counts.changed || std::memcmp(to, from, length * size) != 0;
     counts += of_block;
-    std::memcpy(out + done * size, block.data(), length * size);
+    if (!direct) std::memcpy(destination, to, length * size);
     done += length;
   }
   return counts;
+}
+
+/// The operation with bounds that clip nothing.
+inline Operation without_bounds(Operation operation) noexcept {
+  with_type(operation.dtype, [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      operation.lo = to_bits(std::numeric_limits<T>::lowest());
+      operation.hi = to_bits(std::numeric_limits<T>::max());
+    }
+  });
+  return operation;
+}
+
+/// scale_integers() of each of the elements of 8 bits.
+inline ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
+  ByteTable table;
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::byte>(i);
+  scale_integers(operation, NoVectors{}, table.data(), table.data(), table.size(), level);
+  return table;
+}
+
+/// clip_with() for elements of 8 bits with scale and bias.
+template <Counting kCounting>
+ElementCounts clip_by_table(const Operation& operation, const std::byte* in, std::byte* out,
+                            std::size_t count, SimdLevel level) noexcept {
+  const ByteLookup lookup = byte_lookups(level).back();
+  if constexpr (kCounting == Counting::off) {
+    look_up(table_of(operation, level), in, out, count, lookup);
+    return {};
+  } else {
+    const Kernel<NoVectors> kernel = kernel_for<kCounting, NoVectors>(operation.dtype, level);
+    const ByteTable table = table_of(without_bounds(operation), level);
+    return for_each_block<Input::read_once>(
+        operation, in, out, count,
+        [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
+          look_up(table, from, to, length, lookup);
+          return kernel(operation, {}, to, to, length);
+        });
+  }
 }
 
 template <Counting kCounting, class Vectors>
@@ -100,13 +148,22 @@ ElementCounts clip_with(const Operation& operation, const Vectors& vectors, cons
   const Kernel<Vectors> kernel = kernel_for<kCounting, Vectors>(operation.dtype, level);
   if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
     return kernel(operation, vectors, in, out, count);
-  return for_each_block(operation, in, out, count,
-                        [&](std::size_t done, const std::byte* from, std::byte* block, std::size_t length) {
-                          const Vectors of_block = after(done, vectors, traits(operation.dtype).size,
-                                                         factor_size(operation.arithmetic));
-                          scale_integers(operation, of_block, from, block, length, level);
-                          return kernel(operation, of_block, block, block, length);
-                        });
+  if constexpr (std::is_same_v<Vectors, NoVectors>) {
+    if (traits(operation.dtype).size == 1) return clip_by_table<kCounting>(operation, in, out, count, level);
+    if (kCounting == Counting::off) {
+      scale_integers(operation, vectors, in, out, count, level);
+      return {};
+    }
+  }
+  const Operation scaling = without_bounds(operation);
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const Vectors of_block =
+            after(done, vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+        scale_integers(scaling, of_block, from, to, length, level);
+        return kernel(operation, of_block, to, to, length);
+      });
 }
 
 }  // namespace clipper

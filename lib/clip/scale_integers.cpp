@@ -1,7 +1,11 @@
-// Plain loops that the compiler vectorizes, inlined into one wrapper per instruction set.
+// Loops inlined into one wrapper per instruction set: over vectors (scale_lanes.hpp) for elements of at most
+// 32 bits, otherwise plain loops that the compiler vectorizes.
 //
 // CLIPPER_INDEPENDENT_ITERATIONS tells the compiler that `in` and `out` are equal or do not overlap. Without
 // it the compiler guards the vector loop with an overlap test, which in == out fails.
+
+// Only inlined functions have vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "clip/scale_integers.hpp"
 
@@ -10,6 +14,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "clip/scale_lanes.hpp"
 #include "element/byte_order.hpp"
 #include "element/number.hpp"
 
@@ -22,13 +27,22 @@
 namespace clipper {
 namespace {
 
-/// g saturated to the range of T, an integer of at most 32 bits.
+/// What the elements are clipped to: the bounds of the operation, or the range of T if each element has its
+/// own.
 template <class T>
-[[gnu::always_inline]] inline double clamped(double g) noexcept {
-  constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
-  constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
-  g = g < kLowest ? kLowest : g;
-  return g > kHighest ? kHighest : g;
+struct Bounds {
+  T lo;
+  T hi;
+  [[gnu::always_inline]] Bounds(const Operation& operation, const NoVectors& /*vectors*/) noexcept
+      : lo(from_bits<T>(operation.lo)), hi(from_bits<T>(operation.hi)) {}
+  [[gnu::always_inline]] Bounds(const Operation& /*operation*/, const ParameterVectors& /*vectors*/) noexcept
+      : lo(std::numeric_limits<T>::lowest()), hi(std::numeric_limits<T>::max()) {}
+};
+
+template <class T>
+[[gnu::always_inline]] inline T clipped(T g, T lo, T hi) noexcept {
+  g = g < lo ? lo : g;
+  return g > hi ? hi : g;
 }
 
 /// g truncated and saturated to T, a 64-bit integer, whose highest values have no double.
@@ -66,88 +80,107 @@ template <Byteswap kSwap, class T, class F>
   for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<kSwap>(f(byteswap_if<kSwap>(in[i]), i));
 }
 
-/// For 8-bit elements: a table of 256 results is small compared with any tensor for which speed matters.
-template <class T>
-[[gnu::always_inline]] inline void scale_by_table(double scale, double bias, const T* in, T* out,
-                                                  std::size_t count) noexcept {
-  std::array<T, 256> results;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    results[i] = static_cast<T>(clamped<T>(static_cast<double>(static_cast<T>(i)) * scale + bias));
-  for (std::size_t i = 0; i < count; ++i) out[i] = results[static_cast<std::uint8_t>(in[i])];
-}
-
 /// In two loops, because g++ 12 vectorizes a single loop badly: with masks that it must narrow.
 template <Byteswap kSwap, class T, class Factors>
-[[gnu::always_inline]] inline void scale_in_blocks(Factors scale, Factors bias, const T* in, T* out,
-                                                   std::size_t count) noexcept {
+[[gnu::always_inline]] inline void scale_in_blocks(Factors scale, Factors bias, Bounds<T> bounds, const T* in,
+                                                   T* out, std::size_t count) noexcept {
   constexpr std::size_t kBlock = 256;
+  const auto lo = static_cast<double>(bounds.lo);
+  const auto hi = static_cast<double>(bounds.hi);
   alignas(64) std::array<double, kBlock> wide;
   for (std::size_t done = 0; done < count; done += kBlock) {
     const std::size_t length = std::min(kBlock, count - done);
     for (std::size_t i = 0; i < length; ++i)
-      wide[i] = clamped<T>(static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale[done + i] +
-                           bias[done + i]);
+      wide[i] = clipped(
+          static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale[done + i] + bias[done + i], lo, hi);
     for (std::size_t i = 0; i < length; ++i) out[done + i] = byteswap_if<kSwap>(static_cast<T>(wide[i]));
   }
 }
 
-template <Byteswap kSwap, class T, class Factors>
-[[gnu::always_inline]] inline void scale_exactly(Factors scale, Factors bias, const T* in, T* out,
-                                                 std::size_t count) noexcept {
-  for_each_element<kSwap>(
-      in, out,
-      count, [=](T x, std::size_t i) __attribute__((always_inline)) { return scaled(x, scale[i], bias[i]); });
+#if defined(__x86_64__)
+/// scale_lanes() for elements of 8 bits, too, which are scaled as if they had 16.
+template <std::size_t kBytes, Byteswap kSwap, class T>
+[[gnu::always_inline]] inline void scale_in_lanes(const DoubleOperation& operation, const T* in, T* out,
+                                                  std::size_t count) noexcept {
+  if constexpr (sizeof(T) > 1) {
+    scale_lanes<kBytes, kSwap>(operation, in, out, count);
+  } else {
+    std::array<std::int16_t, 256> wide;
+    for (std::size_t done = 0; done < count; done += wide.size()) {
+      const std::size_t length = std::min(wide.size(), count - done);
+      for (std::size_t i = 0; i < length; ++i) wide[i] = in[done + i];
+      scale_lanes<kBytes, Byteswap::no>(operation, wide.data(), wide.data(), length);
+      for (std::size_t i = 0; i < length; ++i) out[done + i] = static_cast<T>(wide[i]);
+    }
+  }
 }
+#endif
 
-template <Byteswap kSwap, class T, class Factors>
-[[gnu::always_inline]] inline void scale_in_float64(Factors scale, Factors bias, const T* in, T* out,
-                                                    std::size_t count) noexcept {
-  if constexpr (sizeof(T) == 1 && std::is_same_v<Factors, Same<double>>)
-    scale_by_table(scale.value, bias.value, in, out, count);
-  else if constexpr (sizeof(T) < sizeof(double))
-    scale_in_blocks<kSwap>(scale, bias, in, out, count);
-  else
+template <SimdLevel kLevel, Byteswap kSwap, class T, class Factors>
+[[gnu::always_inline]] inline void scale_in_float64(Factors scale, Factors bias, Bounds<T> bounds,
+                                                    const T* in, T* out, std::size_t count) noexcept {
+  if constexpr (sizeof(T) < sizeof(double)) {
+#if defined(__x86_64__)
+    if constexpr (std::is_same_v<Factors, Same<double>>)
+      return scale_in_lanes<vector_bytes(kLevel), kSwap>(
+          {scale.value, bias.value, static_cast<double>(bounds.lo), static_cast<double>(bounds.hi)}, in, out,
+          count);
+#endif
+    scale_in_blocks<kSwap>(scale, bias, bounds, in, out, count);
+  } else {
     for_each_element<kSwap>(
         in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
-          return truncated<T>(static_cast<double>(x) * scale[i] + bias[i]);
+          return clipped(truncated<T>(static_cast<double>(x) * scale[i] + bias[i]), bounds.lo, bounds.hi);
         });
+  }
 }
 
-template <Byteswap kSwap, class T>
-[[gnu::always_inline]] inline void scale_all(const Operation& operation, const NoVectors& /*vectors*/,
+template <Byteswap kSwap, class T, class Factors>
+[[gnu::always_inline]] inline void scale_exactly(Factors scale, Factors bias, Bounds<T> bounds, const T* in,
+                                                 T* out, std::size_t count) noexcept {
+  for_each_element<kSwap>(
+      in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
+        return clipped(scaled(x, scale[i], bias[i]), bounds.lo, bounds.hi);
+      });
+}
+
+template <SimdLevel kLevel, Byteswap kSwap, class T>
+[[gnu::always_inline]] inline void scale_all(const Operation& operation, const NoVectors& vectors,
                                              const T* in, T* out, std::size_t count) noexcept {
   using Integers = Same<Operation::Integer>;
   using Doubles = Same<double>;
+  const Bounds<T> bounds(operation, vectors);
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
-      return scale_exactly<kSwap>(Integers{operation.integer_scale}, Integers{operation.integer_bias}, in,
-                                  out, count);
-  scale_in_float64<kSwap>(Doubles{operation.scale}, Doubles{operation.bias}, in, out, count);
+      return scale_exactly<kSwap>(Integers{operation.integer_scale}, Integers{operation.integer_bias}, bounds,
+                                  in, out, count);
+  scale_in_float64<kLevel, kSwap>(Doubles{operation.scale}, Doubles{operation.bias}, bounds, in, out, count);
 }
 
-template <Byteswap kSwap, class T>
+template <SimdLevel kLevel, Byteswap kSwap, class T>
 [[gnu::always_inline]] inline void scale_all(const Operation& operation, const ParameterVectors& vectors,
                                              const T* in, T* out, std::size_t count) noexcept {
   using Integers = const Operation::Integer*;
   using Doubles = const double*;
+  const Bounds<T> bounds(operation, vectors);
   if constexpr (sizeof(T) == sizeof(double))
     if (operation.arithmetic == Arithmetic::integer)
       return scale_exactly<kSwap>(reinterpret_cast<Integers>(vectors.scale),
-                                  reinterpret_cast<Integers>(vectors.bias), in, out, count);
-  scale_in_float64<kSwap>(reinterpret_cast<Doubles>(vectors.scale), reinterpret_cast<Doubles>(vectors.bias),
-                          in, out, count);
+                                  reinterpret_cast<Integers>(vectors.bias), bounds, in, out, count);
+  scale_in_float64<kLevel, kSwap>(reinterpret_cast<Doubles>(vectors.scale),
+                                  reinterpret_cast<Doubles>(vectors.bias), bounds, in, out, count);
 }
 
-template <class T, class Vectors>
+template <SimdLevel kLevel, class T, class Vectors>
 [[gnu::always_inline]] inline void scale_bytes(const Operation& operation, const Vectors& vectors,
                                                const std::byte* in, std::byte* out,
                                                std::size_t count) noexcept {
   const T* from = reinterpret_cast<const T*>(in);
   T* to = reinterpret_cast<T*>(out);
   if (sizeof(T) == 1 || operation.order == kNativeOrder)
-    scale_all<Byteswap::no>(operation, vectors, from, to, count);
+    scale_all<kLevel, Byteswap::no>(operation, vectors, from, to, count);
   else
-    scale_all<sizeof(T) == 1 ? Byteswap::no : Byteswap::yes>(operation, vectors, from, to, count);
+    scale_all<kLevel, sizeof(T) == 1 ? Byteswap::no : Byteswap::yes>(operation, vectors, from, to, count);
 }
 
 template <class Vectors>
@@ -156,22 +189,22 @@ using Scaler = void (*)(const Operation&, const Vectors&, const std::byte*, std:
 template <class T, class Vectors>
 void scale_baseline(const Operation& operation, const Vectors& vectors, const std::byte* in, std::byte* out,
                     std::size_t count) noexcept {
-  scale_bytes<T>(operation, vectors, in, out, count);
+  scale_bytes<SimdLevel::baseline, T>(operation, vectors, in, out, count);
 }
 
 #if defined(__x86_64__)
 template <class T, class Vectors>
-[[gnu::target("arch=x86-64-v3")]] void scale_v3(const Operation& operation, const Vectors& vectors,
-                                                const std::byte* in, std::byte* out,
-                                                std::size_t count) noexcept {
-  scale_bytes<T>(operation, vectors, in, out, count);
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void scale_v3(const Operation& operation,
+                                                              const Vectors& vectors, const std::byte* in,
+                                                              std::byte* out, std::size_t count) noexcept {
+  scale_bytes<SimdLevel::v3, T>(operation, vectors, in, out, count);
 }
 
 template <class T, class Vectors>
-[[gnu::target("arch=x86-64-v4")]] void scale_v4(const Operation& operation, const Vectors& vectors,
-                                                const std::byte* in, std::byte* out,
-                                                std::size_t count) noexcept {
-  scale_bytes<T>(operation, vectors, in, out, count);
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void scale_v4(const Operation& operation,
+                                                              const Vectors& vectors, const std::byte* in,
+                                                              std::byte* out, std::size_t count) noexcept {
+  scale_bytes<SimdLevel::v4, T>(operation, vectors, in, out, count);
 }
 #endif
 

@@ -9,11 +9,14 @@
 
 namespace clipper {
 
-/// x * scale + bias of integer elements, truncated toward zero and saturated to their type: the first half of
-/// clip(), with the same requirements on memory. Clipping afterwards gives the same element as clipping
-/// before the truncation, because the bounds are integers. Not for Arithmetic::none.
+/// x * scale + bias of integer elements, clipped to the operation's bounds and truncated toward zero: all of
+/// clip(). Not for Arithmetic::none.
 void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept;
+
+/// The first half of clip() for ParameterVectors: saturates the elements to their type, does not clip them.
+/// Clipping afterwards gives the same element as clipping before the truncation, because the bounds are
+/// integers.
 void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                     std::byte* out, std::size_t count, SimdLevel level) noexcept;
 

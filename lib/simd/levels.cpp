@@ -30,9 +30,17 @@ std::size_t level_count() noexcept {
   if (!cpu_has_v3()) return 1;
   return cpu_has_v4() ? 3 : 2;
 }
+
+bool cpu_has_vbmi() noexcept {
+  return CPU_FEATURE_ACTIVE(AVX512_VBMI);
+}
 #else
 std::size_t level_count() noexcept {
   return 1;
+}
+
+bool cpu_has_vbmi() noexcept {
+  return false;
 }
 #endif
 
@@ -57,6 +65,11 @@ std::optional<SimdLevel> simd_level_named(std::string_view text) noexcept {
 std::span<const SimdLevel> simd_levels() noexcept {
   static const std::size_t count = level_count();
   return std::span(kSimdLevels).first(count);
+}
+
+bool has_vbmi() noexcept {
+  static const bool result = cpu_has_vbmi();
+  return result;
 }
 
 }  // namespace clipper

@@ -25,4 +25,7 @@ inline constexpr std::array kSimdLevels{SimdLevel::baseline, SimdLevel::v3, Simd
 /// The levels that both this CPU and this build have, lowest first; never empty.
 [[nodiscard]] std::span<const SimdLevel> simd_levels() noexcept;
 
+/// Whether this CPU has AVX-512 VBMI, which permutes bytes. Some CPUs of level v4 lack it.
+[[nodiscard]] bool has_vbmi() noexcept;
+
 }  // namespace clipper

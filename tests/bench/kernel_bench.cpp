@@ -34,7 +34,7 @@ constexpr std::size_t kChunk = 256UL << 10;  // what a thread clips at a time of
 constexpr std::size_t kHugePage = 2UL << 20;
 constexpr int kMemcpyRepetitions = 12;  // spread over the run: all ratios depend on memcpy
 
-enum class Work { clip, scale_bias_clip, clip_and_count, clip_vectors };
+enum class Work { clip, scale_bias_clip, clip_and_count, scale_bias_clip_and_count, clip_vectors };
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -93,7 +93,7 @@ Operation make_operation(Work work, DType dtype, ByteOrder order) {
     operation.lo = clipper::to_bits(element<T>(0));
     operation.hi = clipper::to_bits(element<T>(6));
   });
-  if (work != Work::scale_bias_clip) return operation;
+  if (work != Work::scale_bias_clip && work != Work::scale_bias_clip_and_count) return operation;
   const bool narrow = clipper::is_floating(dtype) && dtype != DType::float64;
   operation.arithmetic = narrow ? clipper::Arithmetic::float32 : clipper::Arithmetic::float64;
   operation.scale = 0.5;
@@ -131,7 +131,7 @@ void measure_kernel(benchmark::State& state, Work work, const Operation& operati
   for (auto _ : state) {
     if (work == Work::clip_vectors)
       clipper::clip(operation, {.lo = lo.data(), .hi = hi.data()}, buffers.in(), buffers.out(), count, level);
-    else if (work == Work::clip_and_count)
+    else if (work == Work::clip_and_count || work == Work::scale_bias_clip_and_count)
       benchmark::DoNotOptimize(clipper::clip_and_count(operation, buffers.in(), buffers.out(), count, level));
     else
       clipper::clip(operation, buffers.in(), buffers.out(), count, level);
@@ -170,9 +170,11 @@ benchmark::internal::Benchmark* add(const std::string& name, const Arguments&...
 
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
   const clipper::DTypeTraits& row = clipper::traits(dtype);
-  constexpr std::array kWorks{
-      std::pair{Work::clip, "clip"}, std::pair{Work::scale_bias_clip, "scale_bias_clip"},
-      std::pair{Work::clip_and_count, "clip_and_count"}, std::pair{Work::clip_vectors, "clip_vectors"}};
+  constexpr std::array kWorks{std::pair{Work::clip, "clip"},
+                              std::pair{Work::scale_bias_clip, "scale_bias_clip"},
+                              std::pair{Work::clip_and_count, "clip_and_count"},
+                              std::pair{Work::scale_bias_clip_and_count, "scale_bias_clip_and_count"},
+                              std::pair{Work::clip_vectors, "clip_vectors"}};
   for (const auto& [work, name] : kWorks)
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
       if (row.size == 1 && order != clipper::kNativeOrder) continue;

@@ -84,6 +84,30 @@ TEST_CASE("a change of one element is noticed at any position, even if only its 
         }
 }
 
+TEST_CASE("a change in any block is noticed, in place and from one buffer to another") {
+  constexpr std::size_t kCount = 40'000;
+  for (const DTypeTraits& row : kDTypes)
+    for (const SimdLevel level : simd_levels())
+      for (const std::size_t position : {0u, 16'384u, 39'999u}) {
+        Operation op = cases::operation(row.dtype, {cases::one(row.dtype), cases::highest(row.dtype)});
+        op.arithmetic = cases::arithmetic_of(row.dtype);
+        Elements elements(kCount, cases::one(row.dtype));
+        const Memory unchanged{op, elements, 0};
+        for (const bool is_changed : {false, true}) {
+          INFO(row.name << " " << to_string(level) << ", position " << position);
+          const ElementCounts expected = is_changed ? ElementCounts{1, 0, 0, true} : ElementCounts{};
+          if (is_changed) elements[position] = 0;
+          Memory in_place{op, elements, 0};
+          CHECK(clip_and_count(op, in_place.data(), in_place.data(), kCount, level) == expected);
+          CHECK(in_place == unchanged);
+          Memory read{op, elements, 0};
+          Memory written{op, kCount, 0};
+          CHECK(clip_and_count(op, read.data(), written.data(), kCount, level) == expected);
+          CHECK(written == unchanged);
+        }
+      }
+}
+
 TEST_CASE("the counts of parts add up to the counts of the whole") {
   ElementCounts counts{1, 2, 3, false};
   counts += {10, 20, 30, true};

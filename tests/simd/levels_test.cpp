@@ -21,6 +21,7 @@ TEST_CASE("simd_levels() are those that the CPU has") {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   CHECK(simd_levels().size() == (avx512 ? 3 : avx2 ? 2 : 1));
+  CHECK(has_vbmi() == (__builtin_cpu_supports("avx512vbmi") != 0));
 }
 #endif
 

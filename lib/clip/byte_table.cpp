@@ -1,0 +1,171 @@
+#include "clip/byte_table.hpp"
+
+#include <cstring>
+
+// Only inlined functions have vectors as parameters or results.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#include "simd/vector.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace clipper {
+namespace {
+
+constexpr std::array kLookups{ByteLookup::memory, ByteLookup::avx2, ByteLookup::avx512bw,
+                              ByteLookup::avx512vbmi};
+
+/// Eight bytes at a time, because a load and a store of a byte cost as much as those of a word.
+void look_up_in_memory(const ByteTable& table, const std::byte* in, std::byte* out,
+                       std::size_t count) noexcept {
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= count; i += sizeof(std::uint64_t)) {
+    std::uint64_t x;
+    std::memcpy(&x, in + i, sizeof x);
+    std::uint64_t y = 0;
+    for (std::size_t bit = 0; bit < 64; bit += 8)
+      y |= std::to_integer<std::uint64_t>(table[x >> bit & 0xff]) << bit;
+    std::memcpy(out + i, &y, sizeof y);
+  }
+  for (; i < count; ++i) out[i] = table[std::to_integer<std::size_t>(in[i])];
+}
+
+#if defined(__x86_64__)
+template <std::size_t kBytes>
+using Bytes = Vector<std::int8_t, kBytes>;
+
+[[gnu::target("avx2")]] inline void shuffle(const Bytes<32>& entries, const Bytes<32>& at,
+                                            Bytes<32>& result) noexcept {
+  result = __builtin_bit_cast(
+      Bytes<32>, _mm256_shuffle_epi8(__builtin_bit_cast(__m256i, entries), __builtin_bit_cast(__m256i, at)));
+}
+
+[[gnu::target("avx512bw")]] inline void shuffle(const Bytes<64>& entries, const Bytes<64>& at,
+                                                Bytes<64>& result) noexcept {
+  result = __builtin_bit_cast(
+      Bytes<64>, _mm512_shuffle_epi8(__builtin_bit_cast(__m512i, entries), __builtin_bit_cast(__m512i, at)));
+}
+
+/// A shuffle looks up 4 bits in 16 entries, and gives 0 if bit 7 is set. Table k of a half is the difference
+/// (xor) of the entries from 16 * k on to those before, so that the sum of the tables 0 to x / 16 is the
+/// entry of x; after subtracting 16 * k the other tables give 0. The second half is kept as its difference to
+/// the first.
+template <std::size_t kBytes>
+class ShuffledTable {
+ public:
+  using V = Bytes<kBytes>;
+
+  [[gnu::always_inline]] explicit ShuffledTable(const ByteTable& table) noexcept {
+    for (std::size_t k = 0; k < kTables; ++k) {
+      first_[k] = entries(table, k);
+      second_[k] = entries(table, kTables + k) ^ first_[k];
+    }
+    for (std::size_t k = kTables - 1; k > 0; --k) {
+      first_[k] ^= first_[k - 1];
+      second_[k] ^= second_[k - 1];
+    }
+  }
+
+  [[gnu::always_inline]] V operator[](const V& x) const noexcept {
+    V at = x & 0x7f;
+    V first{};
+    V second{};
+    for (std::size_t k = 0; k < kTables; ++k) {
+      V entry;
+      shuffle(first_[k], at, entry);
+      first ^= entry;
+      shuffle(second_[k], at, entry);
+      second ^= entry;
+      at -= 16;
+    }
+    return first ^ (second & (x < 0));
+  }
+
+ private:
+  static constexpr std::size_t kTables = 8;
+
+  [[gnu::always_inline]] static V entries(const ByteTable& table, std::size_t k) noexcept {
+    std::array<std::byte, kBytes> repeated;
+    for (std::size_t i = 0; i < kBytes; i += 16) std::memcpy(repeated.data() + i, table.data() + 16 * k, 16);
+    return __builtin_bit_cast(V, repeated);
+  }
+
+  std::array<V, kTables> first_;
+  std::array<V, kTables> second_;
+};
+
+template <std::size_t kBytes>
+[[gnu::always_inline]] inline void look_up_by_shuffles(const ByteTable& table, const std::byte* in,
+                                                       std::byte* out, std::size_t count) noexcept {
+  const std::size_t whole = count - count % kBytes;
+  const ShuffledTable<kBytes> shuffled(table);
+  for (std::size_t i = 0; i < whole; i += kBytes) {
+    Bytes<kBytes> x;
+    std::memcpy(&x, in + i, kBytes);
+    x = shuffled[x];
+    std::memcpy(out + i, &x, kBytes);
+  }
+  look_up_in_memory(table, in + whole, out + whole, count - whole);
+}
+
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void look_up_avx2(const ByteTable& table, const std::byte* in,
+                                                                  std::byte* out,
+                                                                  std::size_t count) noexcept {
+  look_up_by_shuffles<32>(table, in, out, count);
+}
+
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void look_up_avx512bw(const ByteTable& table,
+                                                                      const std::byte* in, std::byte* out,
+                                                                      std::size_t count) noexcept {
+  look_up_by_shuffles<64>(table, in, out, count);
+}
+
+/// The first vectors of 128 entries for bytes without bit 7, the second for the others.
+[[gnu::target("avx512bw,avx512vbmi")]] void look_up_avx512vbmi(const ByteTable& table, const std::byte* in,
+                                                               std::byte* out, std::size_t count) noexcept {
+  std::array<Bytes<64>, 4> entries;
+  std::memcpy(entries.data(), table.data(), table.size());
+  const auto first = __builtin_bit_cast(__m512i, entries[0]);
+  const auto second = __builtin_bit_cast(__m512i, entries[1]);
+  const auto third = __builtin_bit_cast(__m512i, entries[2]);
+  const auto fourth = __builtin_bit_cast(__m512i, entries[3]);
+  for (std::size_t i = 0; i < count; i += 64) {
+    const __mmask64 some = count - i < 64 ? (std::uint64_t{1} << (count - i)) - 1 : ~std::uint64_t{0};
+    const __m512i x = _mm512_maskz_loadu_epi8(some, in + i);
+    const __m512i low = _mm512_permutex2var_epi8(first, x, second);
+    const __m512i high = _mm512_permutex2var_epi8(third, x, fourth);
+    _mm512_mask_storeu_epi8(out + i, some, _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high));
+  }
+}
+#endif
+
+}  // namespace
+
+std::span<const ByteLookup> byte_lookups(SimdLevel level) noexcept {
+  const std::span all(kLookups);
+  switch (level) {
+    case SimdLevel::baseline: return all.first(1);
+    case SimdLevel::v3: return all.first(2);
+    case SimdLevel::v4: return all.first(has_vbmi() ? 4 : 3);
+  }
+  __builtin_unreachable();
+}
+
+void look_up(const ByteTable& table, const std::byte* in, std::byte* out, std::size_t count,
+             ByteLookup lookup) noexcept {
+  switch (lookup) {
+    case ByteLookup::memory: break;
+#if defined(__x86_64__)
+    case ByteLookup::avx2: return look_up_avx2(table, in, out, count);
+    case ByteLookup::avx512bw: return look_up_avx512bw(table, in, out, count);
+    case ByteLookup::avx512vbmi: return look_up_avx512vbmi(table, in, out, count);
+#else
+    default: break;
+#endif
+  }
+  look_up_in_memory(table, in, out, count);
+}
+
+}  // namespace clipper
