@@ -40,6 +40,7 @@ class BoundsRule {
   static constexpr std::size_t kKept = kExchanged == ExchangedBounds::counted || kComparesFloats ? 0 : 1;
   static constexpr bool kCalculates = kExchanged == ExchangedBounds::counted;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
+  static constexpr bool kDefersNan = std::is_floating_point_v<T> && !kCalculates && !kReplacesNan;
 
   [[gnu::always_inline]] explicit BoundsRule(const Parameters<Parameter>& parameters) noexcept
       : lo_(parameters.lo), hi_(parameters.hi), nan_(parameters.nan) {}
@@ -54,12 +55,15 @@ class BoundsRule {
       tally.moved(x<lo_, raised> hi_);
     else  // An element that moves has other bits afterwards, and integers are compared faster than floats.
       tally.kept(bits(raised) == bits(x), bits(y) == bits(raised));
-    const auto is_nan = x != x;  // NOLINT(misc-redundant-expression): true for NaN
-    if constexpr (std::is_floating_point_v<T> && !AnyTally::kDefersNan) tally.nan(is_nan);
+    if constexpr (std::is_floating_point_v<T> && !AnyTally::kDefersNan) tally.nan(is_nan(x));
     if constexpr (kReplacesNan)
-      return is_nan ? nan_ : y;
+      return is_nan(x) ? nan_ : y;
     else
       return y;
+  }
+
+  [[gnu::always_inline]] static auto is_nan(const Elements& x) noexcept {
+    return x != x;  // NOLINT(misc-redundant-expression): true for NaN
   }
 
  private:

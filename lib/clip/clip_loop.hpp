@@ -13,6 +13,7 @@
 #include "clip/rule_source.hpp"
 #include "clip/scaled_rule.hpp"
 #include "clip/select_rule.hpp"
+#include "clip/straddling_rule.hpp"
 #include "clip/tally.hpp"
 #include "element/byte_order.hpp"
 #include "simd/vector.hpp"
@@ -53,6 +54,7 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
       std::is_same_v<typename Rules::Vectors, NoVectors> && requires(const R& rule, const V& x) {
     rule.template select<kSwap>(x, x, tally);
   };
+  constexpr bool kSums = AnyTally::kDefersNan && std::is_floating_point_v<T>;
   for (std::size_t begin = 0; begin != block.count; begin += kGroup) {
     V sum;
     for (std::size_t i = begin; i != begin + kGroup; i += kLanes) {
@@ -64,12 +66,12 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
       } else {
         const V y = rules.at(i, block.vectors)(x, tally);
         if constexpr (R::kCalculates) tally.compare(x, y);
-        if constexpr (AnyTally::kDefersNan) sum = i == begin ? y : sum + y;
+        if constexpr (kSums) sum = i == begin ? y : sum + y;
         stored = swapped<R, kSwap, T>(y);
       }
       std::memcpy(block.out + i, &stored, sizeof(V));
     }
-    if constexpr (AnyTally::kDefersNan) tally.add_results(sum);
+    if constexpr (kSums) tally.may_be_nan(sum);
   }
 }
 
@@ -81,8 +83,7 @@ template <class R, Byteswap kSwap, class T>
   for (std::size_t i = 0; i != count; i += sizeof(V) / sizeof(T)) {
     V x;
     std::memcpy(&x, elements + i, sizeof(V));
-    x = swapped<R, kSwap, T>(x);
-    lanes = one_added<R::kBytes>(x != x, lanes);  // NOLINT(misc-redundant-expression): true for NaN
+    lanes = one_added<R::kBytes>(R::is_nan(swapped<R, kSwap, T>(x)), lanes);
   }
   return sum_of_lanes<sizeof(V), typename R::Lane>(lanes);
 }
@@ -119,7 +120,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       clip_block<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
       if constexpr (AnyTally::kDefersNan)
-        if (tally.may_have_nan()) counts[i].nan += count_nan<R, kSwap>(left.out, count);
+        if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap>(left.out, count);
       left = {left.in + count, left.out + count, left.count - count,
               after(count, left.vectors, sizeof(T), R::kFactorSize)};
     }
@@ -166,6 +167,14 @@ template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kN
   if constexpr (!std::is_integral_v<T>)
     if (operation.arithmetic != Arithmetic::none)
       return clip_by<ScaledRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
+  if constexpr (HalfType<T> && std::is_same_v<Vectors, NoVectors> && kNan == NanElements::keep)
+    if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
+      if constexpr (kBytes == vector_bytes(SimdLevel::v4))
+        return clip_by<StraddlingSelectRule<kBytes, T>, kCounting, kSwap>(operation, all);
+      if (*lower == LowerBound::zero)
+        return clip_by<StraddlingRule<kBytes, T, LowerBound::zero>, kCounting, kSwap>(operation, all);
+      return clip_by<StraddlingRule<kBytes, T, LowerBound::negative>, kCounting, kSwap>(operation, all);
+    }
   if constexpr (selects<T, kBytes, kCounting, kSwap>())
     return clip_by<SelectRule<kBytes, T>, kCounting, kSwap>(operation, all);
   else

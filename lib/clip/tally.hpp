@@ -30,6 +30,12 @@ struct NoTally {
 };
 
 template <class R>
+[[nodiscard]] constexpr bool defers_nan() noexcept {
+  if constexpr (requires { R::kDefersNan; }) return R::kDefersNan;
+  return false;
+}
+
+template <class R>
 class Tally {
   using Lane = typename R::Lane;
   using Lanes = Vector<Lane, R::kBytes>;
@@ -41,8 +47,7 @@ class Tally {
 
   /// Whether NaNs are counted only in blocks that have some, by reading the block's results again. To find
   /// out takes half as many instructions as to count them.
-  static constexpr bool kDefersNan =
-      std::is_floating_point_v<typename R::Number> && !R::kCalculates && !R::kReplacesNan;
+  static constexpr bool kDefersNan = defers_nan<R>();
 
   /// More vectors could overflow a lane, to which a rule may add twice per vector. With kDefersNan the block
   /// is still in the first-level cache when it is read again.
@@ -69,13 +74,19 @@ class Tally {
     count(mask, nan_);
   }
 
-  /// Results, or sums of them: a sum of NaN and anything is NaN.
-  [[gnu::always_inline]] void add_results(const Elements& sum) noexcept { sum_ += sum; }
+  /// If kDefersNan: results that are floats, or sums of them; or the magnitudes of halves.
+  [[gnu::always_inline]] void may_be_nan(const Elements& elements) noexcept {
+    if constexpr (std::is_floating_point_v<typename R::Number>)
+      suspect_ += elements;  // a sum of NaN and anything is NaN
+    else
+      suspect_ = elements > suspect_ ? elements : suspect_;
+  }
 
-  /// False if no result is NaN. May be true then, too: the sum of two infinities can be NaN.
-  [[nodiscard, gnu::always_inline]] bool may_have_nan() const noexcept {
+  /// False only if no element was NaN. The sum of two infinities can be NaN, too.
+  [[nodiscard, gnu::always_inline]] bool found_nan() const noexcept {
+    const auto is_nan = R::is_nan(suspect_);
     bool result = false;
-    for (std::size_t i = 0; i < sizeof(Elements) / sizeof(sum_[0]); ++i) result |= sum_[i] != sum_[i];
+    for (std::size_t i = 0; i < sizeof(Elements) / sizeof(is_nan[0]); ++i) result |= is_nan[i] != 0;
     return result;
   }
 
@@ -108,7 +119,7 @@ class Tally {
   Lanes raised_{};
   Lanes lowered_{};
   Lanes nan_{};
-  Elements sum_{};
+  Elements suspect_{};
   Bits difference_{};
 };
 
