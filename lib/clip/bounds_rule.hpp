@@ -49,12 +49,15 @@ class BoundsRule {
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
     const Elements raised = x < lo_ ? lo_ : x;
     const Elements y = raised > hi_ ? hi_ : raised;
-    if constexpr (kExchanged == ExchangedBounds::counted)
+    if constexpr (kExchanged == ExchangedBounds::counted) {
       tally.moved(y > x, y < x);
-    else if constexpr (kComparesFloats)
-      tally.moved(x<lo_, raised> hi_);
-    else  // An element that moves has other bits afterwards, and integers are compared faster than floats.
+    } else if constexpr (kComparesFloats) {
+      const auto below = x < lo_;
+      const auto above = raised > hi_;
+      tally.moved(below, above);
+    } else {  // An element that moves has other bits, and integers are compared faster than floats.
       tally.kept(bits(raised) == bits(x), bits(y) == bits(raised));
+    }
     if constexpr (std::is_floating_point_v<T> && !AnyTally::kDefersNan) tally.nan(is_nan(x));
     if constexpr (kReplacesNan)
       return is_nan(x) ? nan_ : y;
@@ -119,10 +122,13 @@ class BoundsRule<kVectorBytes, T, kNan, kExchanged> {
     const auto is_nan = nan_above > kInfinityAbove;
     const Elements raised = below ? lo_ : x;
     const Elements y = above ? hi_ : raised;
-    if constexpr (kExchanged == ExchangedBounds::counted)
-      tally.moved(nan_above<raising_key_, nan_below> lowering_key_);
-    else
+    if constexpr (kExchanged == ExchangedBounds::counted) {
+      const auto up = nan_above < raising_key_;
+      const auto down = nan_below > lowering_key_;
+      tally.moved(up, down);
+    } else {
       tally.moved(below, above);
+    }
     tally.nan(is_nan);
     if constexpr (kReplacesNan)
       return is_nan ? nan_ : y;

@@ -31,10 +31,11 @@ struct InOut {
   [[no_unique_address]] Vectors vectors;
 };
 
-/// How many vectors an iteration clips. Memory bounds a loop that does not count, and padding the parameters
-/// of more than one vector would take longer than short tensors.
-template <class AnyTally, class Vectors>
-inline constexpr std::size_t kUnrolled = AnyTally::kCounts&& std::is_same_v<Vectors, NoVectors> ? 4 : 1;
+/// How many vectors an iteration clips. Loops that do not count wait for memory, and loops that calculate for
+/// the calculation. Padding the parameters of more than one vector would take longer than short tensors.
+template <class R, class AnyTally, class Vectors>
+inline constexpr std::size_t kUnrolled =
+    AnyTally::kCounts && !R::kCalculates && std::is_same_v<Vectors, NoVectors> ? 4 : 1;
 
 template <class R, Byteswap kSwap, class T>
 [[gnu::always_inline]] inline typename R::Elements swapped(const typename R::Elements& elements) noexcept {
@@ -48,7 +49,7 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
   using R = typename Rules::Of;
   using V = typename R::Elements;
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
-  constexpr std::size_t kGroup = kLanes * kUnrolled<AnyTally, typename Rules::Vectors>;
+  constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
   // A rule for each vector would have to swap the bounds instead of the result.
   constexpr bool kSelects =
       std::is_same_v<typename Rules::Vectors, NoVectors> && requires(const R& rule, const V& x) {
@@ -96,7 +97,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   using R = typename Rules::Of;
   using Range = InOut<T, typename Rules::Vectors>;
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
-  constexpr std::size_t kGroup = kLanes * kUnrolled<AnyTally, typename Rules::Vectors>;
+  constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
   const std::size_t rest = all.count % kGroup;
   const std::size_t whole = all.count - rest;
   std::array<T, kGroup> last;
