@@ -46,6 +46,7 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   if (member_path(path))
     throw Error(ErrorKind::usage, path + ": is a member of an archive; write to another file");
   OutputTarget target{Kind::new_file, Place::of(path, "cannot be created")};
+  if (existing == OutputFile::Existing::must_be_new) return target;  // seen when the file gets its name
   const auto found = target.place->status();
   if (!found) return target;
   target.status = *found;
