@@ -62,11 +62,13 @@ void check_word(const Option& positional, std::string_view text) {
   refuse_unknown(what, text, words);
 }
 
-/// Whether a word may be the option, alone or with a value: "--output", "--output=x", "-o", "-vo", "-ox".
+/// Whether a word that begins with a dash may be the option, alone or with a value: "--output", "--output=x",
+/// "-o",
+/// "-vo", "-ox".
 bool may_be(std::string_view word, const Option& option) {
-  if (word.starts_with("--")) return word.starts_with(long_name(option));
-  const bool has_letter = !option.names.starts_with("--");
-  return word.starts_with('-') && has_letter && word.find(option.names[1]) != std::string_view::npos;
+  if (word[1] == '-') return word.starts_with(long_name(option));
+  const char letter = option.names[1];  // a dash if there is only a long name
+  return letter != '-' && word.find(letter) != std::string_view::npos;
 }
 
 /// Parses options with CLI11. All other words are left to this class: as positional arguments, CLI11 would
@@ -77,10 +79,13 @@ class Parser {
       : spec_(spec), app_("", title_of(spec)) {
     app_.set_help_flag();
     app_.allow_extras();
+    std::vector<std::string_view> dashed;
+    for (const std::string_view word : words)
+      if (word.size() > 1 && word[0] == '-') dashed.push_back(word);
     // CLI11 compares each new option with all before it. Adding all options took most of clipper's start.
     for (const Option* const option : options_of(spec)) {
       typed_[option] = {};
-      if (std::ranges::any_of(words, [&](std::string_view word) { return may_be(word, *option); }))
+      if (std::ranges::any_of(dashed, [&](std::string_view word) { return may_be(word, *option); }))
         add(*option);
     }
   }

@@ -17,9 +17,8 @@ std::vector<std::string> usages_of(const CommandSpec& spec) {
 }
 
 std::vector<std::string_view> names_of(const Option& option) {
-  const std::size_t comma = option.names.find(',');
-  if (comma == std::string_view::npos) return {option.names};
-  return {option.names.substr(0, comma), option.names.substr(comma + 1)};
+  if (short_name(option) == option.names) return {option.names};
+  return {short_name(option), long_name(option)};
 }
 
 std::vector<const Option*> options_of(const CommandSpec& spec) {
@@ -32,8 +31,7 @@ std::vector<const Option*> options_of(const CommandSpec& spec) {
 const Option* option_named(const CommandSpec& spec, std::string_view name) {
   const std::vector<const Option*> options = options_of(spec);
   const auto named = std::ranges::find_if(options, [&](const Option* option) {
-    const std::vector<std::string_view> names = names_of(*option);
-    return std::ranges::find(names, name) != names.end();
+    return name == long_name(*option) || name == short_name(*option);
   });
   return named == options.end() ? nullptr : *named;
 }

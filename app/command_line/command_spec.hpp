@@ -81,6 +81,11 @@ using CommandSpecs = std::vector<const CommandSpec*>;
   return option.names.substr(option.names.find(',') + 1);
 }
 
+/// "-o"; the only name if there is one.
+[[nodiscard]] constexpr std::string_view short_name(const Option& option) {
+  return option.names.substr(0, option.names.find(','));
+}
+
 /// Every option of the command, in the order of --help.
 [[nodiscard]] std::vector<const Option*> options_of(const CommandSpec& spec);
 

@@ -21,10 +21,11 @@ constexpr std::size_t kMaxAtOnce = 2048;  // 1,024 threads and two batches of 25
 
 struct Slot {
   std::atomic<bool> taken = false;
-  int directory = -1;
-  std::array<char, NAME_MAX + 1> name{};
+  int directory = 0;                      ///< only valid with a name
+  std::array<char, NAME_MAX + 1> name{};  ///< empty until the file exists
 };
-constinit std::array<Slot, kMaxAtOnce> slots;  // zero-initialized: a constructor would touch every page
+constinit std::array<Slot, kMaxAtOnce>
+    slots;  // all zeros: not in the program's file, no page touched at the start
 
 std::atomic<int> in_use = 0;  ///< threads that use the table
 std::atomic<bool> ending = false;
