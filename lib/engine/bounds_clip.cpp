@@ -61,7 +61,7 @@ class BoundsClip {
   }
 
   /// Also checks each block if `checks`; stops at a refused one and returns false.
-  bool clip(std::size_t begin, std::size_t count, bool checks) const noexcept {
+  [[nodiscard]] bool clip(std::size_t begin, std::size_t count, bool checks) const noexcept {
     bool ordered = true;
     const auto clip_block = [&](std::size_t at, std::byte* to, std::size_t length) {
       if (checks) ordered = ordered && is_ordered(at, length);

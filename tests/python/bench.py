@@ -28,7 +28,7 @@ TABLE = ROOT / "tests/bench/module.md"
 DTYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split()
 SIZES = [16, 100, 10**4, 10**5, 10**6, 10**7, 10**8]
 RESULTS = {"new": "a new array", "out": "`out=y`", "place": "`out=x`"}
-BOUNDS = {"full": "arrays of x's shape", "channel": "arrays of the last axis, 64 long", "scalar": "arrays of one element"}
+BOUNDS = {"full": "arrays of x's shape", "channel": "arrays of 64, the last axis", "scalar": "arrays of one element"}
 CHANNELS = 64
 
 
@@ -117,8 +117,8 @@ def table(cells, column, names):
     """The rows of the cells whose `column` is in `names`."""
     keys = {(cell["elements"], name) for cell in cells for name in names if cell[column] == name}
     order = sorted(keys, key=lambda key: (key[0], list(names).index(key[1])))
-    lines = [f"| elements | {column} | np.clip | 1 thread | all threads | CPU seconds, all threads | float16, times faster |",
-             "|---:|---|---:|---:|---:|---:|---:|"]
+    head = "np.clip | 1 thread | all threads | CPU seconds, all threads | float16, times faster"
+    lines = [f"| elements | {column} | {head} |", "|---:|---|---:|---:|---:|---:|---:|"]
     for elements, name in order:
         chosen = [cell for cell in cells if (cell["elements"], cell[column]) == (elements, name)]
         lines.append(row(elements, names[name], chosen))
@@ -130,21 +130,22 @@ def page(cells):
     numbers = [cell for cell in cells if cell["bounds"] == "numbers"]
     arrays = [cell for cell in cells if cell["bounds"] != "numbers"]
     return (
-        f"# clipper.clip relative to np.clip\n\nWritten by `tests/python/bench.py --write`, {datetime.date.today()}: {model}, "
-        f"{len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}.\nClipper's time / np.clip's time: the range over {len(DTYPES)} dtypes of medians of ratios.\n\n"
-        f"## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
+        f"# clipper.clip relative to np.clip\n\nWritten by `tests/python/bench.py --write`, {datetime.date.today()}: "
+        f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, "
+        f"Python {platform.python_version()}, numpy {np.__version__}.\nClipper's time / np.clip's time: the range over {len(DTYPES)} dtypes of medians of "
+        f"ratios.\n\n## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
         f"## Arrays as bounds, result in a new array\n\n{table(arrays, 'bounds', BOUNDS)}"
     )
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sizes", nargs="*", type=lambda text: int(float(text)), default=SIZES, metavar="SIZE", help="elements")
+    size = lambda text: int(float(text))
+    parser.add_argument("sizes", nargs="*", type=size, default=SIZES, metavar="SIZE", help="elements")
     parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=DTYPES)
     parser.add_argument("--results", nargs="*", choices=RESULTS, default=list(RESULTS), help="with numbers as bounds")
     parser.add_argument("--bounds", nargs="*", choices=BOUNDS, default=list(BOUNDS), help="arrays, with new results")
-    parser.add_argument("--seconds", type=float, default=0.05, help="for a cell; a cell has at least three rounds")
+    parser.add_argument("--seconds", type=float, default=0.05, help="for a cell, which has at least three rounds")
     parser.add_argument("--cells", action="store_true", help="print each cell as soon as it is measured, and no table")
     parser.add_argument("--write", action="store_true", help=f"write all cells so far to {TABLE.relative_to(ROOT)}")
     return parser.parse_args()
@@ -164,7 +165,8 @@ def main():
                 now.append({"bounds": bounds, "result": result, "elements": elements, "dtype": dtype, **found})
                 cells[f"{bounds} {result} {elements} {dtype}"] = now[-1]
                 if options.cells:
-                    print(elements, bounds, result, dtype, *(f"{key} {value:.3g}" for key, value in found.items()), flush=True)
+                    texts = [f"{key} {value:.3g}" for key, value in found.items()]
+                    print(elements, bounds, result, dtype, *texts, flush=True)
     CELLS.parent.mkdir(parents=True, exist_ok=True)
     CELLS.write_text(json.dumps(cells, indent=1))
     if options.write:
