@@ -132,8 +132,9 @@ def page(cells):
     return (
         f"# clipper.clip relative to np.clip\n\nWritten by `tests/python/bench.py --write`, {datetime.date.today()}: "
         f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, "
-        f"Python {platform.python_version()}, numpy {np.__version__}.\nClipper's time / np.clip's time: the range over {len(DTYPES)} dtypes of medians of "
-        f"ratios.\n\n## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
+        f"Python {platform.python_version()}, numpy {np.__version__}.\n"
+        f"Clipper's time / np.clip's time: the range over {len(DTYPES)} dtypes of medians of ratios.\n\n"
+        f"## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
         f"## Arrays as bounds, result in a new array\n\n{table(arrays, 'bounds', BOUNDS)}"
     )
 
