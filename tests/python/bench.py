@@ -30,6 +30,7 @@ SIZES = [16, 100, 10**4, 10**5, 10**6, 10**7, 10**8]
 RESULTS = {"new": "a new array", "out": "`out=y`", "place": "`out=x`"}
 BOUNDS = {"full": "arrays of x's shape", "channel": "arrays of 64, the last axis", "scalar": "arrays of one element"}
 CHANNELS = 64
+PASSES = 3  # over all cells, so that the rounds of a cell are not all in the same seconds
 
 
 def bounds_of(kind, dtype, count):
@@ -61,23 +62,27 @@ def timed(call, repeats):
 
 
 def measure(calls, prepare, count, seconds):
-    """For each call the median seconds, and the medians of its ratios to the last call: wall clock and CPU."""
-    once = max(timed(call, 3)[0] for call in calls)  # the first calls also start threads
+    """The times of each call in each round, wall clock and CPU. The calls take turns."""
+    once = max(timed(call, 3 if count < 10**6 else 1)[0] for call in calls)  # the first calls also start threads
     repeats = 1 if count >= 10**6 else max(1, int(0.002 / once))
-    rounds = max(3, min(41, int(seconds / (once * repeats * len(calls)))))
-    records = [[] for _ in calls]
-    for _ in range(rounds):
-        for call, record in zip(calls, records, strict=True):
+    rounds = []
+    for _ in range(max(2, min(15, int(seconds / (once * repeats * len(calls)))))):
+        times = []
+        for call in calls:
             prepare()
-            record.append(timed(call, repeats))
-    medians = []
-    for record in records:
-        ratios = [[mine[i] / other[i] for mine, other in zip(record, records[-1], strict=True)] for i in (0, 1)]
-        medians.append([statistics.median(wall for wall, _ in record), *map(statistics.median, ratios)])
-    return medians
+            times.append(timed(call, repeats))
+        rounds.append(times)
+    return rounds
 
 
-def cell(kind, result, name, count, seconds):
+def medians(rounds):
+    """np.clip's time, the median of the ratios to it of one thread and of all, and the latter in CPU seconds."""
+    ratio = lambda call, clock: statistics.median(times[call][clock] / times[-1][clock] for times in rounds)
+    numpy = statistics.median(times[-1][0] for times in rounds)
+    return {"numpy": numpy, "one": ratio(0, 0), "all": ratio(1, 0), "all, CPU": ratio(1, 1)}
+
+
+def times_of(kind, result, name, count, seconds):
     dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
     own, others, shape = bounds_of(kind, dtype, count)
     original = np.random.default_rng(1).integers(0, 120, shape, np.uint8).astype(dtype)
@@ -90,8 +95,7 @@ def cell(kind, result, name, count, seconds):
         lambda: other(x, *others, out=out),
     ]
     prepare = (lambda: np.copyto(x, original)) if result == "place" and count >= 10**6 else lambda: None
-    one, every, numpy = measure(calls, prepare, count, seconds)
-    return {"numpy": numpy[0], "one": one[1], "all": every[1], "all, CPU": every[2]}
+    return measure(calls, prepare, count, seconds)
 
 
 def seconds_text(seconds):
@@ -127,13 +131,14 @@ def table(cells, column, names):
 
 def page(cells):
     model = next(line for line in open("/proc/cpuinfo") if line.startswith("model name")).split(":")[1].strip()
+    dtypes = len({cell["dtype"] for cell in cells})
     numbers = [cell for cell in cells if cell["bounds"] == "numbers"]
     arrays = [cell for cell in cells if cell["bounds"] != "numbers"]
     return (
         f"# clipper.clip relative to np.clip\n\nWritten by `tests/python/bench.py --write`, {datetime.date.today()}: "
         f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, "
         f"Python {platform.python_version()}, numpy {np.__version__}.\n"
-        f"Clipper's time / np.clip's time: the range over {len(DTYPES)} dtypes of medians of ratios.\n\n"
+        f"Clipper's time / np.clip's time: the range over {dtypes} dtypes of medians of ratios.\n\n"
         f"## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
         f"## Arrays as bounds, result in a new array\n\n{table(arrays, 'bounds', BOUNDS)}"
     )
@@ -145,35 +150,43 @@ def arguments():
     parser.add_argument("sizes", nargs="*", type=size, default=SIZES, metavar="SIZE", help="elements")
     parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=DTYPES)
     parser.add_argument("--results", nargs="*", choices=RESULTS, default=list(RESULTS), help="with numbers as bounds")
-    parser.add_argument("--bounds", nargs="*", choices=BOUNDS, default=list(BOUNDS), help="arrays, with new results")
-    parser.add_argument("--seconds", type=float, default=0.05, help="for a cell, which has at least three rounds")
-    parser.add_argument("--cells", action="store_true", help="print each cell as soon as it is measured, and no table")
+    parser.add_argument("--bounds", nargs="*", choices=BOUNDS, default=list(BOUNDS), help="that are arrays")
+    parser.add_argument("--seconds", type=float, default=0.05, help="for a cell, which has at least six rounds")
+    parser.add_argument("--cells", action="store_true", help="print the cells instead of the tables")
     parser.add_argument("--write", action="store_true", help=f"write all cells so far to {TABLE.relative_to(ROOT)}")
     return parser.parse_args()
+
+
+def kinds(options, elements):
+    arrays = options.bounds if elements <= 10**7 else []  # four larger arrays may not fit into memory
+    return [("numbers", result) for result in options.results] + [(bounds, "new") for bounds in arrays]
 
 
 def main():
     options = arguments()
     cells = json.loads(CELLS.read_text()) if CELLS.exists() else {}
-    kinds = [("numbers", result) for result in options.results] + [(bounds, "new") for bounds in options.bounds]
-    now = []
+    now = {}
     for elements in options.sizes:
-        for bounds, result in kinds:
-            for dtype in options.dtypes:
-                if bounds == "full" and elements > 10**7:
-                    continue  # four arrays, which may not fit into memory
-                found = cell(bounds, result, dtype, elements, options.seconds)
-                now.append({"bounds": bounds, "result": result, "elements": elements, "dtype": dtype, **found})
-                cells[f"{bounds} {result} {elements} {dtype}"] = now[-1]
-                if options.cells:
-                    texts = [f"{key} {value:.3g}" for key, value in found.items()]
-                    print(elements, bounds, result, dtype, *texts, flush=True)
+        keys = [(*kind, dtype, elements) for kind in kinds(options, elements) for dtype in options.dtypes]
+        rounds = {key: [] for key in keys}
+        for _ in range(PASSES):
+            for key in keys:
+                rounds[key] += times_of(*key, options.seconds / PASSES)
+        for bounds, result, dtype, _ in keys:
+            found = medians(rounds[bounds, result, dtype, elements])
+            now[f"{bounds} {result} {elements} {dtype}"] = {
+                "bounds": bounds, "result": result, "elements": elements, "dtype": dtype, **found
+            }
+    cells |= now
     CELLS.parent.mkdir(parents=True, exist_ok=True)
     CELLS.write_text(json.dumps(cells, indent=1))
     if options.write:
         TABLE.write_text(page(list(cells.values())))
-    if not options.cells:
-        print(page(now))
+    if options.cells:
+        for key, found in now.items():
+            print(key, *(f"{name} {found[name]:.3g}" for name in ("numpy", "one", "all", "all, CPU")))
+    else:
+        print(page(list(now.values())))
 
 
 main()
