@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -29,7 +30,11 @@ struct InOut {
   [[no_unique_address]] Vectors vectors;
 };
 
-template <Byteswap kSwap, class T, class Rules, class AnyTally>
+/// Whether a loop asks for elements that it reads soon, because the CPU's own prefetchers stop at the end of
+/// a page. In the caches it would be slower.
+enum class Prefetch : std::uint8_t { no, yes };
+
+template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rules, class AnyTally>
 [[gnu::always_inline]] inline void clip_block(const Rules& rules,
                                               const InOut<T, typename Rules::Vectors>& block,
                                               AnyTally& tally) noexcept {
@@ -37,6 +42,9 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
   using V = typename R::Elements;
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
   for (std::size_t i = 0; i != block.count; i += kLanes) {
+    constexpr std::size_t kAhead = 8192;  // bytes
+    if constexpr (kPrefetch == Prefetch::yes)
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(block.in + i) + kAhead);
     V x;
     std::memcpy(&x, block.in + i, sizeof(V));
     x = vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(x);
@@ -55,6 +63,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   using R = typename Rules::Of;
   using Range = InOut<T, typename Rules::Vectors>;
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
+  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
   const std::size_t rest = all.count % kLanes;
   const std::size_t whole = all.count - rest;
   std::array<T, kLanes> last;
@@ -75,7 +84,15 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
       const std::size_t count = vectors * kLanes;
       AnyTally tally;
-      clip_block<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
+      const Range block{left.in, left.out, count, left.vectors};
+      if constexpr (!AnyTally::kCounts && !R::kCalculates) {  // otherwise the CPU has more to do than to wait
+        if (count * sizeof(T) >= kLarge)
+          clip_block<kSwap, Prefetch::yes>(rules, block, tally);
+        else
+          clip_block<kSwap>(rules, block, tally);
+      } else {
+        clip_block<kSwap>(rules, block, tally);
+      }
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
       left = {left.in + count, left.out + count, left.count - count,
               after(count, left.vectors, sizeof(T), R::kFactorSize)};
