@@ -14,6 +14,7 @@
 #include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
 #include "element/number.hpp"
+#include "engine/bounds_clip.hpp"
 #include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "engine/memory_clip.hpp"
@@ -147,6 +148,11 @@ void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned t
 
 Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count, unsigned threads) const {
   return counts_of(clip_in_memory(*plan_, {in, out, count}, threads, Counting::on), count);
+}
+
+bool PreparedClip::clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
+                           unsigned threads) const {
+  return clip_to_bounds(*plan_, {in, out, count}, {bounds.min, bounds.max, bounds.may_spoil_out}, threads);
 }
 
 Comparison compare_files(const std::string& actual, const std::string& expected,

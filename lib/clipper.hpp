@@ -152,6 +152,21 @@ class PreparedClip {
   void clip(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
   Counts clip_and_count(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
 
+  /// Arrays in place of the request's bounds: `count` elements of the tensor's dtype in this machine's byte
+  /// order. Null: the request's bound.
+  struct BoundArrays {
+    const void* min = nullptr;
+    const void* max = nullptr;
+    bool may_spoil_out = false;  ///< whether `out` may hold anything after a refusal, which is faster
+  };
+
+  /// clip() to arrays that differ from call to call, without preparing a request for each. Returns false, and
+  /// has written nothing unless may_spoil_out, if a bound is NaN or a min exceeds its max, or if this takes
+  /// more than a comparison of aligned elements: from_memory() and clip() then do it, or say what is refused.
+  /// `out` has no byte in common with the arrays.
+  [[nodiscard]] bool clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
+                             unsigned threads = 0) const;
+
  private:
   std::shared_ptr<const Plan> plan_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -42,7 +43,11 @@ template <class R, Byteswap kSwap, class T>
   return vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(elements);
 }
 
-template <Byteswap kSwap, class T, class Rules, class AnyTally>
+/// Whether a loop asks for elements that it reads soon, because the CPU's own prefetchers stop at the end of
+/// a page. In the caches it would be slower.
+enum class Prefetch : std::uint8_t { no, yes };
+
+template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rules, class AnyTally>
 [[gnu::always_inline]] inline void clip_block(const Rules& rules,
                                               const InOut<T, typename Rules::Vectors>& block,
                                               AnyTally& tally) noexcept {
@@ -55,10 +60,13 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
       std::is_same_v<typename Rules::Vectors, NoVectors> && requires(const R& rule, const V& x) {
     rule.template select<kSwap>(x, x, tally);
   };
+  constexpr std::size_t kAhead = 8192;  // bytes
   constexpr bool kSums = AnyTally::kDefersNan && std::is_floating_point_v<T>;
   for (std::size_t begin = 0; begin != block.count; begin += kGroup) {
     V sum;
     for (std::size_t i = begin; i != begin + kGroup; i += kLanes) {
+      if constexpr (kPrefetch == Prefetch::yes)
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(block.in + i) + kAhead);
       V stored;
       std::memcpy(&stored, block.in + i, sizeof(V));
       const V x = swapped<R, kSwap, T>(stored);
@@ -99,6 +107,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
   constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
   const std::size_t rest = all.count % kGroup;
+  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
   const std::size_t whole = all.count - rest;
   std::array<T, kGroup> last;
   last.fill(padding);
@@ -118,7 +127,15 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
       const std::size_t count = vectors * kLanes;
       AnyTally tally;
-      clip_block<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
+      const Range block{left.in, left.out, count, left.vectors};
+      if constexpr (!AnyTally::kCounts && !R::kCalculates) {  // otherwise the CPU has more to do than to wait
+        if (count * sizeof(T) >= kLarge)
+          clip_block<kSwap, Prefetch::yes>(rules, block, tally);
+        else
+          clip_block<kSwap>(rules, block, tally);
+      } else {
+        clip_block<kSwap>(rules, block, tally);
+      }
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
       if constexpr (AnyTally::kDefersNan)
         if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap>(left.out, count);

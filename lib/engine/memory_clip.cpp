@@ -1,12 +1,9 @@
 #include "engine/memory_clip.hpp"
 
-#include <unistd.h>
-
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,66 +13,45 @@
 #include "engine/engine.hpp"
 #include "engine/first_nan.hpp"
 #include "engine/percentile_bounds.hpp"
+#include "engine/shared_engine.hpp"
+#include "engine/streaming.hpp"
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
 
 namespace clipper {
 namespace {
 
-/// Bytes that one thread clips before other threads could start.
-constexpr std::size_t kSmall = 4UL << 20;
-
-std::unique_ptr<Engine> start_engine(std::size_t size, unsigned threads) {
-  Engine::Options options;
-  options.threads = size <= kSmall ? 1 : threads;
-  auto engine = std::make_unique<Engine>(options);
-  engine->prepare(size);
-  return engine;
-}
-
-/// The engine of all large tensors of this process. Starting one takes about as long as clipping 1 MiB.
-/// A child process gets none: oneTBB's threads stay in the parent.
-class SharedEngine {
- public:
-  /// Null in a child of the process that has started the engine.
-  static std::shared_ptr<Engine> get(unsigned threads) {
-    static auto* const shared = new SharedEngine;  // never destroyed: other threads may use it at the exit
-    const std::lock_guard lock(shared->mutex_);
-    if (shared->process_ != 0 && shared->process_ != ::getpid()) return nullptr;
-    if (!shared->engine_ || shared->threads_ != threads) {
-      shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads);
-      shared->process_ = ::getpid();
-      shared->threads_ = threads;
-    }
-    return shared->engine_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::shared_ptr<Engine> engine_;
-  unsigned threads_ = 0;
-  pid_t process_ = 0;
-};
-
-std::shared_ptr<Engine> engine_for(std::size_t size, unsigned threads) {
-  std::shared_ptr<Engine> engine;
-  if (size > kSmall && threads != 1) engine = SharedEngine::get(threads);
-  return engine ? engine : start_engine(size, 1);
-}
-
-bool is_aligned(const void* memory, std::size_t size) {
-  return reinterpret_cast<std::uintptr_t>(memory) % size == 0;
-}
-
-bool overlap(const ElementsInMemory& elements, std::size_t size) {
-  const std::less<const void*> before;
-  const void* const in_end = static_cast<const std::byte*>(elements.in) + size;
-  const void* const out_end = static_cast<const std::byte*>(elements.out) + size;
-  return elements.in != elements.out && before(elements.in, out_end) && before(elements.out, in_end);
+/// Whether the results are written past the caches. In place each line is read anyway.
+bool streams(const ElementsInMemory& elements, std::size_t size) {
+  return elements.in != elements.out && should_stream(static_cast<const std::byte*>(elements.out), size);
 }
 
 [[noreturn]] void refuse_nan_at(std::uint64_t position) {
   throw Error(ErrorKind::input, "NaN at element " + std::to_string(position));
+}
+
+/// Clips aligned elements to the numbers of an operation.
+ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, std::byte* out,
+                              std::size_t count, Counting counting, bool streams) {
+  constexpr std::size_t kWorth = 4096;  // bytes from which on the vectors of `out` begin at a cache line
+  const std::size_t size = traits(operation.dtype).size;
+  ElementCounts counts;
+  const auto clip_part = [&](std::size_t begin, std::byte* to, std::size_t length) {
+    const std::byte* const from = in + begin * size;
+    if (counting == Counting::on)
+      counts += clip_and_count(operation, from, to, length, simd_levels().back());
+    else
+      clip(operation, from, to, length, simd_levels().back());
+  };
+  if (streams) {
+    clip_streaming(out, count, size, clip_part);
+    return counts;
+  }
+  // malloc() aligns to 16 bytes only: a vector could lie in two lines.
+  const std::size_t head = count * size < kWorth ? 0 : std::min(elements_before_line(out, size), count);
+  if (head != 0) clip_part(0, out, head);
+  clip_part(head, out + head * size, count - head);
+  return counts;
 }
 
 /// Clips elements a chunk at a time. Elements that are not aligned are copied to the chunk's memory first.
@@ -87,6 +63,7 @@ class MemoryClip {
         out_(static_cast<std::byte*>(elements.out)),
         count_(elements.count),
         size_(traits(plan.header.dtype).size),
+        streams_(streams(elements, count_ * size_)),
         engine_(engine),
         clip_(plan, engine.kernel_options(), "") {}
 
@@ -110,11 +87,7 @@ class MemoryClip {
     ElementCounts total;
     std::mutex mutex;
     for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* memory) {
-      const std::byte* const from = is_aligned(in.data(), size_) ? in.data() : memory;
-      std::byte* const to = is_aligned(out, size_) ? out : memory;
-      if (from == memory) std::memcpy(memory, in.data(), in.size());
-      const ElementCounts counts = clip_.clip(position_of(in), from, to, in.size() / size_, counting);
-      if (to == memory) std::memcpy(out, memory, in.size());
+      const ElementCounts counts = clip_chunk(in, out, memory, counting);
       if (counting == Counting::off) return;
       const std::lock_guard lock(mutex);
       total += counts;
@@ -134,6 +107,19 @@ class MemoryClip {
     });
   }
 
+  ElementCounts clip_chunk(std::span<const std::byte> in, std::byte* out, std::byte* memory,
+                           Counting counting) {
+    const std::size_t count = in.size() / size_;
+    const std::byte* const from = is_aligned(in.data(), size_) ? in.data() : memory;
+    std::byte* const to = is_aligned(out, size_) ? out : memory;
+    if (!plan_.arrays && from != memory && to != memory)
+      return clip_to_numbers(plan_.operation, from, to, count, counting, streams_);
+    if (from == memory) std::memcpy(memory, in.data(), in.size());
+    const ElementCounts counts = clip_.clip(position_of(in), from, to, count, counting);
+    if (to == memory) std::memcpy(out, memory, in.size());
+    return counts;
+  }
+
   [[nodiscard]] std::uint64_t position_of(std::span<const std::byte> in) const {
     return static_cast<std::uint64_t>(in.data() - in_) / size_;
   }
@@ -143,6 +129,7 @@ class MemoryClip {
   std::byte* out_;
   std::uint64_t count_;
   std::size_t size_;
+  bool streams_;
   Engine& engine_;
   TensorClip clip_;
 };
@@ -161,35 +148,29 @@ ElementCounts clip_to_arrays(const Plan& plan, const std::byte* in, std::byte* o
   return clip.clip(0, in, out, count, counting);
 }
 
-/// How many elements to clip before the others, so that no vector of the others lies in two cache lines of
-/// `out`. malloc() aligns to 16 bytes only. 0 for a few elements, for which it is not worth a call.
-std::size_t elements_before_line(const std::byte* out, std::size_t count, std::size_t size) {
-  constexpr std::size_t kLine = 64;
-  constexpr std::size_t kWorth = 4096;  // bytes
-  if (count * size < kWorth) return 0;
-  return (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine / size;
-}
-
 ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& elements, Counting counting) {
   const Operation& operation = plan.operation;
-  const SimdLevel level = simd_levels().back();
   const auto* const in = static_cast<const std::byte*>(elements.in);
   auto* const out = static_cast<std::byte*>(elements.out);
   if (plan.refuse_nan)
     if (const auto nan = find_nan(operation.dtype, operation.order, in, elements.count)) refuse_nan_at(*nan);
   if (plan.arrays) return clip_to_arrays(plan, in, out, elements.count, counting);
-  const std::size_t head = elements_before_line(out, elements.count, traits(operation.dtype).size);
-  const std::size_t size = head * traits(operation.dtype).size;
-  if (counting == Counting::on) {
-    ElementCounts counts = clip_and_count(operation, in, out, head, level);
-    return counts += clip_and_count(operation, in + size, out + size, elements.count - head, level);
-  }
-  if (head != 0) clip(operation, in, out, head, level);
-  clip(operation, in + size, out + size, elements.count - head, level);
-  return {};
+  const std::size_t size = elements.count * traits(operation.dtype).size;
+  return clip_to_numbers(operation, in, out, elements.count, counting, streams(elements, size));
 }
 
 }  // namespace
+
+bool is_aligned(const void* memory, std::size_t size) noexcept {
+  return reinterpret_cast<std::uintptr_t>(memory) % size == 0;
+}
+
+bool ElementsInMemory::overlap(std::size_t size) const noexcept {
+  const std::less<const void*> before;
+  const void* const in_end = static_cast<const std::byte*>(in) + count * size;
+  const void* const out_end = static_cast<const std::byte*>(out) + count * size;
+  return in != out && before(in, out_end) && before(out, in_end);
+}
 
 Plan plan_in_memory(const Request& request, const npy::Header& header, const void* elements,
                     unsigned threads) {
@@ -212,12 +193,12 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
   if (plan.arrays && elements.count != plan.slice.count)
     throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
   const std::size_t size = traits(plan.header.dtype).size;
-  if (overlap(elements, elements.count * size))
+  if (elements.overlap(size))
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
-  if (is_one_step(plan, elements, size) && (threads == 1 || elements.count * size <= kSmall))
+  if (is_one_step(plan, elements, size) && !is_worth_threads(elements.touched(size), threads))
     return clip_in_one_step(plan, elements, counting);
-  const std::shared_ptr<Engine> engine = engine_for(elements.count * size, threads);
+  const std::shared_ptr<Engine> engine = engine_for(elements.touched(size), threads);
   MemoryClip memory(plan, elements, *engine);
   memory.check_parameters();
   memory.check_nan();

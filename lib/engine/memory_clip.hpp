@@ -16,7 +16,17 @@ struct ElementsInMemory {
   const void* in;
   void* out;
   std::size_t count;
+
+  /// Whether elements of `size` bytes have a common byte, but are not in the same memory.
+  [[nodiscard]] bool overlap(std::size_t size) const noexcept;
+
+  /// The bytes that are read or written.
+  [[nodiscard]] std::size_t touched(std::size_t size) const noexcept {
+    return count * size * (in == out ? 1 : 2);
+  }
 };
+
+[[nodiscard]] bool is_aligned(const void* memory, std::size_t size) noexcept;
 
 /// make_plan() for a tensor in memory, whose elements are read if a bound is a percentile.
 [[nodiscard]] Plan plan_in_memory(const Request& request, const npy::Header& header, const void* elements,

@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "clip/ordered_bounds.hpp"
 #include "contract/bounds.hpp"
 #include "element/byte_order.hpp"
 #include "element/comparable.hpp"
@@ -104,6 +105,18 @@ void ParameterTile::expand(std::uint64_t position, std::size_t count) {
   for (Values* const factor : {&scale_, &bias_}) read_factor(*factor, position, count);
 }
 
+void ParameterTile::repeat(std::size_t period, std::size_t count) noexcept {
+  for (const Values* const values : {&min_, &max_, &nan_, &scale_, &bias_}) {
+    if (!values->memory || values->lent != nullptr) continue;
+    std::byte* const begin = values->memory.get();
+    for (std::size_t done = period; done < count;) {  // twice as many each time
+      const std::size_t length = std::min(done, count - done);
+      std::memcpy(begin + done * values->size, begin, length * values->size);
+      done += length;
+    }
+  }
+}
+
 std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const {
   std::optional<std::size_t> first;
   const auto note = [&](std::optional<std::size_t> index) {
@@ -139,6 +152,9 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
   return with_type(plan_.operation.dtype, [&]<class T>() {
     const T* const min = min_.expanded<T>();
     const T* const max = max_.expanded<T>();
+    const std::byte* const bytes[] = {min_.expanded<std::byte>(), max_.expanded<std::byte>()};
+    if (are_ordered_bounds(plan_.operation.dtype, bytes[0], bytes[1], count, simd_levels().back()))
+      return std::optional<std::size_t>();
     if (plan_.arrays->min_above_max == MinAboveMax::error)
       return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
     return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });

@@ -24,6 +24,9 @@ class ParameterTile {
   /// cannot be read.
   void expand(std::uint64_t position, std::size_t count);
 
+  /// Copies the parameters of the first `period` elements to the ones after them, up to `count` elements.
+  void repeat(std::size_t period, std::size_t count) noexcept;
+
   /// The index, from 0 to count - 1, of the first expanded element whose parameters are refused: a bound is
   /// NaN, min exceeds max and the plan does not allow that, or scale or bias is not finite.
   [[nodiscard]] std::optional<std::size_t> first_refused(std::size_t count) const;

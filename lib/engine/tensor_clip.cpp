@@ -19,6 +19,9 @@ constexpr std::size_t kBands = 8UL << 20;
 /// Parameters that repeat within this many tiles are expanded once.
 constexpr std::uint64_t kMaxPeriod = 16;
 
+/// Copies of a short period fill this part of a tile, so that a call of the kernel is worth it.
+constexpr std::size_t kCopies = 4;
+
 /// From this length on, the kernel for numbers is faster for a range than the expansion of its parameters.
 constexpr std::uint64_t kLongRow = 128;
 
@@ -94,10 +97,11 @@ void TensorClip::check_first_period() {
   const std::uint64_t period = plan_.arrays->period();
   checked_ = false;
   if (row_ == 0 && period <= kMaxPeriod * capacity_) {
-    const std::size_t size = std::min<std::uint64_t>(period + capacity_, plan_.arrays->count());
+    const std::size_t size = std::min<std::uint64_t>(period + capacity_ / kCopies, plan_.arrays->count());
     period_ = std::make_unique<ParameterTile>(plan_, size);
-    period_->expand(0, size);
-    if (const auto refused = period_->first_refused(size)) refused_.note(*refused);
+    period_->expand(0, period);
+    if (const auto refused = period_->first_refused(period)) refused_.note(*refused);
+    period_->repeat(period, size);
   } else if (period / std::max<std::uint64_t>(row_, 1) <= kMaxChecked) {
     check(0, period);
   } else {

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -87,6 +90,92 @@ TEST_CASE("a refused array changes no element") {
       PreparedClip({.scale = 2, .nan = OnNan::error}, floats({2})).clip(lo.data(), values.data(), 2), Error);
   CHECK_THROWS_AS(PreparedClip({.nan = OnNan::error}, floats({2})).clip(lo.data(), values.data(), 2), Error);
   CHECK(values == std::array<float, 2>{-1, -1});
+}
+
+TEST_CASE("a prepared request clips to arrays of other calls") {
+  const PreparedClip prepared({.max = 6}, floats({1}));
+  for (const std::size_t count : {std::size_t{1}, std::size_t{5000}, std::size_t{3'000'001}})
+    for (const bool may_spoil_out : {false, true}) {
+      std::vector<float> in(count, -1);
+      std::vector<float> lo(count, 2);
+      std::vector<float> hi(count, 4);
+      in.back() = 9;
+      std::vector<float> expected(count, 2);
+      expected.back() = 4;
+      std::vector<float> out(count);
+      const auto clip = [&](const PreparedClip::BoundArrays& bounds) {
+        return prepared.clip_to(bounds, in.data(), out.data(), count);
+      };
+      CHECK(clip({lo.data(), hi.data(), may_spoil_out}));
+      CHECK(out == expected);
+      CHECK(clip({lo.data(), nullptr, may_spoil_out}));
+      expected.back() = 6;
+      CHECK(out == expected);
+      CHECK(clip({nullptr, hi.data(), may_spoil_out}));
+      CHECK(out.back() == 4);
+      lo[count / 2] = 7;
+      CHECK_FALSE(clip({lo.data(), nullptr, true}));
+      hi.back() = std::nanf("");
+      CHECK_FALSE(clip({nullptr, hi.data(), true}));
+      out = expected;
+      CHECK_FALSE(clip({lo.data(), nullptr, false}));
+      CHECK_FALSE(clip({nullptr, hi.data(), false}));
+      CHECK(out == expected);
+      hi.back() = 4;
+      CHECK(prepared.clip_to({nullptr, hi.data(), may_spoil_out}, in.data(), in.data(), count));
+      CHECK(in.back() == 4);
+    }
+}
+
+TEST_CASE("a request that does more than compare elements is not clipped to arrays of other calls") {
+  const std::array<float, 3> in{1, 2, 3};
+  std::array<float, 3> out{};
+  const PreparedClip::BoundArrays bounds{.min = in.data()};
+  for (const Request& request : {Request{.scale = 2}, Request{.nan = OnNan::error}, Request{.nan = 0}})
+    CHECK_FALSE(PreparedClip(request, floats({2})).clip_to(bounds, in.data(), out.data(), 2));
+  const PreparedClip prepared({}, floats({2}));
+  const auto* const unaligned = reinterpret_cast<const float*>(reinterpret_cast<const char*>(in.data()) + 1);
+  CHECK_FALSE(prepared.clip_to({.min = unaligned}, in.data(), out.data(), 2));
+  CHECK_FALSE(prepared.clip_to(bounds, unaligned, out.data(), 2));
+  CHECK_FALSE(prepared.clip_to(bounds, out.data(), out.data() + 1, 2));
+  CHECK(out == std::array<float, 3>{});
+}
+
+TEST_CASE("large results are the same in new memory and in memory that exists") {
+  constexpr std::size_t kCount = 4'500'003;  // more than 16 MiB
+  std::vector<float> in(kCount + 1);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 251);
+  const PreparedClip prepared({.min = 20, .max = 90}, floats({1}));
+  const std::vector<float> lo(kCount, 20);
+  std::vector<float> expected = in;
+  prepared.clip(in.data(), expected.data(), kCount, 1);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < kCount; ++i) wrong += expected[i] != std::clamp(in[i], 20.0F, 90.0F) ? 1 : 0;
+  CHECK(wrong == 0);
+  std::vector<float> place(in.begin(), in.end() - 1);
+  prepared.clip(place.data(), place.data(), kCount, 1);
+  CHECK(std::memcmp(place.data(), expected.data(), kCount * sizeof(float)) == 0);
+  for (const unsigned threads : {1U, 2U})
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {
+      const auto is_expected = [&](const float* out, float around) {
+        const bool is_same = std::memcmp(out + offset, expected.data(), kCount * sizeof(float)) == 0;
+        return is_same && out[offset + kCount] == around && (offset == 0 || out[0] == around);
+      };
+      const std::unique_ptr<float, void (*)(void*)> fresh(
+          static_cast<float*>(std::calloc(kCount + 2, sizeof(float))), std::free);
+      prepared.clip(in.data(), fresh.get() + offset, kCount, threads);
+      CHECK(is_expected(fresh.get(), 0));
+      std::vector<float> out(kCount + 2, -1);
+      prepared.clip(in.data(), out.data() + offset, kCount, threads);
+      CHECK(is_expected(out.data(), -1));
+      out.assign(kCount + 2, -1);
+      CHECK(prepared.clip_to({.min = lo.data()}, in.data(), out.data() + offset, kCount, threads));
+      CHECK(is_expected(out.data(), -1));
+      out.assign(kCount + 2, -1);
+      const Counts counts = prepared.clip_and_count(in.data(), out.data() + offset, kCount, threads);
+      CHECK(is_expected(out.data(), -1));
+      CHECK(counts.raised == (kCount + 250) / 251 * 20);
+    }
 }
 
 TEST_CASE("percentiles of elements in memory are prepared") {

@@ -1,5 +1,6 @@
 """clip() of arrays: layouts, out, arguments, errors."""
 
+import itertools
 import pickle
 import threading
 
@@ -177,6 +178,52 @@ def test_many_bounds_are_not_confused():
             np.testing.assert_array_equal(clipper.clip(y, lo / 16), np.maximum(y, np.float32(lo / 16)))
     assert clipper.clip(np.array([0.5]), 1)[0] == 1 and clipper.clip(np.array([0.5]), 1.0, scale=2)[0] == 1
     np.testing.assert_array_equal(clipper.clip(np.zeros(2), -0.0), np.zeros(2))
+
+
+def result_of(x, *bounds, **arguments):
+    """The result, or the text of the error."""
+    try:
+        return clipper.clip(x, *bounds, **arguments)
+    except clipper.ClipperError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_arrays_as_bounds_are_the_same_read_directly(name):
+    """nan="keep", the default, makes clip() prepare a request for the arrays instead of reading them directly."""
+    random = np.random.default_rng(5)
+    make = lambda *shape: random.integers(0, 60, shape).astype(dtype_of(name))
+    swapped = [] if name == "bfloat16" else [make(4).astype(dtype_of(name).newbyteorder(">"))]
+    cubic = [make(6, 5, 4), np.asfortranarray(make(6, 5, 4)), make(5, 4, 6).transpose(2, 0, 1)]
+    cubic.append(make(6, 5, 8)[:, :, ::2])
+    long = [make(3, 5000), make(5000), make(1)]
+    others = [np.array(7, dtype_of(name)), make(1, 4), make(4), 9, None]
+    arrays = cubic + long + others + swapped
+    for x in cubic + long + swapped:
+        for lo, hi in itertools.product(arrays, repeat=2):
+            above = None if hi is None or isinstance(hi, int) else hi + dtype_of(name).type(60)
+            for bounds in (lo, hi), (lo, above):
+                expected = result_of(x, *bounds, nan="keep")
+                found = result_of(x, *bounds)
+                out = x.copy()
+                kept = result_of(x, *bounds, out=out)
+                if isinstance(expected, str):
+                    assert (found, kept) == (expected, expected)
+                    assert_same_bits(out, x)
+                    continue
+                assert_same_bits(found, expected)
+                assert_same_bits(out, expected)
+
+
+def test_refused_elements_of_arrays_read_directly():
+    x = np.zeros((3, 4))
+    lo = np.zeros((3, 4))
+    lo[2, 1] = 5
+    assert str(error_of(x, lo, 4)) == "min array (5) exceeds max 4 at [2, 1]"
+    lo[1, 3] = np.nan
+    assert str(error_of(x, None, lo, out=x)) == "max array: NaN at [1, 3] cannot be a bound"
+    assert str(error_of(x, np.array(5.0), np.array(4.0))) == "min array exceeds max array"
+    np.testing.assert_array_equal(clipper.clip(x, np.full(x.shape, -0.0), lo.dtype.type(3)), x)
 
 
 def test_percentiles_and_files_as_bounds(tmp_path):

@@ -12,9 +12,10 @@
 namespace clipper::python {
 namespace {
 
-/// Bytes from which on other Python threads run meanwhile: giving the GIL away and taking it back costs about
-/// 0.1 us if nobody wants it, but up to 5 ms if a Python thread is calculating.
-constexpr npy_intp kReleaseGil = 1L << 16;
+/// Bytes from which on other Python threads run meanwhile. Giving the GIL away and taking it back costs 0.05
+/// us if nobody wants it, but 5 ms if a Python thread is calculating; two threads that clip less are slower
+/// than one.
+constexpr npy_intp kReleaseGil = 1L << 17;
 
 PyArrayObject* array_in(nb::handle object) {
   return reinterpret_cast<PyArrayObject*>(object.ptr());
@@ -68,13 +69,16 @@ bool overlap(PyArrayObject* a, PyArrayObject* b) {
          before(PyArray_BYTES(b), PyArray_BYTES(a) + PyArray_NBYTES(a));
 }
 
-/// Whether the result can be written to `out` while x and the parameters are read.
-bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType& type,
-                           const std::optional<HeldRequest>& held) {
+/// Whether the result can be written to `out` while x is read.
+bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType& type) {
   if (type_of(out, type.dtype) != type || !have_same_layout(x, out)) return false;
-  if (PyArray_BYTES(x) != PyArray_BYTES(out) && overlap(x, out)) return false;
-  return !held ||
-         std::ranges::none_of(held->arrays, [=](const Array& array) { return overlap(array.get(), out); });
+  return PyArray_BYTES(x) == PyArray_BYTES(out) || !overlap(x, out);
+}
+
+/// Calls work() for x, while other Python threads run if x is large.
+template <class Work>
+auto work_on(PyArrayObject* x, Work work) {
+  return PyArray_NBYTES(x) < kReleaseGil ? work() : without_gil(work);
 }
 
 void copy(PyArrayObject* to, PyArrayObject* from) {
@@ -83,11 +87,7 @@ void copy(PyArrayObject* to, PyArrayObject* from) {
 
 void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, unsigned threads) {
   const auto count = static_cast<std::size_t>(PyArray_SIZE(from));
-  if (PyArray_NBYTES(from) < kReleaseGil) {
-    prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
-    return;
-  }
-  without_gil([&] {
+  work_on(from, [&] {
     prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
     return true;
   });
@@ -119,7 +119,48 @@ void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject*
 PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType& type, unsigned threads) {
   const Tensor tensor = tensor_of(x, type);
   const void* const elements = PyArray_DATA(x);
-  return without_gil([&] { return PreparedClip(held.request, tensor, elements, threads); });
+  return work_on(x, [&] { return PreparedClip(held.request, tensor, elements, threads); });
+}
+
+/// Whether the array has an element for each of x's, of the same type and in the same order in memory.
+bool lies_like(PyArrayObject* array, PyArrayObject* x, const ArrayType& type) {
+  const int rank = PyArray_NDIM(array);
+  const int outer = PyArray_NDIM(x) - rank;
+  if (outer < 0 || type_of(array) != type || PyArray_SIZE(array) != PyArray_SIZE(x)) return false;
+  if (!std::equal(PyArray_DIMS(array), PyArray_DIMS(array) + rank, PyArray_DIMS(x) + outer)) return false;
+  if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_IS_C_CONTIGUOUS(x)) return true;
+  return outer == 0 && have_same_layout(x, array);
+}
+
+/// Clips to arrays that lie in memory like x, without preparing a request for them. Nothing if the arguments
+/// are others, or if elements are refused.
+std::optional<nb::object> clip_to_arrays(PlanCache& cache, RequestArguments arguments, const Array& x,
+                                         const ArrayType& type, nb::handle out, unsigned threads) {
+  for (const nb::handle given :
+       {arguments.scale, arguments.bias, arguments.profile, arguments.nan, arguments.min_above_max})
+    if (!given.is_none()) return std::nullopt;
+  if (type.order != kNativeOrder) return std::nullopt;
+  PreparedClip::BoundArrays bounds;
+  const auto take = [&](nb::handle& bound, const void*& elements) {
+    if (!PyArray_Check(bound.ptr()) || !lies_like(array_in(bound), x.get(), type)) return true;
+    elements = PyArray_DATA(array_in(bound));
+    if (!out.is_none() && overlap(array_in(bound), array_in(out))) return false;
+    bound = nb::none();
+    return true;
+  };
+  if (!take(arguments.min, bounds.min) || !take(arguments.max, bounds.max)) return std::nullopt;
+  if (bounds.min == nullptr && bounds.max == nullptr) return std::nullopt;
+  const std::optional<PreparedClip> prepared = cache.find(arguments, x.get(), type);
+  if (!prepared || (!out.is_none() && !is_writable_meanwhile(array_in(out), x.get(), type)))
+    return std::nullopt;
+  bounds.may_spoil_out = out.is_none();
+  const Array to = out.is_none() ? new_like(x.get(), NPY_KEEPORDER) : Array(out.inc_ref().ptr());
+  if (!have_same_layout(x.get(), to.get())) return std::nullopt;
+  const auto count = static_cast<std::size_t>(PyArray_SIZE(x.get()));
+  const bool clipped = work_on(x.get(), [&] {
+    return prepared->clip_to(bounds, PyArray_DATA(x.get()), PyArray_DATA(to.get()), count, threads);
+  });
+  return clipped ? std::optional(to.object()) : std::nullopt;
 }
 
 /// Kernels need elements without gaps. Where x or out has gaps, overlaps the other one or has another byte
@@ -132,7 +173,9 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
     if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
     prepared = prepare(*held, x.get(), type, threads);
   }
-  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, held);
+  const auto overlaps_out = [&](const Array& array) { return overlap(array.get(), array_in(out)); };
+  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type) &&
+                         (!held || std::ranges::none_of(held->arrays, overlaps_out));
   const Array to = is_direct ? Array(out.inc_ref().ptr()) : new_like(x.get(), NPY_KEEPORDER);
   if (have_same_layout(x.get(), to.get()))
     run(*prepared, x.get(), to.get(), threads);
@@ -155,6 +198,9 @@ nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle s
   const ArrayType type = type_of_x(array.get(), dtype);
   if (!out.is_none()) check_out(array.get(), type, out, dtype);
   std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
+  if (!prepared)
+    if (std::optional<nb::object> result = clip_to_arrays(*cache, arguments, array, type, out, threads))
+      return *std::move(result);
   nb::object result = clip_with(std::move(prepared), arguments, std::move(array), type, out, threads);
   if (!out.is_none() || PyArray_NDIM(array_in(result)) != 0) return result;
   return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));

@@ -1,16 +1,26 @@
 #include "python/core/plan_cache.hpp"
 
 #include <bit>
+#include <cstring>
 
 namespace clipper::python {
 
-/// Returns false for what is not remembered: text, arrays, integers of more than 63 bits.
-bool PlanCache::read(nb::handle number, Parameter& parameter) {
+/// Returns false for what is not remembered: text, integers of more than 63 bits, arrays unless they have one
+/// element of the key's dtype.
+bool PlanCache::read(nb::handle number, const Key& key, Parameter& parameter) {
   PyObject* const object = number.ptr();
   if (object == Py_None) return true;
   const bool is_float_scalar = PyArray_IsScalar(object, Float) || PyArray_IsScalar(object, Half);
   if (PyFloat_Check(object) || is_float_scalar) {
     parameter = {Parameter::Kind::real, std::bit_cast<std::uint64_t>(PyFloat_AsDouble(object))};
+    return true;
+  }
+  if (PyArray_Check(object)) {
+    auto* const array = reinterpret_cast<PyArrayObject*>(object);
+    if (PyArray_SIZE(array) != 1 || PyArray_NDIM(array) > key.rank || type_of(array) != key.type)
+      return false;
+    parameter.kind = Parameter::Kind::element;
+    std::memcpy(&parameter.bits, PyArray_DATA(array), PyArray_ITEMSIZE(array));
     return true;
   }
   if (!PyLong_Check(object) && !PyArray_IsScalar(object, Integer)) return false;
@@ -31,21 +41,21 @@ std::size_t PlanCache::place_of(const Key& key) {
 std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, PyArrayObject* array,
                                             const ArrayType& type) {
   Key key;
+  key.type = type;
+  key.rank = static_cast<std::uint8_t>(PyArray_NDIM(array));
   auto& [min, max, scale, bias, nan] = key.parameters;
-  if (!read(arguments.min, min) || !read(arguments.max, max) || !read(arguments.scale, scale) ||
-      !read(arguments.bias, bias))
+  if (!read(arguments.min, key, min) || !read(arguments.max, key, max) ||
+      !read(arguments.scale, key, scale) || !read(arguments.bias, key, bias))
     return std::nullopt;
   if (const auto action = nan_word_of(arguments.nan))
     key.nan = *action;
-  else if (read(arguments.nan, nan))
+  else if (read(arguments.nan, key, nan))
     key.nan = OnNan::replace;
   else
     return std::nullopt;
   static const Profile* const native = profile_named("native");
   key.profile = arguments.profile.is_none() ? native : profile_of(arguments.profile);
   key.min_above_max = min_above_max_of(arguments.min_above_max);
-  key.type = type;
-  key.rank = static_cast<std::uint8_t>(PyArray_NDIM(array));
 
   Entry& entry = entries_[place_of(key)];
   if (!entry.prepared || !(entry.key == key)) {

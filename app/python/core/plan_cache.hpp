@@ -9,19 +9,20 @@
 
 namespace clipper::python {
 
-/// Remembers the last requests whose parameters are int and float, because checking and converting them takes
-/// ten times as long as clipping a few elements. Used only by the thread that has the GIL.
+/// Remembers the last requests whose parameters are int, float or arrays of one element, because checking and
+/// converting them takes ten times as long as clipping a few elements. Used only by the thread that has the
+/// GIL.
 class PlanCache {
  public:
   /// The prepared request for the arguments and tensors of this type and rank, which is prepared if it is not
-  /// known; nothing if a parameter is neither int nor float. A copy, because another thread may replace the
+  /// known; nothing if a parameter is none of these. A copy, because another thread may replace the
   /// entry as soon as it gets the GIL.
   [[nodiscard]] std::optional<PreparedClip> find(const RequestArguments& arguments, PyArrayObject* array,
                                                  const ArrayType& type);
 
  private:
   struct Parameter {
-    enum class Kind : std::uint8_t { none, integer, real };
+    enum class Kind : std::uint8_t { none, integer, real, element };
     Kind kind = Kind::none;
     std::uint64_t bits = 0;
     friend bool operator==(const Parameter&, const Parameter&) = default;
@@ -42,7 +43,7 @@ class PlanCache {
     std::optional<PreparedClip> prepared;
   };
 
-  [[nodiscard]] static bool read(nb::handle number, Parameter& parameter);
+  [[nodiscard]] static bool read(nb::handle number, const Key& key, Parameter& parameter);
   [[nodiscard]] static std::size_t place_of(const Key& key);
 
   std::array<Entry, 256> entries_;

@@ -1,0 +1,71 @@
+#include "engine/streaming.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "simd/levels.hpp"
+
+namespace clipper {
+namespace {
+
+#if defined(__x86_64__)
+// The fewer instructions copy a block, the sooner the CPU reads the elements of the next one.
+
+void stream_baseline(const std::byte* from, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < kStreamedBlock; i += sizeof(__m128i))
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
+}
+
+[[gnu::target("arch=x86-64-v3")]] void stream_v3(const std::byte* from, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < kStreamedBlock; i += sizeof(__m256i))
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_load_si256(reinterpret_cast<const __m256i*>(from + i)));
+}
+
+[[gnu::target("arch=x86-64-v4")]] void stream_v4(const std::byte* from, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < kStreamedBlock; i += sizeof(__m512i))
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i),
+                        _mm512_load_si512(reinterpret_cast<const __m512i*>(from + i)));
+}
+#endif
+
+}  // namespace
+
+bool should_stream([[maybe_unused]] const std::byte* out, [[maybe_unused]] std::size_t size) noexcept {
+#if defined(__x86_64__)
+  constexpr std::size_t kLarge = 16UL << 20;
+  if (size < kLarge) return false;
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto is_resident = [](const std::byte* at) {
+    unsigned char state = 0;
+    void* const begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(at) / page * page);
+    return ::mincore(begin, page, &state) == 0 && (state & 1) != 0;
+  };
+  return is_resident(out) && is_resident(out + size / 2) && is_resident(out + size - 1);
+#else
+  return false;
+#endif
+}
+
+void stream_block([[maybe_unused]] const std::byte* from, [[maybe_unused]] std::byte* to) noexcept {
+#if defined(__x86_64__)
+  switch (simd_levels().back()) {
+    case SimdLevel::baseline: return stream_baseline(from, to);
+    case SimdLevel::v3: return stream_v3(from, to);
+    case SimdLevel::v4: return stream_v4(from, to);
+  }
+#endif
+}
+
+void finish_streaming() noexcept {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace clipper

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+/// Results that are written past the caches. An ordinary store first reads the cache line that it overwrites:
+/// a third of all bytes that move, if the result is larger than the caches.
+namespace clipper {
+
+/// Bytes that are calculated at a time. With more, too few reads of the next elements overlap the writes.
+inline constexpr std::size_t kStreamedBlock = 2048;
+
+/// Whether a result of `size` bytes should be written past the caches: if it would not stay in them, and if
+/// its pages exist. The kernel clears a new page in the caches, where overwriting it is faster.
+[[nodiscard]] bool should_stream(const std::byte* out, std::size_t size) noexcept;
+
+/// Copies a block, of which `to` is aligned to a cache line, past the caches.
+void stream_block(const std::byte* from, std::byte* to) noexcept;
+
+/// Makes what stream_block() wrote visible to other threads.
+void finish_streaming() noexcept;
+
+/// The number of elements before the first cache line of `out`.
+[[nodiscard]] inline std::size_t elements_before_line(const std::byte* out, std::size_t size) noexcept {
+  constexpr std::size_t kLine = 64;
+  return (kLine - reinterpret_cast<std::uintptr_t>(out) % kLine) % kLine / size;
+}
+
+/// Calls clip(begin, to, length) for all of `count` elements of `size` bytes: it writes elements to `to`,
+/// which is their place in `out`, or a block that is then streamed to it.
+template <class Clip>
+void clip_streaming(std::byte* out, std::size_t count, std::size_t size, const Clip& clip) {
+  alignas(64) std::array<std::byte, kStreamedBlock> block;
+  const std::size_t length = kStreamedBlock / size;
+  std::size_t done = std::min(elements_before_line(out, size), count);
+  clip(0, out, done);
+  for (; count - done >= length; done += length) {
+    clip(done, block.data(), length);
+    stream_block(block.data(), out + done * size);
+  }
+  clip(done, out + done * size, count - done);
+  finish_streaming();
+}
+
+}  // namespace clipper
