@@ -1,9 +1,8 @@
 #include "files/exchange.hpp"
 
-#include <fcntl.h>
-
 #include <cerrno>
-#include <cstdio>
+
+#include "files/linux_calls.hpp"
 
 namespace clipper {
 namespace {
@@ -11,7 +10,7 @@ namespace {
 constexpr int kMaxTries = 1000;  // each try needs another program to rename within the same microseconds
 
 bool swap(const Place& a, const Place& b) {
-  return ::renameat2(a.directory(), a.name(), b.directory(), b.name(), RENAME_EXCHANGE) == 0;
+  return rename_with(RENAME_EXCHANGE, a.directory(), a.name(), b.directory(), b.name()) == 0;
 }
 
 /// Puts back the file that came out. The second exchange should bring out the file put in last, the
@@ -21,8 +20,8 @@ Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const auto going_back = hidden.id();
     if (!swap(hidden, place)) {
-      const bool nothing_there = ::renameat2(hidden.directory(), hidden.name(), place.directory(),
-                                             place.name(), RENAME_NOREPLACE) == 0;
+      const bool nothing_there = rename_with(RENAME_NOREPLACE, hidden.directory(), hidden.name(),
+                                             place.directory(), place.name()) == 0;
       return nothing_there ? Exchanged::taken_back : Exchanged::stranded;
     }
     const auto came_out = hidden.id();

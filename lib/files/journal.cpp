@@ -109,7 +109,7 @@ void Journal::expect_known_format() const {
 /// The lock protects the journal of a tensor that is renamed while it is changed: another file may then get
 /// the tensor's name, but must not use the journal.
 void Journal::own(mode_t mode) {
-  std::ignore = lock(fd_, path());
+  std::ignore = clipper::lock(fd_, path());
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) throw_system_error(path(), "cannot be examined");
   expect_private(status, mode, path());

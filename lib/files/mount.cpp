@@ -1,9 +1,6 @@
 #include "files/mount.hpp"
 
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/stat.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -13,6 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "files/linux_calls.hpp"
+
 namespace clipper {
 
 namespace {
@@ -20,8 +19,9 @@ namespace {
 /// The type in /proc/self/mountinfo, see proc(5): "36 35 98:0 /root /mount/point options, optional fields -
 /// type source options"
 std::string file_system_type(int fd) {
-  struct statx status {};
-  if (::statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &status) != 0 || (status.stx_mask & STATX_MNT_ID) == 0)
+  ExtendedStatus status{};
+  if (extended_status(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, status) != 0 ||
+      (status.stx_mask & STATX_MNT_ID) == 0)
     return {};
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {

@@ -13,6 +13,7 @@
 #include "files/cleanup_registry.hpp"
 #include "files/directory.hpp"
 #include "files/exchange.hpp"
+#include "files/linux_calls.hpp"
 #include "files/output_file.hpp"
 #include "files/output_target.hpp"
 
@@ -62,7 +63,7 @@ void OutputFile::put_in_place() {
 bool OutputFile::rename_to_new() {
   const int directory = place_->directory();
   const char* const hidden = temporary_->name();
-  if (::renameat2(directory, hidden, directory, place_->name(), RENAME_NOREPLACE) == 0) return true;
+  if (rename_with(RENAME_NOREPLACE, directory, hidden, directory, place_->name()) == 0) return true;
   if (is_unsupported(errno)) {
     if (::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
       remove_temporary();

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "error.hpp"
 #include "files/directory.hpp"
+#include "files/linux_calls.hpp"
 
 namespace clipper {
 
@@ -131,11 +131,11 @@ FileId Place::directory_id() const {
 bool Place::is_same_place(const Place& other) const {
   if (directory_id() != other.directory_id()) return false;
   if (name_ == other.name_) return true;
-  struct statx own {};
-  struct statx others {};
+  ExtendedStatus own{};
+  ExtendedStatus others{};
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW;
-  return ::statx(directory(), name(), kFlags, STATX_MNT_ID, &own) == 0 &&
-         ::statx(directory(), other.name(), kFlags, STATX_MNT_ID, &others) == 0 &&
+  return extended_status(directory(), name(), kFlags, STATX_MNT_ID, own) == 0 &&
+         extended_status(directory(), other.name(), kFlags, STATX_MNT_ID, others) == 0 &&
          (own.stx_mask & others.stx_mask & STATX_MNT_ID) != 0 && own.stx_mnt_id == others.stx_mnt_id;
 }
 
@@ -155,8 +155,8 @@ bool Place::is_below(std::span<const FileId> directories) const {
 }
 
 bool Place::is_append_only() const noexcept {
-  struct statx status {};
-  return ::statx(directory(), "", AT_EMPTY_PATH, 0, &status) == 0 &&
+  ExtendedStatus status{};
+  return extended_status(directory(), "", AT_EMPTY_PATH, 0, status) == 0 &&
          (status.stx_attributes & STATX_ATTR_APPEND) != 0;
 }
 

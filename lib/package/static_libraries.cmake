@@ -1,7 +1,8 @@
-# Debian has no static libraries of oneTBB, ISA-L and libzip: they are built here from Debian's source archives.
+# Debian has no static libraries of oneTBB, ISA-L and libzip, and no zlib for musl: they are built here from Debian's
+# source archives.
 include(FetchContent)
 set(CLIPPER_SOURCES "" CACHE PATH
-  "Directory with Debian's source archives of oneTBB, ISA-L and libzip; they are downloaded if it is empty")
+  "Directory with Debian's source archives of oneTBB, ISA-L, libzip and zlib; they are downloaded if it is empty")
 
 set(archives ${CLIPPER_SOURCES})
 if(NOT archives)
@@ -21,12 +22,29 @@ macro(unpack name folder file sha256)
   if(CLIPPER_SOURCES)
     set(url ${CLIPPER_SOURCES}/${file})
   endif()
-  FetchContent_Declare(${name} URL ${url} URL_HASH SHA256=${sha256} SOURCE_SUBDIR none)  # none: do not add it yet
+  FetchContent_Declare(${name} URL ${url} URL_HASH SHA256=${sha256}
+    SOURCE_SUBDIR none OVERRIDE_FIND_PACKAGE)  # none: do not add it yet; find_package(ZLIB) of libzip finds zlib
   FetchContent_MakeAvailable(${name})
 endmacro()
 unpack(onetbb o/onetbb onetbb_2021.8.0.orig.tar.xz 7e9111b8bb59c8800bf6d0b06afe7b0891937443d2dae1ee1101c8e2ede6a7ef)
 unpack(isal libi/libisal libisal_2.30.0.orig.tar.xz f363f1be3d657d5676cef5253ee2233e60116e2fa9c9de86881185bf81e0e4b8)
 unpack(libzip libz/libzip libzip_1.7.3.orig.tar.xz a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6132)
+unpack(zlib z/zlib zlib_1.2.13.dfsg.orig.tar.bz2 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
+
+# Header-only libraries are Debian's, in a directory of links, because /usr/include also has the headers of Debian's C
+# library. find_package(fmt) then reads an empty file and leaves the targets as they are.
+if(CMAKE_CROSSCOMPILING)
+  set(headers ${CMAKE_CURRENT_BINARY_DIR}/headers)
+  file(MAKE_DIRECTORY ${headers})
+  foreach(row IN ITEMS Catch2::Catch2,catch2 CLI11::CLI11,CLI fmt::fmt-header-only,fmt
+      nlohmann_json::nlohmann_json,nlohmann spdlog::spdlog_header_only,spdlog)
+    string(REGEX MATCH "((.+)::.+),(.+)" row ${row})
+    file(CREATE_LINK /usr/include/${CMAKE_MATCH_3} ${headers}/${CMAKE_MATCH_3} SYMBOLIC)
+    add_library(${CMAKE_MATCH_1} INTERFACE IMPORTED)
+    target_include_directories(${CMAKE_MATCH_1} INTERFACE ${headers})
+    file(WRITE ${CMAKE_FIND_PACKAGE_REDIRECTS_DIR}/${CMAKE_MATCH_2}Config.cmake)
+  endforeach()
+endif()
 
 enable_language(C)
 set(CMAKE_C_FLAGS_RELEASE ${CMAKE_CXX_FLAGS_RELEASE})
@@ -69,10 +87,15 @@ add_foreign(onetbb tbb TBB_TEST TBB_STRICT TBB_INSTALL TBB4PY_BUILD TBBMALLOC_BU
 target_compile_definitions(tbb PRIVATE __TBB_WEAK_SYMBOLS_PRESENT=0)
 target_compile_options(tbb PRIVATE -U__TBB_USE_ITT_NOTIFY)
 
-find_library(CLIPPER_zlib_ARCHIVE libz.a REQUIRED)
-mark_as_advanced(CLIPPER_zlib_ARCHIVE)
-set(ZLIB_LIBRARY ${CLIPPER_zlib_ARCHIVE})  # for libzip
-find_package(ZLIB REQUIRED)
+# zlib's own build changes its sources.
+file(GLOB zlib ${zlib_SOURCE_DIR}/*.c)
+list(FILTER zlib EXCLUDE REGEX "/gz[^/]*$")  # reading and writing of .gz files
+add_library(zlib STATIC ${zlib})
+target_include_directories(zlib SYSTEM PUBLIC ${zlib_SOURCE_DIR})
+target_compile_definitions(zlib PRIVATE HAVE_HIDDEN)
+target_compile_options(zlib PRIVATE -w)
+add_library(ZLIB::ZLIB INTERFACE IMPORTED)
+target_link_libraries(ZLIB::ZLIB INTERFACE zlib)
 add_foreign(libzip zip BUILD_DOC BUILD_EXAMPLES BUILD_REGRESS BUILD_TOOLS ENABLE_BZIP2 ENABLE_COMMONCRYPTO
   ENABLE_GNUTLS ENABLE_LZMA ENABLE_MBEDTLS ENABLE_OPENSSL ENABLE_WINDOWS_CRYPTO LIBZIP_DO_INSTALL)
 
@@ -109,5 +132,7 @@ set(npz_libraries zip isal ZLIB::ZLIB)
 set(npz_other_way library)
 
 # Stripped, because the whole file counts for RLIMIT_AS.
-set(program_options -static-pie -s LINKER:--gc-sections LINKER:-z,noseparate-code
-  LINKER:-z,pack-relative-relocs)
+set(program_options -static-pie -s LINKER:--gc-sections)
+if(NOT CMAKE_CROSSCOMPILING)  # zig refuses these, and links a program that is static, but not position-independent
+  list(APPEND program_options LINKER:-z,noseparate-code LINKER:-z,pack-relative-relocs)
+endif()
