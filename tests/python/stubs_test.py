@@ -3,6 +3,8 @@
 import ast
 import importlib.resources
 import inspect
+import subprocess
+import sys
 
 import clipper
 import pytest
@@ -10,6 +12,19 @@ import pytest
 TREE = ast.parse((importlib.resources.files(clipper) / "__init__.pyi").read_text())
 FUNCTIONS = [node for node in TREE.body if isinstance(node, ast.FunctionDef)]
 CLASSES = {node.name: node for node in TREE.body if isinstance(node, ast.ClassDef)}
+
+USER = """
+import clipper, numpy as np
+from numpy.typing import NDArray
+
+x: NDArray[np.float32] = np.zeros(3, np.float32)
+y: NDArray[np.float32] = clipper.clip(x, 0, "6", profile="onnx-13", scale=np.float32(0.5))
+y = clipper.clip([1, 2], max=x, out=x)
+lowered: int = clipper.clip_file("in.npy", "out.npy", max=6).lowered
+first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
+clipper.clip(x, threads="2")  # type: ignore[call-overload]
+clipper.clip_file("in.npy")  # type: ignore[call-arg]
+"""
 
 
 def test_names():
@@ -43,3 +58,9 @@ def test_signatures(node):
 def test_fields(name):
     stub = [line.target.id for line in CLASSES[name].body if isinstance(line, ast.AnnAssign)]
     assert stub == list(getattr(clipper, name)._fields)
+
+
+def test_mypy():
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "-c", USER]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
