@@ -21,6 +21,11 @@ double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+bool is_stream(const std::string& path) {
+  struct stat status {};
+  return path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+}
+
 OutputFile::Existing existing_for(const Command& command, const Job& job) {
   const bool must_be_new = job.output_is_new && command.existing == OutputFile::Existing::replace;
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
@@ -170,6 +175,7 @@ void clip_job(const ClipRun& run, const Job& job) {
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
   if (!job.output) return check_in_place(run.settings, job.input, run.way.rewriting);
+  if (!job.regular_file && is_stream(job.input)) return check_stream(run.settings);
   return check_to_file(run.settings, job.input, *job.output, existing_for(run.command, job),
                        run.way.makes_directories);
 }

@@ -32,8 +32,7 @@ struct Location {
   friend bool operator==(const Location&, const Location&) = default;
 
   [[nodiscard]] std::uint64_t hash() const {
-    const std::string_view id(reinterpret_cast<const char*>(&file), sizeof file);
-    return std::hash<std::string>{}(missing + std::string(id));
+    return hash_of(file) ^ (missing.empty() ? 0 : std::hash<std::string>{}(missing));
   }
 };
 
@@ -42,8 +41,9 @@ class Locations {
   [[nodiscard]] Location of(const std::string& path_or_member) {
     if (path_or_member == "-") return {{}, path_or_member};  // standard output
     const std::string path = file_of(path_or_member);
-    if (const std::optional<FileId> file = find_file(path)) return {*file, ""};
     const std::string directory = directory_of(path);
+    const bool is_in_missing = directory == directory_ && !location_.missing.empty();
+    if (const auto file = is_in_missing ? std::nullopt : find_file(path)) return {*file, ""};
     if (directory != directory_) {
       location_ = of_directory(directory);
       directory_ = directory;
@@ -103,7 +103,8 @@ class Conflicts {
     uses_.reserve(2 * jobs_.size() + also_read_.size());
     for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
       const Job job = jobs_[i];
-      if (job.output && job.input != "-") uses_.push_back({locations_.of(job.input).hash(), i, false});
+      if (job.output && job.input != "-")
+        uses_.push_back({job.regular_file ? *job.regular_file : locations_.of(job.input).hash(), i, false});
       const Location target = locations_.of(job.output.value_or(job.input));
       uses_.push_back({target.hash(), i, true});
       if (job.output && !target.missing.empty() && jobs_.size() > 1) jobs_.set_output_is_new(i);

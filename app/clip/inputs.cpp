@@ -1,6 +1,7 @@
 #include "clip/inputs.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -45,7 +46,9 @@ class Inputs {
   }
 
   void take(const std::string& input) {
-    if (input != "-" && is_directory(input)) {
+    struct stat status {};
+    const bool exists = input != "-" && ::stat(input.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) {
       if (command_.recursive) return take_below(input);
       fail(input, ErrorKind::io, "is a directory; to clip the .npy and .npz files below it, add --recursive");
     } else if (const auto path = names_outputs_ ? member_path(input) : std::nullopt) {
@@ -54,7 +57,7 @@ class Inputs {
                "one member needs IN and OUT; --output-dir and --output take the archive {} and --member {}",
                path->archive, path->member));
     } else {
-      jobs_.add(input);
+      jobs_.add(input, exists && S_ISREG(status.st_mode) ? std::optional(id_of(status)) : std::nullopt);
     }
   }
 

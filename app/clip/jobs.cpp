@@ -18,8 +18,8 @@ const char* Jobs::kept_text(std::string_view text) {
   return kept;
 }
 
-void Jobs::add(std::string_view input) {
-  jobs_.push_back({kept_text(input)});
+void Jobs::add(std::string_view input, const std::optional<FileId>& regular_file) {
+  jobs_.push_back({kept_text(input), nullptr, regular_file ? hash_of(*regular_file) : 0});
 }
 
 void Jobs::add_walked(std::string_view input) {
@@ -48,8 +48,10 @@ void Jobs::keep(const std::vector<char>& kept) {
 
 Job Jobs::operator[](std::size_t job) const {
   const Entry& entry = jobs_[job];
-  if (entry.output == nullptr) return {entry.input, std::nullopt, false, entry.is_walked};
-  return {entry.input, directory_ + entry.output, entry.output_is_new, entry.is_walked};
+  Job result{entry.input, std::nullopt, entry.output_is_new, entry.is_walked};
+  if (entry.output != nullptr) result.output = directory_ + entry.output;
+  if (entry.regular_file != 0) result.regular_file = entry.regular_file;
+  return result;
 }
 
 void make_directories(const Jobs& jobs) {

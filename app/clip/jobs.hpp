@@ -19,13 +19,16 @@ struct Job {
   std::optional<std::string> output;
   bool output_is_new = false;  ///< no file had the output's name when check_conflicts() looked
   bool is_walked = false;      ///< found below a directory that was given
+
+  /// hash_of() the regular file that the input was when it was added, if known.
+  std::optional<std::uint64_t> regular_file{};
 };
 
-/// The jobs of a run, of which there may be millions. A job takes 24 bytes, the characters of its input and
+/// The jobs of a run, of which there may be millions. A job takes 32 bytes, the characters of its input and
 /// a NUL. An output takes memory only if its path is not a suffix of the input's path.
 class Jobs {
  public:
-  void add(std::string_view input);
+  void add(std::string_view input, const std::optional<FileId>& regular_file = std::nullopt);
   void add_walked(std::string_view input);
 
   /// Adds a directory that was given as an input. Its files are added as jobs.
@@ -53,7 +56,8 @@ class Jobs {
  private:
   struct Entry {
     const char* input = nullptr;
-    const char* output = nullptr;  ///< without the directory
+    const char* output = nullptr;    ///< without the directory
+    std::uint64_t regular_file = 0;  ///< 0: unknown
     bool output_is_new = false;
     bool is_walked = false;
   };

@@ -204,6 +204,9 @@ Number::Number(bool is_negative, std::uint64_t magnitude) {
 }
 
 Number Number::of_double(double value) {
+  constexpr double kWhole = 1 << 30;  // most bounds are whole numbers, for which all digits would take 1 us
+  if (std::abs(value) <= kWhole && value == std::trunc(value) && !(value == 0 && std::signbit(value)))
+    return static_cast<std::int64_t>(value);
   constexpr int kMaxDigits = 767;  // significant digits of the longest double
   std::array<char, kMaxDigits + 16> text;
   const auto result = std::to_chars(text.data(), text.data() + text.size(), value,

@@ -40,6 +40,7 @@ npy::Header header_of(const ClipSettings& settings, InputFile& input,
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
 void expect_other_file(const InputFile& input, const OutputFile& output) {
+  if (output.is_regular()) return;  // a new file
   struct stat status {};
   if (::fstat(output.descriptor().get(), &status) != 0)
     throw_system_error(output.path(), "cannot be examined");
@@ -263,14 +264,14 @@ void try_in_place(const Clipping& clipping, const std::string& path, Rewriting r
   count_for_trial(clipping, input, result);
 }
 
+std::uint64_t check_stream(const ClipSettings& settings) {
+  expect_no_percentiles_of_stream(settings.request);
+  return 0;
+}
+
 std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in, const std::string& out,
                             OutputFile::Existing existing, bool makes_directory) {
-  struct stat status {};
-  if (in == "-" || (::stat(in.c_str(), &status) == 0 && !S_ISREG(status.st_mode))) {
-    expect_no_percentiles_of_stream(settings.request);
-    return 0;  // opening it could consume its data
-  }
-  InputFile input = InputFile::open(in);
+  InputFile input = InputFile::open_regular(in);
   const bool archive = is_archive_for(settings, input);
   if (archive) check_output_name(input, true, out);
   if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);

@@ -156,8 +156,9 @@ enum class Rewriting : std::uint8_t { with_second_file, direct };
 void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting, ClipResult& result);
 
 /// For a run that checks all files before it creates the first output. Returns the size of the elements in
-/// bytes; 0 for a stream, which is not opened. Throws the errors of opening, reading the header and planning
-/// and, if `out` must be new, of OutputFile::create().
+/// bytes; 0 for a stream, which is not opened, because that could consume its data. Throws the errors of
+/// opening, reading the header and planning and, if `out` must be new, of OutputFile::create().
+[[nodiscard]] std::uint64_t check_stream(const ClipSettings& settings);
 [[nodiscard]] std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
                                           const std::string& out, OutputFile::Existing existing,
                                           bool makes_directory);

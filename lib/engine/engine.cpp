@@ -40,7 +40,8 @@ void Engine::Free::operator()(std::byte* memory) const noexcept {
 }
 
 Engine::Engine(const Options& options) : options_(options) {
-  options_.chunk_size = std::clamp(options.chunk_size / kPage * kPage, kPage, kMemory);
+  const std::size_t chunk = options.chunk_size != 0 ? options.chunk_size : cached_chunk();
+  options_.chunk_size = std::clamp(chunk / kPage * kPage, kPage, kMemory);
 }
 
 Engine::~Engine() = default;

@@ -42,8 +42,8 @@ struct Looks {
 class Engine {
  public:
   struct Options {
-    unsigned threads = 0;                   ///< maximum; 0: available_threads()
-    std::size_t chunk_size = 256UL * 1024;  ///< bytes that a thread handles at a time; at least 4096
+    unsigned threads = 0;        ///< maximum; 0: available_threads()
+    std::size_t chunk_size = 0;  ///< bytes that a thread handles at a time, at least 4096; 0: cached_chunk()
     SimdLevel level = simd_levels().back();
   };
 

@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fstream>
 #include <latch>
@@ -94,6 +96,18 @@ unsigned startable_threads(unsigned wanted, std::size_t stack_size) {
   for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
   ::pthread_attr_destroy(&attributes);
   return static_cast<unsigned>(threads.size()) + 1;
+}
+
+std::size_t cached_chunk() {
+  constexpr std::size_t kLowest = 256UL << 10;
+  constexpr std::size_t kHighest = 512UL << 10;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 if unknown
+#else
+  const long cache = 0;  // musl
+#endif
+  const auto half = static_cast<std::size_t>(std::max(cache, 0L)) / 2;
+  return std::clamp(std::bit_floor(half), kLowest, kHighest);
 }
 
 unsigned threads_with_files() {

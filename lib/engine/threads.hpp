@@ -8,6 +8,11 @@ namespace clipper {
 /// CPU quota (version 1 or 2, of its own group or a parent) allows less. At least 1.
 [[nodiscard]] unsigned available_threads();
 
+/// The bytes that a thread should handle at a time: half of its L2 cache, which also has room for what is
+/// read and written meanwhile; at least 256 KiB, where system calls cost little, and at most 512 KiB, where
+/// larger ones gain nothing.
+[[nodiscard]] std::size_t cached_chunk();
+
 /// The number of threads that can each have four files open with half of the descriptors that the process may
 /// have. At least 1.
 [[nodiscard]] unsigned threads_with_files();

@@ -58,7 +58,7 @@ bool is_archive(const InputFile& file) {
   if (!file.is_regular() || file.is_member()) return false;
   std::array<std::byte, npy::kKindSize> bytes{};
   const auto start = [&](std::size_t size) {
-    return std::span(bytes).first(read_at(file.descriptor(), std::span(bytes).first(size), 0, file.path()));
+    return std::span(bytes).first(file.read_some_at(std::span(bytes).first(size), 0));
   };
   return npz::can_be_archive(start(kMagicSize)) && !npy::is_torch(start(bytes.size()));
 }
@@ -171,7 +171,7 @@ std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::size_t
 std::optional<MemberPath> member_path(const std::string& path) {
   constexpr std::string_view kEnd = ".npz:";
   struct stat status {};
-  std::size_t at = path.rfind(kEnd);
+  std::size_t at = path.find(':') == std::string::npos ? std::string::npos : path.rfind(kEnd);
   if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)  // there may be a file with this name
     throw_system_error(path, "cannot be examined");

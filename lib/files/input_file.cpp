@@ -64,7 +64,15 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
   InputFile file(std::move(fd), path);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
+  if (file.regular_) file.read_start();
   return file;
+}
+
+/// A small file needs no other read.
+void InputFile::read_start() {
+  constexpr std::uint64_t kMost = 8192;
+  start_.resize(std::min(kMost, size()));
+  start_.resize(clipper::read_at(fd_, start_, 0, path_));
 }
 
 namespace {
@@ -152,8 +160,8 @@ void InputFile::expect_unchanged() const {
 
 std::size_t InputFile::read(std::span<std::byte> bytes) {
   std::size_t done = 0;
-  if (contents_) {
-    done = contents_->read_at(fd_, bytes, position_, path_);
+  if (regular_) {
+    done = read_some_at(bytes, position_);
     position_ += done;
     return done;
   }
@@ -207,9 +215,16 @@ void InputFile::read_next_at(std::span<std::byte> bytes, std::uint64_t offset) {
     read_exactly(bytes);
 }
 
+std::size_t InputFile::read_some_at(std::span<std::byte> bytes, std::uint64_t offset) const {
+  if (contents_) return contents_->read_at(fd_, bytes, offset, path_);
+  if (offset > start_.size() || bytes.size() > start_.size() - offset)
+    return clipper::read_at(fd_, bytes, offset, path_);
+  std::copy_n(start_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+  return bytes.size();
+}
+
 void InputFile::read_at(std::span<std::byte> bytes, std::uint64_t offset) const {
-  const std::size_t done =
-      contents_ ? contents_->read_at(fd_, bytes, offset, path_) : clipper::read_at(fd_, bytes, offset, path_);
+  const std::size_t done = read_some_at(bytes, offset);
   if (done < bytes.size()) throw_changed(path_, fmt::format(": it now ends at byte {}", offset + done));
 }
 

@@ -93,10 +93,14 @@ class InputFile {
   /// threads.
   void read_at(std::span<std::byte> bytes, std::uint64_t offset) const;
 
+  /// The same, but returns the number of bytes, less than requested only at the end.
+  [[nodiscard]] std::size_t read_some_at(std::span<std::byte> bytes, std::uint64_t offset) const;
+
  private:
   InputFile(Descriptor fd, std::string path);
   InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags);
+  void read_start();
   void lock();
 
   Descriptor fd_;  ///< for a member, that of the archive
@@ -107,7 +111,8 @@ class InputFile {
   bool locked_ = false;
   bool trailing_ignored_ = false;
   std::optional<MemberContents> contents_;  ///< of a member
-  std::uint64_t position_ = 0;              ///< of read() in contents_
+  std::uint64_t position_ = 0;              ///< of read() in a regular file
+  std::vector<std::byte> start_;  ///< the first bytes as they were when the file was opened to be read
 };
 
 /// Throws Error{input}: there are `count` bytes after the array.

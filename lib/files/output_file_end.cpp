@@ -120,7 +120,10 @@ void OutputFile::name_complete() {
     throw_system_error(path_, "cannot be put in place");
 }
 
+/// Linux before 6.10 links a descriptor only for privileged processes: ENOENT.
 bool OutputFile::link_as(const Place& place) const {
+  if (::linkat(fd_.get(), "", place.directory(), place.name(), AT_EMPTY_PATH) == 0) return true;
+  if (errno != ENOENT) return false;
   // Must not use the heap: see without_cleanup().
   std::array<char, 32> unnamed{};
   fmt::format_to(unnamed.data(), "/proc/self/fd/{}", fd_.get());

@@ -33,6 +33,9 @@ OutputTarget follow(const std::string& path) {
 
 void refuse_existing(const std::string& path, OutputFile::Existing existing) {
   if (existing == OutputFile::Existing::refuse) refuse(path, "already exists" + Term{"existing", ""});
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+    static_cast<void>(follow(path));  // throws for a link that leads nowhere
   refuse(path,
          "refused to avoid data loss: did not exist when the run began; another output may be the same file");
 }
@@ -46,6 +49,7 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   if (member_path(path))
     throw Error(ErrorKind::usage, path + ": is a member of an archive; write to another file");
   OutputTarget target{Kind::new_file, Place::of(path, "cannot be created")};
+  if (existing == OutputFile::Existing::must_be_new) return target;  // seen when the output gets its name
   const auto found = target.place->status();
   if (!found) return target;
   target.status = *found;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <functional>
 #include <tuple>
 
 #include "error.hpp"
@@ -44,6 +45,10 @@ struct HeldFile {
 
 FileId id_of(const struct stat& status) noexcept {
   return {status.st_dev, status.st_ino};
+}
+
+std::uint64_t hash_of(const FileId& id) noexcept {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(&id), sizeof id});
 }
 
 std::optional<FileId> find_file(const std::string& path) {

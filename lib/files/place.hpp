@@ -26,6 +26,7 @@ struct FileId {
 };
 
 [[nodiscard]] FileId id_of(const struct stat& status) noexcept;
+[[nodiscard]] std::uint64_t hash_of(const FileId& id) noexcept;
 
 /// Which file the path leads to, links followed. Nothing if there is none, or if the path cannot be followed
 /// (no permission, a loop of links), so that the file cannot be opened either. Error{io} for every other

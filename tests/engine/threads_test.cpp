@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "engine/engine.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {
@@ -31,6 +32,12 @@ TEST_CASE("startable_threads() counts only threads that can be started") {
   CHECK(startable_threads(1, kStack) == 1);
   CHECK(startable_threads(4, kStack) == 4);
   CHECK(startable_threads(4, kMoreThanAddresses) == 1);
+}
+
+TEST_CASE("cached_chunk() is a power of two from 256 to 512 KiB") {
+  const std::size_t chunk = cached_chunk();
+  CHECK((chunk == 256UL << 10 || chunk == 512UL << 10));
+  CHECK(Engine({.threads = 1}).chunk_size() == chunk);
 }
 
 }  // namespace clipper
