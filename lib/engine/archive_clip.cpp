@@ -53,7 +53,7 @@ void ArchiveClip::in_order(std::size_t begin, std::size_t end, const Make& make,
   std::uint64_t work = 0;
   for (std::size_t i = begin; i < end; ++i) work += uses_[i].size + kWorkOfMember;
   Engine& engine = clipping_.engine;
-  engine.prepare(work);
+  engine.prepare(work, Engine::Cost::high);
   std::vector<Small> made(engine.slots());
   const auto make_one = [&](std::uint64_t i, std::size_t slot) {
     made[slot].failure = nullptr;

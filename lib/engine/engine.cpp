@@ -21,6 +21,7 @@ static_assert(kPage % kSummedBlock == 0);
 static_assert(Transfer::kMaxShift <= kPage);  // each buffer has a page more than its chunk
 constexpr std::size_t kOfPool = 8UL << 20;    // memory of oneTBB itself, without its threads
 constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
+constexpr std::uint64_t kAlone = 4UL << 20;  // bytes that one thread clips before oneTBB has started
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
 /// Whether the process can map `size` more bytes.
@@ -51,20 +52,22 @@ Engine::Memory Engine::allocate(std::size_t size) {
   return memory;
 }
 
-void Engine::prepare(std::uint64_t data_size) {
-  if (data_size <= prepared_for_) return;
-  const bool small = !pool_ && data_size <= options_.chunk_size;
-  if (!small && !pool_) choose_threads();
-  const std::size_t size = small ? (data_size + kPage - 1) / kPage * kPage : options_.chunk_size;
+void Engine::prepare(std::uint64_t data_size, Cost cost) {
+  const bool is_short = options_.threads == 0 && cost == Cost::low && data_size <= kAlone;
+  const bool alone = !pool_ && (is_short || data_size <= options_.chunk_size);
+  if (data_size <= prepared_for_ && (alone || prepared_for_ == kNone)) return;
+  if (!alone && !pool_) choose_threads();
+  const std::uint64_t chunk = options_.chunk_size;
+  const std::size_t size = alone ? (std::min(data_size, chunk) + kPage - 1) / kPage * kPage : chunk;
   prepared_for_ = 0;
   memory_.reset();
   memory_ = allocate(buffers_ * (size + kPage));
-  if (!small && threads_ > 1 && !pool_) pool_ = Pool::start(threads_);
+  if (!alone && threads_ > 1 && !pool_) pool_ = Pool::start(threads_);
   if (!pool_) {
     threads_ = 1;
     buffers_ = 1;
   }
-  prepared_for_ = small ? data_size : kNone;
+  prepared_for_ = alone ? data_size : kNone;
 }
 
 /// Chooses the number of threads that the memory allows, and the size and number of buffers.

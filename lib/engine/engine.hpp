@@ -52,10 +52,14 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
+  /// How long the work on a tensor takes: deflating takes much longer than starting threads.
+  enum class Cost : std::uint8_t { low, high };
+
   /// Allocates memory and starts threads for a tensor of `data_size` bytes. All functions that work on a
   /// tensor call this; an earlier call lets it fail before the output is created. A tensor of one chunk
-  /// starts no threads. Error{io} if there is not enough memory.
-  void prepare(std::uint64_t data_size);
+  /// starts no threads, nor does one of low cost and up to 4 MiB, unless the options name a number. Error{io}
+  /// if there is not enough memory.
+  void prepare(std::uint64_t data_size, Cost cost = Cost::low);
 
   /// Calls `work(0)` to `work(count - 1)`, several at once; each may call run() and read(). After an
   /// exception no further calls begin, and the first exception is thrown again.

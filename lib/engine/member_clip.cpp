@@ -114,7 +114,7 @@ npz::Contents MemberClip::write_stored(std::span<const std::byte> header, Output
 npz::Contents MemberClip::write_deflated(std::span<const std::byte> header, OutputFile& output) {
   const Plan& plan = *result_.plan;
   Engine& engine = clipping_.engine;
-  engine.prepare(plan.data_size());
+  engine.prepare(plan.data_size(), Engine::Cost::high);
   const std::size_t element_size = traits(plan.header.dtype).size;
   const Chunks chunks(plan.slice.count, element_size, kPiece, header.size());
   Transfer transfer(plan, input_, chunks, engine.kernel_options());

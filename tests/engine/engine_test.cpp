@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/threads.hpp"
 #include "error.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -206,7 +207,20 @@ TEST_CASE("a small tensor starts no threads, a large one starts the requested nu
   CHECK(threads(4000, {.threads = 8}) == 1);
   CHECK(threads(4'000'000, {.threads = 8}) == 8);
   CHECK(threads(4'000'000, {.threads = 1}) == 1);
-  CHECK(threads(4'000'000, {}) >= 1);
+}
+
+TEST_CASE("up to 4 MiB that are not deflated start no threads, unless the number of threads is given") {
+  constexpr std::uint64_t kLimit = 4UL << 20;
+  const bool one_cpu = available_threads() == 1;
+  const auto starts_threads = [](const Engine& engine) { return engine.threads() > 1; };
+  Engine engine({});
+  engine.prepare(kLimit);
+  CHECK_FALSE(starts_threads(engine));
+  engine.prepare(kLimit - 1, Engine::Cost::high);
+  CHECK(starts_threads(engine) != one_cpu);
+  Engine larger({});
+  larger.prepare(kLimit + 1);
+  CHECK(starts_threads(larger) != one_cpu);
 }
 
 TEST_CASE("many tensors, at once or in turn, are clipped as if each were alone") {
