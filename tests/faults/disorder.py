@@ -69,7 +69,8 @@ class Disk:
                 if file:
                     self.sync(file)
         elif call == "linkat":
-            self.rename({base(words[3]): self.open[int(base(words[1]))]})
+            source = words[0] if words[-1] == "AT_EMPTY_PATH" else base(words[1])
+            self.rename({base(words[-2]): self.open[int(source)]})
         elif call in ("renameat", "renameat2"):
             comes_out = self.names[base(words[3])] if words[-1] == "RENAME_EXCHANGE" else None
             self.rename({base(words[3]): self.names[base(words[1])], base(words[1]): comes_out})

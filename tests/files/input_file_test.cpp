@@ -61,14 +61,46 @@ TEST_CASE("a stream that ends too early or too late is an input error") {
 
 TEST_CASE("a file that has shrunk is an I/O error") {
   const TemporaryDirectory directory;
-  write_file(directory / "file", "0123456789");
+  write_file(directory / "file", std::string(20'000, '-') + "0123456789");
   const InputFile file = InputFile::open(directory / "file");
-  std::filesystem::resize_file(directory / "file", 5);
+  std::filesystem::resize_file(directory / "file", 20'005);
   std::array<std::byte, 4> bytes{};
-  file.read_at(bytes, 1);
+  file.read_at(bytes, 20'001);
   CHECK(text(bytes) == "1234");
-  const std::string message = refusal(ErrorKind::io, [&] { file.read_at(bytes, 3); });
-  CHECK(message.starts_with(directory / "file: changed while it was read"));
+  const std::string message = refusal(ErrorKind::io, [&] { file.read_at(bytes, 20'003); });
+  CHECK(message == directory / "file: changed while it was read: it now ends at byte 20005");
+}
+
+TEST_CASE("all reads of a small file give its bytes of one instant, and a later change is an I/O error") {
+  const TemporaryDirectory directory;
+  write_file(directory / "file", "0123456789");
+  InputFile file = InputFile::open(directory / "file");
+  write_file(directory / "file", "abcde");
+  std::array<std::byte, 4> bytes{};
+  file.read_exactly(bytes);
+  CHECK(text(bytes) == "0123");
+  file.read_at(bytes, 5);
+  CHECK(text(bytes) == "5678");
+  CHECK(refusal(ErrorKind::io, [&] { file.expect_unwritten(); }) ==
+        directory / "file: changed while it was read");
+}
+
+TEST_CASE("reads at the end of the bytes that are read first, and beyond, give the file's bytes") {
+  const TemporaryDirectory directory;
+  std::string contents;
+  for (int i = 0; i < 5000; ++i)
+    contents += std::to_string(i % 10) + "-+"[i % 2] + static_cast<char>('a' + i % 26);
+  write_file(directory / "file", contents);
+  InputFile file = InputFile::open(directory / "file");
+  std::array<std::byte, 7> bytes{};
+  for (std::size_t at = 0; at + bytes.size() <= contents.size(); at += bytes.size()) {
+    file.read_exactly(bytes);
+    REQUIRE(text(bytes) == contents.substr(at, bytes.size()));
+  }
+  for (std::size_t at = 8180; at < 8200; ++at) {
+    file.read_at(bytes, at);
+    REQUIRE(text(bytes) == contents.substr(at, bytes.size()));
+  }
 }
 
 TEST_CASE("an error of open names the path") {
