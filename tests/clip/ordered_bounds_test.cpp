@@ -50,11 +50,12 @@ TEST_CASE("bounds are ordered if min <= max, which no NaN is, at every level") {
       for (const SimdLevel level : simd_levels()) {
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < pairs.min.size(); ++i) {
-          // The same pair in all lanes of a vector, in which it is not alone, and as a rest.
+          // The same pair in all lanes of whole vectors, and as a rest.
+          constexpr std::size_t kLanes = 64;
           Pairs<T> many;
-          many.min.assign(70, pairs.min[i]);
-          many.max.assign(70, pairs.max[i]);
-          wrong += many.are_ordered(row.dtype, 0, 70, level) != pairs.expected(i) ? 1 : 0;
+          many.min.assign(kLanes, pairs.min[i]);
+          many.max.assign(kLanes, pairs.max[i]);
+          wrong += many.are_ordered(row.dtype, 0, kLanes, level) != pairs.expected(i) ? 1 : 0;
           wrong += many.are_ordered(row.dtype, 0, 1, level) != pairs.expected(i) ? 1 : 0;
         }
         CHECK(wrong == 0);

@@ -138,7 +138,9 @@ def page(cells):
         f"# clipper.clip relative to np.clip\n\nWritten by `tests/python/bench.py --write`, {datetime.date.today()}: "
         f"{model}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}, "
         f"Python {platform.python_version()}, numpy {np.__version__}.\n"
-        f"Clipper's time / np.clip's time: the range over {dtypes} dtypes of medians of ratios.\n\n"
+        f"Clipper's time / np.clip's time: the range over {dtypes} dtypes of medians of ratios. "
+        f"New arrays of 32 MiB or more\nare new pages, which the kernel clears: on a virtual machine whose host takes "
+        f"free pages back, in 1 to 10 times the time.\n\n"
         f"## Numbers as bounds\n\n{table(numbers, 'result', RESULTS)}\n"
         f"## Arrays as bounds, result in a new array\n\n{table(arrays, 'bounds', BOUNDS)}"
     )
