@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "clip/parameters.hpp"
 #include "element/dtype.hpp"
@@ -15,10 +16,20 @@ enum class NanElements : std::uint8_t { keep, replace };
 /// What a rule counts if lo > hi. Right counts take more instructions.
 enum class ExchangedBounds : std::uint8_t { miscounted, counted };
 
+#if defined(__x86_64__)
+inline constexpr bool kIsX86 = true;
+#else
+inline constexpr bool kIsX86 = false;
+#endif
+
 /// y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan` with NanElements::replace. Comparisons
 /// with NaN are false, so NaN passes. lo > hi gives hi. T: integers, float, double.
 template <std::size_t kVectorBytes, class T, NanElements kNan, ExchangedBounds kExchanged>
 class BoundsRule {
+  /// SSE2 compares 64-bit floats, but not 64-bit integers.
+  static constexpr bool kComparesFloats =
+      kIsX86 && sizeof(T) == 8 && kVectorBytes == vector_bytes(SimdLevel::baseline);
+
  public:
   using Number = T;
   using Elements = Vector<T, kVectorBytes>;
@@ -26,9 +37,10 @@ class BoundsRule {
   using Lane = UnsignedOfSize<sizeof(T)>;
   static constexpr std::size_t kBytes = kVectorBytes;
   static constexpr std::size_t kFactorSize = 0;
-  static constexpr std::size_t kKept = kExchanged == ExchangedBounds::counted ? 0 : 1;
+  static constexpr std::size_t kKept = kExchanged == ExchangedBounds::counted || kComparesFloats ? 0 : 1;
   static constexpr bool kCalculates = kExchanged == ExchangedBounds::counted;
   static constexpr bool kReplacesNan = kNan == NanElements::replace;
+  static constexpr bool kDefersNan = std::is_floating_point_v<T> && !kCalculates && !kReplacesNan;
 
   [[gnu::always_inline]] explicit BoundsRule(const Parameters<Parameter>& parameters) noexcept
       : lo_(parameters.lo), hi_(parameters.hi), nan_(parameters.nan) {}
@@ -37,20 +49,29 @@ class BoundsRule {
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
     const Elements raised = x < lo_ ? lo_ : x;
     const Elements y = raised > hi_ ? hi_ : raised;
-    const auto is_nan = x != x;  // NOLINT(misc-redundant-expression): true for NaN
-    if constexpr (kExchanged == ExchangedBounds::counted)
-      tally.moved(y > x, y < x, is_nan);
-    else  // An element that moves has other bits afterwards, and integers are compared faster than floats.
-      tally.kept(bits(raised) == bits(x), bits(y) == bits(raised), __builtin_bit_cast(Mask, is_nan));
+    if constexpr (kExchanged == ExchangedBounds::counted) {
+      tally.moved(y > x, y < x);
+    } else if constexpr (kComparesFloats) {
+      const auto below = x < lo_;
+      const auto above = raised > hi_;
+      tally.moved(below, above);
+    } else {  // An element that moves has other bits, and integers are compared faster than floats.
+      tally.kept(bits(raised) == bits(x), bits(y) == bits(raised));
+    }
+    if constexpr (std::is_floating_point_v<T> && !AnyTally::kDefersNan) tally.nan(is_nan(x));
     if constexpr (kReplacesNan)
-      return is_nan ? nan_ : y;
+      return is_nan(x) ? nan_ : y;
     else
       return y;
   }
 
+  [[gnu::always_inline]] static auto is_nan(const Elements& x) noexcept {
+    return x != x;  // NOLINT(misc-redundant-expression): true for NaN
+  }
+
  private:
-  using Bits = Vector<Lane, kBytes>;
-  using Mask = decltype(Bits{} == Bits{});
+  // Of another sign than T: g++ 12 turns max(x, lo) == x into x >= lo, which takes AVX2 two instructions.
+  using Bits = Vector<std::conditional_t<std::is_unsigned_v<T>, std::make_signed_t<Lane>, Lane>, kBytes>;
 
   [[gnu::always_inline]] static Bits bits(const Elements& elements) noexcept {
     return __builtin_bit_cast(Bits, elements);
@@ -101,10 +122,14 @@ class BoundsRule<kVectorBytes, T, kNan, kExchanged> {
     const auto is_nan = nan_above > kInfinityAbove;
     const Elements raised = below ? lo_ : x;
     const Elements y = above ? hi_ : raised;
-    if constexpr (kExchanged == ExchangedBounds::counted)
-      tally.moved(nan_above<raising_key_, nan_below> lowering_key_, is_nan);
-    else
-      tally.moved(below, above, is_nan);
+    if constexpr (kExchanged == ExchangedBounds::counted) {
+      const auto up = nan_above < raising_key_;
+      const auto down = nan_below > lowering_key_;
+      tally.moved(up, down);
+    } else {
+      tally.moved(below, above);
+    }
+    tally.nan(is_nan);
     if constexpr (kReplacesNan)
       return is_nan ? nan_ : y;
     else

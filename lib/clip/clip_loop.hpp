@@ -12,6 +12,8 @@
 #include "clip/rule.hpp"
 #include "clip/rule_source.hpp"
 #include "clip/scaled_rule.hpp"
+#include "clip/select_rule.hpp"
+#include "clip/straddling_rule.hpp"
 #include "clip/tally.hpp"
 #include "element/byte_order.hpp"
 #include "simd/vector.hpp"
@@ -29,6 +31,17 @@ struct InOut {
   [[no_unique_address]] Vectors vectors;
 };
 
+/// How many vectors an iteration clips. Loops that do not count wait for memory, and loops that calculate for
+/// the calculation. Padding the parameters of more than one vector would take longer than short tensors.
+template <class R, class AnyTally, class Vectors>
+inline constexpr std::size_t kUnrolled =
+    AnyTally::kCounts && !R::kCalculates && std::is_same_v<Vectors, NoVectors> ? 4 : 1;
+
+template <class R, Byteswap kSwap, class T>
+[[gnu::always_inline]] inline typename R::Elements swapped(const typename R::Elements& elements) noexcept {
+  return vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(elements);
+}
+
 template <Byteswap kSwap, class T, class Rules, class AnyTally>
 [[gnu::always_inline]] inline void clip_block(const Rules& rules,
                                               const InOut<T, typename Rules::Vectors>& block,
@@ -36,18 +49,48 @@ template <Byteswap kSwap, class T, class Rules, class AnyTally>
   using R = typename Rules::Of;
   using V = typename R::Elements;
   constexpr std::size_t kLanes = sizeof(V) / sizeof(T);
-  for (std::size_t i = 0; i != block.count; i += kLanes) {
-    V x;
-    std::memcpy(&x, block.in + i, sizeof(V));
-    x = vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(x);
-    V y = rules.at(i, block.vectors)(x, tally);
-    if constexpr (R::kCalculates) tally.compare(x, y);
-    y = vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(y);
-    std::memcpy(block.out + i, &y, sizeof(V));
+  constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
+  // A rule for each vector would have to swap the bounds instead of the result.
+  constexpr bool kSelects =
+      std::is_same_v<typename Rules::Vectors, NoVectors> && requires(const R& rule, const V& x) {
+    rule.template select<kSwap>(x, x, tally);
+  };
+  constexpr bool kSums = AnyTally::kDefersNan && std::is_floating_point_v<T>;
+  for (std::size_t begin = 0; begin != block.count; begin += kGroup) {
+    V sum;
+    for (std::size_t i = begin; i != begin + kGroup; i += kLanes) {
+      V stored;
+      std::memcpy(&stored, block.in + i, sizeof(V));
+      const V x = swapped<R, kSwap, T>(stored);
+      if constexpr (kSelects) {
+        stored = rules.at(i, block.vectors).template select<kSwap>(x, stored, tally);
+      } else {
+        const V y = rules.at(i, block.vectors)(x, tally);
+        if constexpr (R::kCalculates) tally.compare(x, y);
+        if constexpr (kSums) sum = i == begin ? y : sum + y;
+        stored = swapped<R, kSwap, T>(y);
+      }
+      std::memcpy(block.out + i, &stored, sizeof(V));
+    }
+    if constexpr (kSums) tally.may_be_nan(sum);
   }
 }
 
-/// `padding` fills the last vector. The tally does not count an integer; padding NaNs are subtracted.
+/// The NaNs among the elements of whole iterations of clip_block().
+template <class R, Byteswap kSwap, std::size_t kGroup, class T>
+[[gnu::always_inline]] inline std::uint64_t count_nan(const T* elements, std::size_t count) noexcept {
+  using V = typename R::Elements;
+  Vector<typename R::Lane, sizeof(V)> lanes{};
+  for (std::size_t begin = 0; begin != count; begin += kGroup)
+    for (std::size_t i = begin; i != begin + kGroup; i += sizeof(V) / sizeof(T)) {
+      V x;
+      std::memcpy(&x, elements + i, sizeof(V));
+      lanes = one_added<R::kBytes>(R::is_nan(swapped<R, kSwap, T>(x)), lanes);
+    }
+  return sum_of_lanes<sizeof(V), typename R::Lane>(lanes);
+}
+
+/// `padding` fills the last vectors. The tally does not count an integer; padding NaNs are subtracted.
 template <class AnyTally, Byteswap kSwap, class T, class Rules>
 [[gnu::always_inline]] inline ElementCounts clip_all(const Rules& rules,
                                                      const InOut<T, typename Rules::Vectors>& all,
@@ -55,9 +98,10 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   using R = typename Rules::Of;
   using Range = InOut<T, typename Rules::Vectors>;
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
-  const std::size_t rest = all.count % kLanes;
+  constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
+  const std::size_t rest = all.count % kGroup;
   const std::size_t whole = all.count - rest;
-  std::array<T, kLanes> last;
+  std::array<T, kGroup> last;
   last.fill(padding);
   if (rest != 0) std::memcpy(last.data(), all.in + whole, rest * sizeof(T));
   Padded<typename Rules::Vectors> padded;
@@ -68,7 +112,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   std::array<ElementCounts, 2> counts;
   const std::array<Range, 2> ranges{
       {{all.in, all.out, whole, all.vectors},
-       {last.data(), last.data(), rest == 0 ? 0 : kLanes,
+       {last.data(), last.data(), rest == 0 ? 0 : kGroup,
         rest == 0 ? all.vectors : padded.copy(last_vectors, rest * sizeof(T), rest * R::kFactorSize)}}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
     for (Range left = ranges[i]; left.count != 0;) {
@@ -77,6 +121,8 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       AnyTally tally;
       clip_block<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
+      if constexpr (AnyTally::kDefersNan)
+        if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap, kGroup>(left.out, count);
       left = {left.in + count, left.out + count, left.count - count,
               after(count, left.vectors, sizeof(T), R::kFactorSize)};
     }
@@ -85,7 +131,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
     if constexpr (!R::kCalculates)
       counts[0].changed =
           counts[0].raised != 0 || counts[0].lowered != 0 || (R::kReplacesNan && counts[0].nan != 0);
-    if constexpr (!std::is_integral_v<T>) counts[1].nan -= rest == 0 ? 0 : kLanes - rest;
+    if constexpr (!std::is_integral_v<T>) counts[1].nan -= rest == 0 ? 0 : kGroup - rest;
     counts[1].changed = rest != 0 && std::memcmp(last.data(), all.in + whole, rest * sizeof(T)) != 0;
   }
   if (rest != 0) std::memcpy(all.out + whole, last.data(), rest * sizeof(T));
@@ -123,7 +169,18 @@ template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kN
   if constexpr (!std::is_integral_v<T>)
     if (operation.arithmetic != Arithmetic::none)
       return clip_by<ScaledRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
-  return clip_by<BoundsRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
+  if constexpr (HalfType<T> && std::is_same_v<Vectors, NoVectors> && kNan == NanElements::keep)
+    if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
+      if constexpr (kBytes == vector_bytes(SimdLevel::v4))
+        return clip_by<StraddlingSelectRule<kBytes, T>, kCounting, kSwap>(operation, all);
+      if (*lower == LowerBound::zero)
+        return clip_by<StraddlingRule<kBytes, T, LowerBound::zero>, kCounting, kSwap>(operation, all);
+      return clip_by<StraddlingRule<kBytes, T, LowerBound::negative>, kCounting, kSwap>(operation, all);
+    }
+  if constexpr (selects<T, kBytes, kCounting, kSwap>())
+    return clip_by<SelectRule<kBytes, T>, kCounting, kSwap>(operation, all);
+  else
+    return clip_by<BoundsRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
 }
 
 template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T, class Vectors>

@@ -67,10 +67,21 @@ template <std::size_t kBytes, Byteswap kSwap, std::size_t kElementSize, class V>
 [[gnu::always_inline]] inline V vector_byteswap_if(const V& x) noexcept {
   if constexpr (kSwap == Byteswap::no || kElementSize == 1)
     return x;
+  else if constexpr (sizeof(V) == sizeof(std::uint64_t) && kElementSize == sizeof(V))
+    return __builtin_bit_cast(V, __builtin_bswap64(__builtin_bit_cast(std::uint64_t, x)));
   else if constexpr (kBytes == vector_bytes(SimdLevel::baseline))
     return with_pairs_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V) / 2>{});
   else
     return with_bytes_reversed<kElementSize>(x, std::make_index_sequence<sizeof(V)>{});
+}
+
+/// The lanes, with 1 added where the mask is true.
+template <std::size_t kBytes, class Mask, class Lanes>
+[[nodiscard, gnu::always_inline]] inline Lanes one_added(const Mask& mask, const Lanes& lanes) noexcept {
+  if constexpr (kBytes == vector_bytes(SimdLevel::v4))
+    return mask ? lanes + 1 : lanes;  // one instruction, with the mask in a register for masks
+  else
+    return lanes - __builtin_bit_cast(Lanes, mask);
 }
 
 /// The sum of the lanes, which are unsigned integers. Adds neighbours until the lanes are 64 bits wide.

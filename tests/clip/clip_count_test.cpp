@@ -53,6 +53,28 @@ TEST_CASE("counts do not overflow in a block and miss no element at the edges of
   }
 }
 
+TEST_CASE("NaN is counted in every block, and infinities of both signs are not taken for it") {
+  for (const DTypeTraits& row : kDTypes) {
+    if (!is_floating(row.dtype)) continue;
+    constexpr std::size_t kBlock = 16'384;  // bytes; see Tally::kMaxVectors
+    const std::size_t block = kBlock / row.size;
+    Elements elements(3 * block + 5);
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      elements[i] = i % 3 == 0 ? cases::lowest(row.dtype) : cases::highest(row.dtype);
+    for (const Bounds& bounds : cases::few_bounds_of(row.dtype))
+      for (const ByteOrder order : kByteOrders)
+        for (const std::size_t position : {elements.size(), std::size_t{0}, block - 1, block, 2 * block + 7,
+                                           3 * block - 1, 3 * block, 3 * block + 4}) {
+          Elements some = elements;
+          const ElementBits sign = position % 2 == 0 ? 0 : reference::sign_bit(row.dtype);
+          if (position < some.size()) some[position] = sign | (cases::highest(row.dtype) + 1);
+          Operation op = cases::operation(row.dtype, bounds);
+          op.order = order;
+          cases::check_in_place({op, some, reference::clip(op, some)}, 0);
+        }
+  }
+}
+
 TEST_CASE("a change of one element is noticed at any position, even if only its bits change") {
   for (const DTypeTraits& row : kDTypes)
     for (const ByteOrder order : kByteOrders)
