@@ -84,16 +84,17 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
   }
 }
 
-/// The NaNs among the elements of whole vectors.
-template <class R, Byteswap kSwap, class T>
+/// The NaNs among the elements of whole iterations of clip_block().
+template <class R, Byteswap kSwap, std::size_t kGroup, class T>
 [[gnu::always_inline]] inline std::uint64_t count_nan(const T* elements, std::size_t count) noexcept {
   using V = typename R::Elements;
   Vector<typename R::Lane, sizeof(V)> lanes{};
-  for (std::size_t i = 0; i != count; i += sizeof(V) / sizeof(T)) {
-    V x;
-    std::memcpy(&x, elements + i, sizeof(V));
-    lanes = one_added<R::kBytes>(R::is_nan(swapped<R, kSwap, T>(x)), lanes);
-  }
+  for (std::size_t begin = 0; begin != count; begin += kGroup)
+    for (std::size_t i = begin; i != begin + kGroup; i += sizeof(V) / sizeof(T)) {
+      V x;
+      std::memcpy(&x, elements + i, sizeof(V));
+      lanes = one_added<R::kBytes>(R::is_nan(swapped<R, kSwap, T>(x)), lanes);
+    }
   return sum_of_lanes<sizeof(V), typename R::Lane>(lanes);
 }
 
@@ -138,7 +139,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       }
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
       if constexpr (AnyTally::kDefersNan)
-        if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap>(left.out, count);
+        if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap, kGroup>(left.out, count);
       left = {left.in + count, left.out + count, left.count - count,
               after(count, left.vectors, sizeof(T), R::kFactorSize)};
     }

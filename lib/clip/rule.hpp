@@ -19,6 +19,9 @@ namespace clipper {
 ///     kKept         how often the rule calls Tally::kept for a vector
 ///     kCalculates   whether elements that the bounds did not move may change
 ///     kReplacesNan  whether NaN becomes another element
+/// Members that a rule may have:
+///     kDefersNan    whether it tells Tally::may_be_nan() instead of Tally::nan(); with is_nan() of a vector
+///     select        a function that also takes and returns elements in the byte order of memory
 template <class R>
 concept Rule = requires(const R& rule, const typename R::Elements& x, NoTally& tally) {
   requires std::unsigned_integral<typename R::Lane>;

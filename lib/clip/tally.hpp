@@ -84,10 +84,8 @@ class Tally {
 
   /// False only if no element was NaN. The sum of two infinities can be NaN, too.
   [[nodiscard, gnu::always_inline]] bool found_nan() const noexcept {
-    const auto is_nan = R::is_nan(suspect_);
-    bool result = false;
-    for (std::size_t i = 0; i < sizeof(Elements) / sizeof(is_nan[0]); ++i) result |= is_nan[i] != 0;
-    return result;
+    using Counters = Vector<Lane, sizeof(Elements)>;
+    return sum_of_lanes<sizeof(Elements), Lane>(one_added<R::kBytes>(R::is_nan(suspect_), Counters{})) != 0;
   }
 
   /// A vector of elements before and after the operation.
