@@ -55,6 +55,18 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
   }
 }
 
+/// clip_block(), with prefetches if the elements are probably in no cache. A rule that calculates or a tally
+/// gives the CPU more to do than to wait.
+template <Byteswap kSwap, class T, class Rules, class AnyTally>
+[[gnu::always_inline]] inline void clip_range(const Rules& rules,
+                                              const InOut<T, typename Rules::Vectors>& range,
+                                              AnyTally& tally) noexcept {
+  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
+  if constexpr (!AnyTally::kCounts && !Rules::Of::kCalculates)
+    if (range.count * sizeof(T) >= kLarge) return clip_block<kSwap, Prefetch::yes>(rules, range, tally);
+  clip_block<kSwap>(rules, range, tally);
+}
+
 /// `padding` fills the last vector. The tally does not count an integer; padding NaNs are subtracted.
 template <class AnyTally, Byteswap kSwap, class T, class Rules>
 [[gnu::always_inline]] inline ElementCounts clip_all(const Rules& rules,
@@ -63,7 +75,6 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   using R = typename Rules::Of;
   using Range = InOut<T, typename Rules::Vectors>;
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
-  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
   const std::size_t rest = all.count % kLanes;
   const std::size_t whole = all.count - rest;
   std::array<T, kLanes> last;
@@ -84,15 +95,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
       const std::size_t count = vectors * kLanes;
       AnyTally tally;
-      const Range block{left.in, left.out, count, left.vectors};
-      if constexpr (!AnyTally::kCounts && !R::kCalculates) {  // otherwise the CPU has more to do than to wait
-        if (count * sizeof(T) >= kLarge)
-          clip_block<kSwap, Prefetch::yes>(rules, block, tally);
-        else
-          clip_block<kSwap>(rules, block, tally);
-      } else {
-        clip_block<kSwap>(rules, block, tally);
-      }
+      clip_range<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
       left = {left.in + count, left.out + count, left.count - count,
               after(count, left.vectors, sizeof(T), R::kFactorSize)};
