@@ -84,6 +84,18 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
   }
 }
 
+/// clip_block(), with prefetches if the elements are probably in no cache. A rule that calculates or a tally
+/// gives the CPU more to do than to wait.
+template <Byteswap kSwap, class T, class Rules, class AnyTally>
+[[gnu::always_inline]] inline void clip_range(const Rules& rules,
+                                              const InOut<T, typename Rules::Vectors>& range,
+                                              AnyTally& tally) noexcept {
+  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
+  if constexpr (!AnyTally::kCounts && !Rules::Of::kCalculates)
+    if (range.count * sizeof(T) >= kLarge) return clip_block<kSwap, Prefetch::yes>(rules, range, tally);
+  clip_block<kSwap>(rules, range, tally);
+}
+
 /// The NaNs among the elements of whole iterations of clip_block().
 template <class R, Byteswap kSwap, std::size_t kGroup, class T>
 [[gnu::always_inline]] inline std::uint64_t count_nan(const T* elements, std::size_t count) noexcept {
@@ -108,7 +120,6 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
   constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
   constexpr std::size_t kGroup = kLanes * kUnrolled<R, AnyTally, typename Rules::Vectors>;
   const std::size_t rest = all.count % kGroup;
-  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
   const std::size_t whole = all.count - rest;
   std::array<T, kGroup> last;
   last.fill(padding);
@@ -128,15 +139,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
       const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
       const std::size_t count = vectors * kLanes;
       AnyTally tally;
-      const Range block{left.in, left.out, count, left.vectors};
-      if constexpr (!AnyTally::kCounts && !R::kCalculates) {  // otherwise the CPU has more to do than to wait
-        if (count * sizeof(T) >= kLarge)
-          clip_block<kSwap, Prefetch::yes>(rules, block, tally);
-        else
-          clip_block<kSwap>(rules, block, tally);
-      } else {
-        clip_block<kSwap>(rules, block, tally);
-      }
+      clip_range<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
       if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
       if constexpr (AnyTally::kDefersNan)
         if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap, kGroup>(left.out, count);

@@ -154,11 +154,11 @@ TEST_CASE("large results are the same in new memory and in memory that exists") 
   CHECK(wrong == 0);
   std::vector<float> place(in.begin(), in.end() - 1);
   prepared.clip(place.data(), place.data(), kCount, 1);
-  CHECK(std::memcmp(place.data(), expected.data(), kCount * sizeof(float)) == 0);
+  CHECK(std::equal(place.begin(), place.end(), expected.begin()));
   for (const unsigned threads : {1U, 2U})
     for (const std::size_t offset : {std::size_t{0}, std::size_t{1}}) {
       const auto is_expected = [&](const float* out, float around) {
-        const bool is_same = std::memcmp(out + offset, expected.data(), kCount * sizeof(float)) == 0;
+        const bool is_same = std::equal(out + offset, out + offset + kCount, expected.begin());
         return is_same && out[offset + kCount] == around && (offset == 0 || out[0] == around);
       };
       const std::unique_ptr<float, void (*)(void*)> fresh(
