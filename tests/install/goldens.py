@@ -42,8 +42,8 @@ def rows(name):
 def tensor_of(row):
     """The input of a row: the first elements of the edge elements, in the row's shape."""
     descr, shape, elements = read(DATA / "edge" / f"{row['dtype']}.npy")
-    if row["shape"]:
-        shape = ast.literal_eval(f"({row['shape']},)")
+    if row["shape"] or "exit_code" in row:  # in refused.tsv an empty shape has no axes
+        shape = tuple(int(extent) for extent in row["shape"].split(",") if extent)
     return descr, shape, elements[: math.prod(shape) * int(descr[2:])]
 
 
@@ -59,7 +59,7 @@ def wrong_result(command, row, directory):
     size = len(read(DATA / "edge" / f"{row['dtype']}.npy")[2])
     golden = read(DATA / "goldens" / row["profile"] / f"{row['dtype']}.npy")[2][int(row["row"]) * size :]
     done = run(command, row, (descr, shape, elements), directory)
-    if done.returncode != 0 or done.stderr:
+    if done.returncode != 0:  # a note may be on standard error
         return f"exit code {done.returncode}: {done.stderr}"
     expected = npy(descr, shape, golden[: len(elements)])
     return "" if (directory / "out.npy").read_bytes() == expected else "other bytes"
