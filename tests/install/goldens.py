@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""goldens.py COMMAND...: clips the edge elements by every row of data/goldens/cases.tsv and refused.tsv with COMMAND, which
-starts a clipper, one process per row. Checks the bytes of each result, and the exit code and the message of each refusal.
+"""goldens.py EVERY COMMAND...: clips the edge elements by the rows of data/goldens/cases.tsv and refused.tsv with COMMAND, which
+starts a clipper, one process per row: 1 as EVERY takes all rows, 10 every tenth. Checks the bytes of each result, and the exit code and the message of each refusal.
 
 Needs Python's own library only.
 """
@@ -73,7 +73,7 @@ def wrong_refusal(command, row, directory):
 
 
 def main():
-    command = sys.argv[1:]
+    every, command = int(sys.argv[1]), sys.argv[2:]
 
     def wrong(check, row):
         with tempfile.TemporaryDirectory() as directory:
@@ -83,11 +83,13 @@ def main():
     # Without --min and --max only the library takes the profiles that have no default bounds.
     cases = [(wrong_result, row) for row in rows("cases.tsv") if row["arguments"]]
     cases += [(wrong_refusal, row) for row in rows("refused.tsv")]
+    assert len(cases) > 3900
+    cases = cases[::every]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = [text for text in pool.map(lambda case: wrong(*case), cases) if text]
     print(*failures, sep="\n", end="\n" if failures else "")
     print(f"{len(cases)} goldens, {len(failures)} failures")
-    return 1 if failures or len(cases) < 3900 else 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
