@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""goldens.py COMMAND...: clips the edge elements by every row of data/goldens/cases.tsv and refused.tsv with COMMAND, which
-starts a clipper, one process per row. Checks the bytes of each result, and the exit code and the message of each refusal.
+"""goldens.py EVERY COMMAND...: clips the edge elements by the rows of data/goldens/cases.tsv and refused.tsv with COMMAND, which
+starts a clipper, one process per row: 1 as EVERY takes all rows, 10 every tenth. Checks the bytes of each result, and the exit code and the message of each refusal.
 
 Needs Python's own library only.
 """
@@ -42,8 +42,8 @@ def rows(name):
 def tensor_of(row):
     """The input of a row: the first elements of the edge elements, in the row's shape."""
     descr, shape, elements = read(DATA / "edge" / f"{row['dtype']}.npy")
-    if row["shape"]:
-        shape = ast.literal_eval(f"({row['shape']},)")
+    if row["shape"] or "exit_code" in row:  # in refused.tsv an empty shape has no axes
+        shape = tuple(int(extent) for extent in row["shape"].split(",") if extent)
     return descr, shape, elements[: math.prod(shape) * int(descr[2:])]
 
 
@@ -59,7 +59,7 @@ def wrong_result(command, row, directory):
     size = len(read(DATA / "edge" / f"{row['dtype']}.npy")[2])
     golden = read(DATA / "goldens" / row["profile"] / f"{row['dtype']}.npy")[2][int(row["row"]) * size :]
     done = run(command, row, (descr, shape, elements), directory)
-    if done.returncode != 0 or done.stderr:
+    if done.returncode != 0:  # a note may be on standard error
         return f"exit code {done.returncode}: {done.stderr}"
     expected = npy(descr, shape, golden[: len(elements)])
     return "" if (directory / "out.npy").read_bytes() == expected else "other bytes"
@@ -73,7 +73,7 @@ def wrong_refusal(command, row, directory):
 
 
 def main():
-    command = sys.argv[1:]
+    every, command = int(sys.argv[1]), sys.argv[2:]
 
     def wrong(check, row):
         with tempfile.TemporaryDirectory() as directory:
@@ -83,11 +83,13 @@ def main():
     # Without --min and --max only the library takes the profiles that have no default bounds.
     cases = [(wrong_result, row) for row in rows("cases.tsv") if row["arguments"]]
     cases += [(wrong_refusal, row) for row in rows("refused.tsv")]
+    assert len(cases) > 3900
+    cases = cases[::every]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = [text for text in pool.map(lambda case: wrong(*case), cases) if text]
     print(*failures, sep="\n", end="\n" if failures else "")
     print(f"{len(cases)} goldens, {len(failures)} failures")
-    return 1 if failures or len(cases) < 3900 else 0
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
