@@ -13,17 +13,23 @@ endfunction()
 if(CLIPPER_PROGRAM AND TBB_VERSION VERSION_EQUAL 2021.8 AND CMAKE_SIZEOF_VOID_P EQUAL 8
     AND NOT CLIPPER_SANITIZE AND NOT CLIPPER_FUZZ)
   check_linker_flag(CXX -static-libstdc++ CLIPPER_HAS_STATIC_LIBSTDCXX)
+  check_linker_flag(CXX LINKER:--export-dynamic-symbol=main CLIPPER_EXPORTS_SYMBOLS)
   get_target_property(tbb_configuration TBB::tbb IMPORTED_CONFIGURATIONS)
   list(GET tbb_configuration 0 tbb_configuration)
   get_target_property(tbb_file TBB::tbb IMPORTED_LOCATION_${tbb_configuration})
   get_soname(${tbb_file} tbb_soname)
 endif()
-if(CLIPPER_HAS_STATIC_LIBSTDCXX AND tbb_soname)
+if(CLIPPER_HAS_STATIC_LIBSTDCXX AND CLIPPER_EXPORTS_SYMBOLS AND tbb_soname)
   set(program_sources lib/package/loaded_tbb.cpp)
   set_source_files_properties(lib/package/loaded_tbb.cpp PROPERTIES
     COMPILE_DEFINITIONS CLIPPER_LIBTBB="${tbb_soname}"
     COMPILE_OPTIONS "-fvisibility=hidden;-fno-exceptions;-fno-asynchronous-unwind-tables;-fno-unwind-tables")
   set(program_options -static-libstdc++ -static-libgcc LINKER:--as-needed LINKER:--gc-sections)  # as needed: not libtbb
+  # The thread-local data of a library that the program loads is allocated at its first use. Without memory this would
+  # end the process without cleaning up, so the libstdc++ that comes with oneTBB gets the program's data.
+  foreach(symbol IN ITEMS __cxa_get_globals __cxa_get_globals_fast __once_proxy _ZSt11__once_call _ZSt15__once_callable)
+    list(APPEND program_options LINKER:--export-dynamic-symbol=${symbol} LINKER:--undefined=${symbol})
+  endforeach()
   set(loaded_sonames ${tbb_soname})
 endif()
 
