@@ -23,8 +23,8 @@ struct OutputTarget {
 /// Examines the path. Throws the errors of OutputFile::create() for a target that cannot be written.
 [[nodiscard]] OutputTarget examine(const std::string& path, OutputFile::Existing existing);
 
-/// Throws Error{refused} for an existing file that `existing` does not allow to be replaced; Error{io} if it is a
-/// link that cannot be followed.
+/// Throws Error{refused} for an existing file that `existing` does not allow to be replaced; Error{io} if it
+/// is a link that cannot be followed.
 [[noreturn]] void refuse_existing(const std::string& path, OutputFile::Existing existing);
 
 }  // namespace clipper
