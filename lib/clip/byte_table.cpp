@@ -22,7 +22,7 @@ void look_up_in_memory(const ByteTable& table, const std::byte* in, std::byte* o
                        std::size_t count) noexcept {
   std::size_t i = 0;
   for (; i + sizeof(std::uint64_t) <= count; i += sizeof(std::uint64_t)) {
-    std::uint64_t x;
+    std::uint64_t x = 0;
     std::memcpy(&x, in + i, sizeof x);
     std::uint64_t y = 0;
     for (std::size_t bit = 0; bit < 64; bit += 8)

@@ -116,6 +116,20 @@ template <std::size_t kBytes, Byteswap kSwap, class T>
 }
 #endif
 
+/// In two loops, because AVX2 compares vectors of 64-bit integers, but does not convert them.
+template <Byteswap kSwap, class T>
+[[gnu::always_inline]] inline void scale_then_clip(double scale, double bias, Bounds<T> bounds, const T* in,
+                                                   T* out, std::size_t count) noexcept {
+  std::array<T, 256> scaled;
+  for (std::size_t done = 0; done < count; done += scaled.size()) {
+    const std::size_t length = std::min(scaled.size(), count - done);
+    for (std::size_t i = 0; i < length; ++i)
+      scaled[i] = truncated<T>(static_cast<double>(byteswap_if<kSwap>(in[done + i])) * scale + bias);
+    for (std::size_t i = 0; i < length; ++i)
+      out[done + i] = byteswap_if<kSwap>(clipped(scaled[i], bounds.lo, bounds.hi));
+  }
+}
+
 template <SimdLevel kLevel, Byteswap kSwap, class T, class Factors>
 [[gnu::always_inline]] inline void scale_in_float64(Factors scale, Factors bias, Bounds<T> bounds,
                                                     const T* in, T* out, std::size_t count) noexcept {
@@ -127,6 +141,8 @@ template <SimdLevel kLevel, Byteswap kSwap, class T, class Factors>
           count);
 #endif
     scale_in_blocks<kSwap>(scale, bias, bounds, in, out, count);
+  } else if constexpr (kLevel == SimdLevel::v3 && std::is_same_v<Factors, Same<double>>) {
+    scale_then_clip<kSwap>(scale.value, bias.value, bounds, in, out, count);
   } else {
     for_each_element<kSwap>(
         in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
