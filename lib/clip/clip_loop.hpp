@@ -32,11 +32,15 @@ struct InOut {
   [[no_unique_address]] Vectors vectors;
 };
 
-/// How many vectors an iteration clips. Loops that do not count wait for memory, and loops that calculate for
-/// the calculation. Padding the parameters of more than one vector would take longer than short tensors.
+/// How many vectors an iteration clips: several if the loop counts or clips scalars. Other loops wait for
+/// memory or for a calculation. Padding the parameters of several vectors would take longer than short
+/// tensors.
 template <class R, class AnyTally, class Vectors>
-inline constexpr std::size_t kUnrolled =
-    AnyTally::kCounts && !R::kCalculates && std::is_same_v<Vectors, NoVectors> ? 4 : 1;
+inline constexpr std::size_t kUnrolled = (AnyTally::kCounts ||
+                                          sizeof(typename R::Elements) == sizeof(typename R::Number)) &&
+                                                 !R::kCalculates && std::is_same_v<Vectors, NoVectors>
+                                             ? 4
+                                             : 1;
 
 template <class R, Byteswap kSwap, class T>
 [[gnu::always_inline]] inline typename R::Elements swapped(const typename R::Elements& elements) noexcept {
