@@ -31,11 +31,15 @@ struct InOut {
   [[no_unique_address]] Vectors vectors;
 };
 
-/// How many vectors an iteration clips. Loops that do not count wait for memory, and loops that calculate for
-/// the calculation. Padding the parameters of more than one vector would take longer than short tensors.
+/// How many vectors an iteration clips: several if the loop counts or clips scalars. Other loops wait for
+/// memory or for a calculation. Padding the parameters of several vectors would take longer than short
+/// tensors.
 template <class R, class AnyTally, class Vectors>
-inline constexpr std::size_t kUnrolled =
-    AnyTally::kCounts && !R::kCalculates && std::is_same_v<Vectors, NoVectors> ? 4 : 1;
+inline constexpr std::size_t kUnrolled = (AnyTally::kCounts ||
+                                          sizeof(typename R::Elements) == sizeof(typename R::Number)) &&
+                                                 !R::kCalculates && std::is_same_v<Vectors, NoVectors>
+                                             ? 4
+                                             : 1;
 
 template <class R, Byteswap kSwap, class T>
 [[gnu::always_inline]] inline typename R::Elements swapped(const typename R::Elements& elements) noexcept {
@@ -90,6 +94,28 @@ template <class R, Byteswap kSwap, std::size_t kGroup, class T>
   return sum_of_lanes<sizeof(V), typename R::Lane>(lanes);
 }
 
+/// Clips whole iterations of clip_block(), in blocks that the tally can count.
+template <class AnyTally, Byteswap kSwap, std::size_t kGroup, class T, class Rules>
+[[gnu::always_inline]] inline ElementCounts clip_range(const Rules& rules,
+                                                       InOut<T, typename Rules::Vectors> left) noexcept {
+  using R = typename Rules::Of;
+  constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
+  ElementCounts counts;
+  while (left.count != 0) {
+    const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
+    const std::size_t count = vectors * kLanes;
+    AnyTally tally;
+    clip_block<kSwap>(rules, InOut<T, typename Rules::Vectors>{left.in, left.out, count, left.vectors},
+                      tally);
+    if constexpr (AnyTally::kCounts) tally.add_to(counts, vectors);
+    if constexpr (AnyTally::kDefersNan)
+      if (tally.found_nan()) counts.nan += count_nan<R, kSwap, kGroup>(left.out, count);
+    left = {left.in + count, left.out + count, left.count - count,
+            after(count, left.vectors, sizeof(T), R::kFactorSize)};
+  }
+  return counts;
+}
+
 /// `padding` fills the last vectors. The tally does not count an integer; padding NaNs are subtracted.
 template <class AnyTally, Byteswap kSwap, class T, class Rules>
 [[gnu::always_inline]] inline ElementCounts clip_all(const Rules& rules,
@@ -115,17 +141,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
        {last.data(), last.data(), rest == 0 ? 0 : kGroup,
         rest == 0 ? all.vectors : padded.copy(last_vectors, rest * sizeof(T), rest * R::kFactorSize)}}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    for (Range left = ranges[i]; left.count != 0;) {
-      const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
-      const std::size_t count = vectors * kLanes;
-      AnyTally tally;
-      clip_block<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
-      if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
-      if constexpr (AnyTally::kDefersNan)
-        if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap, kGroup>(left.out, count);
-      left = {left.in + count, left.out + count, left.count - count,
-              after(count, left.vectors, sizeof(T), R::kFactorSize)};
-    }
+    counts[i] = clip_range<AnyTally, kSwap, kGroup>(rules, ranges[i]);
 
   if constexpr (AnyTally::kCounts) {
     if constexpr (!R::kCalculates)

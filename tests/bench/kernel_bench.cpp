@@ -1,5 +1,6 @@
 // Measures the kernels and memcpy of as many bytes. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
-// threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads.
+// threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads. Names that begin with
+// cycles/ are for cycles.py.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -19,7 +20,10 @@
 
 #include "clip/clip.hpp"
 #include "clip/clip_vectors.hpp"
+#include "compare/comparison.hpp"
 #include "element/number.hpp"
+#include "statistics/rank_kernels.hpp"
+#include "statistics/statistics.hpp"
 
 namespace {
 
@@ -28,6 +32,7 @@ using clipper::DType;
 using clipper::Operation;
 using clipper::SimdLevel;
 
+constexpr std::size_t kFirstLevel = 16UL << 10;  // input and output fit the first-level cache
 constexpr std::size_t kCached = 64UL << 10;
 constexpr std::size_t kUncached = 16UL << 20;
 constexpr std::size_t kChunk = 256UL << 10;  // what a thread clips at a time of kUncached bytes
@@ -163,18 +168,68 @@ void measure_threads(benchmark::State& state, const Operation& operation, std::s
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kUncached));
 }
 
+/// Three cycles each on x86-64 CPUs of the last ten years: a multiplication that needs the product before it.
+void measure_multiplication(benchmark::State& state) {
+  std::uint64_t product = 3;
+  for (auto _ : state) {
+    product *= product;
+    benchmark::DoNotOptimize(product);
+  }
+}
+
+/// Pairs that differ by less than the tolerance.
+void measure_compare(benchmark::State& state, DType dtype) {
+  const Buffers buffers(kFirstLevel);
+  fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
+  std::memcpy(buffers.out(), buffers.in(), kFirstLevel);
+  const std::size_t size = clipper::traits(dtype).size;
+  for (std::size_t i = 0; i < kFirstLevel; i += 256) buffers.out()[i] ^= std::byte{1};
+  clipper::ComparisonRule rule;
+  rule.tolerance = clipper::Tolerance(*clipper::parse_number("1"), *clipper::parse_number("0"));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(clipper::compare({dtype, clipper::kNativeOrder, clipper::kNativeOrder,
+                                               buffers.in(), buffers.out(), kFirstLevel / size, 0},
+                                              rule));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
+}
+
+void measure_statistics(benchmark::State& state, DType dtype, SimdLevel level) {
+  const Buffers buffers(kFirstLevel);
+  fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
+  const Operation bounds = make_operation(Work::clip, dtype, clipper::kNativeOrder);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(clipper::statistics_of(dtype, clipper::kNativeOrder, {bounds.lo, bounds.hi},
+                                                    buffers.in(), kFirstLevel / clipper::traits(dtype).size,
+                                                    level));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
+}
+
+/// The first pass, which all percentiles need.
+void measure_percentiles(benchmark::State& state, DType dtype) {
+  const Buffers buffers(kFirstLevel);
+  fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
+  std::vector<std::uint32_t> counters(clipper::kDigits * clipper::kInterleaved);
+  for (auto _ : state) {
+    clipper::count_first_digits(clipper::traits(dtype).size, clipper::kNativeOrder,
+                                {buffers.in(), kFirstLevel}, counters.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
+}
+
 template <class... Arguments>
 benchmark::internal::Benchmark* add(const std::string& name, const Arguments&... arguments) {
   return benchmark::RegisterBenchmark(name.c_str(), arguments...)->UseRealTime();
 }
 
+constexpr std::array kWorks{std::pair{Work::clip, "clip"},
+                            std::pair{Work::scale_bias_clip, "scale_bias_clip"},
+                            std::pair{Work::clip_and_count, "clip_and_count"},
+                            std::pair{Work::scale_bias_clip_and_count, "scale_bias_clip_and_count"},
+                            std::pair{Work::clip_vectors, "clip_vectors"}};
+
 void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
   const clipper::DTypeTraits& row = clipper::traits(dtype);
-  constexpr std::array kWorks{std::pair{Work::clip, "clip"},
-                              std::pair{Work::scale_bias_clip, "scale_bias_clip"},
-                              std::pair{Work::clip_and_count, "clip_and_count"},
-                              std::pair{Work::scale_bias_clip_and_count, "scale_bias_clip_and_count"},
-                              std::pair{Work::clip_vectors, "clip_vectors"}};
   for (const auto& [work, name] : kWorks)
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
       if (row.size == 1 && order != clipper::kNativeOrder) continue;
@@ -196,10 +251,28 @@ void add_all() {
   }
 }
 
+/// cycles/WORK/DTYPE/LEVEL, in the first-level cache. Comparison and percentiles have one level.
+void add_cycles() {
+  add("cycles/multiplication", measure_multiplication);
+  for (const clipper::DTypeTraits& row : clipper::kDTypes) {
+    for (const SimdLevel level : clipper::simd_levels()) {
+      for (const auto& [work, name] : kWorks)
+        add(fmt::format("cycles/{}/{}/{}", name, row.name, clipper::to_string(level)), measure_kernel, work,
+            make_operation(work, row.dtype, clipper::kNativeOrder), level,
+            work == Work::clip_vectors ? kFirstLevel / 2 : kFirstLevel);
+      add(fmt::format("cycles/statistics/{}/{}", row.name, clipper::to_string(level)), measure_statistics,
+          row.dtype, level);
+    }
+    add(fmt::format("cycles/compare/{}/baseline", row.name), measure_compare, row.dtype);
+    add(fmt::format("cycles/percentiles/{}/baseline", row.name), measure_percentiles, row.dtype);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   add_all();
+  add_cycles();
   benchmark::RunSpecifiedBenchmarks();
 }
