@@ -91,13 +91,13 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
 /// clip_block(), with prefetches if the elements are probably in no cache. A rule that calculates or a tally
 /// gives the CPU more to do than to wait.
 template <Byteswap kSwap, class T, class Rules, class AnyTally>
-[[gnu::always_inline]] inline void clip_range(const Rules& rules,
-                                              const InOut<T, typename Rules::Vectors>& range,
-                                              AnyTally& tally) noexcept {
+[[gnu::always_inline]] inline void clip_any_block(const Rules& rules,
+                                                  const InOut<T, typename Rules::Vectors>& block,
+                                                  AnyTally& tally) noexcept {
   constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
   if constexpr (!AnyTally::kCounts && !Rules::Of::kCalculates)
-    if (range.count * sizeof(T) >= kLarge) return clip_block<kSwap, Prefetch::yes>(rules, range, tally);
-  clip_block<kSwap>(rules, range, tally);
+    if (block.count * sizeof(T) >= kLarge) return clip_block<kSwap, Prefetch::yes>(rules, block, tally);
+  clip_block<kSwap>(rules, block, tally);
 }
 
 /// The NaNs among the elements of whole iterations of clip_block().
@@ -112,6 +112,28 @@ template <class R, Byteswap kSwap, std::size_t kGroup, class T>
       lanes = one_added<R::kBytes>(R::is_nan(swapped<R, kSwap, T>(x)), lanes);
     }
   return sum_of_lanes<sizeof(V), typename R::Lane>(lanes);
+}
+
+/// Clips whole iterations of clip_block(), in blocks that the tally can count.
+template <class AnyTally, Byteswap kSwap, std::size_t kGroup, class T, class Rules>
+[[gnu::always_inline]] inline ElementCounts clip_range(const Rules& rules,
+                                                       InOut<T, typename Rules::Vectors> left) noexcept {
+  using R = typename Rules::Of;
+  constexpr std::size_t kLanes = sizeof(typename R::Elements) / sizeof(T);
+  ElementCounts counts;
+  while (left.count != 0) {
+    const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
+    const std::size_t count = vectors * kLanes;
+    AnyTally tally;
+    clip_any_block<kSwap>(rules, InOut<T, typename Rules::Vectors>{left.in, left.out, count, left.vectors},
+                          tally);
+    if constexpr (AnyTally::kCounts) tally.add_to(counts, vectors);
+    if constexpr (AnyTally::kDefersNan)
+      if (tally.found_nan()) counts.nan += count_nan<R, kSwap, kGroup>(left.out, count);
+    left = {left.in + count, left.out + count, left.count - count,
+            after(count, left.vectors, sizeof(T), R::kFactorSize)};
+  }
+  return counts;
 }
 
 /// `padding` fills the last vectors. The tally does not count an integer; padding NaNs are subtracted.
@@ -139,17 +161,7 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
        {last.data(), last.data(), rest == 0 ? 0 : kGroup,
         rest == 0 ? all.vectors : padded.copy(last_vectors, rest * sizeof(T), rest * R::kFactorSize)}}};
   for (std::size_t i = 0; i < ranges.size(); ++i)
-    for (Range left = ranges[i]; left.count != 0;) {
-      const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
-      const std::size_t count = vectors * kLanes;
-      AnyTally tally;
-      clip_range<kSwap>(rules, Range{left.in, left.out, count, left.vectors}, tally);
-      if constexpr (AnyTally::kCounts) tally.add_to(counts[i], vectors);
-      if constexpr (AnyTally::kDefersNan)
-        if (tally.found_nan()) counts[i].nan += count_nan<R, kSwap, kGroup>(left.out, count);
-      left = {left.in + count, left.out + count, left.count - count,
-              after(count, left.vectors, sizeof(T), R::kFactorSize)};
-    }
+    counts[i] = clip_range<AnyTally, kSwap, kGroup>(rules, ranges[i]);
 
   if constexpr (AnyTally::kCounts) {
     if constexpr (!R::kCalculates)

@@ -50,7 +50,7 @@ class Tally {
   static constexpr bool kDefersNan = defers_nan<R>();
 
   /// More vectors could overflow a lane, to which a rule may add twice per vector. With kDefersNan the block
-  /// is still in the first-level cache when it is read again.
+  /// is still in the first-level cache when it is read again. A multiple of what an iteration clips.
   static constexpr std::size_t kMaxVectors =
       kDefersNan ? 16'384 / sizeof(Elements) : (sizeof(Lane) == 1 ? 252 : 65'532);
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKS = {"clip": "clip", "scale_bias_clip": "scale, bias, clip", "clip_and_count": "clip and count",
-         "clip_vectors": "clip, bounds for each element", "compare": "compare", "statistics": "statistics",
-         "percentiles": "percentiles, first pass"}
+         "scale_bias_clip_and_count": "scale, bias, clip and count", "clip_vectors": "clip, bounds for each element",
+         "compare": "compare", "statistics": "statistics", "percentiles": "percentiles, first pass"}
 ONE_LEVEL = {"compare", "percentiles"}  # called baseline
 SIZES = {"int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4,
          "int64": 8, "uint64": 8, "float64": 8}
