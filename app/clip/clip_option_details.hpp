@@ -193,10 +193,8 @@ inline constexpr std::string_view kVerbose =
 
 inline constexpr std::string_view kChunkSize =
     "Each thread reads, clips and writes BYTES at a time: 4096 to 1073741824; by default half of the CPU's "
-    "L2 "
-    "cache, at least 256 and at most 512 KiB. All threads together hold at most 16 MiB whatever the value. "
-    "The "
-    "result does not depend on it.";
+    "L2 cache, at least 256 and at most 512 KiB. All threads together hold at most 16 MiB whatever the "
+    "value. The result does not depend on it.";
 
 inline constexpr std::string_view kSimd =
     "Use the vector instructions of LEVEL instead of the best that the CPU has: `baseline` (x86-64: SSE2), "

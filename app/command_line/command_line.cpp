@@ -63,8 +63,7 @@ void check_word(const Option& positional, std::string_view text) {
 }
 
 /// Whether a word that begins with a dash may be the option, alone or with a value: "--output", "--output=x",
-/// "-o",
-/// "-vo", "-ox".
+/// "-o", "-vo", "-ox".
 bool may_be(std::string_view word, const Option& option) {
   if (word[1] == '-') return word.starts_with(long_name(option));
   const char letter = option.names[1];  // a dash if there is only a long name

@@ -15,11 +15,6 @@
 namespace clipper {
 namespace {
 
-/// False in a program that loads oneTBB itself and cannot find it: see package/loaded_tbb.cpp.
-bool is_loaded() {
-  return TBB_runtime_version() != nullptr;
-}
-
 /// Keeps the first exception of many threads.
 class FirstFailure {
  public:
@@ -65,7 +60,6 @@ Pool::Pool(std::unique_ptr<Threads> threads) : threads_(std::move(threads)) {}
 Pool::~Pool() = default;
 
 std::string Pool::version() {
-  if (!is_loaded()) return "not found";
   return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
 }
 
@@ -74,7 +68,7 @@ std::unique_ptr<Pool> Pool::start(unsigned threads) {
   // locks: any later use, even by a destructor, waits forever. So the object is leaked and oneTBB is not used
   // again.
   static std::atomic<bool> has_failed = false;
-  if (has_failed || !is_loaded()) return nullptr;
+  if (has_failed) return nullptr;
   auto started = std::make_unique<Threads>(threads);
   try {
     started->arena.initialize();

@@ -71,17 +71,6 @@ function(add_foreign name target)
   target_compile_options(${target} PRIVATE -w)
 endfunction()
 
-# oneTBB constructs and destroys a table of 20 pages in every process. A static variable of a function is constructed when
-# a thread first waits; at the end no thread does.
-set(waiters ${onetbb_SOURCE_DIR}/src/tbb/address_waiter.cpp)
-file(READ ${waiters} text)
-string(REPLACE "static address_waiter address_waiter_table[num_address_waiters];\n\n" "" lazy "${text}")
-string(REGEX REPLACE "(void clear_address_waiter_table\\(\\)) {.*}\n\n(static address_waiter& get)" "\\1 {}\n\n\\2" lazy "${lazy}")
-string(REPLACE "return address_waiter_table[" "static address_waiter table[num_address_waiters];\n    return table[" lazy "${lazy}")
-if(NOT lazy STREQUAL text)
-  file(WRITE ${waiters} "${lazy}")
-endif()
-
 # Weak symbols and the profiler's interface would make oneTBB call dlopen.
 add_foreign(onetbb tbb TBB_TEST TBB_STRICT TBB_INSTALL TBB4PY_BUILD TBBMALLOC_BUILD TBB_ENABLE_IPO)
 target_compile_definitions(tbb PRIVATE __TBB_WEAK_SYMBOLS_PRESENT=0)
@@ -132,7 +121,7 @@ set(npz_libraries zip isal ZLIB::ZLIB)
 set(npz_other_way library)
 
 # Stripped, because the whole file counts for RLIMIT_AS.
-set(program_options -static-pie -s LINKER:--gc-sections)
+set(static_program_options -static-pie -s LINKER:--gc-sections)
 if(NOT CMAKE_CROSSCOMPILING)  # zig refuses these, and links a program that is static, but not position-independent
-  list(APPEND program_options LINKER:-z,noseparate-code LINKER:-z,pack-relative-relocs)
+  list(APPEND static_program_options LINKER:-z,noseparate-code LINKER:-z,pack-relative-relocs)
 endif()
