@@ -78,13 +78,18 @@ def commands(clipper, i):
 
 
 def measure_small(clipper, i, samples):
-    """Runs cp and clipper in turn, each with a new output file."""
+    """Runs cp, clipper and, if scripts/package has built it, the static program in turn, each with a new output file."""
     warm("small.npy")
     os.sync()
     scan = ("--parameter-scan", "n", str(i * SMALL_RUNS), str((i + 1) * SMALL_RUNS - 1))
-    times = hyperfine(*scan, "cp small.npy small/cp-{n}.npy", f"{clipper} --min 0 --max 6 small.npy small/clipper-{{n}}.npy")
-    for name, runs in (("cp", times[::2]), ("clipper", times[1::2])):
-        seconds, cpu = (median(figures) for figures in zip(*runs, strict=True))
+    programs = {"cp": "cp", "clipper": f"{clipper} --min 0 --max 6"}
+    static = Path(clipper).parent / "static/clipper"
+    if static.exists():
+        programs["static clipper"] = f"{static} --min 0 --max 6"
+    commands = (f"{program} small.npy 'small/{name}-{{n}}.npy'" for name, program in programs.items())
+    times = hyperfine(*scan, *commands)
+    for place, name in enumerate(programs):
+        seconds, cpu = (median(figures) for figures in zip(*times[place::len(programs)], strict=True))
         samples[f"{name}, 1,000 elements"].append(seconds)
         samples[f"CPU {name}, 1,000 elements"].append(cpu)
 

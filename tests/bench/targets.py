@@ -110,6 +110,7 @@ TARGETS = (
     time("in place, nothing changes / `cp`", 0.25, "clipper in place, nothing changes", "cp"),
     time("`cat in \\| clipper - - > out` / `cat in \\| cat > out`", 1.1, "cat | clipper", "cat | cat", in_readme=True),
     time("1,000 elements / `cp`", 1.1, "clipper, 1,000 elements", "cp, 1,000 elements", in_readme=True),
+    time("1,000 elements, static program / `cp`", 0.9, "static clipper, 1,000 elements", "cp, 1,000 elements", in_readme=True),
     time("10,000 files of 4 KiB in one process / `cp -r`", 0.8, "clipper, many files", "cp -r, many files"),
     *beside_numbers(1.1, "(N,C,H,W)", "(C,1,1)", "(1,C,1,1)"),
     *beside_numbers(1.5, "(H,W)", "(W,)", "(1,W)"),
