@@ -36,7 +36,10 @@ Message instead(const InputFile& input, const char* merit) {
 }  // namespace
 
 void OutputFile::check(const std::string& path, Existing existing) {
-  const OutputTarget target = examine(path, existing);
+  // No link will find out whether an output that must be new is new.
+  const bool must_be_new = existing == Existing::must_be_new;
+  const OutputTarget target = examine(path, must_be_new ? Existing::replace : existing);
+  if (must_be_new && target.kind == OutputTarget::Kind::file) refuse_existing(path, existing);
   if (target.kind != OutputTarget::Kind::new_file) return;
   if (::faccessat(target.place->directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
     throw_system_error(path, "cannot be created");

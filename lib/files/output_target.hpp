@@ -20,7 +20,8 @@ struct OutputTarget {
   struct stat status {};       ///< if the target exists
 };
 
-/// Examines the path. Throws the errors of OutputFile::create() for a target that cannot be written.
+/// Examines the path. Throws the errors of OutputFile::create() for a target that cannot be written. A target
+/// that must be new is not looked at: the link that gives the output its name fails if there is a file.
 [[nodiscard]] OutputTarget examine(const std::string& path, OutputFile::Existing existing);
 
 /// Throws Error{refused} for an existing file that `existing` does not allow to be replaced; Error{io} if it

@@ -182,6 +182,8 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   write_file(directory / "b.npy", input(2));
   write_file(directory / "nan.npy", kNan);
   write_file(directory / "bad.npy", "bad");
+  std::filesystem::create_directory(directory / "links");
+  std::filesystem::create_symlink("nowhere", directory / "links/a.npy");
   const auto before = directory.snapshot();
   const auto dry_run = [&](const Words& more) {
     Words words = clip({"--dry-run"});
@@ -201,6 +203,7 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
   CHECK(dry_run({"a.npy", "-"}).output.empty());
   check_refused(dry_run({"bad.npy", "out.npy"}), 3, "bad.npy");
   check_refused(dry_run({"a.npy", "missing/out.npy"}), 4, "missing/out.npy");
+  check_refused(dry_run({"--output-dir", "links", "a.npy", "b.npy"}), 5, "links/a.npy: is a dangling");
   check_refused(dry_run({"-n", "a.npy", "b.npy"}), 5, "b.npy: already exists");
   check_refused(dry_run({"-n", "-o", "b{ext}", "a.npy"}), 5, "b.npy: already exists");
   check_refused(dry_run({"--nan", "error", "nan.npy", "out.npy"}), 3, "nan.npy: NaN at [0]");
