@@ -95,18 +95,21 @@ void check_shape(std::string_view field, const Given& given, const std::vector<s
                                                   npy::shape_text(own), npy::shape_text(shape)));
 }
 
+bool takes_arrays(const Profile& profile) {
+  return profile.family == "native";
+}
+
 std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header) {
   Broadcast result;
   const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
                                                        &request.bias};
   const Profile& profile = *request.profile;
-  const bool takes_arrays = profile.family == "native";
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::optional<Given>& given = *all[i];
     if (!given) continue;
-    if (takes_arrays) check_shape(kParameterNames[i], *given, header.shape);
+    if (takes_arrays(profile)) check_shape(kParameterNames[i], *given, header.shape);
     if (!given->array) continue;
-    if (!takes_arrays)
+    if (!takes_arrays(profile))
       throw Error(ErrorKind::usage,
                   label(kParameterNames[i], *given) +
                       fmt::format(" has shape {}; {} takes one number, only profile native takes arrays",

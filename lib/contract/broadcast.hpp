@@ -69,6 +69,9 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
 /// enlarge it.
 void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape);
 
+/// Whether bounds, scale and bias may be arrays, as in np.clip. The operators of other profiles take numbers.
+[[nodiscard]] bool takes_arrays(const Profile& profile);
+
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array with a profile whose operator takes numbers.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header);

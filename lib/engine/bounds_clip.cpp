@@ -101,8 +101,8 @@ class BoundsClip {
   Bound max_;
 };
 
-bool clips_to_numbers_only(const Plan& plan) {
-  return !plan.arrays && !plan.refuse_nan && !plan.operation.nan &&
+bool can_have_other_bounds(const Plan& plan) {
+  return plan.takes_arrays && !plan.arrays && !plan.refuse_nan && !plan.operation.nan &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 
@@ -114,7 +114,7 @@ bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const Bo
   for (const void* const memory :
        {elements.in, static_cast<const void*>(elements.out), bounds.min, bounds.max})
     if (!is_aligned(memory, size)) return false;
-  if (!clips_to_numbers_only(plan) || elements.overlap(size)) return false;
+  if (!can_have_other_bounds(plan) || elements.overlap(size)) return false;
   const BoundsClip clip(plan.operation, elements, bounds);
   const std::size_t arrays = (bounds.min != nullptr ? 1 : 0) + (bounds.max != nullptr ? 1 : 0);
   const std::size_t touched = elements.touched(size) + arrays * elements.count * size;

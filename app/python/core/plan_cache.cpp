@@ -31,6 +31,14 @@ bool PlanCache::read(nb::handle number, const Key& key, Parameter& parameter) {
   return overflow == 0;
 }
 
+/// The argument as read() saw it. Another thread may have changed an array's element since.
+nb::object PlanCache::as_read(nb::handle number, const Parameter& parameter) {
+  if (parameter.kind != Parameter::Kind::element) return nb::borrow(number);
+  const Array copy(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(number.ptr()), NPY_ANYORDER));
+  std::memcpy(PyArray_DATA(copy.get()), &parameter.bits, PyArray_ITEMSIZE(copy.get()));
+  return copy.object();
+}
+
 std::size_t PlanCache::place_of(const Key& key) {
   std::uint64_t hash = static_cast<std::uint64_t>(key.type.dtype) * 31 + key.rank;
   for (const Parameter& parameter : key.parameters)
@@ -59,7 +67,16 @@ std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, P
 
   Entry& entry = entries_[place_of(key)];
   if (!entry.prepared || !(entry.key == key)) {
-    entry.prepared.emplace(request_of(arguments).request, tensor_of(array, type));
+    const std::array kept{as_read(arguments.min, min), as_read(arguments.max, max),
+                          as_read(arguments.scale, scale), as_read(arguments.bias, bias),
+                          as_read(arguments.nan, nan)};
+    RequestArguments read = arguments;
+    read.min = kept[0];
+    read.max = kept[1];
+    read.scale = kept[2];
+    read.bias = kept[3];
+    read.nan = kept[4];
+    entry.prepared.emplace(request_of(read).request, tensor_of(array, type));
     entry.key = key;
   }
   return entry.prepared;

@@ -44,6 +44,7 @@ class PlanCache {
   };
 
   [[nodiscard]] static bool read(nb::handle number, const Key& key, Parameter& parameter);
+  [[nodiscard]] static nb::object as_read(nb::handle number, const Parameter& parameter);
   [[nodiscard]] static std::size_t place_of(const Key& key);
 
   std::array<Entry, 256> entries_;
