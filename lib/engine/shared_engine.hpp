@@ -11,9 +11,8 @@ namespace clipper {
 [[nodiscard]] bool is_worth_threads(std::size_t size, unsigned threads) noexcept;
 
 /// An engine that reads or writes `size` bytes of memory, with at most `threads` threads, 0 for
-/// available_threads(). The engine
-/// with threads is that of all large tensors of this process. A child process gets one without: oneTBB's
-/// threads stay in the parent.
+/// available_threads(). The engine with threads is that of all large tensors of this process. A child process
+/// gets one without: oneTBB's threads stay in the parent.
 [[nodiscard]] std::shared_ptr<Engine> engine_for(std::size_t size, unsigned threads);
 
 }  // namespace clipper

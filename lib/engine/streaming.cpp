@@ -13,7 +13,7 @@ namespace clipper {
 namespace {
 
 #if defined(__x86_64__)
-// The fewer instructions copy a block, the sooner the CPU reads the elements of the next one.
+// In the widest vectors, because the CPU reads the next elements sooner the fewer instructions copy a block.
 
 void stream_baseline(const std::byte* from, std::byte* to) noexcept {
   for (std::size_t i = 0; i < kStreamedBlock; i += sizeof(__m128i))

@@ -24,8 +24,8 @@ struct Slot {
   int directory = 0;                      ///< only valid with a name
   std::array<char, NAME_MAX + 1> name{};  ///< empty until the file exists
 };
-constinit std::array<Slot, kMaxAtOnce>
-    slots;  // all zeros: not in the program's file, no page touched at the start
+// All zeros: not in the program's file, no page touched at the start.
+constinit std::array<Slot, kMaxAtOnce> slots;
 
 std::atomic<int> in_use = 0;  ///< threads that use the table
 std::atomic<bool> ending = false;
