@@ -70,7 +70,8 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
     V sum;
     for (std::size_t i = begin; i != begin + kGroup; i += kLanes) {
       if constexpr (kPrefetch == Prefetch::yes)
-        __builtin_prefetch(reinterpret_cast<const std::byte*>(block.in + i) + kAhead);
+        __builtin_prefetch(
+            reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(block.in + i) + kAhead));
       V stored;
       std::memcpy(&stored, block.in + i, sizeof(V));
       const V x = swapped<R, kSwap, T>(stored);

@@ -262,7 +262,7 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   plan.slice = {0, header.count};
   plan.arrays = std::move(arrays);
   plan.cut = cut_bounds(profile, header.dtype, min, max);
-  plan.takes_arrays = takes_arrays(profile);
+  plan.takes_other_bounds = takes_arrays(profile) && !request.min_above_max;
   plan.refuse_nan = request.nan.action == OnNan::error;
   plan.operation.dtype = header.dtype;
   plan.operation.order = header.order;

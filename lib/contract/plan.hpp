@@ -28,8 +28,9 @@ struct Plan {
   std::optional<Broadcast> arrays;  ///< replace numbers of the operation
   std::vector<CutBound> cut;        ///< bounds about which the user should be warned
   std::string percentiles;          ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
-  bool takes_arrays = false;        ///< the profile takes arrays as parameters
-  bool refuse_nan = false;          ///< a NaN among the results is an Error{input} that names the first one
+  bool takes_other_bounds =
+      false;                ///< other calls may give arrays as bounds: nothing depends on the given ones
+  bool refuse_nan = false;  ///< a NaN among the results is an Error{input} that names the first one
 
   /// The array that gives the parameter; null if a number does.
   [[nodiscard]] const ArrayParameter* array(Parameter parameter) const {

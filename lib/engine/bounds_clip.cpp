@@ -65,14 +65,16 @@ class BoundsClip {
     bool ordered = true;
     const auto clip_block = [&](std::size_t at, std::byte* to, std::size_t length) {
       if (checks) ordered = ordered && is_ordered(at, length);
-      if (!ordered) return;
+      if (!ordered) return false;
       const ParameterVectors vectors{.lo = min_.from(at), .hi = max_.from(at)};
       clipper::clip(operation_, vectors, in_ + at * size_, to, length, simd_levels().back());
+      return true;
     };
     if (streams_)
-      clip_streaming(
-          out_ + begin * size_, count, size_,
-          [&](std::size_t at, std::byte* to, std::size_t length) { clip_block(begin + at, to, length); });
+      clip_streaming(out_ + begin * size_, count, size_,
+                     [&](std::size_t at, std::byte* to, std::size_t length) {
+                       return clip_block(begin + at, to, length);
+                     });
     else
       for_each_block(begin, count,
                      [&](std::size_t at, std::size_t length) { clip_block(at, out_ + at * size_, length); });
@@ -102,7 +104,7 @@ class BoundsClip {
 };
 
 bool can_have_other_bounds(const Plan& plan) {
-  return plan.takes_arrays && !plan.arrays && !plan.refuse_nan && !plan.operation.nan &&
+  return plan.takes_other_bounds && !plan.arrays && !plan.refuse_nan && !plan.operation.nan &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 

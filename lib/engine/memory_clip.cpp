@@ -21,9 +21,12 @@
 namespace clipper {
 namespace {
 
-/// Whether the results are written past the caches. In place each line is read anyway.
-bool streams(const ElementsInMemory& elements, std::size_t size) {
-  return elements.in != elements.out && should_stream(static_cast<const std::byte*>(elements.out), size);
+/// Whether the results are written past the caches. In place each line is read anyway. Scaled bytes are
+/// looked up in a table that each call of the kernel makes.
+bool streams(const Operation& operation, const ElementsInMemory& elements, std::size_t size) {
+  const bool makes_table = operation.arithmetic != Arithmetic::none && traits(operation.dtype).size == 1;
+  return !makes_table && elements.in != elements.out &&
+         should_stream(static_cast<const std::byte*>(elements.out), size);
 }
 
 [[noreturn]] void refuse_nan_at(std::uint64_t position) {
@@ -42,6 +45,7 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
       counts += clip_and_count(operation, from, to, length, simd_levels().back());
     else
       clip(operation, from, to, length, simd_levels().back());
+    return true;
   };
   if (streams) {
     clip_streaming(out, count, size, clip_part);
@@ -63,7 +67,7 @@ class MemoryClip {
         out_(static_cast<std::byte*>(elements.out)),
         count_(elements.count),
         size_(traits(plan.header.dtype).size),
-        streams_(streams(elements, count_ * size_)),
+        streams_(streams(plan.operation, elements, count_ * size_)),
         engine_(engine),
         clip_(plan, engine.kernel_options(), "") {}
 
@@ -156,7 +160,7 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
     if (const auto nan = find_nan(operation.dtype, operation.order, in, elements.count)) refuse_nan_at(*nan);
   if (plan.arrays) return clip_to_arrays(plan, in, out, elements.count, counting);
   const std::size_t size = elements.count * traits(operation.dtype).size;
-  return clip_to_numbers(operation, in, out, elements.count, counting, streams(elements, size));
+  return clip_to_numbers(operation, in, out, elements.count, counting, streams(operation, elements, size));
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ constexpr std::size_t kSmall = 4UL << 20;
 
 std::unique_ptr<Engine> start_engine(std::size_t size, unsigned threads) {
   Engine::Options options;
-  options.threads = size <= kSmall ? 1 : threads;
+  options.threads = threads;
   auto engine = std::make_unique<Engine>(options);
   engine->prepare(size);
   return engine;
 }
 
-/// Starting an engine with threads takes about as long as clipping 1 MiB.
+/// Starting an engine with threads takes as long as clipping several MiB.
 class SharedEngine {
  public:
   /// Null in a child of the process that has started the engine.

@@ -29,18 +29,18 @@ void finish_streaming() noexcept;
 }
 
 /// Calls clip(begin, to, length) for all of `count` elements of `size` bytes: it writes elements to `to`,
-/// which is their place in `out`, or a block that is then streamed to it.
+/// which is their place in `out`, or a block that is then streamed to it. Stops if clip() returns false.
 template <class Clip>
 void clip_streaming(std::byte* out, std::size_t count, std::size_t size, const Clip& clip) {
   alignas(64) std::array<std::byte, kStreamedBlock> block;
   const std::size_t length = kStreamedBlock / size;
   std::size_t done = std::min(elements_before_line(out, size), count);
-  clip(0, out, done);
-  for (; count - done >= length; done += length) {
-    clip(done, block.data(), length);
-    stream_block(block.data(), out + done * size);
+  bool goes_on = clip(0, out, done);
+  for (; goes_on && count - done >= length; done += length) {
+    goes_on = clip(done, block.data(), length);
+    if (goes_on) stream_block(block.data(), out + done * size);
   }
-  clip(done, out + done * size, count - done);
+  if (goes_on) clip(done, out + done * size, count - done);
   finish_streaming();
 }
 

@@ -171,7 +171,7 @@ std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::size_t
 std::optional<MemberPath> member_path(const std::string& path) {
   constexpr std::string_view kEnd = ".npz:";
   struct stat status {};
-  std::size_t at = path.find(':') == std::string::npos ? std::string::npos : path.rfind(kEnd);
+  std::size_t at = path.rfind(kEnd);
   if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)  // there may be a file with this name
     throw_system_error(path, "cannot be examined");

@@ -132,7 +132,8 @@ TEST_CASE("a request that does more than compare elements is not clipped to arra
   std::array<float, 3> out{};
   const PreparedClip::BoundArrays bounds{.min = in.data()};
   for (const Request& request : {Request{.scale = 2}, Request{.nan = OnNan::error}, Request{.nan = 0},
-                                 Request{.profile = profile_named("onnx-13")}})
+                                 Request{.profile = profile_named("onnx-13")},
+                                 Request{.min = 2, .max = 1, .min_above_max = clipper::MinAboveMax::min}})
     CHECK_FALSE(PreparedClip(request, floats({2})).clip_to(bounds, in.data(), out.data(), 2));
   const PreparedClip prepared({}, floats({2}));
   const auto* const unaligned = reinterpret_cast<const float*>(reinterpret_cast<const char*>(in.data()) + 1);
