@@ -106,7 +106,7 @@ TEST_CASE("--direct changes nothing if it cannot write its journal") {
                           stop_at(100'000));
   const std::string long_name(250, 'x');
   write_file(directory / long_name, kInput);
-  check_refused_untouched(directory, direct({long_name}), 4, "File name too long");
+  check_refused_untouched(directory, direct({long_name}), 4, "name too long");
 }
 
 TEST_CASE("--direct --nan error finds a NaN before it changes anything") {
