@@ -30,6 +30,7 @@ class SharedEngine {
     const std::lock_guard lock(shared->mutex_);
     if (shared->process_ != 0 && shared->process_ != ::getpid()) return nullptr;
     if (!shared->engine_ || shared->threads_ != threads) {
+      shared->engine_.reset();  // oneTBB warns if two arenas limit the threads at the same time
       shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads);
       shared->process_ = ::getpid();
       shared->threads_ = threads;

@@ -147,6 +147,17 @@ def test_threads_at_the_exit():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_other_numbers_of_threads_print_nothing():
+    code = """if True:
+        import numpy as np, clipper
+        big = np.zeros(1 << 22)
+        for threads in (2, 3, 2, None, 3):
+            clipper.clip(big, 1, 2, threads=threads)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_symbols_are_hidden():
     """Another oneTBB in the process must not be mixed up with the one in the module."""
     core = clipper._core.__file__
