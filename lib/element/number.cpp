@@ -204,6 +204,8 @@ Number::Number(bool is_negative, std::uint64_t magnitude) {
 }
 
 Number Number::of_double(double value) {
+  if (std::isnan(value))  // libc++ writes some NaNs as nan(ind) and nan(snan)
+    return special_number(Kind::nan, std::signbit(value));
   constexpr double kWhole = 1 << 30;  // most bounds are whole numbers, for which all digits would take 1 us
   if (std::abs(value) <= kWhole && value == std::trunc(value) && !(value == 0 && std::signbit(value)))
     return static_cast<std::int64_t>(value);

@@ -102,6 +102,15 @@ TEST_CASE("parse_number() keeps the sign of zero and NaN") {
   CHECK(bits_of<double>("-0x1p-99999") == 0x8000000000000000);
 }
 
+TEST_CASE("every NaN becomes a Number, quiet or signalling") {
+  for (const std::uint64_t bits : {0x7ff8000000000000U, 0xfff8000000000000U, 0x7ff0000000000001U,
+                                   0xfff0000000000001U, 0xffffffffffffffffU}) {
+    const Number nan = from_bits<double>(bits);
+    CHECK(nan.kind == Number::Kind::nan);
+    CHECK(nan.negative == (bits >> 63U != 0));
+  }
+}
+
 TEST_CASE("NaN converts to the positive quiet NaN") {
   CHECK(bits_of<Float16>("-nan") == 0x7e00);
   CHECK(bits_of<BFloat16>("NaN") == 0x7fc0);
