@@ -44,8 +44,8 @@ def time(what, limit, name, reference, part="files", in_readme=False):
     return Target(part, what, limit, lambda samples: samples.ratio(name, reference), in_readme=in_readme)
 
 
-def bounds_time(what, limit, name, reference, in_readme=False):
-    return time(what, limit, name, reference, "bounds", in_readme)
+def bounds_time(what, limit, name, reference):
+    return time(what, limit, name, reference, "bounds")
 
 
 def beside_numbers(limit, tensor, *shapes):
@@ -119,7 +119,7 @@ TARGETS = (
     scale_beside_numbers("(N,C,H,W)", "(C,1,1)"),
     scale_beside_numbers("(H,W,3)", "(3,)"),
     bounds_time("`--min 1% --max 99%` / numpy script (percentile, clip, save)", 0.15, "clipper, 1% and 99% on (H,W)",
-                "numpy script, 1% and 99%", in_readme=True),
+                "numpy script, 1% and 99%"),
     bounds_time("`--min 1% --max 99%` / numbers as bounds", 2.5, "clipper, 1% and 99% on (H,W)", "clipper, numbers on (H,W)"),
     bounds_time("`info --percentile 1,50,99` / np.percentile", None, "clipper info --percentile", "np.percentile"),
     worst_memory("bounds", "arrays and percentiles", 32),
@@ -127,7 +127,7 @@ TARGETS = (
     time("stored archive / numpy script (load, clip, savez)", None, "clipper, stored archive", "numpy script, stored archive",
          "archives"),
     time("compressed archive / numpy script (load, clip, savez_compressed)", 0.6, "clipper, compressed archive",
-         "numpy script, compressed archive", "archives", in_readme=True),
+         "numpy script, compressed archive", "archives"),
     worst_memory("archives", "archives", 64, with_archives=True),
     *(memory(f"MiB {how}, {threads} threads") for how in ("to /dev/null", "in place") for threads in (2, 16)),
     beside_memcpy("clip", 1.3, "clip", DTYPES),
