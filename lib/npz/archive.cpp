@@ -52,8 +52,8 @@ bool can_be_archive(std::span<const std::byte> start) {
 }
 
 Archive read_archive(const ReadAt& read, std::uint64_t size) {
-  // The members are freed while libzip holds its own, so that 65,536 of them take little memory, and read
-  // again.
+  // The members are freed while libzip holds its own, so that an archive of the max number of members
+  // takes little memory, and read again.
   const bool descriptors = has_descriptors(read_members(read, size));
   compare_with_libzip(read, size, descriptors);
   return read_members(read, size);
