@@ -20,7 +20,9 @@ name. It keeps the mode and the access control list of the file that it replaces
 the work began, even if that directory is renamed meanwhile. FIFOs and character devices as OUT are written directly;
 block devices are refused. If OUT is IN, the file is replaced as with `--in-place`.
 
-An input that another program writes to while clipper reads it ends with 4, and there is no output.
+An input that another program writes to while clipper reads it ends with 4, and there is no output. To be sure, clipper waits
+before it reads a file that was changed within one tick of its file system's clock: a few milliseconds, or up to two seconds
+on file systems that count in seconds (MooseFS, ext4 with inodes of 128 bytes).
 
 `--no-clobber` refuses to replace a file, also one that appears while clipper works. It is refused on file
 systems that have neither hard links nor exclusive renames.
@@ -73,7 +75,8 @@ memory it uses fewer threads; if there is not enough for one thread, it exits wi
 
 * Programs that write through a mapping (numpy.memmap): they leave no trace that clipper could look for.
 * A write after clipper's last look at a file: the bytes go with the file that is replaced.
-* With `--direct`, a write at the same instant as one of clipper's own.
+* A write that has begun before clipper's first look at a file and ends after it.
+* With `--direct`, a write at the same instant as one of clipper's own, and one in the same tick into a part that is clipped.
 * Where renames have no flags (bindfs and other FUSE file systems), a file that takes the name after the last look.
 * With `--recursive`, a directory that is replaced by a symbolic link before its files are read: the link is followed.
 `--in-place` refuses (5) files that are no longer below the input directory.

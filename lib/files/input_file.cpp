@@ -9,15 +9,15 @@
 
 #include "error.hpp"
 #include "files/archive_file.hpp"
+#include "files/file_state.hpp"
 #include "files/mount.hpp"
 #include "files/terms.hpp"
 #include "npy/file_kind.hpp"
 
 namespace clipper {
 
-InputFile::InputFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
-  if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
-}
+InputFile::InputFile(Descriptor fd, std::string path)
+    : fd_(std::move(fd)), path_(std::move(path)), status_(settled_status(fd_, path_)) {}
 
 InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents)
     : fd_(std::move(fd)),
@@ -120,20 +120,8 @@ InputFile InputFile::open_to_change(const std::string& path) {
 /// flock() locks the file, not the name: the file may have been replaced before the lock was taken.
 void InputFile::lock() {
   locked_ = clipper::lock(fd_, path_);
-  if (::fstat(fd_.get(), &status_) != 0) throw_system_error(path_, "cannot be examined");
+  status_ = settled_status(fd_, path_);
   if (!place_->is(id_of(status_))) refuse(path_, "was replaced while it was opened; try again");
-}
-
-namespace {
-
-bool is_same_time(const struct timespec& a, const struct timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-}  // namespace
-
-bool is_written(const struct stat& before, const struct stat& now) {
-  return now.st_size != before.st_size || !is_same_time(now.st_mtim, before.st_mtim);
 }
 
 bool InputFile::has_changed() const noexcept {
@@ -153,7 +141,7 @@ void InputFile::expect_unchanged() const {
   const auto named = place_->status();
   if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed while it was read", path_));
   if (id_of(*named) != id_of(status_)) refuse(path_, "was replaced by another file while it was read");
-  if (!is_same_time(named->st_ctim, status_.st_ctim))
+  if (!has_same_attributes(status_, *named))
     throw Error(ErrorKind::io, fmt::format("{}: its attributes changed while it was read", path_));
   expect_unwritten();
 }

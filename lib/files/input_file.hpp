@@ -128,10 +128,4 @@ class InputFile {
                                       std::optional<std::byte> version = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused);
 
-/// Whether the file was written to between the two states, as far as size and modification time show. Two
-/// writes within one tick of the kernel's clock, a few milliseconds, have the same time (before Linux 6.13).
-/// Writes through a memory mapping change the time at the first write to a page only, until the kernel writes
-/// that page out.
-[[nodiscard]] bool is_written(const struct stat& before, const struct stat& now);
-
 }  // namespace clipper

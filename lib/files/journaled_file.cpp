@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "error.hpp"
 #include "files/checksum.hpp"
+#include "files/file_state.hpp"
 #include "files/mount.hpp"
 #include "files/terms.hpp"
 
@@ -124,12 +126,13 @@ std::optional<JournalRecord> JournaledFile::begin(Change change) {
 }
 
 /// Whether every byte of the part in the file is the original or the new one: a torn write leaves nothing
-/// else.
+/// else. Before a part is written, this tells a write that came in the same tick as this process's last one.
 bool JournaledFile::is_part_or_torn(const Part& part) const {
   std::vector<std::byte> step(64UL * 1024);
   for (std::size_t at = 0; at < part.after.size(); at += step.size()) {
     const std::span now(step.data(), std::min(step.size(), part.after.size() - at));
     input_.read_at(now, part.offset + at);
+    if (std::memcmp(now.data(), part.before.data() + at, now.size()) == 0) continue;
     for (std::size_t i = 0; i < now.size(); ++i)
       if (now[i] != part.before[at + i] && now[i] != part.after[at + i]) return false;
   }
@@ -145,7 +148,7 @@ void JournaledFile::finish_interrupted(const Part& part) {
     expect_own();
     write_version(npy::kUnfinishedVersion);
     sync();
-    write(part.after, part.offset);
+    write(part);
   }
   sum_before_ += part.sum_after;
 }
@@ -171,7 +174,7 @@ void JournaledFile::change(const Part& part) {
   next_.rest_sum = sum_before_ + sum_after_;
   journal_->append(next_, part.before);
   if (!unfinished_) poison();
-  write(part.after, part.offset);
+  write(part);
   sum_before_ += part.sum_after;
 }
 
@@ -211,7 +214,8 @@ void JournaledFile::commit() {
 }
 
 /// Checks that no other process has written to the file. Cannot detect a write between this process's last
-/// write and the fstat() after it, nor a write that is_written() cannot see.
+/// write and the fstat() after it, nor a write in the same tick. Such a write into a part that is not yet
+/// changed alters the sums; one into a changed part stays in the file.
 void JournaledFile::expect_own() {
   if (is_written(known_, expect_named())) refuse_written();
 }
@@ -234,9 +238,10 @@ void JournaledFile::write_version(std::byte version) const {
   write_at(input_.descriptor(), std::span(&version, 1), npy::kVersionAt, input_.path());
 }
 
-void JournaledFile::write(std::span<const std::byte> bytes, std::uint64_t offset) {
+void JournaledFile::write(const Part& part) {
   expect_own();
-  write_at(input_.descriptor(), bytes, offset, input_.path());
+  if (!is_part_or_torn(part)) refuse_written();
+  write_at(input_.descriptor(), part.after, part.offset, input_.path());
   sync();
 }
 

@@ -94,7 +94,7 @@ class JournaledFile {
   [[noreturn]] void refuse_written() const;
   void poison();
   void write_version(std::byte version) const;
-  void write(std::span<const std::byte> bytes, std::uint64_t offset);
+  void write(const Part& part);
   void sync();
 
   const InputFile& input_;

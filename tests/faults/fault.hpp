@@ -13,6 +13,7 @@
 //   CLIPPER_FAULT_NAMED=1            open() does not support O_TMPFILE
 //   CLIPPER_FAULT_FLAGLESS=1         renameat2() does not support flags
 //   CLIPPER_FAULT_REMOTE=1           fstatfs() reports a FUSE file system
+//   CLIPPER_FAULT_COARSE=1           files have times in whole seconds
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,12 +46,14 @@ struct Fault {
   bool named = false;
   bool flagless = false;
   bool remote = false;
+  bool coarse = false;
 
   Fault() {
     if (const char* text = std::getenv("CLIPPER_FAULT_REPORT")) report = std::atoi(text);
     named = std::getenv("CLIPPER_FAULT_NAMED") != nullptr;
     flagless = std::getenv("CLIPPER_FAULT_FLAGLESS") != nullptr;
     remote = std::getenv("CLIPPER_FAULT_REMOTE") != nullptr;
+    coarse = std::getenv("CLIPPER_FAULT_COARSE") != nullptr;
     const char* const text = std::getenv("CLIPPER_FAULT");
     if (text == nullptr) return;
     char* rest = nullptr;

@@ -10,10 +10,11 @@ Prints the violations and, as the last line, the figures as JSON. Exits with 1 i
     faults.py BUILD compound [--runs N]      N times per mode: --direct is interrupted, resumed and interrupted again
     faults.py BUILD races [--runs N]         N races per kind: several clippers, or clipper and a writer, use one file
     faults.py BUILD outsiders [--runs N]     at each system call another process acts once: renames, truncates, ...
+    faults.py BUILD ticks [--runs N]         the same, but only writes, where the file system counts in seconds
     faults.py BUILD arrays [--runs N]        at each system call another process changes or removes an array of --scale
     faults.py BUILD one MODE FAULT           runs one case and prints what happened
 
-For calls, errnos, allocations, outsiders and arrays N is the size of a random sample of all cases. The sample has at least one
+For calls, errnos, allocations, outsiders, ticks and arrays N is the size of a random sample of all cases. The sample has at least one
 case of each kind, even if these are more than N. Without --runs these parts try all cases.
 """
 
@@ -37,6 +38,7 @@ import outsiders  # noqa: E402
 import races  # noqa: E402
 from loops import Outcome  # noqa: E402
 
+WAITING = 8  # cases at once for each CPU if they wait
 SHOWN = 20  # max number of violations that are printed
 
 
@@ -46,6 +48,7 @@ class Part:
     what: str
     cases: Callable[[int, int], Iterable]
     work: Callable[..., Outcome]
+    waits: bool = False  # clipper mostly waits: more cases at once
 
 
 PARTS = {
@@ -55,6 +58,7 @@ PARTS = {
     "kills": Part("kills at random instants", loops.kill_cases, loops.try_kill),
     "compound": Part("faults of resumed runs", loops.compound_cases, loops.try_compound),
     "outsiders": Part("another process that acts once", outsiders.cases, outsiders.try_case),
+    "ticks": Part("another process that writes in the same second", outsiders.ticks, outsiders.try_case, waits=True),
     "arrays": Part("another process that changes an array", arrays.cases, arrays.try_case),
     "races": Part("races", races.cases, races.try_race),
 }
@@ -71,7 +75,7 @@ def run_part(part: Part, arguments: argparse.Namespace, directory: Path) -> dict
     begin(arguments.build, directory)
     cases = list(part.cases(arguments.runs, arguments.seed))
     row = {"what": part.what, "cases": 0, "fired": 0, "violations": 0}
-    with Pool(arguments.processes, begin, (arguments.build, directory)) as pool:
+    with Pool(arguments.processes * (WAITING if part.waits else 1), begin, (arguments.build, directory)) as pool:
         for outcome in pool.imap_unordered(part.work, cases, chunksize=4):
             row["cases"] += outcome.cases
             row["fired"] += outcome.fired

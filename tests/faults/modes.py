@@ -66,6 +66,7 @@ class Mode:
     shared: bool = False  # a shard, which must not change OUT
     after_shards: tuple["Mode", ...] = ()  # shards to run before this --finalize
     remote: bool = False  # the file system looks as if machines shared it
+    coarse: bool = False  # the file system's times are whole seconds
     threads: int = 1
     directories: tuple[str, ...] = field(default=())  # directories that the run creates
 

@@ -6,7 +6,7 @@ import random
 import signal
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import conservation
@@ -25,6 +25,8 @@ LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
 LOOKS_AT_THE_FILE = {"fstat", "statx"}
 OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # after these --direct looks at the file's times again
 HOUR = 3600
+EARLY = 0.3  # seconds; what happens so early in a second is over before the next one
+UNSEEN = {"truncate and rewrite", "overwrite", "overwrite elements"}  # writes that keep the size
 COUNT = 2500  # elements
 
 
@@ -41,6 +43,12 @@ def modes() -> list[Mode]:
             *archives(COUNT, STORED), archives(COUNT, DEFLATED)[1],
             many_archives("3 archives, --in-place", ("--in-place",), "", durable=True)]
     return [placed(mode) for mode in bare]
+
+
+def coarse_modes() -> list[Mode]:
+    """Modes on a file system that counts in seconds."""
+    return [replace(mode, name=f"{mode.name}, whole seconds", coarse=True) for mode in modes()
+            if mode.before and not mode.flagless and not mode.compares and len(mode.after) == 1]
 
 
 def placed(mode: Mode) -> Mode:
@@ -101,13 +109,18 @@ class Case:
 
 
 def set_up(mode: Mode) -> None:
-    """Prepares the mode's files. Their times are an hour old, so that a write changes them even if the clock is coarse."""
+    """Prepares the mode's files. Their times are an hour old, so that a write changes them even if the clock is coarse; in a
+    coarse mode they are written early in a second, in which clipper begins and the outsider may act."""
+    if mode.coarse and time.time() % 1 > EARLY:
+        time.sleep(1 - time.time() % 1)
     prepare(mode.before)
+    os.makedirs("o", exist_ok=True)
+    if mode.coarse:
+        return
     past = time.time() - HOUR
     for name, content in mode.before.items():
         if not isinstance(content, Link):
             os.utime(name, (past, past))
-    os.makedirs("o", exist_ok=True)
 
 
 def possible(mode: Mode) -> tuple[Run, list[list[tuple[str, str]]]]:
@@ -149,13 +162,24 @@ def last(mode: Mode, run: Run, looks: set[str]) -> int:
     return found[-min(len(mode.after) or 1, len(found))] if found else 0
 
 
+def ticks(runs: int, seed: int) -> list[Case]:
+    """Writes into the input in the second in which it was written before, and later."""
+    found = [case for mode in coarse_modes() for case in all_cases(mode)
+             if case.action in UNSEEN and case.target in mode.before and case.at > 0 and not case.killed]
+    return sample(found, runs, seed, lambda case: (case.mode.name, case.call))
+
+
 def cases(runs: int, seed: int) -> list[Case]:
     """All cases, or a random sample that has each action at each kind of call of each mode."""
     found = [case for mode in modes() for case in all_cases(mode)]
+    return sample(found, runs, seed, lambda case: (case.mode.name, case.action, case.call))
+
+
+def sample(found: list[Case], runs: int, seed: int, kind: Callable[[Case], tuple]) -> list[Case]:
     random.Random(seed).shuffle(found)
     if not runs:
         return found
-    first = {(case.mode.name, case.action, case.call): case for case in found}
+    first = {kind(case): case for case in found}
     return (list(first.values()) + found)[:max(runs, len(first))]
 
 
@@ -248,7 +272,7 @@ def try_case(case: Case) -> Outcome:
 
 def show(name: str, text: str) -> int:
     """Runs one case and prints the files and violations."""
-    mode = next(mode for mode in modes() if mode.name == name)
+    mode = next(mode for mode in (*modes(), *coarse_modes()) if mode.name == name)
     case = next(case for case in all_cases(mode) if str(case) == f"'{name}' {text}")
     outcome = try_case(case)
     left = [f"{path}: {len(file.content)} bytes" for path, file in sorted(tree().items())]

@@ -87,6 +87,8 @@ class Clipper:
             more["CLIPPER_FAULT_FLAGLESS"] = "1"
         if mode.remote:
             more["CLIPPER_FAULT_REMOTE"] = "1"
+        if mode.coarse:
+            more["CLIPPER_FAULT_COARSE"] = "1"
         return {"LD_PRELOAD": self.shim, "CLIPPER_FAULT_REPORT": str(REPORT), **more}
 
     def line(self, mode: Mode, fault: Fault | None) -> str:

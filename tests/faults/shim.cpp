@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 
 #include <cstdarg>
+#include <ctime>
 
 #include "faults/fault.hpp"
 
@@ -46,6 +47,11 @@ struct Vectors {
     }
   }
 };
+
+void make_coarse(struct stat& status) {
+  status.st_mtim.tv_nsec = 0;
+  status.st_ctim.tv_nsec = 0;
+}
 
 bool makes_a_file(int flags) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
@@ -79,6 +85,17 @@ int start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(),
     return counted(#name, kinds, [&]([[maybe_unused]] Part part) { return next arguments; }); \
   }
 
+/// A call that fills `struct stat* to`.
+#define LOOK(name, parameters, arguments)                  \
+  int name parameters {                                    \
+    static const auto next = real<int parameters>(#name);  \
+    return counted(#name, kPlain, [&](Part) {              \
+      const int result = next arguments;                   \
+      if (fault().coarse && result == 0) make_coarse(*to); \
+      return result;                                       \
+    });                                                    \
+  }
+
 // clang-format off
 COUNTED(kReads, ssize_t, read, (int fd, void* to, size_t size), (fd, to, part(size)))
 COUNTED(kReads, ssize_t, pread, (int fd, void* to, size_t size, off_t at), (fd, to, part(size), at))
@@ -108,10 +125,10 @@ COUNTED(kPlain, dirent*, readdir, (DIR* of), (of))
 COUNTED(kPlain, int, unlink, (const char* path), (path))
 COUNTED(kPlain, int, rmdir, (const char* path), (path))
 COUNTED(kPlain, int, unlinkat, (int at, const char* path, int flags), (at, path, flags))
-COUNTED(kPlain, int, stat, (const char* path, struct stat* to), (path, to))
-COUNTED(kPlain, int, lstat, (const char* path, struct stat* to), (path, to))
-COUNTED(kPlain, int, fstat, (int fd, struct stat* to), (fd, to))
-COUNTED(kPlain, int, fstatat, (int at, const char* path, struct stat* to, int flags), (at, path, to, flags))
+LOOK(stat, (const char* path, struct stat* to), (path, to))
+LOOK(lstat, (const char* path, struct stat* to), (path, to))
+LOOK(fstat, (int fd, struct stat* to), (fd, to))
+LOOK(fstatat, (int at, const char* path, struct stat* to, int flags), (at, path, to, flags))
 COUNTED(kPlain, int, statx, (int at, const char* path, int flags, unsigned mask, struct statx* to), (at, path, flags, mask, to))
 COUNTED(kPlain, int, statfs, (const char* path, struct statfs* to), (path, to))
 COUNTED(kPlain, int, statvfs, (const char* path, struct statvfs* to), (path, to))
@@ -207,6 +224,15 @@ int ioctl(int fd, unsigned long request, ...) {
   va_end(rest);
   static const auto next = real<int(int, unsigned long, ...)>("ioctl");
   return counted("ioctl", kPlain, [&](Part) { return next(fd, request, argument); });
+}
+
+/// Without CLIPPER_FAULT_COARSE the clock that clipper compares with a file's times is ahead: clipper makes
+/// the same calls, however long ago the file was written.
+int clock_gettime(clockid_t clock, struct timespec* to) {
+  static const auto next = real<int(clockid_t, struct timespec*)>("clock_gettime");
+  const int result = next(clock, to);
+  if (clock == CLOCK_REALTIME_COARSE && !fault().coarse) to->tv_sec += 60;
+  return result;
 }
 
 // On 64-bit systems these are the same functions.

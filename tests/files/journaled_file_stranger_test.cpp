@@ -130,6 +130,32 @@ TEST_CASE("A write by another process between reading and writing a part stops t
   }
 }
 
+namespace {
+
+/// As write_from_outside(), but in the tick of the clock in which the file was last written.
+void write_in_the_same_tick(const Scratch& scratch, std::size_t at, char byte) {
+  const timespec time = status_of(scratch.path).st_mtim;
+  write_from_outside(scratch, at, byte);
+  const std::array<timespec, 2> times{time, time};
+  REQUIRE(::utimensat(AT_FDCWD, scratch.path.c_str(), times.data(), 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("A write that the file's times do not show, between reading and writing a part, is kept") {
+  const Scratch scratch;
+  const InputFile input = InputFile::open_to_change(scratch.path);
+  JournaledFile file(input);
+  CHECK_FALSE(file.begin(to_do(input)));
+  change(file, 0);
+  Buffers buffers(1);
+  file.read(std::as_writable_bytes(std::span(buffers.before)), offset_of(1));
+  write_in_the_same_tick(scratch, offset_of(2) - 1, '!');
+  CHECK(refusal(ErrorKind::io, [&] { file.change(buffers.part_at(offset_of(1))); }) ==
+        scratch.path + kWritten + kDamaged);
+  CHECK(scratch.file()[offset_of(2) - 1] == '!');
+}
+
 TEST_CASE("A write that the file's times do not show is detected in parts that are read later") {
   const Scratch scratch;
   const InputFile input = InputFile::open_to_change(scratch.path);
@@ -137,10 +163,7 @@ TEST_CASE("A write that the file's times do not show is detected in parts that a
   CHECK_FALSE(file.begin(to_do(input)));
   change(file, 0);
   change(file, 1);
-  const timespec time = status_of(scratch.path).st_mtim;
-  write_from_outside(scratch, offset_of(2), '!');
-  const std::array<timespec, 2> times{time, time};
-  REQUIRE(::utimensat(AT_FDCWD, scratch.path.c_str(), times.data(), 0) == 0);
+  write_in_the_same_tick(scratch, offset_of(2), '!');
   Buffers buffers(2);
   file.read(std::as_writable_bytes(std::span(buffers.before)), offset_of(2));
   file.change(buffers.part_at(offset_of(2)));
