@@ -1,5 +1,9 @@
 #pragma once
 
+#ifndef __cpp_exceptions
+#error "clipper reports failures by exceptions: compile without -fno-exceptions"
+#endif
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
