@@ -12,6 +12,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+
+from machines import MACHINES  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -68,6 +72,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} npz_fuzz", "50000", "1000000", "10000000"),
     Row("fuzz", f"{FUZZ} program_fuzz", "5000", "100000", "10000000"),
     Row("fuzz", f"{FUZZ} program_afl", None, "100000", "1000000"),
+    *(Row("machines", f"python3 tests/faults/machines.py build {name.replace(' ', '_')}", None, "", "") for name in MACHINES),
 )
 PARTS = list(dict.fromkeys(row.part for row in ROWS))
 HEAD = ("what", "cases", "faults fired", "violations", "seconds")
