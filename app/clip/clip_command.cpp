@@ -79,7 +79,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   Jobs jobs;
   take_inputs(command, log, jobs);
   way.name_outputs(jobs);
-  check_conflicts(jobs, also_read(command));
+  check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);
   const ClipSettings settings = settings_of(command);
   const ClipRun run{command, way, settings, jobs, engine, replacements, log};

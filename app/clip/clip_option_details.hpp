@@ -84,31 +84,45 @@ inline constexpr std::string_view kOutput =
     "is, for one input. Excludes `--in-place` and `--output-dir`.";
 
 inline constexpr std::string_view kOutputDir =
-    "Write the result of every input below DIR. An input keeps its path from the deepest directory that "
-    "contains all inputs of this run: a/x.npy and a/b/y.npy become DIR/x.npy and DIR/b/y.npy. The layout "
-    "therefore depends on which files share a run; give `--relative-to` if xargs or a scheduler divides the "
-    "files. Missing directories are created. Excludes `--in-place` and `--output`.";
+    "Write the result of every input below DIR, under the input's path as given, without a leading slash: "
+    "in/x.npy becomes DIR/in/x.npy, whatever other inputs there are. If the only argument is a directory, "
+    "its files keep their paths below it (`--recursive`). A path with .. needs `--relative-to` or `--flat`. "
+    "Missing directories are created. An input that is its own output is an error (2). Excludes "
+    "`--in-place` and `--output`.";
 
 inline constexpr std::string_view kRelativeTo =
-    "With `--output-dir`: an input keeps its path from this directory, whatever other inputs there are, so "
-    "that several runs make one layout. An input outside of it is an error (2). The directory must exist.";
+    "With `--output-dir`: an input keeps its path from this directory, under whatever name it is given. An "
+    "input outside of it is an error (2). The directory must exist. Excludes `--flat`.";
+
+inline constexpr std::string_view kFlat =
+    "With `--output-dir`: an input keeps only its name, a/x.npy becomes DIR/x.npy. Two inputs with one name "
+    "are an error (2). Implies `--no-clobber`, because another run may have written the result of another "
+    "file with this name; `--force` cancels that. Excludes `--relative-to`.";
 
 inline constexpr std::string_view kFilesFrom =
     "Read names of further inputs from the file LIST, one in each line, or from standard input if LIST is "
-    "`-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error. A "
-    "list takes about 57 bytes of memory for each name besides its length; `--output` keeps the names of the "
+    "`-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error; "
+    "an empty list is one (3) without `--allow-empty`. A list takes about 57 bytes of memory for each name "
+    "besides its length; `--output` keeps the names of the "
     "outputs, too.";
 
 inline constexpr std::string_view kFiles0From =
     "Read names of further inputs from LIST as `--files-from` does, but each name ends with a NUL byte, as "
     "find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.";
 
+inline constexpr std::string_view kAllowEmpty =
+    "Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive` a directory "
+    "without a .npy or .npz file. Without this option both are errors (3), because usually a name is wrong. "
+    "If there is no input at all, clipper does nothing and exits with 0.";
+
 inline constexpr std::string_view kRecursive =
     "Inputs may be directories: every file below them whose name ends in .npy or .npz is an input, in the "
-    "order of the paths. With `--output-dir` the files keep their paths from the input directory, and DIR "
-    "must not be inside it: the next run would take results as inputs. Symbolic links to directories are "
-    "not followed unless they are inputs themselves. A directory without such a file is an error. Needs "
-    "`--in-place`, `--output-dir` or `--output`; without `--recursive` a directory as an input is an error.";
+    "order of the paths. With `--output-dir` and one directory as the only argument, the files keep their "
+    "paths below it; with several arguments or a list, their paths as given. DIR must not be inside the "
+    "directory: the next run would take results as inputs. Symbolic links to directories are not followed "
+    "unless they are inputs themselves. A directory without such a file is an error (3) without "
+    "`--allow-empty`. Needs `--in-place`, `--output-dir` or `--output`; without `--recursive` a directory as "
+    "an input is an error.";
 
 inline constexpr std::string_view kVerify =
     "Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. dtype and shape must "

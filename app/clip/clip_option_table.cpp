@@ -52,9 +52,10 @@ constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr std::array kOperation{&kMin,         &kMax,   &kScale,    &kBias,          &kProfile, &kNan,
                                 &kMinAboveMax, &kDtype, &kTrailing, &kFailIfClipped, &kMember,  &kOther};
-constexpr std::array kFileOptions{&kInPlace,   &kDirect,    &kOutputDir,  &kRelativeTo, &kOutput,
-                                  &kRecursive, &kFilesFrom, &kFiles0From, &kNoClobber,  &kForce,
-                                  &kKeepGoing, &kDryRun,    &kSync,       &kVerify,     &kUpdateGolden};
+constexpr std::array kFileOptions{&kInPlace,   &kDirect,      &kOutputDir, &kRelativeTo, &kFlat,
+                                  &kOutput,    &kRecursive,   &kFilesFrom, &kFiles0From, &kAllowEmpty,
+                                  &kNoClobber, &kForce,       &kKeepGoing, &kDryRun,     &kSync,
+                                  &kVerify,    &kUpdateGolden};
 constexpr std::array kShards{&kShard, &kSplitOutput, &kFinalize};
 constexpr std::array kRunning{&kThreads, &kJson,  &kProgress, &kNoProgress, &kColor,
                               &kVerbose, &kQuiet, &kHelp,     &kVersion};
@@ -66,7 +67,7 @@ constexpr std::array kGroups{
     OptionGroup{kHiddenTitle, kHidden},
 };
 
-constexpr std::array kExclusions{OptionPair{&kFilesFrom, &kFiles0From}};
+constexpr std::array kExclusions{OptionPair{&kFilesFrom, &kFiles0From}, OptionPair{&kRelativeTo, &kFlat}};
 constexpr std::array kOverrides{OptionPair{&kQuiet, &kVerbose}, OptionPair{&kProgress, &kNoProgress},
                                 OptionPair{&kNoClobber, &kForce}};
 

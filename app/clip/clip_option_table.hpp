@@ -70,20 +70,25 @@ inline constexpr Option kOutput = with_details(
     {"-o,--output", "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
      "TEMPLATE", Value::directory},
     details::kOutput);
-inline constexpr Option kOutputDir = with_details(
-    {"--output-dir", "Write results below DIR; keep the inputs' layout below their deepest common directory",
-     "DIR", Value::directory},
-    details::kOutputDir);
+inline constexpr Option kOutputDir =
+    with_details({"--output-dir", "Write results below DIR, each under its input's path as given", "DIR",
+                  Value::directory},
+                 details::kOutputDir);
 inline constexpr Option kRelativeTo =
     with_details({"--relative-to", "With --output-dir: keep the path of each input relative to DIR", "DIR",
                   Value::directory},
                  details::kRelativeTo);
+inline constexpr Option kFlat = with_details(
+    {"--flat", "With --output-dir: keep only the name of each input; implies -n"}, details::kFlat);
 inline constexpr Option kFilesFrom =
     with_details({"--files-from", "Read input names from LIST, one per line (-: stdin)", "LIST", Value::file},
                  details::kFilesFrom);
 inline constexpr Option kFiles0From = with_details(
     {"--files0-from", "Like --files-from, but NUL-separated (find -print0)", "LIST", Value::file},
     details::kFiles0From);
+inline constexpr Option kAllowEmpty = with_details(
+    {"--allow-empty", "Accept an empty LIST, and with -r a directory without .npy and .npz files"},
+    details::kAllowEmpty);
 inline constexpr Option kRecursive = with_details(
     {"-r,--recursive", "Clip all .npy and .npz files below each input directory"}, details::kRecursive);
 inline constexpr Option kVerify =

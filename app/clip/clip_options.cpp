@@ -99,8 +99,8 @@ bool has_standard_input(const RawOptions& raw) {
 }
 
 void validate_list(const RawOptions& raw, Command& command) {
-  if (raw.has(kFilesFrom)) command.list = FileList{raw.text(kFilesFrom), '\n'};
-  if (raw.has(kFiles0From)) command.list = FileList{raw.text(kFiles0From), '\0'};
+  if (raw.has(kFilesFrom)) command.list = FileList{raw.text(kFilesFrom), '\n', raw.has(kAllowEmpty)};
+  if (raw.has(kFiles0From)) command.list = FileList{raw.text(kFiles0From), '\0', raw.has(kAllowEmpty)};
   if (command.list && command.list->path == "-" && has_standard_input(raw))
     refuse("standard input cannot be both LIST and FILE");
 }
@@ -118,10 +118,10 @@ void validate_golden(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   if (raw.has(kMember))
     refuse("--verify and --member cannot be used together; name the members: --verify a.npz:NAME b.npz:NAME");
-  check_alone(
-      raw, kVerify,
-      {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kRecursive, &kFilesFrom, &kFiles0From,
-       &kSync, &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped, &kOther, &kShard, &kSplitOutput});
+  check_alone(raw, kVerify,
+              {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kFlat, &kRecursive, &kFilesFrom,
+               &kFiles0From, &kAllowEmpty, &kSync, &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped,
+               &kOther, &kShard, &kSplitOutput});
   if (files.empty()) refuse("IN is missing; see clipper --help");
   if (files.size() > 1) refuse("too many files (expected only IN with --verify)");
   if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both IN and GOLDEN");
@@ -129,9 +129,17 @@ void validate_golden(const RawOptions& raw, Command& command) {
   command.destination = Verify{raw.text(kVerify), raw.has(kUpdateGolden)};
 }
 
+IntoDirectory into_directory(const RawOptions& raw) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  const bool has_list = raw.has(kFilesFrom) || raw.has(kFiles0From);
+  IntoDirectory into{raw.text(kOutputDir), raw.value(kRelativeTo), std::nullopt, raw.has(kFlat)};
+  if (raw.has(kRecursive) && files.size() == 1 && !has_list) into.only_input = files.front();
+  return into;
+}
+
 /// The destination that the options name. destinations() must not be empty.
 Destination destination_of_all(const RawOptions& raw) {
-  if (raw.has(kOutputDir)) return IntoDirectory{raw.text(kOutputDir), raw.value(kRelativeTo)};
+  if (raw.has(kOutputDir)) return into_directory(raw);
   if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
   if (raw.has(kDirect)) return Direct{};
   return InPlace{};
@@ -153,6 +161,7 @@ void check_destination_options(const RawOptions& raw) {
   check_needed(raw, kDirect, kInPlace);
   check_needed(raw, kUpdateGolden, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
+  check_needed(raw, kFlat, kOutputDir);
 }
 
 void validate_files(const RawOptions& raw, Command& command) {
@@ -203,10 +212,10 @@ void validate_shard(const RawOptions& raw, Command& command) {
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(
-      raw, kFinalize,
-      {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo,
-       &kRecursive, &kFilesFrom, &kFiles0From, &kFailIfClipped, &kKeepGoing, &kDryRun, &kMember, &kOther});
+  check_alone(raw, kFinalize,
+              {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir,
+               &kRelativeTo, &kFlat, &kRecursive, &kFilesFrom, &kFiles0From, &kAllowEmpty, &kFailIfClipped,
+               &kKeepGoing, &kDryRun, &kMember, &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation =
       !is_without_effect(raw, command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
@@ -224,6 +233,7 @@ bool writes_to(const Destination& destination, std::string_view path) {
 
 void validate_running(const RawOptions& raw, Command& command) {
   command.recursive = raw.has(kRecursive);
+  command.allow_empty = raw.has(kAllowEmpty);
   command.keep_going = raw.has(kKeepGoing);
   command.dry_run = raw.has(kDryRun);
   command.json = raw.has(kJson);
@@ -251,7 +261,8 @@ Command validate_clip(const RawOptions& raw) {
     validate_shard(raw, command);
   }
   validate_running(raw, command);
-  if (raw.has(kNoClobber)) command.existing = OutputFile::Existing::refuse;
+  if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
+    command.existing = OutputFile::Existing::refuse;
   if (raw.has(kSync)) command.durability = OutputFile::Durability::on_disk;
   if (raw.has(kFailIfClipped))
     command.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));

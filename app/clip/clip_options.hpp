@@ -24,6 +24,7 @@ struct Command {
   Request request;
   std::vector<std::string> inputs;  ///< "-" is standard input
   bool recursive = false;           ///< inputs may be directories
+  bool allow_empty = false;         ///< directories and the list may have no input
   std::optional<FileList> list;     ///< names more inputs; without a list, `inputs` is not empty
   Destination destination;
   std::optional<Shard> share;  ///< divides the inputs among processes

@@ -15,12 +15,8 @@ ClipWay way_to(const ToFile& to) {
 ClipWay way_to(const IntoDirectory& to) {
   ClipWay way;
   way.makes_directories = true;
-  way.name_outputs = [to](Jobs& jobs) {
-    if (to.relative_to)
-      write_below(to.path, *to.relative_to, jobs);
-    else
-      write_below(to.path, jobs);
-  };
+  way.keeps_inputs = true;
+  way.name_outputs = [to](Jobs& jobs) { write_below(to, jobs); };
   return way;
 }
 

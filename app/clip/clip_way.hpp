@@ -17,6 +17,7 @@ struct ClipWay {
 
   std::function<void(Jobs&)> name_outputs = [](Jobs&) {};  ///< does nothing for files in place
   bool makes_directories = false;                          ///< creates missing directories of outputs
+  bool keeps_inputs = false;                               ///< refuses an input that is its own output
   Rewriting rewriting = Rewriting::with_second_file;       ///< how files are changed in place
 
   /// Clips a job that has an output.

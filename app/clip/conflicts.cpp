@@ -83,7 +83,8 @@ struct Use {
 
 class Conflicts {
  public:
-  Conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read) : jobs_(jobs), also_read_(also_read) {}
+  Conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs)
+      : jobs_(jobs), also_read_(also_read), keeps_inputs_(keeps_inputs) {}
 
   void check() {
     collect();
@@ -129,7 +130,8 @@ class Conflicts {
   }
 
   void check_pair(const Use& writer, const Use& other) {
-    if (writer.job == other.job) return;  // reads and writes one file: in place
+    const bool is_own = writer.job == other.job;
+    if (is_own && (other.writes || !keeps_inputs_)) return;  // one file that is read and written: in place
     const std::string output = path_of(writer);
     const std::string path = path_of(other);
     if (!is_one_file(output, path)) return;
@@ -138,6 +140,9 @@ class Conflicts {
     if (other.job >= jobs_.size())
       refuse(fmt::format("{} would be written to {}, which {} reads", job.input, output,
                          also_read_[other.job - jobs_.size()].option));
+    if (is_own)
+      refuse(fmt::format("{}: IN is OUT; use another --output-dir, or --in-place to replace the input",
+                         job.input));
     if (!other.writes)
       refuse(fmt::format("{} would be written to {}, which is {}", job.input, output,
                          output == path ? "also an input" : "the input " + path));
@@ -148,14 +153,15 @@ class Conflicts {
 
   Jobs& jobs_;
   const std::vector<OptionFile>& also_read_;
+  bool keeps_inputs_;
   Locations locations_;
   std::vector<Use> uses_;
 };
 
 }  // namespace
 
-void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read) {
-  if (jobs.size() + also_read.size() > 1) Conflicts(jobs, also_read).check();
+void check_conflicts(Jobs& jobs, const std::vector<OptionFile>& also_read, bool keeps_inputs) {
+  if (jobs.size() + also_read.size() > 1 || keeps_inputs) Conflicts(jobs, also_read, keeps_inputs).check();
 }
 
 }  // namespace clipper

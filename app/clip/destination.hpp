@@ -15,10 +15,12 @@ struct ToFile {
   std::string path;
 };
 
-/// Recreates the inputs' layout below a directory: see write_below().
+/// Writes results below a directory, under the paths that write_below() gives them.
 struct IntoDirectory {
   std::string path;
   std::optional<std::string> relative_to;
+  std::optional<std::string> only_input;  ///< the only input, if it may be a directory
+  bool flat = false;
 };
 
 /// Names outputs by a template: see write_named().

@@ -64,9 +64,9 @@ class Inputs {
  private:
   void take_below(const std::string& directory) {
     const std::size_t first = jobs_.size();
-    jobs_.add_root(directory);
     TensorWalk walk;
     walk.links = TensorWalk::Links::skipped;
+    walk.may_be_empty = command_.allow_empty;
     bool is_root = true;
     walk.entered = [&](const FileId& id) {
       if (std::exchange(is_root, false)) jobs_.add_root_id(id);

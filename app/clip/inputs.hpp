@@ -10,9 +10,9 @@ namespace clipper {
 /// directories, which are sorted by path. Links to directories are skipped, unless they were given as inputs
 /// themselves: with --in-place they could lead to files that nobody meant to change.
 /// Reports inputs that cannot be taken as failed in the log: a directory without --recursive, a directory
-/// that cannot be read, a directory without a .npy or .npz file, and FILE:MEMBER where outputs are named
-/// after inputs. Error{usage} if the outputs would be below a directory that is walked, where the next run
-/// would take them as inputs.
+/// that cannot be read, a directory without a .npy or .npz file unless this is allowed, and FILE:MEMBER where
+/// outputs are named after inputs. Error{usage} if the outputs would be below a directory that is walked,
+/// where the next run would take them as inputs. Throws what read_names() throws.
 void take_inputs(const Command& command, RunLog& log, Jobs& jobs);
 
 }  // namespace clipper

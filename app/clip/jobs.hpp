@@ -31,10 +31,6 @@ class Jobs {
   void add(std::string_view input, const std::optional<FileId>& regular_file = std::nullopt);
   void add_walked(std::string_view input);
 
-  /// Adds a directory that was given as an input. Its files are added as jobs.
-  void add_root(std::string directory) { roots_.push_back(std::move(directory)); }
-  [[nodiscard]] const std::vector<std::string>& roots() const noexcept { return roots_; }
-
   /// Adds the identity of a directory whose walk begins.
   void add_root_id(const FileId& id) { root_ids_.push_back(id); }
   [[nodiscard]] const std::vector<FileId>& root_ids() const noexcept { return root_ids_; }
@@ -66,7 +62,6 @@ class Jobs {
 
   std::pmr::monotonic_buffer_resource memory_;
   std::deque<Entry> jobs_;
-  std::vector<std::string> roots_;
   std::vector<FileId> root_ids_;
   std::string directory_;
 };

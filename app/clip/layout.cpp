@@ -22,36 +22,29 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-void set_directory(const std::string& directory, Jobs& jobs) {
-  jobs.set_directory(directory.ends_with('/') ? directory : directory + "/");
+/// Calls `take` with each name in the path; "." and the empty names between slashes do not count.
+template <class Take>
+void for_each_name(std::string_view path, Take take) {
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+    if (!name.empty() && name != ".") take(name);
+  }
 }
 
 /// The absolute path without "//", ".", ".." and a slash at the end; "" for the root directory. `here` is the
 /// working directory.
 std::string normal(std::string_view here, std::string_view path) {
   std::string result;
-  const auto add = [&](std::string_view text) {
-    while (!text.empty()) {
-      const std::string_view part = text.substr(0, text.find('/'));
-      text.remove_prefix(std::min(part.size() + 1, text.size()));
-      if (part == "..")
-        result.resize(result.empty() ? 0 : result.rfind('/'));
-      else if (!part.empty() && part != ".")
-        result.append("/").append(part);
-    }
+  const auto take = [&](std::string_view name) {
+    if (name == "..")
+      result.resize(result.empty() ? 0 : result.rfind('/'));
+    else
+      result.append("/").append(name);
   };
-  if (!path.starts_with('/')) add(here);
-  add(path);
+  if (!path.starts_with('/')) for_each_name(here, take);
+  for_each_name(path, take);
   return result;
-}
-
-/// The path of the deepest common directory of two directories, both given by normal() paths.
-std::string_view common_part(std::string_view a, std::string_view b) {
-  const auto ends_name = [](std::string_view path, std::size_t at) {
-    return at == path.size() || path[at] == '/';
-  };
-  const auto end = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-  return a.substr(0, ends_name(a, end) && ends_name(b, end) ? end : a.rfind('/', end - 1));
 }
 
 /// Paths from a root directory, which is identified by its inode because names may be links or mounts.
@@ -105,6 +98,24 @@ class PathsBelow {
   std::string last_path_;  ///< from the root to last_directory_, with a slash at the end
 };
 
+std::string path_below(const IntoDirectory& to, const Job& job) {
+  std::string_view given = job.input;
+  if (job.is_walked && to.only_input) given.remove_prefix(to.only_input->size());
+  std::string path;
+  for_each_name(given, [&](std::string_view name) {
+    if (to.flat)
+      path.clear();
+    else if (name == "..")
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: --output-dir does not keep a path with ..; add --relative-to DIR, or --flat",
+                      job.input));
+    if (!path.empty()) path += '/';
+    path += name;
+  });
+  return path;
+}
+
 std::string part_of(const fs::path& input, std::string_view name) {
   if (input == "-")
     throw Error(ErrorKind::usage, fmt::format("--output: standard input has no {{{}}}", name));
@@ -137,33 +148,12 @@ std::string filled_in(std::string_view output_template, const fs::path& input) {
 
 }  // namespace
 
-void write_below(const std::string& directory, Jobs& jobs) {
-  const std::string here = fs::current_path();
-  const auto path_of = [&](std::size_t i) { return normal(here, jobs[i].input); };
-  const auto parent_of = [&](std::size_t i) {
-    const std::string path = path_of(i);
-    return path.substr(0, path.rfind('/'));
-  };
-  std::optional<std::string> root;
-  const auto include = [&](std::string other) {
-    if (root)
-      root->resize(common_part(*root, other).size());
-    else
-      root = std::move(other);
-  };
-  for (const std::string& given : jobs.roots()) include(normal(here, given));
-  for (std::size_t i = 0; i < jobs.size(); ++i) include(parent_of(i));
-  set_directory(directory, jobs);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string path = path_of(i);  // "" for "/", which cannot be opened as a tensor
-    jobs.set_output(i, path.substr(std::min(root->size() + 1, path.size())));
-  }
-}
-
-void write_below(const std::string& directory, const std::string& root, Jobs& jobs) {
-  PathsBelow paths(root);
-  set_directory(directory, jobs);
-  for (std::size_t i = 0; i < jobs.size(); ++i) jobs.set_output(i, paths.of(jobs[i].input));
+void write_below(const IntoDirectory& to, Jobs& jobs) {
+  std::optional<PathsBelow> paths;
+  if (to.relative_to) paths.emplace(*to.relative_to);
+  jobs.set_directory(to.path.ends_with('/') ? to.path : to.path + "/");
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    jobs.set_output(i, paths ? paths->of(jobs[i].input) : path_below(to, jobs[i]));
 }
 
 void write_named(const std::string& output_template, Jobs& jobs) {

@@ -28,9 +28,13 @@ class Names {
 
   /// Called at the end of the list: the last name may lack a separator.
   void take_last() {
-    if (name_.empty()) return;
-    if (count_ == 1) refuse_lines();
-    end();
+    if (!name_.empty()) {
+      if (count_ == 1) refuse_lines();
+      end();
+    }
+    if (count_ == 1 && !list_.may_be_empty)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: contains no file name; --allow-empty permits an empty list", path_));
   }
 
  private:

@@ -155,7 +155,7 @@ bool is_directory(const std::string& path) {
 
 void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add) {
-  bool is_empty = true;
+  bool is_empty = !walk.may_be_empty;
   walk.found = [&](const std::string& path, Kind kind) {
     if (kind != Kind::file && kind != Kind::nowhere) return;
     is_empty = false;

@@ -18,6 +18,7 @@ struct TensorWalk {
   enum class Kind { file, directory, other, nowhere };
 
   Links links = Links::followed;
+  bool may_be_empty = false;  ///< for for_each_tensor()
 
   /// Called for every name that ends in .npy, or in .npz if archives can be read.
   std::function<void(const std::string& path, Kind kind)> found;
@@ -38,8 +39,8 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk);
 
 /// Calls `add` with the full path of every regular file called .npy or .npz below the directory, and of every
 /// such link that leads nowhere, so that opening the link is an error that names it. Other kinds of files
-/// are left out, as `find -type f` does. If there is none, and no other failure, `walk.failed` is called with
-/// an Error{input}. Replaces `walk.found`.
+/// are left out, as `find -type f` does. If there is none, no other failure, and the walk may not be empty,
+/// `walk.failed` is called with an Error{input}. Replaces `walk.found`.
 void for_each_tensor(const std::string& directory, TensorWalk walk,
                      const std::function<void(const std::string& full_path)>& add);
 

@@ -101,15 +101,30 @@ neither links nor mounts nor names that differ only in case hide that two are on
 were checked does not replace anything (5).
 
     $ find in -name '*.npy' | clipper --min 0 --max 6 --keep-going \
-        --output-dir out --relative-to in --files-from -
+        --output-dir out --files-from -
     $ find in -name '*.npy' -print0 | clipper --max 6 -i --files0-from -
     $ clipper --min 0 -o '{dir}/{stem}.clip{ext}' --dry-run in/train/*.npy
     clipper: in/train/a.npy: would be written to in/train/a.clip.npy
     clipper: in/train/b.npy: would be written to in/train/b.clip.npy
 
-`--output-dir` keeps the path of each file from the deepest directory that contains all inputs of the run, files or
-directories: the layout depends on which inputs share a run. Where find(1), xargs(1) or a scheduler make the list, give `--relative-to` DIR: each
-file then keeps its path from DIR, and a file outside of DIR is refused (2). Directories are created.
+Below `--output-dir`, a file keeps its path as given, without a leading slash; if the only argument is a directory, its path
+below that directory; with `--relative-to` DIR, its path from DIR; with `--flat`, its name.
+
+    $ clipper --min 0 --output-dir new in/train/a.npy # new/in/train/a.npy
+    $ clipper --min 0 --output-dir new -r in          # new/train/a.npy
+    $ clipper --min 0 --output-dir new -r in b.npy    # new/in/train/a.npy
+    $ clipper --min 0 --output-dir new --relative-to in in/train/a.npy
+    $ clipper --min 0 --output-dir new --flat in/train/a.npy # new/a.npy
+
+The output of a file does not depend on the other files, so xargs(1) or a scheduler may divide the list:
+
+    $ find in -name '*.npy' -print0 | \
+        xargs -0 -n 3 -P 4 clipper --min 0 --output-dir new
+
+A path with .. is refused (2) without `--relative-to` or `--flat`, and so is a file outside of DIR. If several runs share a list
+of directories, give `--relative-to`: a run with one directory leaves out its name. Missing directories are created.
+
+An empty list, and a directory without a .npy or .npz file, is an error (3) unless `--allow-empty` is given.
 
 The first failure ends the work; outputs that are complete stay. With `--keep-going` the other files are done, too, and the
 exit status is the highest of all. There is no atomicity across files: each is entirely old or entirely new by itself.
@@ -127,7 +142,7 @@ file waits by itself.
     $ find . -name '*.npy' -print0 | xargs -0 -n 99 -P 4 clipper --max 6 -i
     $ find . -name '*.npy' -print0 | parallel -0 clipper --max 6 -i {}
     $ find in -name '*.npy' -print0 | xargs -0 -n 100 -P 4 \
-        clipper --min 0 --max 6 --output-dir out --relative-to in
+        clipper --min 0 --max 6 --output-dir out
 
 numpy.load cannot read from a pipe; clipper can. A tensor from a pipe is clipped while it arrives. If it ends too early, the
 exit status is 3 and no OUT is created; on standard output the reader gets an incomplete tensor.

@@ -107,14 +107,15 @@ TEST_CASE("two outputs that are one file through a bind mount are refused") {
   write_file(directory / "in/mount/x.npy", input(1));
   write_file(directory / "in/real/x.npy", input(2));
   const Words both{"in/mount/x.npy", "in/real/x.npy"};
-  for (const char* to : {"--output-dir=.", "-o{dir}/../../mount/x.npy"}) refused({to, both[0], both[1]});
+  refused({"-o{dir}/../../mount/x.npy", both[0], both[1]});
+  refused({"--output-dir=.", "--relative-to=in", both[0], both[1]});
   write_file(directory / "real/x.npy", "old");
-  refused({"--output-dir=.", both[0], both[1]});
+  refused({"--output-dir=.", "--relative-to=in", both[0], both[1]});
   fs::create_directories(directory / "in/mount/deep/er");
   fs::create_directories(directory / "in/real/deep/er");
   write_file(directory / "in/mount/deep/er/y.npy", input(1));
   write_file(directory / "in/real/deep/er/y.npy", input(2));
-  refused({"--output-dir=.", "in/mount/deep/er/y.npy", "in/real/deep/er/y.npy"});
+  refused({"--output-dir=.", "--relative-to=in", "in/mount/deep/er/y.npy", "in/real/deep/er/y.npy"});
 }
 
 TEST_CASE("an output does not replace another new output of the same run") {
@@ -128,7 +129,8 @@ TEST_CASE("an output does not replace another new output of the same run") {
   fs::create_directory(directory / "out");
   fs::create_directory_symlink("first", directory / "out/second");
   const Result result =
-      run_clipper(clip({"--output-dir=out", "in/first/x.npy", "in/second/x.npy"}), {directory.path()});
+      run_clipper(clip({"--output-dir=out", "--relative-to=in", "in/first/x.npy", "in/second/x.npy"}),
+                  {directory.path()});
   check_refused(result, 5, "out/");
   const std::string kept = read_file(directory / "out/first/x.npy");
   CHECK((kept == output(1) || kept == output(2)));

@@ -54,7 +54,7 @@ Words with_files(Words words) {
 TEST_CASE("archives and tensors are clipped together, wherever the results go") {
   const Tree tree;
   check_done(tree.run(with_files({"--output-dir", "one"})));
-  tree.check_clipped("one");
+  tree.check_clipped("one/in");
   check_done(tree.run({"-r", "--output-dir", "two", "in"}));
   tree.check_clipped("two");
   CHECK_FALSE(fs::exists(tree.directory() / "two/deep/e.zip"));
@@ -62,7 +62,7 @@ TEST_CASE("archives and tensors are clipped together, wherever the results go") 
   tree.check_clipped("three/in");
   check_done(tree.run({"--output-dir", "four", "--files-from", "-"},
                       "in/a.npz\nin/b.npy\nin/deep/c.npz\nin/deep/d.npy\n"));
-  tree.check_clipped("four");
+  tree.check_clipped("four/in");
   check_done(tree.run(with_files({"-o", "{dir}/out.{name}"})));
   CHECK(tree.read("in/out.a.npz") == archive_result(1));
   CHECK(tree.read("in/deep/out.d.npy") == output(4));
@@ -74,7 +74,7 @@ TEST_CASE("with --shard, every archive and tensor of a list is done by one proce
   const Tree tree;
   for (const char* shard : {"0/3", "1/3", "2/3"})
     check_done(tree.run(with_files({"--shard", shard, "--output-dir", "out"})));
-  tree.check_clipped("out");
+  tree.check_clipped("out/in");
 }
 
 TEST_CASE("all archives are checked before anything is created") {

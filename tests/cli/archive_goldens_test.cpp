@@ -78,7 +78,7 @@ TEST_CASE("a clipped archive is what its writer writes of np.clip's arrays") {
       }
       const std::string result = read_file(directory / "1.npz");
       CHECK((read_file(directory / "3.npz") == result));
-      check_done(run_clipper(joined(words, {"--output-dir", directory / "batch", input})));
+      check_done(run_clipper(joined(words, {"--flat", "-f", "--output-dir", directory / "batch", input})));
       CHECK((read_file(directory / "batch/" + row[0] + ".npz") == result));
     }
     if (row[1] != "new") {

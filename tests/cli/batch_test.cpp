@@ -37,10 +37,28 @@ TEST_CASE("--files-from reads one name per line, --files0-from NUL-separated nam
   check_all({"a.npy", "-c.npy"});
   check_done(run_clipper(clip({"--files-from=-", "--output-dir", "out"}), {directory.path()}, "a.npy\n"));
   CHECK(read_file(directory / "out/a.npy") == output(1));
+}
 
-  for (const char* to : {"-i", "--output-dir=made", "-omade/{name}"})
-    check_done(run_clipper(clip({to, "--files-from", "-"}), {directory.path()}, ""));
+TEST_CASE("an empty list of names is refused without --allow-empty") {
+  const TemporaryDirectory directory;
+  write_file(directory / "a.npy", input(1));
+  write_file(directory / "list", "");
+  for (const char* to : {"-i", "--output-dir=made", "-omade/{name}"}) {
+    for (const char* option : {"--files-from", "--files0-from"}) {
+      for (const Words& more : {Words{}, Words{"-k"}, Words{"a.npy"}}) {
+        Words words = clip({to, option, "-"});
+        words.insert(words.end(), more.begin(), more.end());
+        check_refused_untouched(directory, words, 3, "standard input: contains no file name; --allow-empty");
+      }
+      check_refused_untouched(directory, clip({to, option, "list"}), 3, "list: contains no file name");
+      check_done(run_clipper(clip({to, option, "-", "--allow-empty"}), {directory.path()}, ""));
+    }
+  }
   CHECK_FALSE(std::filesystem::exists(directory / "made"));
+  check_done(run_clipper(clip({"-i", "--allow-empty", "--files-from", "list", "a.npy"}), {directory.path()}));
+  CHECK(read_file(directory / "a.npy") == output(1));
+  check_refused(run_clipper(clip({"-i", "--allow-empty", "--files-from", "-"}), {directory.path()}, "\n"), 2,
+                "entry 1 is an empty file name");
 }
 
 TEST_CASE("an unreadable list of names, and a list with an invalid name, are refused") {
@@ -227,8 +245,9 @@ TEST_CASE("--fail-if-clipped writes nothing if too much would be clipped") {
   std::vector<float> elements(1000, 1);
   std::fill_n(elements.begin(), 50, -1.0F);
   write_file(directory / "x.npy", float32_file(elements));
+  std::filesystem::create_directory(directory / "there");
   for (const Words& more : {Words{"x.npy", "out.npy"}, Words{"-i", "x.npy"}, Words{"-i", "--direct", "x.npy"},
-                            Words{"x.npy", "-"}, Words{"--output-dir", ".", "x.npy"}}) {
+                            Words{"x.npy", "-"}, Words{"--output-dir", "there", "x.npy"}}) {
     Words words = clip({"--fail-if-clipped", "4.9"});
     words.insert(words.end(), more.begin(), more.end());
     const Result result =

@@ -84,7 +84,7 @@ TEST_CASE("a file that --direct left unfinished is unreadable until the same com
   check_refused_untouched(
       directory, {"--min", "0", "-", "-"}, 5, "left unfinished", [] {}, read_file(file));
   check_refused_untouched(directory, {"-i", "--min", "0", "x.npy"}, 5, unfinished);
-  check_refused_untouched(directory, {"--min", "0", "--output-dir", ".", "x.npy"}, 5, unfinished);
+  check_refused_untouched(directory, {"--min", "0", "--output-dir", "new", "x.npy"}, 5, unfinished);
   check_refused_untouched(directory, direct({"--nan", "min", "x.npy"}), 5,
                           "x * 0.5 + 1 in float32, min 0, max 6");
   check_refused_untouched(directory, {"-i", "--direct", "--min", "0", "x.npy"}, 5, "repeat it first");

@@ -27,6 +27,7 @@ const std::vector<Mistake> kMistakes{
     {{"--json", "--min", "@missing.npy", "x.npy", "out.npy"}, 4},
     {{"--json", "--min", "0", "-i", "--files-from", "missing.txt"}, 4},
     {{"--json", "--min", "0", "-i", "--files-from", "empty.txt"}, 2},
+    {{"--json", "--min", "0", "-i", "--files-from", "/dev/null"}, 3},
     {{"--json", "--min", "0", "--output-dir", "out", "x.npy", "x.npy"}, 2},
     {{"--json", "--min", "0", "--output-dir", "text.npy", "x.npy"}, 4},
     {{"--json", "x.npy", "out.npy"}, 2},

@@ -19,25 +19,107 @@ Words clip_into(const std::string& directory, const Words& files) {
 
 }  // namespace
 
-TEST_CASE("--output-dir keeps the layout below the inputs' deepest common directory") {
+TEST_CASE("--output-dir keeps the path of each input as given, whatever the other inputs are") {
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory / "in/a/deep");
   std::filesystem::create_directories(directory / "in/b");
+  std::filesystem::create_directory_symlink("a/deep", directory / "in/link");
   write_file(directory / "in/a/x.npy", input(1));
   write_file(directory / "in/a/deep/x.npy", input(2));
   write_file(directory / "in/b/x.npy", input(3));
-  check_done(
-      run_clipper(clip_into("new/out", {"in/a/x.npy", "in/a/deep/../deep/x.npy", directory / "in/b/x.npy"}),
-                  {directory.path()}));
-  CHECK(read_file(directory / "new/out/a/x.npy") == output(1));
-  CHECK(read_file(directory / "new/out/a/deep/x.npy") == output(2));
-  CHECK(read_file(directory / "new/out/b/x.npy") == output(3));
+  struct Row {
+    std::string given;
+    std::string kept;
+    int number;
+  };
+  const std::string absolute = directory / "in/b/x.npy";
+  const std::vector<Row> rows{{"in/a/x.npy", "in/a/x.npy", 1},
+                              {"./in/./a//deep/x.npy", "in/a/deep/x.npy", 2},
+                              {"in/link/x.npy", "in/link/x.npy", 2},
+                              {"in/b/x.npy", "in/b/x.npy", 3},
+                              {"/" + absolute, absolute.substr(1), 3}};
+  const auto check = [&](const Row& row) {
+    CAPTURE(row.given);
+    CHECK(read_file(directory / ("new/out/" + row.kept)) == output(row.number));
+  };
+  Words all;
+  for (const Row& row : rows) {
+    all.push_back(row.given);
+    check_done(run_clipper(clip_into("new/out", {row.given}), {directory.path()}));
+    check(row);
+    std::filesystem::remove_all(directory / "new");
+  }
+  check_done(run_clipper(clip_into("new/out/", all), {directory.path()}));
+  for (const Row& row : rows) check(row);
+}
 
-  check_done(run_clipper(clip_into("one", {"in/b/x.npy"}), {directory.path()}));
-  CHECK(read_file(directory / "one/x.npy") == output(3));
-  check_done(run_clipper(clip_into("above", {"../x.npy", "x.npy"}), {directory / "in/a/deep"}));
-  CHECK(read_file(directory / "in/a/deep/above/x.npy") == output(1));
-  CHECK(read_file(directory / "in/a/deep/above/deep/x.npy") == output(2));
+TEST_CASE("--output-dir refuses a path with .. and names --relative-to") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "in/a");
+  std::filesystem::create_directories(directory / "here");
+  write_file(directory / "in/x.npy", input(1));
+  write_file(directory / "x.npy", input(2));
+  for (const char* file : {"../in/x.npy", "in/a/../x.npy", "in/..//in/x.npy", "in/../in/./missing.npy"})
+    check_refused_untouched(
+        directory, clip_into("out", {"x.npy", file}), 2,
+        std::string(file) + ": --output-dir does not keep a path with ..; add --relative-to");
+  const Words given = clip_into("../out", {"../in/x.npy"});
+  for (const Words& more : {Words{"--relative-to", "../in"}, Words{"--flat"}}) {
+    Words words = given;
+    words.insert(words.end(), more.begin(), more.end());
+    check_done(run_clipper(words, {directory / "here"}));
+    CHECK(read_file(directory / "out/x.npy") == output(1));
+    std::filesystem::remove_all(directory / "out");
+  }
+}
+
+TEST_CASE("--flat keeps the name of each input, and replaces nothing without --force") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directories(directory / "in/a");
+  std::filesystem::create_directories(directory / "in/b");
+  write_file(directory / "in/a/x.npy", input(1));
+  write_file(directory / "in/b/x.npy", input(2));
+  write_file(directory / "in/b/y.npy", input(3));
+  const auto flat = [&](const Words& more) {
+    Words words = clip_into("out", {"--flat"});
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  check_refused_untouched(directory, flat({"in/a/x.npy", "in/b/x.npy"}), 2,
+                          "in/a/x.npy and in/b/x.npy would both be written to out/x.npy");
+  check_refused_untouched(directory, flat({"-r", "in"}), 2, "would both be written to out/x.npy");
+  check_refused_untouched(directory, flat({"--relative-to", "in", "in/b/y.npy"}), 2,
+                          "--relative-to and --flat cannot be used together");
+  check_refused_untouched(directory, clip({"--flat", "-i", "in/b/y.npy"}), 2, "--flat needs --output-dir");
+  check_done(run_clipper(flat({"in/a/x.npy", directory / "in/./b//y.npy"}), {directory.path()}));
+  CHECK(read_file(directory / "out/x.npy") == output(1));
+  CHECK(read_file(directory / "out/y.npy") == output(3));
+  for (const Words& more : {Words{}, Words{"-f", "-n"}}) {
+    Words words = flat({"in/b/x.npy"});
+    words.insert(words.end(), more.begin(), more.end());
+    check_refused(run_clipper(words, {directory.path()}), 5, "out/x.npy: already exists");
+  }
+  CHECK(read_file(directory / "out/x.npy") == output(1));
+  for (const Words& more : {Words{"-f"}, Words{"-n", "-f"}}) {
+    Words words = flat({"-r", "in/b"});
+    words.insert(words.end(), more.begin(), more.end());
+    check_done(run_clipper(words, {directory.path()}));
+    CHECK(read_file(directory / "out/x.npy") == output(2));
+    write_file(directory / "out/x.npy", "old");
+  }
+}
+
+TEST_CASE("--output-dir refuses an input that would be its own output") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "in");
+  std::filesystem::create_directory_symlink(".", directory / "link");
+  write_file(directory / "in/x.npy", input(1));
+  write_file(directory / "y.npy", input(2));
+  const char* const why = ": IN is OUT; use another --output-dir, or --in-place";
+  for (const Words& files : {Words{"in/x.npy"}, Words{"y.npy", "in/x.npy"}, Words{"--flat", "-f", "y.npy"},
+                             Words{"in/x.npy", "--relative-to", "."}})
+    for (const char* to : {".", "link", "in/.."})
+      check_refused_untouched(directory, clip_into(to, files), 2, why);
 }
 
 TEST_CASE("--relative-to keeps the same layout for any selection of files") {
@@ -118,8 +200,8 @@ TEST_CASE("many small and large files are clipped alike with any number of threa
     Words words = clip_into("out", files);
     words.insert(words.end(), {"--threads", threads});
     check_done(run_clipper(words, {directory.path()}));
-    for (int i = 0; i < 300; ++i) CHECK(read_file(directory / fmt::format("out/{}.npy", i)) == output(i));
-    CHECK((read_file(directory / "out/large.npy") == float32_file(clipped(large, 0, 6))));
+    for (int i = 0; i < 300; ++i) CHECK(read_file(directory / fmt::format("out/in/{}.npy", i)) == output(i));
+    CHECK((read_file(directory / "out/in/large.npy") == float32_file(clipped(large, 0, 6))));
     std::filesystem::remove_all(directory / "out");
   }
 }

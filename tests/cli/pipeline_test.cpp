@@ -47,7 +47,7 @@ class Pipeline {
 TEST_CASE("find passes names with spaces and newlines to one clipper") {
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - --output-dir out");
-  pipeline.check_all_in("out/");
+  pipeline.check_all_in("out/in/");
   pipeline.run("find in -name '*.npy' -print0 | \"$@\" --files0-from - -i");
   pipeline.check_all_in("in/");
 }
@@ -56,6 +56,23 @@ TEST_CASE("xargs passes names with spaces and newlines to several clippers") {
   Pipeline pipeline;
   pipeline.run("find in -name '*.npy' -print0 | xargs -0 -n 3 -P 4 \"$@\" --in-place");
   pipeline.check_all_in("in/");
+}
+
+TEST_CASE("xargs that starts several clippers gets an output for each of 20 inputs") {
+  const TemporaryDirectory directory;
+  const auto name = [](int i) { return fmt::format("in/{}/{}.npy", i / 5, i % 5); };
+  for (int i = 0; i < 20; ++i) {
+    std::filesystem::create_directories(directory / fmt::format("in/{}", i / 5));
+    write_file(directory / name(i), input(i));
+  }
+  for (const std::string& root : {std::string(), directory.path() + "/"}) {
+    CAPTURE(root);
+    check_done(run_in_shell(
+        "rm -rf o; find " + root + "in -name '*.npy' -print0 | xargs -0 -n 3 \"$@\" --output-dir o", clip({}),
+        {directory.path()}));
+    for (int i = 0; i < 20; ++i) CHECK(read_file(directory / ("o/" + root + name(i))) == output(i));
+    CHECK(run_in_shell("find o -type f | wc -l", {}, {directory.path()}).output == "20\n");
+  }
 }
 
 TEST_CASE("--relative-to keeps the layout if xargs starts several clippers") {
@@ -69,11 +86,12 @@ TEST_CASE("--relative-to keeps the layout if xargs starts several clippers") {
   }
 }
 
-TEST_CASE("--no-clobber protects the outputs of earlier runs") {
+TEST_CASE("--flat protects the outputs of earlier runs") {
   Pipeline pipeline;
   const Result result = run_in_shell(
-      "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" -n --output-dir out \"$name\" || exit; done; "
-      "mkdir in/deep; cp in/1.npy in/deep/7.npy; \"$@\" -n --output-dir out in/deep/7.npy",
+      "for name in in/7.npy 'in/a b/3.npy' in/8.npy; do \"$@\" --flat --output-dir out \"$name\" || exit; "
+      "done; "
+      "mkdir in/deep; cp in/1.npy in/deep/7.npy; \"$@\" --flat --output-dir out in/deep/7.npy",
       clip({}), {pipeline.directory().path()});
   check_refused(result, 5, "out/7.npy: already exists");
   CHECK(read_file(pipeline.directory() / "out/7.npy") == output(7));

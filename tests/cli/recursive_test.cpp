@@ -77,11 +77,11 @@ TEST_CASE("--recursive with --output-dir recreates the layout below the given di
   CHECK(tree.read("out/train/deep/b.npy") == output(2));
 }
 
-TEST_CASE("--recursive with several directories recreates the layout below their common directory") {
+TEST_CASE("--recursive with another input or a list keeps the paths as given") {
   const Tree tree;
   tree.write("x.npy", 4);
-  check_done(tree.run({"-r", "--output-dir", "one", "in/train", "in/val.npy"}));
-  tree.check_clipped("one");
+  check_done(tree.run({"-r", "--output-dir", "one", "in/train", "./in//val.npy/"}));
+  tree.check_clipped("one/in");
   check_done(tree.run({"-r", "--output-dir", "two", "in", "x.npy"}));
   tree.check_clipped("two/in");
   CHECK(tree.read("two/x.npy") == output(4));
@@ -89,6 +89,16 @@ TEST_CASE("--recursive with several directories recreates the layout below their
   CHECK(tree.read("three/in/train/deep/b.npy") == output(2));
   CHECK(tree.run({"-r", "-k", "--output-dir", "four", "in/train/deep", "empty"}).exit_code == 3);
   CHECK(tree.read("four/in/train/deep/b.npy") == output(2));
+  check_done(tree.run({"-r", "--output-dir", "five", "x.npy"}));
+  CHECK(tree.read("five/x.npy") == output(4));
+  // A list of one directory is divided from a longer one, and must give the same paths.
+  check_done(run_clipper(clip({"-r", "--output-dir", "six", "--files-from", "-"}), {tree.directory().path()},
+                         "in\n"));
+  tree.check_clipped("six/in");
+  tree.refused({"-r", "--output-dir", "seven", "in/../in/train", "x.npy"}, 2,
+               "path with ..; add --relative-to");
+  tree.refused({"-r", "--output-dir", "seven", "in/train", "in/train/deep"}, 2,
+               "would both be written to seven/in/train/deep/b.npy");
 }
 
 TEST_CASE("--recursive with --in-place replaces the files below a directory, sorted by path") {
@@ -116,7 +126,7 @@ TEST_CASE("--recursive takes templates, lists and shards") {
   fs::remove(tree.directory() / "in/train/deep/b.clip.npy");
   check_done(run_clipper(clip({"-r", "--output-dir", "out", "--files0-from", "-"}), {tree.directory().path()},
                          std::string_view("in/train/deep\0in/val.npy", 24)));
-  CHECK(tree.read("out/train/deep/b.npy") == output(2));
+  CHECK(tree.read("out/in/train/deep/b.npy") == output(2));
   CHECK(tree.count("out") == 3);  // deep/b.npy, and two files from in/val.npy: \xff.npy and \xff.clip.npy
   for (const char* shard : {"0/2", "1/2"})
     check_done(tree.run({"-r", "--shard", shard, "--output-dir", "shards", "in"}));
@@ -145,9 +155,21 @@ TEST_CASE("--recursive refuses unusable inputs and options") {
   tree.refused({"-r", "in", "out.npy"}, 2, "--recursive needs --output-dir, --output or --in-place");
   tree.refused({"-r", "-i", "empty"}, 3, "empty: contains no .npy or .npz file");
   tree.refused({"-r", "-i", "in", "empty"}, 3, "empty: contains no .npy or .npz file");
+  tree.refused({"--allow-empty", "-r", "--verify", "x.npy", "in"}, 2, "--verify and --recursive");
+  tree.refused({"--allow-empty", "--finalize", "x.npy"}, 2, "--finalize and --allow-empty");
   tree.refused({"-r", "--verify", "x.npy", "in"}, 2, "--verify and --recursive");
   tree.refused({"-r", "--finalize", "x.npy"}, 2, "--finalize and --recursive");
   tree.refused({"-r", "-i", "in", "in/train"}, 2, "are the same file");
+}
+
+TEST_CASE("--allow-empty accepts a directory without a tensor") {
+  const Tree tree;
+  for (const char* to : {"-i", "--output-dir=out", "-oout/{name}"})
+    check_done(tree.run({"--allow-empty", "-r", to, "empty"}));
+  CHECK_FALSE(fs::exists(tree.directory() / "out"));
+  check_done(tree.run({"--allow-empty", "-r", "-i", "empty", "in/train"}));
+  CHECK(tree.read("in/train/a.npy") == output(1));
+  tree.refused({"--allow-empty", "-r", "-i", "missing"}, 4, "missing: cannot be opened");
 }
 
 TEST_CASE("--output-dir below an input directory is refused, under any name") {
@@ -196,7 +218,7 @@ TEST_CASE("in place, a file that is no longer below the input directory is refus
   tree.write("other/a.npy", 4);
   tree.write("other/deep/b.npy", 5);
   make_fifo(tree.directory() / "list");
-  Words words{"-r", "-i", "-k", "in", "--files-from", "list"};
+  Words words{"-r", "-i", "-k", "in", "--files-from", "list", "--allow-empty"};
   words.insert(words.end(), kind.begin(), kind.end());
   Process process(clipper_words(clip(words)), {tree.directory().path()});
   {

@@ -252,12 +252,13 @@ TEST_CASE("many files are divided among the shards") {
     Words words = shard(index, 3, {"--max", "6", "--output-dir", "out"});
     words.insert(words.end(), files.begin(), files.end());
     check_done(run_clipper(words, {directory.path()}));
-    const auto written = std::distance(fs::directory_iterator(directory / "out"), fs::directory_iterator());
+    const auto written =
+        std::distance(fs::directory_iterator(directory / "out/in"), fs::directory_iterator());
     CHECK(static_cast<std::size_t>(written) > before);
     before = static_cast<std::size_t>(written);
   }
   CHECK(before == files.size());
-  CHECK(read_file(directory / "out/7.npy") == float32_file(std::vector<float>(350, 6)));
+  CHECK(read_file(directory / "out/in/7.npy") == float32_file(std::vector<float>(350, 6)));
 }
 
 TEST_CASE("--no-clobber protects the index of --split-output before a slab is written") {

@@ -125,7 +125,7 @@ def rows_of_many(clipper: Path, directory: Path, files: int) -> list[Row]:
     for path in inputs:
         write_tensor(path, FILE)
     for count in COUNTS:
-        commands, found = shards_of(clipper, count, ["--output-dir", directory / "out", *inputs]), []
+        commands, found = shards_of(clipper, count, ["--flat", "-f", "--output-dir", directory / "out", *inputs]), []
         for at_once in (False, True):
             found.append(measured(commands, directory, at_once, texts=False))
             clean(directory)

@@ -30,7 +30,7 @@ def input_is_output(place: Place) -> list[str]:
     place.put(before)
     os.mkdir("p/m")
     with bound(PLACE / "o", PLACE / "p/m"):
-        run = place.run(*OPERATION, "--threads", "1", "--output-dir", "o", "p/a.npy", "p/m/a.npy")
+        run = place.run(*OPERATION, "--threads", "1", "--output-dir", "o", "--relative-to", "p", "p/a.npy", "p/m/a.npy")
     return refused_or_right(place, run, before, {"o/a.npy": NEW, "o/m/a.npy": NEW_OTHER})
 
 
@@ -43,7 +43,7 @@ def outputs_are_one(place: Place) -> list[str]:
         for directory in ("o/d", "o/e"):
             os.makedirs(directory, exist_ok=True)
         with bound(PLACE / "o/d", PLACE / "o/e"):
-            run = place.run(*OPERATION, "--output-dir", "o", "i/d/x.npy", "i/e/x.npy")
+            run = place.run(*OPERATION, "--output-dir", "o", "--relative-to", "i", "i/d/x.npy", "i/e/x.npy")
         place.refusal = run if run.code else None
         kept = {name: content for name, content in found().items() if name != "o/d/x.npy" or more}
         half = run.code == 5 and not more and found().get("o/d/x.npy") in (NEW, NEW_OTHER)  # the first output was written
@@ -72,7 +72,7 @@ def outputs_differ_in_case(place: Place, exists: bool) -> list[str]:
             (OUTSIDE / name).write_bytes(content)
         existing = {f"o/{names[0]}": b"old"} if exists else {}
         place.put(existing)
-        run = place.run(*OPERATION, "--output-dir", "o", *(str(OUTSIDE / name) for name in names))
+        run = place.run(*OPERATION, "--output-dir", "o", "--relative-to", str(OUTSIDE), *(str(OUTSIDE / name) for name in names))
         texts += [f"{names[1]}: {text}" for text in judged_cases(place, run, names, existing)]
     return texts
 

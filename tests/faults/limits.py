@@ -85,7 +85,7 @@ def archive_task(source: str, target: str, method: int) -> tuple[Files, Files]:
 def tasks() -> tuple[Task, ...]:
     values = numbers(COUNT)
     old, new = {"in.npy": tensor(values)}, {"out.npy": tensor(result(values))}
-    many, made = files("in"), files("out", times=1)
+    many, made = files("in"), files("out/in", times=1)
     two = {"in.npy": tensor(values), "in/1.npy": tensor(values)}
     both = files("in") | {name.replace("in/", "same/"): content for name, content in files("in").items()}
     return (

@@ -61,10 +61,18 @@ def many_in_place(place: Place) -> list[str]:
 
 
 def into_directory(place: Place) -> list[str]:
+    """One run for a tree, then two runs that divide it as xargs does: every file has the same output."""
     names = ("a.npy", "t/b.npy", "t/u/c.npy", "v/d.npy")
     before = {f"in/{name}": tensor(numbers(3000, i)) for i, name in enumerate(names)}
-    after = {f"out/{name}": tensor(result(numbers(3000, i))) for i, name in enumerate(names)}
-    return place.attempt(Mode("", ("--output-dir", "out", *before), before, after, threads=2))
+    after = {f"out/in/{name}": tensor(result(numbers(3000, i))) for i, name in enumerate(names)}
+    mode = Mode("", ("--output-dir", "out", *before), before, after, threads=2)
+    texts = place.attempt(mode)
+    place.put(before)
+    cut = place.source.randrange(1, len(before))
+    for part in (list(before)[:cut], list(before)[cut:]):
+        run = place.run(*OPERATION, "--output-dir", "out", *part)
+        texts += [f"exit {run.code}: {run.stderr}"] if run.code else []
+    return texts + differences(before | after)
 
 
 DIRECT = in_place("direct", batches(3), "--direct", direct=True)
