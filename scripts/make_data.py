@@ -8,6 +8,7 @@ Needs Python 3.11 or newer.
 import argparse
 import io
 import sys
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -175,6 +176,28 @@ def element_npy(bits, dtype):
     return npy(oracles.typed(bits, dtype))
 
 
+def gzipped(content):
+    """A .gz file without a time, and without compression, whose bytes would depend on the version of zlib."""
+    packer = zlib.compressobj(0, wbits=31)
+    return packer.compress(content) + packer.flush()
+
+
+def readme_files():
+    """path below data/ -> bytes: what the README's commands read."""
+    x = np.array([-3.5, -0.0, 0.25, 5.5, 7, np.nan], np.float32)
+    images = (np.arange(96, dtype=np.float32) / 96).reshape(2, 3, 4, 4)
+    mean, std = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])  # of ImageNet's channels
+    channels = {"lo": [0.1, 0.2, 0.3], "hi": [0.9, 0.8, 0.7], "scale": 1 / std, "bias": -mean / std}
+    files = {f"{name}.npy": npy(np.array(values, np.float32).reshape(3, 1, 1)) for name, values in channels.items()}
+    archive = io.BytesIO()
+    np.savez(archive, w=x, b=-x)
+    tensors = ("a", "train/a", "train/b", "train/c", "val/a", "val/b", "val/c")
+    return files | {f"tensors/{name}.npy": npy(x + i) for i, name in enumerate(tensors)} | {
+        "in.npy": npy(x), "in.npy.gz": gzipped(npy(x)), "in.npz": archive.getvalue(), "images.npy": npy(images),
+        "golden.npy": npy(np.array([0, -0.0, 0.25, 5.5, 6, np.nan], np.float32)),
+    }
+
+
 def bound_files():
     """path -> (dtype, bits)"""
     files = {}
@@ -302,7 +325,7 @@ def make():
         for shape in SHAPES:
             goldens.try_tensor(profile, "float32", shape)
     files = goldens.files
-    files["example.npy"] = npy(np.linspace(-3, 9.5, 24, dtype=np.float32).reshape(4, 6))
+    files |= readme_files()
     files |= {f"edge/{dtype}.npy": element_npy(bits, dtype) for dtype, bits in inputs.items()}
     files |= {path.removeprefix("data/"): element_npy(bits, dtype) for path, (dtype, bits) in goldens.bounds.items()}
     files["headers/headers.tsv"] = tsv("descr fortran_order shape header", headers())

@@ -15,10 +15,10 @@ result of an archive is an archive.
     clipper: w.npz: 2 members clipped, 1 copied
     $ clipper info w.npz
     w.npz
-      KEY   DTYPE    SHAPE   SIZE  COMPRESSION
-      a     float32  (4, 6)    96  stored
-      b     float32  (4, 6)    96  stored
-      mask  bool     -        132  stored
+      KEY   DTYPE    SHAPE  SIZE  COMPRESSION
+      a     float32  (6,)     24  stored
+      b     float32  (6,)     24  stored
+      mask  bool     -       132  stored
 
 ## Which members are clipped
 

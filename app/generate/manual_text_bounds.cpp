@@ -91,7 +91,7 @@ ascending order and counted from 0, it is the one at position P / 100 * (n - 1).
 linearly, as by default in numpy.percentile.
 
     $ clipper -v --min 1% --max 99% in.npy out.npy
-    clipper: in.npy: ... min -2.875, max 9.375, profile native
+    clipper: in.npy: ... min -3.36, max 6.94, profile native
     ...
 
 = Exact

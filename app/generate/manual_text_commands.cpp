@@ -12,7 +12,7 @@ with 1: how many elements differ, the first and the largest difference, and the 
 match. A status of 2 or more is an error; it never means "different" and never "equal". Here the line is shortened:
 
     $ clipper compare in.npy golden.npy || true
-    FAIL in.npy: 13 of 24 differ (54.2 %); first [0, 0] actual -3 ...
+    FAIL in.npy: 2 of 6 differ (33.3 %); first [0] actual -3.5 ...
 
 Two .npz archives are compared member by member, by name. A missing member is a difference; the order and the compression of
 the members are not.
@@ -50,11 +50,11 @@ a file two to five times, because of the median and the percentiles, those of a 
     $ clipper info --min 0 --max 6 in.npy
     in.npy
       dtype     float32, little-endian
-      shape     (4, 6), C order
-      elements  24
+      shape     (6,), C order
+      elements  6
       ...
-      below 0   6 (25 %)
-      above 6   7 (29.2 %)
+      below 0   1 (16.7 %)
+      above 6   1 (16.7 %)
       ...
 
 The rows of the histogram are as wide as a power of two, and every row holds exactly the elements that it names. Lines mark
@@ -64,11 +64,11 @@ Find the bounds that clip the lowest and the highest 1 percent of the elements.
 
     $ clipper info --percentile 1,99 in.npy
     ...
-      mean           3.25
-      std            3.76206
-      median         3.25
-      percentile 1   -2.875
-      percentile 99  9.375
+      mean           1.85 of 5 finite elements
+      std            3.85876
+      median         0.25
+      percentile 1   -3.36
+      percentile 99  6.94
     ...
 
 The exit status is 0 if every file and member could be read, otherwise the highest status of all.

@@ -42,7 +42,7 @@ the same output.
 
 = 3
 An input was refused: it is not a valid .npy file or .npz archive, its dtype or number of dimensions is not one that the
-profile takes, or `--nan error` found a NaN.
+profile takes, or `--nan error` found a NaN. A list of inputs or a directory without any is refused, too.
 
 = 4
 The system refused: a file cannot be read or written, the disk is full, there is not enough memory, or another
@@ -160,18 +160,19 @@ See how much a clip would change, then what clipper has done.
     $ clipper info --min 0 --max 6 in.npy
     ...
     $ clipper -v --min 0 --max 6 in.npy out.npy
-    clipper: in.npy: float32 (4, 6), ... min 0, max 6, profile native
+    clipper: in.npy: float32 (6,), ... min 0, max 6, profile native
     clipper: 1 thread, ... KiB chunks, SIMD level ...
-    clipper: in.npy: clipped 54.2 % (25 % raised, 29.2 % lowered), 0 NaN
+    clipper: in.npy: clipped 33.3 % (16.7 % raised, 16.7 % lowered), ...
 
 Refuse data of which more than 10 percent would be clipped. The exit status is 1 and nothing is written.
 
     $ clipper --min 0 --max 6 --fail-if-clipped 10 in.npy out.npy
-    clipper: in.npy: 54.2 % would be clipped, more than 10 %
+    clipper: in.npy: 33.3 % would be clipped, more than 10 %
 
 Stop at the first NaN and name its index.
 
     $ clipper --nan error --max 6 in.npy out.npy
+    clipper: in.npy: NaN at [5] (element 5)
 
 Use the rules of another system.
 

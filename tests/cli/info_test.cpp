@@ -209,8 +209,12 @@ TEST_CASE("info prints numpy's statistics for every dtype") {
 }
 
 TEST_CASE("a histogram has numpy's counts for the same edges") {
-  // np.histogram(np.load("data/example.npy"), np.arange(-3, 11))[0]
-  const Json statistics = info_of({"--stats", CLIPPER_DATA_DIR "/example.npy"})["statistics"];
+  // np.histogram(np.linspace(-3, 9.5, 24, dtype=np.float32), np.arange(-3, 11))[0]
+  std::vector<float> elements;
+  for (int i = 0; i < 24; ++i) elements.push_back(static_cast<float>(-3 + i * 12.5 / 23));
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", float32_file(elements));
+  const Json statistics = info_of({"--stats", "x.npy"}, {directory.path()})["statistics"];
   CHECK(statistics["histogram"]["counts"] == Json::parse("[2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 1]"));
   CHECK(statistics["histogram"]["edges"].front() == -3);
   CHECK(statistics["histogram"]["edges"].back() == 10);
@@ -397,7 +401,7 @@ TEST_CASE("info escapes a path that is not printable UTF-8") {
 }
 
 TEST_CASE("wrong usage of info is refused") {
-  const std::string example = CLIPPER_DATA_DIR "/example.npy";
+  const std::string example = CLIPPER_DATA_DIR "/in.npy";
   const std::string int8 = CLIPPER_DATA_DIR "/edge/int8.npy";
   const auto check_usage = [](Words arguments, std::string_view word) {
     arguments.insert(arguments.begin(), "info");

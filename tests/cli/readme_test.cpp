@@ -1,18 +1,24 @@
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/clipper.hpp"
-#include "support/archives.hpp"
 #include "support/lines.hpp"
-#include "support/skip.hpp"
 #include "support/tensors.hpp"
 
-/// Checks the README's claims. tests/install/run runs the README's set-up commands.
+/// Checks the README's claims. tests/install runs its commands for set-up and installation, and its programs.
 namespace clipper::testing {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Lines = std::vector<std::string>;
 
@@ -72,45 +78,49 @@ bool is_shown_by(const Lines& actual, const Lines& shown) {
   return actual.size() == shown.size();
 }
 
-/// A directory with the files that the README's commands name, and with clipper on the PATH.
+/// A copy of the project's root with the program in build/, as scripts/run leaves it.
 class Reader {
  public:
   Reader() {
-    const Lines example = blocks_of("text");
-    REQUIRE(example.size() == 3);
-    std::filesystem::create_directories(directory_ / "bin");
-    std::filesystem::create_symlink(std::filesystem::absolute(clipper_binary()), directory_ / "bin/clipper");
-    std::filesystem::create_directory_symlink(CLIPPER_DATA_DIR, directory_ / "data");
-    std::filesystem::create_directories(directory_ / "tensors/train");
-    write_file(directory_ / "golden.npy", tensor_in(example[2]));
-    for (const char* name : {"in.npy", "a.npy", "b.npy", "tensors/c.npy", "tensors/train/d.npy"})
-      write_file(directory_ / name, tensor_in(example[0]));
-    write_file(directory_ / "in.npz",
-               npz_file({{"w.npy", tensor_in(example[0])}, {"other.npy", tensor_in(example[0])}}));
-    for (const char* name : {"lo.npy", "hi.npy", "scale.npy", "bias.npy"})
-      write_file(directory_ / name, npy_file("<f4", "False", "(2, 1, 1)", bytes_of<float>({1, 3})));
-    write_file(directory_ / "images.npy",
-               npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({0, 9, 0, 9})));
-    has_zstd_ = run("zstd -q in.npy").exit_code == 0;
-    if (!has_zstd_) skip_unless_possible("zstd");
+    fs::copy(CLIPPER_DATA_DIR, directory_ / "data", fs::copy_options::recursive);
+    for (const char* place : {"build", "scripts"}) fs::create_directory(directory_ / place);
+    for (const char* name : {"build/clipper", "scripts/run"})
+      fs::create_symlink(fs::absolute(clipper_binary()), directory_ / name);
   }
 
-  [[nodiscard]] bool can_run(const Command& command) const {
-    return has_zstd_ || command.text.find("zstd") == std::string::npos;
-  }
-
-  /// Runs the command; the output includes standard error.
+  /// Runs the command as printed, with the PATH that the first command sets; the output includes standard
+  /// error.
   [[nodiscard]] Result run(const std::string& command) const {
-    const std::string script = "exec 2>&1; PATH=$PWD/bin:$PATH; set -o pipefail\n" + command;
+    const std::string script =
+        "exec 2>&1; set -o pipefail\n" + commands().front().text + "\n" + command + "\n";
     return Process({"bash", "-c", script}, {directory_.path()}).finish();
   }
 
   [[nodiscard]] std::string file(const std::string& name) const { return read_file(directory_ / name); }
 
+  /// The contents of all files below a directory.
+  [[nodiscard]] std::map<std::string, std::string> files(const std::string& below) const {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_ / below))
+      if (entry.is_regular_file())
+        found[fs::relative(entry.path(), directory_ / below)] = read_file(entry.path());
+    return found;
+  }
+
+  [[nodiscard]] Lines entries() const { return directory_.entries(); }
+
  private:
   TemporaryDirectory directory_;
-  bool has_zstd_ = false;
 };
+
+/// Whether .gitignore of the project's root has the name.
+bool is_ignored(const std::string& name) {
+  return std::ranges::any_of(lines_of(read_file(CLIPPER_DATA_DIR "/../.gitignore")),
+                             [&](std::string pattern) {
+                               if (pattern.ends_with('/')) pattern.pop_back();
+                               return ::fnmatch(pattern.c_str(), ("/" + name).c_str(), FNM_PATHNAME) == 0;
+                             });
+}
 
 }  // namespace
 
@@ -126,41 +136,86 @@ TEST_CASE("the README has at most 150 lines and 100 columns") {
 TEST_CASE("the README's first example is what clipper does") {
   const Reader reader;
   const Lines example = blocks_of("text");
-  const Result result = reader.run(example[1]);
-  CHECK(result.output.empty());
-  CHECK(result.exit_code == 0);
-  CHECK(reader.file("in.npy") == tensor_in(example[0]));
-  CHECK(reader.file("out.npy") == tensor_in(example[2]));
+  REQUIRE(example.size() == 3);
+  const std::string first = blocks_of("sh").front();
+  CHECK(first.starts_with("scripts/run" + example[1].substr(example[1].find(" --"))));
+  for (const std::string& command : {example[1], first}) {
+    const Result result = reader.run(command);
+    CAPTURE(command, result.output);
+    CHECK(result.output.empty());
+    CHECK(result.exit_code == 0);
+    CHECK(reader.file("data/in.npy") == tensor_in(example[0]));
+    CHECK(reader.file("out.npy") == tensor_in(example[2]));
+  }
 }
 
-TEST_CASE("every command of the README prints what the README shows") {
+TEST_CASE(
+    "every command of the README prints what the README shows, and writes only files that git ignores") {
   const Reader reader;
+  const auto data = reader.files("data");
+  const Lines before = reader.entries();
   const std::vector<Command> all = commands();
   CHECK(all.size() >= 10);
   for (const Command& command : all) {
-    if (!reader.can_run(command)) continue;
     const Result result = reader.run(command.text);
     CAPTURE(command.text, result.output);
     CHECK(is_shown_by(lines_of(result.output), command.output));
     if (command.output.empty()) CHECK(result.exit_code == 0);
   }
+  CHECK(reader.files("data") == data);
+  for (const std::string& name : reader.entries()) {
+    CAPTURE(name);
+    CHECK((std::ranges::count(before, name) == 1 || is_ignored(name)));
+  }
 }
 
 TEST_CASE("the README's commands write what their comments say") {
   const Reader reader;
-  for (const Command& command : commands())
-    if (reader.can_run(command)) (void)reader.run(command.text);
-  CHECK(reader.file("out.npy") == reader.file("golden.npy"));
-  CHECK(reader.file("onnx.npy") == reader.file("golden.npy"));
-  CHECK(reader.file("a.npy") == float32_file({-1, -0.0F, 0.25F, 1, 1, NAN}));
-  CHECK(reader.file("scaled.npy") == float32_file({-0.75F, 1, 1.125F, 3.75F, 4.5F, NAN}));
-  CHECK(reader.file("per-channel.npy") ==
-        npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 1, 3, 3})));
-  CHECK(reader.file("norm.npy") == npy_file("<f4", "False", "(1, 2, 1, 2)", bytes_of<float>({1, 10, 3, 30})));
+  for (const Command& command : commands()) (void)reader.run(command.text);
+  CHECK(reader.file("out.npy") == reader.file("data/golden.npy"));
+  CHECK(reader.file("onnx.npy") == reader.file("data/golden.npy"));
+  CHECK(reader.file("scaled.npy") == float32_file({-0.75F, 1, 1, 1, 1, NAN}));
+  CHECK(reader.run("gzip -dc out.npy.gz").output == float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
   CHECK(reader.file("inliers.npy") == float32_file({-3.36F, -0.0F, 0.25F, 5.5F, 6.94F, NAN}));
-  CHECK(reader.file("clipped.npz") == npz_file({{"w.npy", float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN})},
-                                                {"other.npy", reader.file("in.npy")}}));
-  CHECK(reader.file("clipped/train/d.npy") == float32_file({0, -0.0F, 0.25F, 5.5F, 7, NAN}));
+  CHECK(reader.run("clipper --max inf clipped.npz:w -").output ==
+        float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
+  CHECK(reader.run("clipper compare --bits clipped.npz:b data/in.npz:b").exit_code == 0);
+  const std::string images = reader.file("data/images.npy");
+  const std::string header = images.substr(0, images.size() - 96 * sizeof(float));
+  std::vector<float> bounded;
+  std::vector<float> normalised;
+  for (std::size_t i = 0; i < 96; ++i) {
+    constexpr std::array<std::array<float, 4>, 3> kChannels{
+        {{0.1F, 0.9F, 0.485F, 0.229F}, {0.2F, 0.8F, 0.456F, 0.224F}, {0.3F, 0.7F, 0.406F, 0.225F}}};
+    const auto& [lo, hi, mean, deviation] = kChannels.at(i / 16 % 3);
+    const float x = static_cast<float>(i) / 96;
+    bounded.push_back(std::clamp(x, lo, hi));
+    normalised.push_back((x - mean) / deviation);
+  }
+  CHECK((reader.file("per-channel.npy") == header + bytes_of(bounded)));
+  const std::string norm = reader.file("norm.npy").substr(header.size());
+  REQUIRE(norm.size() == 96 * sizeof(float));
+  for (std::size_t i = 0; i < 96; ++i) {
+    float element = 0;
+    std::memcpy(&element, norm.data() + i * sizeof element, sizeof element);
+    CHECK(std::abs(element - normalised[i]) < 1e-5F);
+  }
+}
+
+TEST_CASE("the README's directory tree is clipped whole, also by several clippers") {
+  const Reader reader;
+  for (const Command& command : commands()) (void)reader.run(command.text);
+  const auto inputs = reader.files("data/tensors");
+  const auto by_xargs = reader.files("clipped/data/tensors");
+  CHECK(inputs.size() == 7);
+  CHECK(by_xargs.size() == inputs.size());
+  CHECK(reader.files("clipped").size() == 2 * inputs.size());
+  for (const auto& [name, content] : by_xargs) {
+    CAPTURE(name);
+    CHECK(inputs.contains(name));
+    CHECK(reader.file("clipped/" + name) == content);
+  }
+  CHECK(by_xargs.at("train/a.npy") == float32_file({0, 1, 1.25F, 6.5F, 8, NAN}));
 }
 
 }  // namespace clipper::testing

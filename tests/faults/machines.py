@@ -32,7 +32,7 @@ class Machine:
 
 def l2(kib: int) -> Machine:
     chunk = min(max(kib // 2, 256), 512)
-    return Machine("clipper -v --threads 1 --min 0 data/example.npy $TMPDIR/out.npy 2>&1", f" {chunk} KiB chunks",
+    return Machine("clipper -v --threads 1 --min 0 data/in.npy $TMPDIR/out.npy 2>&1", f" {chunk} KiB chunks",
                    environment={"LD_PRELOAD": SHIM, "CLIPPER_MACHINE_L2": str(kib << 10)})
 
 
