@@ -38,10 +38,18 @@ struct Plan;
 /// What clipping did to a tensor's elements.
 struct Counts {
   std::uint64_t elements = 0;  ///< all elements of the tensor
-  std::uint64_t raised = 0;    ///< elements less than min, after scale and bias
-  std::uint64_t lowered = 0;   ///< elements greater than max, after scale and bias
-  std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them
-  bool changed = false;        ///< whether the bits of any element changed
+
+  /// Elements whose x * scale + bias, before its conversion to the dtype, is less than min; without min, less
+  /// than the lowest value of the dtype.
+  std::uint64_t raised = 0;
+
+  /// Elements whose x * scale + bias, before its conversion to the dtype, is greater than max; without max,
+  /// greater than the highest value of the dtype. If min exceeds max, the bound that every element becomes is
+  /// the only bound.
+  std::uint64_t lowered = 0;
+
+  std::uint64_t nan = 0;  ///< NaNs after scale and bias, before Request::nan replaces them
+  bool changed = false;   ///< whether the bits of any element changed
 };
 
 /// How files are read and written.
@@ -213,9 +221,10 @@ struct Comparison {
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
 
 /// For each percentage the element of the tensor in a file below which this share of the elements lies: see
-/// Given::percentile(). Nothing if all elements are NaN, NaN between -inf and inf. from_bits<float>() of an
-/// element is its value if the tensor is float32. Error{usage} for a stream, and for a percentage that is not
-/// from 0 to 100 or has more than 16 decimal places: parse_number("99.9") is exact, the double 99.9 is not.
+/// Given::percentile(); rounded once to floats, truncated toward zero to integers. Nothing if all elements
+/// are NaN, NaN between -inf and inf. from_bits<float>() of an element is its value if the tensor is float32.
+/// Error{usage} for a stream, and for a percentage that is not from 0 to 100 or has more than 16 decimal
+/// places: parse_number("99.9") is exact, the double 99.9 is not.
 [[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
                                                                   std::span<const Number> percentages,
                                                                   const FileOptions& options = {});

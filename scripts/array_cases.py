@@ -112,6 +112,11 @@ class Case:
     def with_x(self, x):
         return Case(x, self.parameters, self.nan, self.above)
 
+    def as_numbers(self):
+        """The case with the first element of each array in its place."""
+        numbers = {option: Draw.text(array.dtype, array.elements.ravel()[0]) for option, array in self.arrays().items()}
+        return Case(self.x, self.parameters | numbers, self.nan, self.above)
+
     def arrays(self):
         return {option: given for option, given in self.parameters.items() if isinstance(given, Tensor)}
 
@@ -211,12 +216,18 @@ def expected_floats(case):
     return Expected(case.x.like(elements), int((y > g).sum()), int((y < g).sum()), int(nans.sum()), nans)
 
 
-def truncated(g, lo, hi, dtype):
-    """Clips g, an array of float64 or of Python's numbers, between integers, then cuts off the fraction."""
-    numbers = g.ravel().tolist()
-    limits = zip(*(np.broadcast_to(each, g.shape).ravel().tolist() for each in (lo, hi)))
-    low_high = ((low if number < low else number, high) for number, (low, high) in zip(numbers, limits))
-    return np.array([int(min(number, high)) for number, high in low_high], dtype).reshape(g.shape)
+def expected_scaled(case, lo, hi):
+    """The result of integers with scale or bias, and how many of them are raised and lowered: in Python's numbers."""
+    x = case.x.elements
+    factors = (factor(case, option, default, object if case.exact else np.float64) for option, default in (("--scale", "1"), ("--bias", "0")))
+    columns = (np.broadcast_to(each, x.shape).ravel().tolist() for each in (x, *factors, lo, hi))
+    elements, raised, lowered = [], 0, 0
+    for number, scale, bias, low, high in zip(*columns):
+        g = (number if case.exact else float(number)) * scale + bias  # Python compares floats and integers exactly
+        y = min(max(g, low), high)
+        raised, lowered = raised + (y > g), lowered + (y < g)
+        elements.append(int(y))
+    return np.array(elements, case.x.dtype).reshape(x.shape), raised, lowered
 
 
 def expected_integers(case):
@@ -226,16 +237,12 @@ def expected_integers(case):
     lo, hi = bound(case, "--min"), bound(case, "--max")
     lo, hi = (least if lo is None else lo), (most if hi is None else hi)
     x = case.x.elements
-    if not case.scaled:
-        g, y = x, clipped(x, lo, hi)
+    if case.scaled:
+        y, raised, lowered = expected_scaled(case, lo, hi)
     else:
-        kind = object if case.exact else np.float64
-        numbers = np.array([*map(int, x.ravel())], object).reshape(x.shape) if kind is object else x.astype(np.float64)
-        exact_g = numbers * factor(case, "--scale", "1", kind) + factor(case, "--bias", "0", kind)
-        exact_g = np.asarray(exact_g, kind)
-        g, y = truncated(exact_g, least, most, dtype), truncated(exact_g, lo, hi, dtype)
-    y = np.asarray(y)
-    return Expected(case.x.like(y.astype(dtype)), int((y > g).sum()), int((y < g).sum()), 0, np.zeros(x.shape, bool))
+        y = np.asarray(clipped(x, lo, hi)).astype(dtype)
+        raised, lowered = int((y > x).sum()), int((y < x).sum())
+    return Expected(case.x.like(y), raised, lowered, 0, np.zeros(x.shape, bool))
 
 
 def expected(case):
@@ -404,7 +411,8 @@ class Draw:
             return lo, np.where(low, narrowed(least, dtype), hi)
         return lo, np.where(low, least, hi).astype(stored_type(dtype))
 
-    def text(self, dtype, element):
+    @staticmethod
+    def text(dtype, element):
         if dtype in INTEGERS:
             return str(int(element))
         number = float(wide(np.array([element], stored_type(dtype)), dtype)[0])

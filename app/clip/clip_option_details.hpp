@@ -61,7 +61,8 @@ inline constexpr std::string_view kDtype =
 inline constexpr std::string_view kFailIfClipped =
     "A check of data: if more than PERCENT of a tensor's elements would be clipped, write nothing, say how "
     "many, and exit with 1. PERCENT is a number from 0 to 100, with or without a percent sign, and is "
-    "compared exactly: `0` allows no clipped element. Each tensor of many files or of an archive is judged "
+    "compared exactly: `0` allows no clipped element. SCALE AND BIAS says which elements count as clipped. "
+    "Each tensor of many files or of an archive is judged "
     "by itself. A shard cannot be judged, so `--shard` of one tensor excludes this option.";
 
 inline constexpr std::string_view kMember =

@@ -63,11 +63,11 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "elements", "Number of elements; with --shard of one tensor, those of the shard"},
     JsonMember{"clip", "bytes", "Size of these elements in bytes"},
     JsonMember{"clip", "min",
-               "Lower bound that was applied, as an element of dtype; -inf or the lowest integer if there is "
-               "none; for an array, its file and shape"},
+               "Lower bound, converted to dtype, also if it exceeds max; -inf or the lowest integer if there "
+               "is none; for an array, its file and shape"},
     JsonMember{"clip", "max",
-               "Upper bound that was applied, as an element of dtype; inf or the highest integer if there is "
-               "none; for an array, its file and shape"},
+               "Upper bound, converted to dtype, also if min exceeds it; inf or the highest integer if there "
+               "is none; for an array, its file and shape"},
     JsonMember{"clip", "scale", "If --scale is an array, its file and shape; absent for a number"},
     JsonMember{"clip", "bias", "If --bias is an array, its file and shape; absent for a number"},
     JsonMember{
@@ -76,9 +76,13 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"clip", "shard", "With --shard of one tensor: which part this object is about"},
     JsonMember{"clip", "shard.index", "K of --shard K/N, from 0"},
     JsonMember{"clip", "shard.count", "N of --shard K/N"},
-    JsonMember{"clip", "raised", "Number of elements that became min"},
-    JsonMember{"clip", "lowered", "Number of elements that became max"},
-    JsonMember{"clip", "nan", "Number of NaN elements in the input"},
+    JsonMember{"clip", "raised",
+               "Number of elements whose x * scale + bias, before its conversion to dtype, is less than min; "
+               "without min, less than the lowest value of dtype"},
+    JsonMember{"clip", "lowered",
+               "Number of elements whose x * scale + bias, before its conversion to dtype, is greater than "
+               "max; without max, greater than the highest value of dtype"},
+    JsonMember{"clip", "nan", "Number of elements that are NaN after scale and bias"},
     JsonMember{"clip", "changed", "Whether any bit of the data changes"},
     JsonMember{"clip", "seconds", "How long the file took; of a member, the time since the one before it"},
     JsonMember{"info", "version", kVersionMeaning},
@@ -111,12 +115,13 @@ inline constexpr std::array kJsonMembers{
         "info", "statistics.standard_deviation",
         "Population standard deviation of the finite elements, rounded to float64; null if there are none"},
     JsonMember{"info", "statistics.median",
-               "Median of the elements that are not NaN; null if there are none, or if the file is a stream"},
+               "Median of the elements that are not NaN, of integers cut off toward zero; null if there are "
+               "none, or if the file is a stream"},
     JsonMember{"info", "statistics.percentiles", "One object for each number of --percentile, in that order"},
     JsonMember{"info", "statistics.percentiles.percent", "The number, from 0 to 100"},
     JsonMember{"info", "statistics.percentiles.value",
-               "The percentile: the value below which this share of the elements lies; null if all elements "
-               "are NaN"},
+               "The percentile: the value below which this share of the elements lies, of integers cut off "
+               "toward zero; null if all elements are NaN"},
     JsonMember{"info", "statistics.nan", "Number of NaN elements"},
     JsonMember{"info", "statistics.positive_infinity", "Number of elements that are inf"},
     JsonMember{"info", "statistics.negative_infinity", "Number of elements that are -inf"},

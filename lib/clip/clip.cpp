@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "clip/byte_table.hpp"
+#include "clip/input_range.hpp"
 #include "clip/kernel.hpp"
 #include "clip/parameters.hpp"
+#include "clip/scale_integers.hpp"
 #include "element/byte_order.hpp"
 #include "element/comparable.hpp"
 
@@ -33,6 +36,14 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
+/// scale_integers() of each of the elements of 8 bits.
+ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
+  ByteTable table;
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::byte>(i);
+  scale_integers(operation, NoVectors{}, table.data(), table.data(), table.size(), level);
+  return table;
+}
+
 bool replaces_nan_by_nan(const Operation& operation) noexcept {
   return operation.nan &&
          with_type(operation.dtype, [&]<class T>() { return is_nan(from_bits<T>(*operation.nan)); });
@@ -42,26 +53,34 @@ bool replaces_nan_by_nan(const Operation& operation) noexcept {
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept {
-  clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
+  if (!scales_integers(operation))
+    clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
+  else if (traits(operation.dtype).size == 1)
+    look_up(table_of(operation, level), in, out, count, byte_lookups(level).back());
+  else
+    scale_integers(operation, NoVectors{}, in, out, count, level);
 }
 
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
   const bool exchanged = are_exchanged(operation);
-  if (!exchanged && !replaces_nan_by_nan(operation))
+  const bool scales = scales_integers(operation);
+  if (!exchanged && !scales && !replaces_nan_by_nan(operation))
     return clip_with<Counting::on>(operation, NoVectors{}, in, out, count, level);
-  // Both cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
+  // These cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
   // With lo > hi elements move to hi, as if both bounds were hi; the sign that a zero takes from hi is no
   // move.
   Operation counted = operation;
   if (exchanged) counted.lo = operation.hi;
   counted.nan.reset();
+  std::optional<InputRange> range;
+  if (scales) counted = range.emplace(counted).operation();
   return for_each_block<Input::read_again>(
       operation, in, out, count,
       [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
         const ElementCounts counts = clip_with<Counting::on>(counted, NoVectors{}, from, to, length, level);
-        clip_with<Counting::off>(operation, NoVectors{}, from, to, length, level);
-        return counts;
+        clip(operation, from, to, length, level);
+        return range ? range->counts(counts, length) : counts;
       });
 }
 

@@ -4,17 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-#include "clip/byte_table.hpp"
 #include "clip/clip.hpp"
 #include "clip/clip_loop.hpp"
-#include "clip/parameters.hpp"
-#include "clip/scale_integers.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
@@ -103,67 +99,16 @@ ElementCounts for_each_block(const Operation& operation, const std::byte* in, st
   return counts;
 }
 
-/// The operation with bounds that clip nothing.
-inline Operation without_bounds(Operation operation) noexcept {
-  with_type(operation.dtype, [&]<class T>() {
-    if constexpr (std::is_integral_v<T>) {
-      operation.lo = to_bits(std::numeric_limits<T>::lowest());
-      operation.hi = to_bits(std::numeric_limits<T>::max());
-    }
-  });
-  return operation;
+/// Whether a kernel alone does not do all of the operation: see scale_integers().
+inline bool scales_integers(const Operation& operation) noexcept {
+  return !is_floating(operation.dtype) && operation.arithmetic != Arithmetic::none;
 }
 
-/// scale_integers() of each of the elements of 8 bits.
-inline ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
-  ByteTable table;
-  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::byte>(i);
-  scale_integers(operation, NoVectors{}, table.data(), table.data(), table.size(), level);
-  return table;
-}
-
-/// clip_with() for elements of 8 bits with scale and bias.
-template <Counting kCounting>
-ElementCounts clip_by_table(const Operation& operation, const std::byte* in, std::byte* out,
-                            std::size_t count, SimdLevel level) noexcept {
-  const ByteLookup lookup = byte_lookups(level).back();
-  if constexpr (kCounting == Counting::off) {
-    look_up(table_of(operation, level), in, out, count, lookup);
-    return {};
-  } else {
-    const Kernel<NoVectors> kernel = kernel_for<kCounting, NoVectors>(operation.dtype, level);
-    const ByteTable table = table_of(without_bounds(operation), level);
-    return for_each_block<Input::read_once>(
-        operation, in, out, count,
-        [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
-          look_up(table, from, to, length, lookup);
-          return kernel(operation, {}, to, to, length);
-        });
-  }
-}
-
+/// All of an operation that does not scale integers; the counts are those of clip_bytes().
 template <Counting kCounting, class Vectors>
 ElementCounts clip_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  const Kernel<Vectors> kernel = kernel_for<kCounting, Vectors>(operation.dtype, level);
-  if (is_floating(operation.dtype) || operation.arithmetic == Arithmetic::none)
-    return kernel(operation, vectors, in, out, count);
-  if constexpr (std::is_same_v<Vectors, NoVectors>) {
-    if (traits(operation.dtype).size == 1) return clip_by_table<kCounting>(operation, in, out, count, level);
-    if (kCounting == Counting::off) {
-      scale_integers(operation, vectors, in, out, count, level);
-      return {};
-    }
-  }
-  const Operation scaling = without_bounds(operation);
-  return for_each_block<Input::read_once>(
-      operation, in, out, count,
-      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
-        const Vectors of_block =
-            after(done, vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
-        scale_integers(scaling, of_block, from, to, length, level);
-        return kernel(operation, of_block, to, to, length);
-      });
+  return kernel_for<kCounting, Vectors>(operation.dtype, level)(operation, vectors, in, out, count);
 }
 
 }  // namespace clipper

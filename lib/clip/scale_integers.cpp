@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "clip/scale_lanes.hpp"
+#include "clip/scaled_integer.hpp"
 #include "element/byte_order.hpp"
-#include "element/number.hpp"
 
 #if defined(__clang__)
 #define CLIPPER_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
@@ -48,21 +48,12 @@ template <class T>
 /// g truncated and saturated to T, a 64-bit integer, whose highest values have no double.
 template <class T>
 [[gnu::always_inline]] inline T truncated(double g) noexcept {
-  constexpr double kBeyond = std::is_signed_v<T> ? 0x1p63 : 0x1p64;
   if (g < static_cast<double>(std::numeric_limits<T>::lowest())) return std::numeric_limits<T>::lowest();
-  return g < kBeyond ? static_cast<T>(g) : std::numeric_limits<T>::max();
+  return g < kBeyond<T> ? static_cast<T>(g) : std::numeric_limits<T>::max();
 }
 
-/// x * scale + bias, saturated to T. The product may exceed Int128, so it is capped at 2^126: no 64-bit bias
-/// brings a larger one back into T's range.
 template <class T>
-[[gnu::always_inline]] inline T scaled(T x, Operation::Integer scale, Operation::Integer bias) noexcept {
-  const bool x_negative = x < 0;
-  const auto x_magnitude = x_negative ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  const auto product = static_cast<UInt128>(x_magnitude) * scale.magnitude;
-  const auto magnitude = static_cast<Int128>(std::min(product, UInt128{1} << 126));
-  const Int128 g = (x_negative != scale.negative ? -magnitude : magnitude) +
-                   (bias.negative ? -Int128{bias.magnitude} : Int128{bias.magnitude});
+[[gnu::always_inline]] inline T saturated(Int128 g) noexcept {
   return static_cast<T>(
       std::clamp(g, Int128{std::numeric_limits<T>::lowest()}, Int128{std::numeric_limits<T>::max()}));
 }
@@ -156,7 +147,7 @@ template <Byteswap kSwap, class T, class Factors>
                                                  T* out, std::size_t count) noexcept {
   for_each_element<kSwap>(
       in, out, count, [=](T x, std::size_t i) __attribute__((always_inline)) {
-        return clipped(scaled(x, scale[i], bias[i]), bounds.lo, bounds.hi);
+        return clipped(saturated<T>(scaled(x, scale[i], bias[i])), bounds.lo, bounds.hi);
       });
 }
 
@@ -187,80 +178,116 @@ template <SimdLevel kLevel, Byteswap kSwap, class T>
                                   reinterpret_cast<Doubles>(vectors.bias), bounds, in, out, count);
 }
 
-template <SimdLevel kLevel, class T, class Vectors>
-[[gnu::always_inline]] inline void scale_bytes(const Operation& operation, const Vectors& vectors,
-                                               const std::byte* in, std::byte* out,
-                                               std::size_t count) noexcept {
-  const T* from = reinterpret_cast<const T*>(in);
-  T* to = reinterpret_cast<T*>(out);
-  if (sizeof(T) == 1 || operation.order == kNativeOrder)
-    scale_all<kLevel, Byteswap::no>(operation, vectors, from, to, count);
-  else
-    scale_all<kLevel, sizeof(T) == 1 ? Byteswap::no : Byteswap::yes>(operation, vectors, from, to, count);
-}
-
-template <class Vectors>
-using Scaler = void (*)(const Operation&, const Vectors&, const std::byte*, std::byte*, std::size_t) noexcept;
-
-template <class T, class Vectors>
-void scale_baseline(const Operation& operation, const Vectors& vectors, const std::byte* in, std::byte* out,
-                    std::size_t count) noexcept {
-  scale_bytes<SimdLevel::baseline, T>(operation, vectors, in, out, count);
-}
-
-#if defined(__x86_64__)
-template <class T, class Vectors>
-[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void scale_v3(const Operation& operation,
-                                                              const Vectors& vectors, const std::byte* in,
-                                                              std::byte* out, std::size_t count) noexcept {
-  scale_bytes<SimdLevel::v3, T>(operation, vectors, in, out, count);
-}
-
-template <class T, class Vectors>
-[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void scale_v4(const Operation& operation,
-                                                              const Vectors& vectors, const std::byte* in,
-                                                              std::byte* out, std::size_t count) noexcept {
-  scale_bytes<SimdLevel::v4, T>(operation, vectors, in, out, count);
-}
-#endif
-
-template <class T, class Vectors>
-Scaler<Vectors> scaler_for(SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return scale_v3<T, Vectors>;
-    case SimdLevel::v4: return scale_v4<T, Vectors>;
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
+/// In two loops, because a loop that swaps bytes does not vectorize well.
+template <class T, class Factor>
+[[gnu::always_inline]] inline ElementCounts count_elements(const Operation& operation,
+                                                           const ParameterVectors& vectors, const T* in,
+                                                           std::size_t count) noexcept {
+  constexpr std::size_t kBlock = 256;
+  const T* const lo = reinterpret_cast<const T*>(vectors.lo);
+  const T* const hi = reinterpret_cast<const T*>(vectors.hi);
+  const Factor* const scale = reinterpret_cast<const Factor*>(vectors.scale);
+  const Factor* const bias = reinterpret_cast<const Factor*>(vectors.bias);
+  std::array<T, kBlock> native;
+  std::uint64_t raised = 0;
+  std::uint64_t lowered = 0;
+  for (std::size_t done = 0; done < count; done += kBlock) {
+    const std::size_t length = std::min(kBlock, count - done);
+    const T* x = in + done;
+    if (sizeof(T) > 1 && operation.order != kNativeOrder) {
+      for (std::size_t i = 0; i < length; ++i) native[i] = byteswap_if<Byteswap::yes>(x[i]);
+      x = native.data();
+    }
+    for (std::size_t i = 0; i < length; ++i) {
+      const auto g = scaled(x[i], scale[done + i], bias[done + i]);
+      raised += is_below(g, std::min(lo[done + i], hi[done + i])) ? 1 : 0;  // lo > hi gives hi
+      lowered += is_above(g, hi[done + i]) ? 1 : 0;
+    }
   }
-  return scale_baseline<T, Vectors>;
+  return {raised, lowered, 0, false};
 }
 
-template <class Vectors>
-void scale_integers_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
-                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  const auto scaler = with_type(operation.dtype, [=]<class T>() -> Scaler<Vectors> {
-    if constexpr (std::is_integral_v<T>)
-      return scaler_for<T, Vectors>(level);
+// What at_level() does to the elements of a type.
+
+struct Scale {
+  using Result = void;
+
+  template <SimdLevel kLevel, class T, class Vectors>
+  [[gnu::always_inline]] static void run(const Operation& operation, const Vectors& vectors,
+                                         const std::byte* in, std::byte* out, std::size_t count) noexcept {
+    const T* from = reinterpret_cast<const T*>(in);
+    T* to = reinterpret_cast<T*>(out);
+    if (sizeof(T) == 1 || operation.order == kNativeOrder)
+      scale_all<kLevel, Byteswap::no>(operation, vectors, from, to, count);
     else
+      scale_all<kLevel, sizeof(T) == 1 ? Byteswap::no : Byteswap::yes>(operation, vectors, from, to, count);
+  }
+};
+
+struct Count {
+  using Result = ElementCounts;
+
+  template <SimdLevel /*kLevel*/, class T>
+  [[gnu::always_inline]] static ElementCounts run(const Operation& operation, const ParameterVectors& vectors,
+                                                  const std::byte* in, std::size_t count) noexcept {
+    const T* const from = reinterpret_cast<const T*>(in);
+    if constexpr (sizeof(T) == sizeof(double))
+      if (operation.arithmetic == Arithmetic::integer)
+        return count_elements<T, Operation::Integer>(operation, vectors, from, count);
+    return count_elements<T, double>(operation, vectors, from, count);
+  }
+};
+
+template <class Work, class T, class... Arguments>
+typename Work::Result run_baseline(const Arguments&... arguments) noexcept {
+  return Work::template run<SimdLevel::baseline, T>(arguments...);
+}
+
+#if defined(__x86_64__)
+template <class Work, class T, class... Arguments>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] typename Work::Result run_v3(
+    const Arguments&... arguments) noexcept {
+  return Work::template run<SimdLevel::v3, T>(arguments...);
+}
+
+template <class Work, class T, class... Arguments>
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] typename Work::Result run_v4(
+    const Arguments&... arguments) noexcept {
+  return Work::template run<SimdLevel::v4, T>(arguments...);
+}
+#endif
+
+template <class Work, class... Arguments>
+typename Work::Result at_level(SimdLevel level, const Operation& operation,
+                               const Arguments&... arguments) noexcept {
+  return with_type(operation.dtype, [&]<class T>() -> typename Work::Result {
+    if constexpr (std::is_integral_v<T>) {
+#if defined(__x86_64__)
+      if (level == SimdLevel::v3) return run_v3<Work, T>(operation, arguments...);
+      if (level == SimdLevel::v4) return run_v4<Work, T>(operation, arguments...);
+#endif
+      return run_baseline<Work, T>(operation, arguments...);
+    } else {
       __builtin_unreachable();
+    }
   });
-  scaler(operation, vectors, in, out, count);
 }
 
 }  // namespace
 
 void scale_integers(const Operation& operation, const NoVectors& vectors, const std::byte* in, std::byte* out,
                     std::size_t count, SimdLevel level) noexcept {
-  scale_integers_with(operation, vectors, in, out, count, level);
+  at_level<Scale>(level, operation, vectors, in, out, count);
 }
 
 void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                     std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  scale_integers_with(operation, vectors, in, out, count, level);
+  at_level<Scale>(level, operation, vectors, in, out, count);
+}
+
+ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
+                           std::size_t count, SimdLevel level) noexcept {
+  return at_level<Count>(level, operation, vectors, in, count);
 }
 
 }  // namespace clipper

@@ -20,4 +20,8 @@ void scale_integers(const Operation& operation, const NoVectors& vectors, const 
 void scale_integers(const Operation& operation, const ParameterVectors& vectors, const std::byte* in,
                     std::byte* out, std::size_t count, SimdLevel level) noexcept;
 
+/// How many elements clip() raises and lowers, by x * scale + bias before it is saturated and truncated.
+[[nodiscard]] ElementCounts count_scaled(const Operation& operation, const ParameterVectors& vectors,
+                                         const std::byte* in, std::size_t count, SimdLevel level) noexcept;
+
 }  // namespace clipper

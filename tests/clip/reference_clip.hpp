@@ -176,32 +176,30 @@ inline Int128 exact_sum(Int128 x, Operation::Integer scale, Operation::Integer b
   return (product_wins ? negative : bias.negative) ? -saturated_size : saturated_size;
 }
 
-/// Clips a g between `floor` and `ceil`, which are neighbouring integers or equal.
-inline ElementBits clip_integer(const Operation& op, Int128 floor, Int128 ceil) {
-  const Int128 lo = integer(op.dtype, op.lo);
-  const Int128 hi = integer(op.dtype, op.hi);
-  if (floor < lo) return lo > hi ? op.hi : op.lo;
-  if (ceil > hi) return op.hi;
-  return static_cast<ElementBits>(floor < 0 ? ceil : floor) & all_ones(op.dtype);
-}
+/// The g of an integer: between these neighbouring integers, or equal to both.
+struct Between {
+  Int128 floor;
+  Int128 ceil;
+};
 
-inline ElementBits clip_integer(const Operation& op, ElementBits element) {
+inline Between scaled_integer(const Operation& op, ElementBits element) {
   const Int128 x = integer(op.dtype, element);
   if (op.arithmetic == Arithmetic::float64) {
     const double product = static_cast<double>(x) * op.scale;
     const double g = product + op.bias;
-    return clip_integer(op, saturated(std::floor(g)), saturated(std::ceil(g)));
+    return {saturated(std::floor(g)), saturated(std::ceil(g))};
   }
   const Int128 g = op.arithmetic == Arithmetic::integer ? exact_sum(x, op.integer_scale, op.integer_bias) : x;
-  return clip_integer(op, g, g);
+  return {g, g};
 }
 
-/// The same operation with the bounds of the dtype.
-inline Operation unbounded(Operation op) {
-  const bool is_signed = traits(op.dtype).kind == NumberKind::signed_integer;
-  op.lo = is_signed ? sign_bit(op.dtype) : 0;
-  op.hi = all_ones(op.dtype) ^ op.lo;
-  return op;
+inline ElementBits clip_integer(const Operation& op, ElementBits element) {
+  const Between g = scaled_integer(op, element);
+  const Int128 lo = integer(op.dtype, op.lo);
+  const Int128 hi = integer(op.dtype, op.hi);
+  if (g.floor < lo) return lo > hi ? op.hi : op.lo;
+  if (g.ceil > hi) return op.hi;
+  return static_cast<ElementBits>(g.floor < 0 ? g.ceil : g.floor) & all_ones(op.dtype);
 }
 
 /// The result for one element.
@@ -216,22 +214,19 @@ inline std::vector<ElementBits> clip(const Operation& op, std::span<const Elemen
   return result;
 }
 
-/// Counts one element whose g became y.
-template <class Number>
-void count(ElementCounts& counts, Number g, Number y) {
-  counts.raised += y > g ? 1 : 0;
-  counts.lowered += y < g ? 1 : 0;
-}
-
 inline void count_floating(const Operation& op, ElementBits element, ElementCounts& counts) {
   const double g = scaled_floating(op, element);
-  if (std::isnan(g)) ++counts.nan;
-  count(counts, g, std::min(std::max(g, value(op.dtype, op.lo)), value(op.dtype, op.hi)));
+  const double hi = value(op.dtype, op.hi);
+  counts.nan += std::isnan(g) ? 1 : 0;
+  counts.raised += g < std::min(value(op.dtype, op.lo), hi) ? 1 : 0;  // lo > hi gives hi
+  counts.lowered += g > hi ? 1 : 0;
 }
 
 inline void count_integer(const Operation& op, ElementBits element, ElementCounts& counts) {
-  const Int128 g = integer(op.dtype, clip_integer(unbounded(op), element));
-  count(counts, g, integer(op.dtype, clip_integer(op, element)));
+  const Between g = scaled_integer(op, element);
+  const Int128 hi = integer(op.dtype, op.hi);
+  counts.raised += g.floor < std::min(integer(op.dtype, op.lo), hi) ? 1 : 0;
+  counts.lowered += g.ceil > hi ? 1 : 0;
 }
 
 /// The counts of an operation on `elements` with the result `result`.

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,6 +133,17 @@ class Trial:
             if name not in new and before.get(name) != now.get(name):
                 self.wrong.append(f"{name} was {'changed' if name in before and name in now else 'left' if name in now else 'removed'}")
 
+    def check_counts(self, run, expected=None, parts=1):
+        """The counts that `parts` objects of JSON say, together."""
+        if run.code:
+            return
+        expected = expected or self.expected
+        said = [json.loads(line) for line in run.out.splitlines()]
+        self.check(len(said) == parts, f"{len(said)} objects of JSON, not {parts}")
+        counts = [sum(each[name] for each in said) for name in ("raised", "lowered", "nan")]
+        right = [expected.raised, expected.lowered, expected.nan]
+        self.check(counts == right, f"raised, lowered and NaN are {counts}, not {right}")
+
     def check_result(self, run, before, name):
         self.check_done(run)
         now = self.files()
@@ -156,14 +168,19 @@ def to_file(trial):
     before = trial.files()
     run = trial.clip("--json", "in.npy", "out.npy")
     trial.check_result(run, before, "out.npy")
+    trial.check_counts(run)
     if run.code:
         return
     said = json.loads(run.out)
-    counts = [said[name] for name in ("raised", "lowered", "nan")]
-    right = [trial.expected.raised, trial.expected.lowered, trial.expected.nan]
-    trial.check(counts == right, f"raised, lowered and NaN are {counts}, not {right}")
     changed = trial.expected.result.data() != trial.case.x.data()
     trial.check(said["changed"] == changed, f"changed is {said['changed']}")
+
+
+def from_pipe(trial):
+    before = trial.files()
+    run = trial.clip("--json", "-", "out.npy", stdin=trial.case.x.file())
+    trial.check_result(run, before, "out.npy")
+    trial.check_counts(run)
 
 
 def through_pipes(trial):
@@ -176,7 +193,23 @@ def through_pipes(trial):
 
 def in_place(trial, *more):
     before = trial.files()
-    trial.check_result(trial.clip("--in-place", *more, "in.npy"), before, "in.npy")
+    run = trial.clip("--in-place", "--json", *more, "in.npy")
+    trial.check_result(run, before, "in.npy")
+    trial.check_counts(run)
+
+
+def in_archive(trial):
+    """A member with the case's tensor, stored or deflated."""
+    with zipfile.ZipFile(trial.path("a.npz"), "w", trial.rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+        archive.writestr("x.npy", trial.case.x.file())
+    before = trial.files()
+    run = trial.clip("--json", "a.npz", "out.npz")
+    trial.check_done(run)
+    trial.check_counts(run)
+    trial.check_only(before, ("out.npz",))
+    if not run.code:
+        with zipfile.ZipFile(trial.path("out.npz")) as archive:
+            trial.check_bytes(archive.read("x.npy"), trial.expected.result, "out.npz:x.npy")
 
 
 def in_place_direct(trial):
@@ -192,19 +225,26 @@ def batch(trial):
         trial.path(name).write_bytes(tensors[name].file())
     before = trial.files()
     names = trial.rng.sample(list(tensors), 3)
-    trial.check_done(trial.clip("--output-dir", "made", *names))
+    run = trial.clip("--json", "--output-dir", "made", *names)
+    trial.check_done(run)
     now = trial.files()
+    said = {json.loads(line)["input"]: line for line in run.out.splitlines()}
     for name, tensor in tensors.items():
-        trial.check_bytes(now.get(f"made/{name}"), array_cases.expected(trial.case.with_x(tensor)).result, f"made/{name}")
+        expected = array_cases.expected(trial.case.with_x(tensor))
+        trial.check_bytes(now.get(f"made/{name}"), expected.result, f"made/{name}")
+        trial.check_counts(Run(run.code, said.get(name, b""), ""), expected)
     trial.check_only(before, [f"made/{name}" for name in tensors])
 
 
 def shards(trial):
     before = trial.files()
     operation = trial.operation()
+    runs = []
     for shard in trial.rng.sample(range(SHARDS), SHARDS):
-        words = [*operation, *trial.settings(), "--shard", f"{shard}/{SHARDS}", "in.npy", "out.npy"]
-        trial.check_done(trial.run(*words))
+        words = [*operation, *trial.settings(), "--json", "--shard", f"{shard}/{SHARDS}", "in.npy", "out.npy"]
+        runs.append(trial.run(*words))
+        trial.check_done(runs[-1])
+    trial.check_counts(Run(max(run.code for run in runs), b"".join(run.out for run in runs), ""), parts=SHARDS)
     trial.check_result(trial.run("--finalize", *trial.rng.choice([[], [*operation, "in.npy"]]), "out.npy"), before, "out.npy")
 
 
@@ -261,8 +301,9 @@ def verify_another(trial):
 
 def dry_run(trial):
     before = trial.files()
-    run = trial.clip("--dry-run", "in.npy", "out.npy")
+    run = trial.clip("--dry-run", "--json", "in.npy", "out.npy")
     trial.check(run.code == 0, f"exit {run.code}: {run.err}")
+    trial.check_counts(run)
     trial.check_only(before)
 
 
@@ -303,7 +344,7 @@ def info(trial):
     return None
 
 
-WAYS = {to_file: 6, through_pipes: 3, in_place: 2, in_place_direct: 3, batch: 2, shards: 2, split_output: 2, verify: 1,
+WAYS = {to_file: 6, through_pipes: 2, from_pipe: 2, in_archive: 2, in_place: 2, in_place_direct: 3, batch: 2, shards: 2, split_output: 2, verify: 1,
         verify_another: 1, dry_run: 1, fail_if_clipped: 2, info: 2}
 
 
@@ -475,6 +516,8 @@ def new_trial(clipper, seed, directory, levels, way):
     rng = random.Random(seed)
     draw = Draw(rng, np.random.default_rng(seed))
     case = draw.case(size_for(rng, way))
+    if way and rng.random() < 0.3 and all(array.elements.size for array in case.arrays().values()):
+        case = case.as_numbers()
     return Trial(clipper, directory, rng, draw, case, array_cases.expected(case), levels)
 
 

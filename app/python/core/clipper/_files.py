@@ -10,8 +10,10 @@ class Counts(NamedTuple):
 
     Attributes:
         elements: all elements of the tensor.
-        raised: elements less than min, after scale and bias.
-        lowered: elements greater than max, after scale and bias.
+        raised: elements whose x * scale + bias, before its conversion to the dtype, is less than min; without
+            min, less than the lowest value of the dtype.
+        lowered: elements whose x * scale + bias, before its conversion to the dtype, is greater than max;
+            without max, greater than the highest value of the dtype.
         nan: NaNs after scale and bias.
         changed: whether the bits of any element changed.
     """
