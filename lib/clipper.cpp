@@ -199,7 +199,7 @@ std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
   InputFile input = open(path, options);
   const npy::Header header = read_header(input, options.dtype);
   Engine engine(engine_options(options.threads));
-  return read_percentiles(engine, input, header, percentages);
+  return as_elements(header.dtype, read_percentiles(engine, input, header, percentages));
 }
 
 Statistics statistics(const std::string& path, const FileOptions& options) {
@@ -207,7 +207,9 @@ Statistics statistics(const std::string& path, const FileOptions& options) {
   const npy::Header header = read_header(input, options.dtype);
   Engine engine(engine_options(options.threads));
   std::optional<ElementBits> median;
-  if (input.is_regular()) median = read_percentiles(engine, input, header, std::array{Number(50)}).front();
+  if (input.is_regular())
+    median =
+        as_elements(header.dtype, read_percentiles(engine, input, header, std::array{Number(50)})).front();
   const ElementStatistics read = read_statistics(engine, input, header, std::nullopt, std::nullopt);
   return {.dtype = header.dtype,
           .shape = header.shape,

@@ -95,10 +95,11 @@ linearly, as by default in numpy.percentile.
     ...
 
 = Exact
-Nothing is sampled. The position is exact, and so is the value of integers, whose fraction is cut off as of every bound. The value
-of floats is within 1 ulp of the exact one and is rounded once to the dtype. numpy calculates the position in the dtype of the
-tensor: with millions of float32 elements it is off by many elements. `-v` and `--json` have the value that was found. With
-another profile, the value is treated as if it had been typed.
+Nothing is sampled. Position and value are exact, and the value is converted once, as if it had been typed: by the rules above, or
+by those of the profile. Of integers, native cuts off the fraction, without a warning, openvino rounds it inward, and onnx-12
+refuses it. numpy calculates the position in the dtype of the tensor: with millions of float32 elements it is off by many elements.
+`-v` and `--json` have the bound that was found, as converted. `clipper info` prints percentiles and the median as elements of the
+dtype: floats are rounded once, of integers the fraction is cut off.
 
 = Passes
 Before the clip, the input is read once (dtypes of 8 and 16 bits), twice (32 bits) or up to four times (64 bits), in a few MiB of

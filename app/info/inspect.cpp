@@ -23,7 +23,8 @@ void add_header(npy::Header header, const std::vector<std::byte>& bytes, TensorI
 void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
   std::vector<Number> percentages{50};
   percentages.insert(percentages.end(), command.percentages.begin(), command.percentages.end());
-  const auto values = read_percentiles(engine, input, tensor.header, percentages);
+  const auto values =
+      as_elements(tensor.header.dtype, read_percentiles(engine, input, tensor.header, percentages));
   tensor.median = values.front();
   for (std::size_t i = 1; i < values.size(); ++i) tensor.percentiles.push_back({percentages[i], values[i]});
 }

@@ -133,7 +133,8 @@ struct Given {
       : number(std::move(value)), text(std::move(quoted)), dtype(of_file), opaque(is_opaque) {}
 
   /// The percentile of the tensor's elements that are not NaN, from 0 to 100, as numpy's default method
-  /// defines it, but exactly. Error{usage} for any other number.
+  /// defines it, but exactly; it is converted once, as if it had been typed. Error{usage} for any other
+  /// number.
   [[nodiscard]] static Given percentile(const Number& percentage);
 
   /// The percentile for the shortest decimal number that converts to this double: 99.9 is 999/10.

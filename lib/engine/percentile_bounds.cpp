@@ -1,5 +1,6 @@
 #include "engine/percentile_bounds.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -52,36 +53,45 @@ void check_percentiles(const Request& request) {
   }
 }
 
-/// The plan for the request with `elements`, in the order of percentiles_in(), as bounds. Its errors quote
+/// A percentile in a message: "6.5".
+std::string text_of(DType dtype, const Number& value) {
+  if (!is_floating(dtype)) return decimal_text(value);
+  return element_text(dtype, *as_elements(dtype, std::array{std::optional(value)}).front());
+}
+
+/// The plan for the request with `values`, in the order of percentiles_in(), as bounds. Its errors quote
 /// them: "min 99% (6.5)".
-Plan plan_with(Request request, const npy::Header& header, const std::vector<ElementBits>& elements) {
+Plan plan_with(Request request, const npy::Header& header, const std::vector<Number>& values) {
   std::string percentiles;
   const std::vector<Bound> bounds = percentiles_in(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     Given& given = *(request.*bounds[i].given);
     percentiles.append(" ").append(bounds[i].field).append("=");
     percentiles += decimal_text(*std::exchange(given.percentage, std::nullopt)) + "%";
-    given.number = number_of(header.dtype, elements[i]);
-    given.text += " (" + element_text(header.dtype, elements[i]) + ")";
+    given.number = values[i];
+    given.text += " (" + text_of(header.dtype, values[i]) + ")";
   }
   Plan plan = make_plan(request, header);
+  std::erase_if(plan.cut, [&](const CutBound& cut) {  // nobody can avoid the fraction of a percentile
+    return std::ranges::any_of(bounds, [&](const Bound& bound) { return bound.field == cut.field; });
+  });
   plan.percentiles = percentiles;
   return plan;
 }
 
 Plan plan_with_found(const Request& request, const npy::Header& header,
-                     const std::vector<std::optional<ElementBits>>& found) {
+                     const std::vector<std::optional<Number>>& found) {
   const std::vector<Bound> bounds = percentiles_in(request);
-  std::vector<ElementBits> elements;
+  std::vector<Number> values;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!found[i])
       refuse(ErrorKind::input, request, bounds[i],
              header.count == 0 ? "the tensor has no elements" : "all elements are NaN");
-    if (number_of(header.dtype, *found[i]).kind == Number::Kind::nan)
+    if (found[i]->kind == Number::Kind::nan)
       refuse(ErrorKind::input, request, bounds[i], "the percentile lies between -inf and inf");
-    elements.push_back(*found[i]);
+    values.push_back(*found[i]);
   }
-  return plan_with(request, header, elements);
+  return plan_with(request, header, values);
 }
 
 /// The element after `name` in a plan's fingerprint: " lo=c0a00000".
@@ -108,10 +118,10 @@ void expect_no_percentiles_of_stream(const Request& request) {
 
 Plan plan_before_reading(const Request& request, const npy::Header& header) {
   check_percentiles(request);
-  std::vector<ElementBits> widest;
+  std::vector<Number> widest;
   for (const Bound& bound : percentiles_in(request))
-    widest.push_back(bound.given == &Request::min ? lowest_element(header.dtype)
-                                                  : highest_element(header.dtype));
+    widest.push_back(number_of(header.dtype, bound.given == &Request::min ? lowest_element(header.dtype)
+                                                                          : highest_element(header.dtype)));
   return plan_with(request, header, widest);
 }
 
@@ -141,11 +151,11 @@ std::optional<Plan> recorded_plan(const Request& request, const npy::Header& hea
   const ElementBits lowest = lowest_element(header.dtype);
   const ElementBits nan = element_in(fingerprint, " nan=").value_or(lowest);
   for (const auto& [min, max] : {std::pair(*lo, *hi), std::pair(*hi, lowest), std::pair(*hi, nan)}) {
-    std::vector<ElementBits> elements;
+    std::vector<Number> values;
     for (const Bound& bound : percentiles_in(request))
-      elements.push_back(bound.given == &Request::min ? min : max);
+      values.push_back(number_of(header.dtype, bound.given == &Request::min ? min : max));
     try {
-      Plan plan = plan_with(request, header, elements);
+      Plan plan = plan_with(request, header, values);
       if (plan.fingerprint() == fingerprint) return plan;
     } catch (const Error& /*error*/) {  // these elements are not the bounds of this request
     }

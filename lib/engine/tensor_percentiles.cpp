@@ -5,9 +5,9 @@
 
 namespace clipper {
 
-std::vector<std::optional<ElementBits>> read_percentiles(Engine& engine, InputFile& input,
-                                                         const npy::Header& header,
-                                                         std::span<const Number> percentages) {
+std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
+                                                    const npy::Header& header,
+                                                    std::span<const Number> percentages) {
   for (const Number& percentage : percentages)
     if (!is_percentile(percentage))
       throw Error(

@@ -11,11 +11,12 @@
 
 namespace clipper {
 
-/// For each percentage, a number from 0 to 100, the element below which this share of the tensor's elements
-/// lies: see percentiles_of(). Reads the elements one to four times; the header has been read. Error{usage}
-/// for a number that is_percentile() refuses, and for a stream; Error{io} if the file changes meanwhile.
-[[nodiscard]] std::vector<std::optional<ElementBits>> read_percentiles(Engine& engine, InputFile& input,
-                                                                       const npy::Header& header,
-                                                                       std::span<const Number> percentages);
+/// For each percentage, a number from 0 to 100, the exact value below which this share of the tensor's
+/// elements lies: see percentiles_of(). Reads the elements one to four times; the header has been read.
+/// Error{usage} for a number that is_percentile() refuses, and for a stream; Error{io} if the file changes
+/// meanwhile.
+[[nodiscard]] std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
+                                                                  const npy::Header& header,
+                                                                  std::span<const Number> percentages);
 
 }  // namespace clipper

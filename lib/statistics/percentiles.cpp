@@ -40,16 +40,16 @@ ElementBits rounded(DType dtype, const Number& number) {
   });
 }
 
-/// The element at a fraction, which is not 0, of the way from a to b.
-ElementBits between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fraction) {
-  if (a == b) return a;
+/// The value at a fraction of the way from a to b, which are equal if the fraction is 0.
+Number between(DType dtype, ElementBits a, ElementBits b, std::uint64_t fraction) {
   const Number low = number_of(dtype, a);
+  if (a == b) return low;
   const Number high = number_of(dtype, b);
   const bool from_infinity = low.kind == Number::Kind::infinite;
   const bool to_infinity = high.kind == Number::Kind::infinite;
-  if (from_infinity && to_infinity) return rounded(dtype, std::numeric_limits<double>::quiet_NaN());
-  if (from_infinity || to_infinity) return from_infinity ? a : b;
-  return rounded(dtype, interpolate(low, high, fraction));
+  if (from_infinity && to_infinity) return std::numeric_limits<double>::quiet_NaN();
+  if (from_infinity || to_infinity) return from_infinity ? low : high;
+  return interpolate(low, high, fraction);
 }
 
 }  // namespace
@@ -58,8 +58,8 @@ bool is_percentile(const Number& number) {
   return is_percentage(number) && std::ssize(number.digits) - number.exponent <= kDecimalPlaces;
 }
 
-std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& source,
-                                                       std::span<const Number> percentages, SimdLevel level) {
+std::vector<std::optional<Number>> percentiles_of(const ElementSource& source,
+                                                  std::span<const Number> percentages, SimdLevel level) {
   RankSearch search(source.dtype, source.order, source.count, level);
   const auto pass = [&] {
     source.read([&](std::span<const std::byte> elements) { search.look_at(elements); });
@@ -69,7 +69,7 @@ std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& sour
                                      ": changed while it was read");
   };
   if (source.count != 0) pass();
-  std::vector<std::optional<ElementBits>> result(percentages.size());
+  std::vector<std::optional<Number>> result(percentages.size());
   if (search.numbers() == 0) return result;
 
   std::vector<Position> positions;
@@ -84,6 +84,14 @@ std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& sour
     result[i] =
         between(source.dtype, search.element(2 * i), search.element(2 * i + 1), positions[i].fraction);
   return result;
+}
+
+std::vector<std::optional<ElementBits>> as_elements(DType dtype,
+                                                    std::span<const std::optional<Number>> percentiles) {
+  std::vector<std::optional<ElementBits>> elements;
+  for (const std::optional<Number>& percentile : percentiles)
+    elements.push_back(percentile ? std::optional(rounded(dtype, *percentile)) : std::nullopt);
+  return elements;
 }
 
 }  // namespace clipper

@@ -30,16 +30,20 @@ struct ElementSource {
 /// Whether percentiles_of() takes the number: from 0 to 100, with at most 16 decimal places.
 [[nodiscard]] bool is_percentile(const Number& number);
 
-/// For each percentage the element below which this share of the elements lies; nothing if all elements are
-/// NaN. Of n elements that are not NaN, sorted by their keys (element_key.hpp), the position is exactly
-/// percentage / 100 * (n - 1); between two positions, the value is linear between their elements: rounded
-/// once for floats, truncated toward zero for integers. Between -inf and inf, the element is NaN.
-/// numpy.percentile defines its default method in the same way, but rounds the position.
+/// For each percentage the exact value below which this share of the elements lies; nothing if all elements
+/// are NaN. Of n elements that are not NaN, sorted by their keys (element_key.hpp), the position is exactly
+/// percentage / 100 * (n - 1); between two positions, the value is linear between their elements. Between
+/// -inf and inf, it is NaN. numpy.percentile defines its default method in the same way, but rounds the
+/// position and the value.
 ///
 /// Error{io} if the elements changed between two passes. Every percentage must be is_percentile(). Needs a
 /// few MiB; see RankSearch for the number of passes.
-[[nodiscard]] std::vector<std::optional<ElementBits>> percentiles_of(const ElementSource& source,
-                                                                     std::span<const Number> percentages,
-                                                                     SimdLevel level);
+[[nodiscard]] std::vector<std::optional<Number>> percentiles_of(const ElementSource& source,
+                                                                std::span<const Number> percentages,
+                                                                SimdLevel level);
+
+/// Percentiles as elements: rounded once to floats, truncated toward zero to integers.
+[[nodiscard]] std::vector<std::optional<ElementBits>> as_elements(
+    DType dtype, std::span<const std::optional<Number>> percentiles);
 
 }  // namespace clipper

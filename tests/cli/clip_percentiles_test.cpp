@@ -84,14 +84,30 @@ TEST_CASE("--nan min replaces NaN by the percentile") {
 TEST_CASE("profiles convert a percentile as they convert a number") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", npy_file("|u1", "False", "(3,)", std::string("\0\x03\xff", 3)));
-  for (const char* const profile : {"native", "onnx-12", "directml-3.0", "openvino"}) {
-    const Result result =
-        run_clipper({"--profile", profile, "--min", "25%", "--max", "50%", "--json", "x.npy", "y.npy"},
-                    {directory.path()});
+  const auto clip_to = [&](const Words& words) {
+    Words all{"--json", "x.npy", "y.npy", "--profile"};
+    all.insert(all.end(), words.begin(), words.end());
+    return run_clipper(all, {directory.path()});
+  };
+  for (const auto& [profile, bounds] :
+       {std::pair("native", "\"min\":1,\"max\":3,"), std::pair("directml-3.0", "\"min\":1,\"max\":3,"),
+        std::pair("openvino", "\"min\":2,\"max\":3,")}) {
+    const Result result = clip_to({profile, "--min", "25%", "--max", "50%"});  // 1.5 and 3
     CAPTURE(profile, result.error);
     CHECK(result.exit_code == 0);
-    CHECK(result.output.find("\"min\":1,\"max\":3") != std::string::npos);
+    CHECK(result.error.empty());
+    CHECK(result.output.find(bounds) != std::string::npos);
   }
+  for (const char* const profile : {"onnx-12", "onnx-13"}) {
+    CHECK(clip_to({profile, "--min", "0%", "--max", "50%"}).exit_code == 0);
+    check_refused(clip_to({profile, "--min", "25%"}), 2, "--min 25% (1.5): ONNX Clip-1");
+  }
+  check_refused(clip_to({"openvino", "--min", "20%", "--max", "25%"}), 2,
+                "no uint8 value lies between --min 20% (1.2) and --max 25% (1.5)");
+  // The percentile, 1 + 2^-24 + 2^-53, rounds to 1 if it is rounded to float64 first.
+  const std::vector<double> near{1, 1 + 0x1p-23 + 0x1p-52};
+  write_file(directory / "x.npy", npy_file("<f8", "False", "(2,)", bytes_of(near)));
+  CHECK(clip_to({"onnx-6", "--min", "50%"}).output.find("\"min\":1.0000001192092896,") != std::string::npos);
 }
 
 TEST_CASE("percentiles that cannot be bounds are refused") {

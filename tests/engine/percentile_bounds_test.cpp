@@ -59,7 +59,7 @@ TEST_CASE("every number of threads and chunk size finds the same percentiles") {
       InputFile input = InputFile::open(directory / "x.npy");
       const npy::Header header = read_header(input, std::nullopt);
       const std::vector<Number> wanted{0, *parse_number("50"), 100, *parse_number("12.5")};
-      const auto found = read_percentiles(engine, input, header, wanted);
+      const auto found = as_elements(header.dtype, read_percentiles(engine, input, header, wanted));
       CHECK(from_bits<float>(*found[0]) == sorted.front());
       CHECK(from_bits<float>(*found[2]) == sorted.back());
       CHECK(from_bits<float>(*found[1]) ==
@@ -154,6 +154,23 @@ TEST_CASE("a recorded plan is that of the same request only") {
   CHECK_FALSE(recorded_plan(percentiles(), header, ""));
   header.shape = {2, 2};
   CHECK_FALSE(recorded_plan(percentiles(), header, print));
+}
+
+TEST_CASE("a plan is recorded also where only the exact percentile exceeds max") {
+  npy::Header header;
+  header.dtype = DType::uint8;
+  header.shape = {2};
+  header.count = 2;
+  const std::vector<std::uint8_t> elements{1, 2};
+  const ElementSource source{DType::uint8, kNativeOrder, 2, [&](const ElementSource::Look& look) {
+                               look(std::as_bytes(std::span(elements)));
+                             }};
+  const Request request{
+      .min = Given::percentile(50), .max = Number(*parse_number("1.2")), .min_above_max = MinAboveMax::min};
+  const Plan plan = plan_with_percentiles(request, header, source, simd_levels().back());  // 1.5
+  CHECK(plan.operation.hi == 1);
+  CHECK(plan.cut.empty());
+  CHECK(recorded_plan(request, header, plan.fingerprint()).has_value());
 }
 
 TEST_CASE("a plan is recorded with the max that replaces NaN, also where min exceeds max") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Clips random tensors with `--min P% --max Q%` and compares the bounds with Python's fractions (sort, exact position, exact
-interpolation, one rounding), and the output with numpy.clip by these bounds. Checks the fractions themselves against
-numpy.percentile of the float64 copy.
+interpolation, then the conversion of the profile, as of a typed number), and the output with numpy.clip by these bounds. Checks
+the fractions themselves against numpy.percentile of the float64 copy.
 
     percentiles_vs_numpy.py CLIPPER TENSORS [SEED]
 """
@@ -23,6 +23,7 @@ import libraries  # noqa: E402
 if __name__ == "__main__":
     libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
 
+import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 
 from compare_vs_numpy import FLOATS, INTEGERS  # noqa: E402
@@ -88,8 +89,31 @@ def rounded(value, dtype):
     return math.copysign(float(round(value / unit) * unit), value)  # round() to even
 
 
+def converted(value, dtype, profile, side):
+    """The bound that the profile makes of a percentile; None if it refuses the value."""
+    if dtype in INTEGERS:
+        if profile == "onnx-13":
+            return int(value) if value == math.trunc(value) else None
+        if profile != "openvino":
+            return math.trunc(value)
+        inward = (math.ceil if side == "min" else math.floor)(Fraction(float(value)))  # a double
+        return min(max(inward, int(np.iinfo(dtype).min)), int(np.iinfo(dtype).max))
+    carriers = {"openvino": [np.float64] + [np.float32] * (dtype.itemsize == 2), "onnx-6": [np.float32]}.get(profile, [])
+    bound = value
+    for kind in [np.dtype(carrier) for carrier in carriers] + [dtype]:
+        if bound and math.isfinite(bound):
+            bound = within(rounded(Fraction(bound), kind), kind)
+    unsatisfiable = math.inf if side == "min" else -math.inf
+    return None if bound == unsatisfiable != value else float(bound)
+
+
+def within(value, dtype):
+    """The value, or the infinity to which it rounds."""
+    return math.copysign(math.inf, value) if abs(value) > float(ml_dtypes.finfo(dtype).max) else value
+
+
 def expected(numbers, text, dtype):
-    """The percentile, or None if all are NaN."""
+    """The percentile as a fraction, an infinite float or -0.0; None if all are NaN."""
     if not numbers:
         return None
     position = Fraction(text) / 100 * (len(numbers) - 1)
@@ -100,12 +124,12 @@ def expected(numbers, text, dtype):
         return a
     b = numbers[low + 1]
     if dtype in INTEGERS:
-        return math.trunc(a + part * (b - a))
+        return a + part * (b - a)
     if math.isinf(a) or math.isinf(b):
         return (a if math.isinf(a) else b) if a == b or not (math.isinf(a) and math.isinf(b)) else math.nan
     if a == b and math.copysign(1, a) == math.copysign(1, b):
         return a
-    return rounded(Fraction(a) + part * (Fraction(b) - Fraction(a)), dtype)
+    return Fraction(a) + part * (Fraction(b) - Fraction(a))
 
 
 def check_oracle(numbers, text, dtype, value):
@@ -113,7 +137,7 @@ def check_oracle(numbers, text, dtype, value):
     if dtype in INTEGERS or len(numbers) < 2 or math.isinf(numbers[0]) or math.isinf(numbers[-1]):
         return
     with np.errstate(all="ignore"):
-        near = np.percentile(np.array(numbers), float(text))
+        near, value = np.percentile(np.array(numbers), float(text)), float(value)
     span = max(abs(numbers[0]), abs(numbers[-1]))
     if math.isfinite(near) and not math.isclose(near, value, rel_tol=1e-2, abs_tol=1e-2 * span):
         raise SystemExit(f"the oracle differs from numpy: {text}% of {len(numbers)}: {value}, numpy {near}")
@@ -161,15 +185,21 @@ def wrong(clipper, folder, rng):
     if dtype.name == "bfloat16":
         options += ["--dtype", "bfloat16"]
     out = folder / ("x.npy" if "--in-place" in options else "y.npy")
-    words = [clipper, "--json", "--min", f"{texts[0]}%", "--max", f"{texts[1]}%", *options, folder / "x.npy"]
+    profile = rng.choice(["native", "native", "openvino", "onnx-13", "onnx-6"])
+    if profile == "onnx-6" and (dtype in INTEGERS or dtype.name == "bfloat16"):
+        profile = "native"
+    words = [clipper, "--json", "--profile", profile, "--min", f"{texts[0]}%", "--max", f"{texts[1]}%", *options, folder / "x.npy"]
     run = subprocess.run(words + ([] if "--in-place" in options else [out]), capture_output=True, text=True)
-    about = f"{dtype} {tensor.shape} {texts} {options}: {run.stdout} {run.stderr}"
+    about = f"{profile} {dtype} {tensor.shape} {texts} {options}: {run.stdout} {run.stderr}"
     if any(bound is None or bound != bound for bound in bounds):
         return None if run.returncode == 3 else f"{about}\n  the oracle says {bounds}"
-    if run.returncode != 0:
-        return about
     for text, bound in zip(texts, bounds):
         check_oracle(numbers, text, dtype, bound)
+    bounds = [converted(bound, dtype, profile, side) for bound, side in zip(bounds, ("min", "max"))]
+    if None in bounds or bounds[0] > bounds[1]:
+        return None if run.returncode == 2 else f"{about}\n  the oracle says {bounds}"
+    if run.returncode != 0:
+        return about
     said = json.loads(run.stdout)
     found = [as_number(said[name], dtype) for name in ("min", "max")]
     right = [float(np.array(bound).astype(dtype)) if dtype in FLOATS else bound for bound in bounds]

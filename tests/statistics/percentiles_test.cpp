@@ -84,7 +84,7 @@ void check(DType dtype, const std::vector<T>& elements, std::size_t chunk = 1000
       };
       pass();
       REQUIRE(search.numbers() == sorted.size());
-      const auto found = percentiles_of(source, percentages, level);
+      const auto found = as_elements(dtype, percentiles_of(source, percentages, level));
       if (sorted.empty()) {
         CHECK(std::ranges::none_of(found, [](const auto& x) { return x.has_value(); }));
         continue;
@@ -116,7 +116,8 @@ ElementSource in_memory(DType dtype, const auto& elements) {
 template <class T>
 std::optional<T> percentile(DType dtype, const std::vector<T>& elements, const char* text) {
   const std::array<Number, 1> wanted{decimal(text)};
-  const auto found = percentiles_of(in_memory(dtype, elements), wanted, simd_levels().back());
+  const auto found =
+      as_elements(dtype, percentiles_of(in_memory(dtype, elements), wanted, simd_levels().back()));
   if (!found[0]) return std::nullopt;
   return from_bits<T>(*found[0]);
 }
@@ -220,6 +221,19 @@ TEST_CASE("a percentile lies between the elements of two ranks") {
   CHECK(std::isnan(*percentile<float>(DType::float32, {-kInfinity, kInfinity}, "50")));
   CHECK(std::signbit(*percentile<float>(DType::float32, {0.0F, -0.0F}, "0")));
   CHECK_FALSE(std::signbit(*percentile<float>(DType::float32, {0.0F, -0.0F}, "1")));
+}
+
+TEST_CASE("the value between two elements is exact, not an element") {
+  const auto exact = [](DType dtype, const auto& elements, const char* text) {
+    const std::array<Number, 1> wanted{decimal(text)};
+    return decimal_text(*percentiles_of(in_memory(dtype, elements), wanted, simd_levels().back())[0]);
+  };
+  CHECK(exact(DType::int8, std::vector<std::int8_t>{10, 11}, "40") == "10.4");
+  CHECK(exact(DType::int8, std::vector<std::int8_t>{-11, -10}, "40") == "-10.6");
+  CHECK(exact(DType::uint64, std::vector<std::uint64_t>{0, ~std::uint64_t{0}}, "50") ==
+        "9223372036854775807.5");
+  CHECK(exact(DType::float32, std::vector<float>{1, 1 + 0x1p-23F}, "50") == "1.000000059604644775390625");
+  CHECK(exact(DType::float32, std::vector<float>{1, kInfinity}, "50") == "inf");
 }
 
 TEST_CASE("positions are exact") {

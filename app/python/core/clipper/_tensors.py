@@ -202,7 +202,8 @@ def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
 
 
 def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threads=0):
-    """The exact percentiles of a tensor's elements that are not NaN.
+    """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
+    integers the fraction is cut off.
 
     Args:
         tensor: array or path.
