@@ -49,8 +49,8 @@ void add_plan(const Plan& plan, Json& json) {
   json.add("byte_order", plan.header.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.data_size());
-  json.add("min", bound_json(plan, Parameter::min, plan.operation.lo));
-  json.add("max", bound_json(plan, Parameter::max, plan.operation.hi));
+  json.add("min", bound_json(plan, Parameter::min, plan.min));
+  json.add("max", bound_json(plan, Parameter::max, plan.max));
   for (const Parameter factor : {Parameter::scale, Parameter::bias})
     if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
   if (!plan.cut.empty()) json.add("notes", notes_on(plan));

@@ -48,7 +48,8 @@ before anything is written. All other files are arrays (see below). `--scale` an
 A zero is never replaced by the other zero: with `--min 0`, -0.0 stays -0.0.
 
 = min above max
-An error, unless `--min-above-max` or the profile says which bound every element becomes. NaN stays NaN.
+An error, unless `--min-above-max` or the profile says which bound every element becomes. NaN stays NaN. `-v` and `--json` print
+both bounds as converted.
 
 ## Arrays
 

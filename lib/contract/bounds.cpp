@@ -176,13 +176,14 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
                       const std::optional<Given>& given_max, MinAboveMax min_above_max) {
   const std::optional<Given> min = or_default(profile, dtype, given_min, Side::min);
   const std::optional<Given> max = or_default(profile, dtype, given_max, Side::max);
-  const Bounds bounds{min ? convert_min(profile, dtype, *min) : lowest_element(dtype),
-                      max ? convert_max(profile, dtype, *max) : highest_element(dtype)};
+  const ElementBits lo = min ? convert_min(profile, dtype, *min) : lowest_element(dtype);
+  const ElementBits hi = max ? convert_max(profile, dtype, *max) : highest_element(dtype);
+  const Bounds bounds{lo, hi, lo, hi};
   if (!min || !max) return bounds;
 
   const bool typed = !min->dtype && !max->dtype;
   const bool as_typed = typed && min->number > max->number;
-  const bool as_converted = number_of(dtype, bounds.lo) > number_of(dtype, bounds.hi);
+  const bool as_converted = number_of(dtype, lo) > number_of(dtype, hi);
   if (!as_typed && !as_converted) return bounds;
   if (!as_typed && typed)
     throw Error(ErrorKind::usage, fmt::format("no {} value lies between ", traits(dtype).name) +
@@ -190,7 +191,7 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   switch (min_above_max) {
     case MinAboveMax::error:
       refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
-    case MinAboveMax::min: return {highest_element(dtype), bounds.lo};
+    case MinAboveMax::min: return as_converted ? Bounds{highest_element(dtype), lo, lo, hi} : bounds;
     case MinAboveMax::max: return bounds;
   }
   __builtin_unreachable();

@@ -17,8 +17,10 @@ namespace clipper {
 
 /// The bounds as elements of the dtype; lowest_element() or highest_element() where there is no bound.
 struct Bounds {
-  ElementBits lo = 0;
+  ElementBits lo = 0;  ///< with lo and hi, `y = x < lo ? lo : x; y = y > hi ? hi : y` applies the bounds
   ElementBits hi = 0;
+  ElementBits min = 0;  ///< min and max as converted: lo and hi, unless min exceeds max
+  ElementBits max = 0;
 };
 
 /// The bound as an element of the dtype. Error{usage} if the profile forbids the number for this dtype, or if
@@ -27,8 +29,8 @@ struct Bounds {
 [[nodiscard]] ElementBits convert_max(const Profile& profile, DType dtype, const Given& max);
 
 /// Both bounds, with the profile's defaults for those not given. If min exceeds max, as given or as
-/// converted, `min_above_max` decides: Error{usage}, or bounds with which `y = x < lo ? lo : x; y = y > hi ?
-/// hi : y` is min or max for every element. Also throws what convert_min() and convert_max() throw.
+/// converted, `min_above_max` decides: Error{usage}, or a lo and hi with which every element becomes min or
+/// max. Also throws what convert_min() and convert_max() throw.
 [[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
                                     const std::optional<Given>& max, MinAboveMax min_above_max);
 

@@ -268,6 +268,8 @@ Plan make_plan(const Request& request, const npy::Header& header) {
   plan.operation.order = header.order;
   plan.operation.lo = bounds.lo;
   plan.operation.hi = bounds.hi;
+  plan.min = bounds.min;
+  plan.max = bounds.max;
   plan.operation.nan = nan_replacement(request, header.dtype);
   plan_scale_and_bias(profile, request, plan.operation);
   return plan;

@@ -26,6 +26,8 @@ struct Plan {
   Slice slice;         ///< the elements to clip: all of them, or those of one shard
   Operation operation;
   std::optional<Broadcast> arrays;  ///< replace numbers of the operation
+  ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless min
+  ElementBits max = 0;              ///< exceeds max and every element becomes min
   std::vector<CutBound> cut;        ///< bounds about which the user should be warned
   std::string percentiles;          ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool takes_other_bounds =

@@ -73,8 +73,8 @@ std::string describe(const Plan& plan) {
                           bias(text_of(operation.integer_bias)));
       break;
   }
-  const std::string min = text_of(plan, Parameter::min, element_text(dtype, operation.lo));
-  const std::string max = text_of(plan, Parameter::max, element_text(dtype, operation.hi));
+  const std::string min = text_of(plan, Parameter::min, element_text(dtype, plan.min));
+  const std::string max = text_of(plan, Parameter::max, element_text(dtype, plan.max));
   text += fmt::format(", min {}, max {}", min, max);
   if (operation.nan) text += ", NaN becomes " + replacement_text(plan);
   return text;

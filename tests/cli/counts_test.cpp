@@ -115,4 +115,19 @@ TEST_CASE("a float that overflows without a bound is not clipped") {
   CHECK(counts_of<std::uint16_t>("<f2", {0x7bff}, {"--scale", "2", "--max", "65504"}) == counts(0, 1));
 }
 
+TEST_CASE("with min above max, the bounds as converted are reported, not what the kernels take") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kFile);
+  write_file(directory / "f.npy", float32_file({1, 20, 60}));
+  for (const char* const which : {"min", "max"})
+    for (const char* const file : {"x.npy", "f.npy"}) {
+      const Result result =
+          run_clipper({"--min", "50", "--max", "10", "--min-above-max", which, "--json", "-v", file, "y.npy"},
+                      {directory.path()});
+      CAPTURE(result.output, result.error);
+      CHECK(result.output.find("\"min\":50,\"max\":10,") != std::string::npos);
+      CHECK(result.error.find("min 50, max 10,") != std::string::npos);
+    }
+}
+
 }  // namespace clipper::testing

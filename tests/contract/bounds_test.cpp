@@ -260,6 +260,17 @@ TEST_CASE("min above max is an error, or every element becomes min or max") {
   check_bounds(float16, both("native", float16, "1", "0", MinAboveMax::min), 0x7c00, 0x3c00);
   check_bounds(float32, both("directml-1.0", float32, "1", "-0"), 0x7f800000, 0x3f800000);
   check_bounds(float32, both("onnx-11", float32, "1", "-0"), 0x3f800000, 0x80000000);
+  check_bounds(int8, both("native", int8, "6.5", "6.1", MinAboveMax::min), 6, 6);
+}
+
+TEST_CASE("bounds are reported as converted, whichever wins") {
+  for (const MinAboveMax policy : {MinAboveMax::min, MinAboveMax::max}) {
+    const Bounds bounds = both("native", int8, "6.5", "-128", policy);
+    CHECK(bounds.min == 6);
+    CHECK(bounds.max == 0x80);
+  }
+  CHECK(both("native", uint8, "", "9").min == 0);
+  CHECK(both("native", uint8, "9", "").max == 0xff);
 }
 
 TEST_CASE("min above max is found in the numbers as written, even if both convert to the same element") {
