@@ -95,8 +95,8 @@ TEST_CASE("a member of an archive is clipped as a file") {
   for (const auto& row : tsv::read("archives/cases.tsv")) {
     if (row[1] == "in place" || row[4].find("--member") != std::string::npos) continue;
     const TemporaryDirectory directory;
-    const Contents& before = contents_of(archive_path(row[0]));
-    const Contents& expected = contents_of(archive_path(row[2]));
+    const Contents before = contents_of(archive_path(row[0]));
+    const Contents expected = contents_of(archive_path(row[2]));
     if (before.names != expected.names) continue;
     for (std::size_t i = 0; i < expected.files.size(); ++i) {
       if (expected.files[i] == before.files[i]) continue;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/proc.hpp"
+#include "support/skip.hpp"
 #include "support/tensors.hpp"
 
 /// Arrays as --min, --max, --scale and --bias, as users see them.
@@ -245,6 +247,7 @@ TEST_CASE("files that are no arrays are refused with their option") {
 }
 
 TEST_CASE("an array in a stream is refused") {
+  if (!has_proc()) return skip_without("/proc");
   const Arrays arrays;
   const Result result =
       run_in_shell("cat lo.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {}, {arrays.path()});

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/numbered.hpp"
+#include "support/proc.hpp"
+#include "support/skip.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -288,6 +290,7 @@ TEST_CASE("more files than one commit holds are all clipped in place") {
 }
 
 TEST_CASE("a number from a pipe is read once for all files") {
+  if (!has_proc()) return skip_without("/proc");
   const TemporaryDirectory directory;
   write_file(directory / "lo.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{1.5F})));
   for (const char* const name : {"a.npy", "b.npy", "c.npy"})

@@ -10,6 +10,7 @@
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
 #include "support/fork.hpp"
+#include "support/proc.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
@@ -87,6 +88,7 @@ TEST_CASE("nothing is left behind in an append-only directory") {
   check_refused_untouched(directory, {"--min", "0", "-i", "--direct", "in.npy"}, 5, "append-only");
   check_refused_untouched(directory, Directory::to("out.npy"), 5, "append-only",
                           [] { be_without_unnamed_files(); });
+  if (!has_proc()) return skip_without("/proc");
   check_done(directory.clip_to("out.npy"));
   CHECK(read_file(directory / "out.npy") == kOutput);
 }

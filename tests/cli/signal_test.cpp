@@ -13,6 +13,7 @@
 
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
+#include "support/proc.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -35,8 +36,8 @@ class Waiting : public Process {
   /// Whether clipper has created its output, which has a temporary name or no name.
   [[nodiscard]] bool has_begun(const TemporaryDirectory& directory) const {
     if (directory.entries().size() == 2) return true;
-    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid()))) {
-      std::error_code gone;
+    std::error_code gone;
+    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid()), gone)) {
       const std::string file = std::filesystem::read_symlink(entry.path(), gone);
       if (file.starts_with(directory / "#")) return true;
     }
@@ -110,7 +111,7 @@ TEST_CASE("every ending signal ends clipper, keeps the old file and leaves no ot
         without_core_file();
         if (named) be_without_unnamed_files();
       });
-      CHECK(directory.entries().size() == (named ? 2 : 1));
+      CHECK(directory.entries().size() == (named || !has_proc() ? 2 : 1));
       process.send(signal);
       const Result result = process.finish();
       CHECK(result.signal == signal);
