@@ -43,9 +43,15 @@ class ElementCount : public ClipObserver {
   std::uint64_t elements_ = 0;
 };
 
+const Request& with_profile(const Request& request) {
+  if (request.profile != nullptr) return request;
+  throw Error(ErrorKind::usage, Term{"profile", "profile"} +
+                                    Message(" is null; profile_named() returns null for unknown names"));
+}
+
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
-  return {.request = request,
+  return {.request = with_profile(request),
           .dtype = options.dtype,
           .ignore_trailing = options.ignore_trailing,
           .durability = options.sync ? Durability::on_disk : Durability::none,
@@ -140,7 +146,8 @@ Given from_memory(const Tensor& tensor, const void* elements) {
 
 PreparedClip::PreparedClip(const Request& request, const Tensor& tensor, const void* elements,
                            unsigned threads)
-    : plan_(std::make_shared<Plan>(plan_in_memory(request, header_of(tensor), elements, threads))) {}
+    : plan_(std::make_shared<Plan>(
+          plan_in_memory(with_profile(request), header_of(tensor), elements, threads))) {}
 
 void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads) const {
   clip_in_memory(*plan_, {in, out, count}, threads, Counting::off);

@@ -186,7 +186,7 @@ struct Request {
   std::optional<Given> scale{};
   std::optional<Given> bias{};
   OnNan nan{};
-  const Profile* profile = profile_named("native");  ///< not owned, never null
+  const Profile* profile = profile_named("native");  ///< not owned; Error{usage} if null
   std::optional<MinAboveMax> min_above_max{};        ///< overrides the profile's rule
 };
 

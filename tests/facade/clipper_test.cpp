@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
@@ -138,6 +139,28 @@ template <class T>
 concept Clippable = requires(T&& elements, const Request& request) {
   clip(std::forward<T>(elements), request);
 };
+
+TEST_CASE("a profile that profile_named() does not know is an error, and nothing is written") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  write_file(in, float32_file({1, 9}));
+  std::array<float, 2> values{1, 9};
+  const Request request{.max = 6, .profile = profile_named("onnx-99")};
+  const auto check = [&](auto work) {
+    const Error error = error_of(work);
+    CHECK(error.kind() == ErrorKind::usage);
+    CHECK(error.field() == "profile");
+  };
+  check([&] { clip(values, request); });
+  check([&] { PreparedClip(request, {DType::float32, {2}}); });
+  check([&] { clip_file(in, out, request); });
+  check([&] { clip_in_place(in, request); });
+  check([&] { clip_in_place(in, request, {.direct = true}); });
+  CHECK(values == std::array<float, 2>{1, 9});
+  CHECK(read_file(in) == float32_file({1, 9}));
+  CHECK_FALSE(std::filesystem::exists(out));
+}
 
 TEST_CASE("clip() does not accept elements that cannot be written") {
   STATIC_REQUIRE(Clippable<std::vector<float>&>);
