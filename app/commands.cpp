@@ -96,9 +96,10 @@ int run_command(int argc, const char* const* argv) {
                                   [&](const CommandRow& row) { return words[1] == row.spec->name; });
   const CommandRow& row = named == kCommands.end() ? kCommands.front() : *named;
   if (named != kCommands.end()) words = words.subspan(1);
+  const CommandLine line(*row.spec, words);
   try {
     if (named == kCommands.end()) check_command(words[1]);
-    const std::optional<RawOptions> raw = parse(*row.spec, words, listed_commands(*row.spec));
+    const std::optional<RawOptions> raw = parse(line, listed_commands(*row.spec));
     if (!raw) return 0;
     if (named == kCommands.end()) check_first_file(*raw);
     set_color(color_when(*row.spec, *raw));
@@ -106,7 +107,7 @@ int run_command(int argc, const char* const* argv) {
   } catch (const Reported&) {
     throw;
   } catch (...) {
-    print_json_failure(*row.spec, words, explained(std::current_exception()));
+    print_json_failure(line, explained(std::current_exception()));
     throw;
   }
 }

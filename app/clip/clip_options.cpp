@@ -226,11 +226,6 @@ void validate_finalize(const RawOptions& raw, Command& command) {
   command.inputs.assign(files.begin(), files.end() - 1);
 }
 
-bool writes_to(const Destination& destination, std::string_view path) {
-  const ToFile* const to = std::get_if<ToFile>(&destination);
-  return to != nullptr && to->path == path;
-}
-
 void validate_running(const RawOptions& raw, Command& command) {
   command.recursive = raw.has(kRecursive);
   command.allow_empty = raw.has(kAllowEmpty);
@@ -239,7 +234,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.json = raw.has(kJson);
   command.verbose = raw.has(kVerbose);
   command.quiet = raw.has(kQuiet);
-  command.tensor_on_stdout = raw.value(kOutput) == "-" || writes_to(command.destination, "-");
+  command.tensor_on_stdout = tensor_goes_to_stdout(raw);
   command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (raw.has(kChunkSize))
@@ -248,6 +243,12 @@ void validate_running(const RawOptions& raw, Command& command) {
 }
 
 }  // namespace
+
+bool tensor_goes_to_stdout(const RawOptions& raw) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  const bool has_out = destinations(raw).empty() && !raw.has(kVerify) && files.size() > 1;
+  return raw.value(kOutput) == "-" || (has_out && files.back() == "-");
+}
 
 Command validate_clip(const RawOptions& raw) {
   Command command;

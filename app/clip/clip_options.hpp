@@ -45,6 +45,9 @@ struct Command {
   Progress::When progress = Progress::When::automatic;
 };
 
+/// Whether OUT or --output is standard output; also of a command line with mistakes.
+[[nodiscard]] bool tensor_goes_to_stdout(const RawOptions& raw);
+
 /// Throws Error{usage} if options contradict each other or a value is invalid.
 [[nodiscard]] Command validate_clip(const RawOptions& raw);
 

@@ -23,25 +23,16 @@ namespace {
 
 constexpr std::string_view kIsEmpty = "(is a shell variable empty?)";
 
-/// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
-/// would consume a file name or an option. CLI11 also takes `--json=false` for a flag that was not given.
-void check_values(const CommandSpec& spec, std::span<const char* const> words) {
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--") return;
-    const std::string_view name = word.substr(0, word.find('='));
-    const Option* const option = option_named(spec, name);
-    if (option == nullptr) continue;
-    const bool takes_value = option->value != Value::none;
-    if (name != word) {
-      if (!takes_value) refuse(fmt::format("{} takes no value", name));
-      if (word.size() == name.size() + 1) refuse(fmt::format("{} has no value {}", name, kIsEmpty));
-    } else if (takes_value) {
-      if (++i == words.size()) refuse(fmt::format("{} has no value", name));
-      if (std::string_view(words[i]).starts_with("--"))
-        refuse(fmt::format("{} has no value; {} follows {}", name, words[i], kIsEmpty));
-    }
+/// Whether the value of an option is the next word: of "--output", "-o" and "-vo", but not of "-o-".
+bool needs_next_word(const CommandSpec& spec, std::string_view word) {
+  if (!word.starts_with('-')) return false;
+  if (const Option* const option = option_named(spec, word)) return option->value != Value::none;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const Option* const option = option_named(spec, std::string{'-', word[i]});
+    if (option == nullptr) return false;
+    if (option->value != Value::none) return i + 1 == word.size();
   }
+  return false;
 }
 
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
@@ -53,7 +44,7 @@ void check_values(const CommandSpec& spec, std::span<const char* const> words) {
   refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
 }
 
-/// Refuses a value that is none of the positional's words: "unknown command 'inof'" for COMMAND.
+/// Refuses a word that is none of the positional's words: "unknown command 'inof'" for COMMAND.
 void check_word(const Option& positional, std::string_view text) {
   const std::vector<std::string_view> words = positional.words();
   if (std::ranges::find(words, text) != words.end()) return;
@@ -62,113 +53,18 @@ void check_word(const Option& positional, std::string_view text) {
   refuse_unknown(what, text, words);
 }
 
-/// Whether a word that begins with a dash may be the option, alone or with a value: "--output", "--output=x",
+bool is_empty(const RawOption& typed) {
+  return std::ranges::find(typed.texts, "") != typed.texts.end();
+}
+
+/// Whether a word may be the option, alone or with a value: "--output", "--output=x",
 /// "-o", "-vo", "-ox".
 bool may_be(std::string_view word, const Option& option) {
+  if (word.size() < 2 || word[0] != '-') return false;
   if (word[1] == '-') return word.starts_with(long_name(option));
   const char letter = option.names[1];  // a dash if there is only a long name
   return letter != '-' && word.find(letter) != std::string_view::npos;
 }
-
-/// Parses options with CLI11. All other words are left to this class: as positional arguments, CLI11 would
-/// take the file name "[a,b]" for the names "a" and "b".
-class Parser {
- public:
-  Parser(const CommandSpec& spec, std::span<const char* const> words)
-      : spec_(spec), app_("", title_of(spec)) {
-    app_.set_help_flag();
-    app_.allow_extras();
-    std::vector<std::string_view> dashed;
-    for (const std::string_view word : words)
-      if (word.size() > 1 && word[0] == '-') dashed.push_back(word);
-    // CLI11 compares each new option with all before it. Adding all options took most of clipper's start.
-    for (const Option* const option : options_of(spec)) {
-      typed_[option] = {};
-      if (std::ranges::any_of(dashed, [&](std::string_view word) { return may_be(word, *option); }))
-        add(*option);
-    }
-  }
-
-  void parse(std::span<const char* const> words) {
-    try {
-      app_.parse(static_cast<int>(words.size()), words.data());
-    } catch (const CLI::ParseError&) {  // only one error is possible: the last option lacks its value
-      refuse(fmt::format("{} has no value", words.back()));
-    }
-  }
-
-  [[nodiscard]] bool has(const Option& option) const {
-    const auto added = added_.find(&option);
-    return added != added_.end() && added->second->count() > 0;
-  }
-
-  [[nodiscard]] RawOptions options() {
-    for (const auto& [option, added] : added_) {
-      RawOption& typed = typed_[option];
-      typed.is_given = added->count() > 0;
-      if (!typed.is_given || option->value == Value::none) continue;
-      typed.texts = added->results();
-      typed.text = typed.texts.back();
-      if (std::ranges::find(typed.texts, "") != typed.texts.end())
-        refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
-    }
-    for (const auto& [one, other] : spec_.overrides)
-      if (has(*one) && has(*other)) typed_[first_of(one, other)] = {};
-    take_positionals();
-    for (const auto& [one, other] : spec_.exclusions)
-      if (typed_[one].is_given && typed_[other].is_given) refuse_pair(*one, *other);
-    return RawOptions(std::move(typed_));
-  }
-
- private:
-  void add(const Option& option) {
-    const std::string names(option.names);
-    added_[&option] = option.value == Value::none ? app_.add_flag(names) : app_.add_option(names);
-    added_[&option]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  }
-
-  /// Which of two options was not typed last.
-  [[nodiscard]] const Option* first_of(const Option* one, const Option* other) const {
-    const std::vector<CLI::Option*>& order = app_.parse_order();
-    const auto last_place = [&](const Option* option) {
-      return std::find(order.rbegin(), order.rend(), added_.at(option));
-    };
-    return last_place(one) < last_place(other) ? other : one;
-  }
-
-  void take_positionals() {
-    for (const Positional& positional : spec_.positionals) typed_[positional.option] = {};
-    auto positional = spec_.positionals.begin();
-    bool options_have_ended = false;
-    for (const std::string& word : app_.remaining()) {
-      if (word == "--" && !std::exchange(options_have_ended, true)) continue;
-      if (!options_have_ended && word.size() > 1 && word.starts_with('-')) refuse_option(spec_, word);
-      if (positional == spec_.positionals.end())
-        refuse(fmt::format("unexpected argument '{}'; usage: {}", word, usages_of(spec_).front()));
-      take(*positional, word);
-      if (positional->arity != Arity::many) ++positional;
-    }
-    if (positional != spec_.positionals.end() && positional->arity == Arity::required)
-      refuse(fmt::format("{} is missing; see {} --help", positional->option->names, title_of(spec_)));
-  }
-
-  void take(const Positional& positional, const std::string& word) {
-    const Option& option = *positional.option;
-    if (word.empty()) refuse(fmt::format("{} is an empty name {}", option.names, kIsEmpty));
-    if (option.words != nullptr) check_word(option, word);
-    RawOption& typed = typed_[&option];
-    typed.is_given = true;
-    if (positional.arity == Arity::many)
-      typed.texts.push_back(word);
-    else
-      typed.text = word;
-  }
-
-  const CommandSpec& spec_;
-  CLI::App app_;
-  std::map<const Option*, CLI::Option*> added_;
-  std::map<const Option*, RawOption> typed_;
-};
 
 std::size_t help_columns() {
   constexpr std::size_t kFewest = 40;
@@ -182,20 +78,132 @@ std::size_t help_columns() {
 
 }  // namespace
 
-std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words,
-                                const CommandSpecs& commands) {
-  check_values(spec, words);
-  Parser parser(spec, words);
-  parser.parse(words);
-  if (parser.has(kHelp)) {
-    print_help(spec, commands);
+CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words) : spec_(spec) {
+  for (const Option* const option : options_of(spec)) typed_[option] = {};
+  for (const Positional& positional : spec.positionals) typed_[positional.option] = {};
+  split(complete_words(words));
+}
+
+/// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
+/// would consume a file name or an option. CLI11 also takes `--json=false` for a flag that was not given.
+std::vector<const char*> CommandLine::complete_words(std::span<const char* const> words) {
+  const auto wrong = [&](const std::string& mistake) {
+    if (incomplete_.empty()) incomplete_ = mistake;
+  };
+  std::vector<const char*> complete{words[0]};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") {
+      complete.insert(complete.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    const std::string_view name = word.substr(0, word.find('='));
+    const Option* const option = name == word ? nullptr : option_named(spec_, name);
+    if (option != nullptr && option->value == Value::none) {
+      wrong(fmt::format("{} takes no value", name));
+    } else if (option != nullptr && word.size() == name.size() + 1) {
+      wrong(fmt::format("{} has no value {}", name, kIsEmpty));
+    } else if (!needs_next_word(spec_, word)) {
+      complete.push_back(words[i]);
+    } else if (i + 1 == words.size()) {
+      wrong(fmt::format("{} has no value", word));
+    } else if (std::string_view(words[i + 1]).starts_with("--")) {
+      wrong(fmt::format("{} has no value; {} follows {}", word, words[i + 1], kIsEmpty));
+    } else {
+      complete.insert(complete.end(), {words[i], words[i + 1]});
+      ++i;
+    }
+  }
+  return complete;
+}
+
+/// Splits options from values with CLI11. All other words are positional arguments: CLI11 would take the file
+/// name "[a,b]" for the names "a" and "b".
+void CommandLine::split(const std::vector<const char*>& words) {
+  CLI::App app("", title_of(spec_));
+  app.set_help_flag();
+  app.allow_extras();
+  std::map<const Option*, CLI::Option*> added;
+  for (const Option* const option : options_of(spec_)) {
+    // CLI11 compares each new option with all before it. Adding all options took most of clipper's start.
+    if (std::ranges::none_of(words, [&](std::string_view word) { return may_be(word, *option); })) continue;
+    const std::string names(option->names);
+    added[option] = option->value == Value::none ? app.add_flag(names) : app.add_option(names);
+    added[option]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  app.parse(static_cast<int>(words.size()), words.data());
+  for (const auto& [option, parsed] : added) {
+    RawOption& typed = typed_[option];
+    typed.is_given = parsed->count() > 0;
+    if (!typed.is_given || option->value == Value::none) continue;
+    typed.texts = parsed->results();
+    typed.text = typed.texts.back();
+  }
+  const std::vector<CLI::Option*>& order = app.parse_order();
+  for (const auto& [one, other] : spec_.overrides) {
+    if (!typed_[one].is_given || !typed_[other].is_given) continue;
+    const auto last_place = [&](const Option* option) {
+      return std::find(order.rbegin(), order.rend(), added.at(option));
+    };
+    typed_[last_place(one) < last_place(other) ? other : one] = {};
+  }
+  take_positionals(app.remaining());
+}
+
+void CommandLine::take_positionals(const std::vector<std::string>& words) {
+  auto positional = spec_.positionals.begin();
+  bool options_have_ended = false;
+  for (const std::string& word : words) {
+    if (word == "--" && !std::exchange(options_have_ended, true)) continue;
+    if (!options_have_ended && word.size() > 1 && word.starts_with('-')) {
+      unknown_.push_back(word);
+    } else if (positional == spec_.positionals.end()) {
+      surplus_.push_back(word);
+    } else {
+      RawOption& typed = typed_[positional->option];
+      typed.is_given = true;
+      typed.texts.push_back(word);
+      if (positional->arity == Arity::many) continue;
+      typed.text = word;
+      ++positional;
+    }
+  }
+}
+
+bool CommandLine::has(std::string_view name) const {
+  const Option* const option = option_named(spec_, name);
+  return option != nullptr && typed_.at(option).is_given;
+}
+
+void CommandLine::check() const {
+  if (!incomplete_.empty()) refuse(incomplete_);
+  for (const Option* const option : options_of(spec_))
+    if (is_empty(typed_.at(option))) refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
+  if (!unknown_.empty()) refuse_option(spec_, unknown_.front());
+  for (const auto& [positional, arity] : spec_.positionals) {
+    const RawOption& typed = typed_.at(positional);
+    if (is_empty(typed)) refuse(fmt::format("{} is an empty name {}", positional->names, kIsEmpty));
+    if (!typed.is_given && arity == Arity::required)
+      refuse(fmt::format("{} is missing; see {} --help", positional->names, title_of(spec_)));
+    if (typed.is_given && positional->words != nullptr) check_word(*positional, typed.text);
+  }
+  if (!surplus_.empty())
+    refuse(fmt::format("unexpected argument '{}'; usage: {}", surplus_.front(), usages_of(spec_).front()));
+  for (const auto& [one, other] : spec_.exclusions)
+    if (typed_.at(one).is_given && typed_.at(other).is_given) refuse_pair(*one, *other);
+}
+
+std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {
+  if (line.has("--help")) {
+    print_help(line.spec(), commands);
     return std::nullopt;
   }
-  if (parser.has(kVersion)) {
+  if (line.has("--version")) {
     print(version_text());
     return std::nullopt;
   }
-  return parser.options();
+  line.check();
+  return line.typed();
 }
 
 void print_help(const CommandSpec& spec, const CommandSpecs& commands) {

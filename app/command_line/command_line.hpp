@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command_line/command_spec.hpp"
@@ -44,11 +45,40 @@ class RawOptions {
   std::map<const Option*, RawOption> options_;
 };
 
-/// Parses the words of a command; words[0] is the command's own name. If an option is repeated, or if two
-/// options override each other, the last counts. Returns nothing if it printed the version, or the help with
-/// a list of `commands` (no list if empty). Throws Error{usage} for any mistake, including an empty value.
-[[nodiscard]] std::optional<RawOptions> parse(const CommandSpec& spec, std::span<const char* const> words,
-                                              const CommandSpecs& commands = {});
+/// The words that follow the name of a command, as options and positional arguments. Mistakes do not end the
+/// splitting: typed() then has what can be understood.
+class CommandLine {
+ public:
+  /// words[0] is the command's own name. If an option is repeated, or if two options override each other, the
+  /// last counts.
+  CommandLine(const CommandSpec& spec, std::span<const char* const> words);
+
+  [[nodiscard]] const CommandSpec& spec() const noexcept { return spec_; }
+
+  /// Whether the command has an option of this name, such as "--json", and it was typed.
+  [[nodiscard]] bool has(std::string_view name) const;
+
+  /// What was typed, also if check() throws.
+  [[nodiscard]] RawOptions typed() const { return RawOptions(typed_); }
+
+  /// Throws Error{usage} for the first mistake, such as an unknown option or an empty value.
+  void check() const;
+
+ private:
+  std::vector<const char*> complete_words(std::span<const char* const> words);
+  void split(const std::vector<const char*>& words);
+  void take_positionals(const std::vector<std::string>& words);
+
+  const CommandSpec& spec_;
+  std::map<const Option*, RawOption> typed_;
+  std::string incomplete_;            ///< what is wrong with the first option without its value
+  std::vector<std::string> unknown_;  ///< words that begin with a dash and are no options
+  std::vector<std::string> surplus_;  ///< more positional arguments than the command takes
+};
+
+/// Returns what was typed. Returns nothing if that asked for the version, or for the help with a list of
+/// `commands` (no list if empty), which it printed. Throws the error of check().
+[[nodiscard]] std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands = {});
 
 /// Prints the help, as wide as the terminal.
 void print_help(const CommandSpec& spec, const CommandSpecs& commands);

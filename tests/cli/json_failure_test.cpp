@@ -87,28 +87,44 @@ TEST_CASE("without --json, a mistake on the command line prints nothing to stand
   }
 }
 
-TEST_CASE("the object of a failed run goes to the stream for the JSON of files") {
+TEST_CASE("whatever else is typed, the object of a failed run stays away from the tensor") {
   const TemporaryDirectory directory;
   make_files(directory);
-  for (const Words& to :
-       {Words{"x.npy", "-"}, Words{"-", "-"}, Words{"-o", "-", "x.npy"}, Words{"--output", "-", "x.npy"},
-        Words{"--output=-", "x.npy"}, Words{"--", "-x.npy", "-"}}) {
-    Words words{"--json", "--min", "zero"};
+  const std::vector<Words> to_stdout{
+      {"x.npy", "-"},          {"-", "-"},           {"nope.npy", "-"},
+      {"-o", "-", "x.npy"},    {"-o-", "x.npy"},     {"-vo-", "x.npy"},
+      {"-no", "-", "x.npy"},   {"-vno-", "x.npy"},   {"--output", "-", "x.npy"},
+      {"--output=-", "x.npy"}, {"x.npy", "-o-"},     {"-o", "y", "-o-", "x.npy"},
+      {"x.npy", "z.npy", "-"}, {"--", "-x.npy", "-"}};
+  const std::vector<Words> elsewhere{{"-", "out.npy"},           {"-i", "--files-from", "-"},
+                                     {"--verify", "-", "x.npy"}, {"-o", "{name}", "-"},
+                                     {"-o-", "-oy", "x.npy"},    {"-jo-", "x.npy"},
+                                     {"-i", "x.npy", "-"},       {"--", "-", "x.npy", "-o-"}};
+  const std::vector<Words> mistakes{{"--min", "zero"}, {"--bogus"},       {"-x"},         {"-vx"},
+                                    {"--min="},        {"--min"},         {"--max", ""},  {"-vj"},
+                                    {"-q=1"},          {"--in-place=no"}, {"-j", "many"}, {"--nan="}};
+  const auto run = [&](const Words& mistake, const Words& to) {
+    Words words = mistake;
+    words.emplace_back("--json");  // also ends a mistake that lacks its value
     words.insert(words.end(), to.begin(), to.end());
     CAPTURE(words);
     const Result result = run_clipper(words, {directory.path()});
     CHECK(result.exit_code == 2);
-    CHECK(result.output.empty());
-    const std::size_t second = result.error.find('\n') + 1;
-    check_object(result.error.substr(0, second), result.error.substr(second), 2);
-  }
-  for (const Words& to : {Words{"-", "out.npy"}, Words{"-i", "--files-from", "-"},
-                          Words{"--verify", "-", "x.npy"}, Words{"-o", "{name}", "-"}}) {
-    Words words{"--json", "--min", "zero"};
-    words.insert(words.end(), to.begin(), to.end());
-    CAPTURE(words);
-    const Result result = run_clipper(words, {directory.path()});
-    check_object(result.output, result.error, 2);
+    return result;
+  };
+  for (const Words& mistake : mistakes) {
+    for (const Words& to : to_stdout) {
+      CAPTURE(mistake, to);
+      const Result result = run(mistake, to);
+      CHECK(result.output.empty());
+      const std::size_t second = result.error.find('\n') + 1;
+      check_object(result.error.substr(0, second), result.error.substr(second), 2);
+    }
+    for (const Words& to : elsewhere) {
+      CAPTURE(mistake, to);
+      const Result result = run(mistake, to);
+      check_object(result.output, result.error, 2);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "commands.hpp"
+#include "help_command.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
@@ -17,7 +18,7 @@ using namespace clip_options;
 
 RawOptions typed(std::vector<const char*> words) {
   words.insert(words.begin(), "clipper");
-  return parse(kClipSpec, words).value();
+  return parse({kClipSpec, words}).value();
 }
 
 bool has(const CommandSpec& spec, const Option* option) {
@@ -135,9 +136,29 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"--min", "--", "6"}) == "--min has no value; -- follows (is a shell variable empty?)");
   CHECK(refused({"--min"}) == "--min has no value");
   CHECK(refused({"-qj"}) == "-qj has no value");
+  CHECK(refused({"-qj", "--json"}) == "-qj has no value; --json follows (is a shell variable empty?)");
+  CHECK(refused({"-xj"}) == "unknown option -xj; clipper --help lists all options");
   CHECK(refused({"x", ""}) == "FILE is an empty name (is a shell variable empty?)");
   CHECK(refused({"--files-from", "a", "--files0-from", "b"}) ==
         "--files-from and --files0-from cannot be used together");
+}
+
+TEST_CASE("a mistake hides nothing of the rest of the command line") {
+  for (const std::vector<const char*>& mistake : std::vector<std::vector<const char*>>{
+           {"--min="}, {"--min"}, {"--bogus"}, {"-x"}, {"-vx"}, {"-vj"}, {"--quiet=no"}, {"--max", ""}}) {
+    CAPTURE(mistake);
+    std::vector<const char*> words{"clipper", "in.npy"};
+    words.insert(words.end(), mistake.begin(), mistake.end());
+    words.insert(words.end(), {"--json", "-no", "-", "out.npy", "--", "--sync"});
+    const CommandLine line(kClipSpec, words);
+    CHECK(refusal(ErrorKind::usage, [&] { line.check(); }) != "");
+    CHECK(line.has("--json"));
+    CHECK_FALSE(line.has("--sync"));
+    CHECK(line.typed().has(kNoClobber));
+    CHECK(line.typed().text(kOutput) == "-");
+    CHECK(line.typed().texts(kFiles) == std::vector<std::string>{"in.npy", "out.npy", "--sync"});
+  }
+  CHECK_FALSE(CommandLine(kHelpSpec, std::vector{"help", "--json"}).has("--json"));
 }
 
 TEST_CASE("missing, surplus and unknown positional arguments are refused") {
@@ -145,7 +166,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
     const CommandSpecs specs = command_specs();
     const auto spec = std::ranges::find(specs, std::string_view(command), &CommandSpec::name);
     words.insert(words.begin(), command);
-    return refusal(ErrorKind::usage, [&] { static_cast<void>(parse(**spec, words)); });
+    return refusal(ErrorKind::usage, [&] { static_cast<void>(parse({**spec, words})); });
   };
   CHECK(refused("compare", {"a", "b", "c"}) ==
         "unexpected argument 'c'; usage: clipper compare [OPTIONS] ACTUAL EXPECTED");

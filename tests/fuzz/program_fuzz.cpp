@@ -56,7 +56,7 @@ bool run(const std::vector<std::string>& words, bool& single) {
   argv.reserve(words.size());
   for (const std::string& word : words) argv.push_back(word.c_str());
   try {
-    const std::optional<RawOptions> raw = parse(kClipSpec, argv);
+    const std::optional<RawOptions> raw = parse({kClipSpec, argv});
     if (!raw) return true;
     Command command = validate_clip(*raw);
     single = command.inputs.size() == 1;
