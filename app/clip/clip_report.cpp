@@ -64,7 +64,7 @@ void add_counts(const ElementCounts& counts, Json& json) {
 }
 
 void add_member(const ClipReport& report, Json& json) {
-  json.add("member", *report.member);
+  json.add_name("member", *report.member);
   json.add("action", word_of(report.action));
   if (!report.reason.empty()) json.add("reason", report.reason);
 }
@@ -122,8 +122,9 @@ std::string as_text(const ClipReport& report) {
 }
 
 std::string json_start(const ClipReport& report) {
-  Json file{{"version", kJsonVersion}, {"input", report.job.input}};
-  if (report.has_output) file.add("output", report.job.output.value_or(report.job.input));
+  Json file{{"version", kJsonVersion}};
+  file.add_name("input", report.job.input);
+  if (report.has_output) file.add_name("output", report.job.output.value_or(report.job.input));
   file.add("status", report.failed ? static_cast<int>(report.failed->kind) : 0);
   if (report.failed) file.add("error", report.failed->message);
   file.add("written", report.written);

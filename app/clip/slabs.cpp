@@ -21,7 +21,9 @@ std::string slab_index_text(const npy::Header& whole, const std::string& output,
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
     const Rows rows = rows_of(shard, whole);
     const std::string file = std::filesystem::path(slab_path(output, shard)).filename();
-    slabs.add({{"file", file}, {"begin", rows.begin}, {"end", rows.begin + rows.count}});
+    Json slab = Json::object();
+    slab.add_name("file", file).add("begin", rows.begin).add("end", rows.begin + rows.count);
+    slabs.add(std::move(slab));
   }
   const Json index{{"version", kIndexVersion},
                    {"dtype", traits(whole.dtype).name},

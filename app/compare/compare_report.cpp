@@ -53,8 +53,9 @@ void add_comparison(const PairReport& report, Json& json) {
 }
 
 Json start_of(const PairReport& report, int status) {
-  Json json{{"version", kJsonVersion}, {"actual", report.actual}, {"expected", report.expected}};
-  if (report.member) json.add("member", *report.member);
+  Json json{{"version", kJsonVersion}};
+  json.add_name("actual", report.actual).add_name("expected", report.expected);
+  if (report.member) json.add_name("member", *report.member);
   json.add("status", status);
   if (!report.notes.empty()) json.add("notes", report.notes);
   return json;

@@ -3,7 +3,10 @@
 namespace clipper {
 
 Json array_json(const ArrayParameter& parameter) {
-  return {{"file", parameter.text.substr(1)}, {"shape", parameter.array->header().shape}};
+  Json json = Json::object();
+  json.add_name("file", std::string_view(parameter.text).substr(1));
+  json.add("shape", parameter.array->header().shape);
+  return json;
 }
 
 }  // namespace clipper

@@ -10,6 +10,33 @@
 // Uses nlohmann-json only to escape text: its lists and objects end the process if there is no memory.
 
 namespace clipper {
+namespace {
+
+/// The text as a JSON string.
+std::string escaped(std::string_view text, nlohmann::json::error_handler_t not_utf8) {
+  return nlohmann::json(text).dump(-1, ' ', false, not_utf8);
+}
+
+bool is_utf8(std::string_view text) {
+  using Handler = nlohmann::json::error_handler_t;
+  return escaped(text, Handler::replace) == escaped(text, Handler::ignore);
+}
+
+/// RFC 4648, section 4.
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::string_view group = bytes.substr(i, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      bits = bits << 8 | (k < group.size() ? static_cast<unsigned char>(group[k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) text += k <= group.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+}  // namespace
 
 Json::Json(double number) : text_(fmt::format("{}", number)) {
   if (std::isnan(number))
@@ -57,6 +84,11 @@ Json& Json::add(std::string_view key, Json value) {
   return *this;
 }
 
+Json& Json::add_name(std::string_view key, std::string_view name) {
+  add(key, name);
+  return is_utf8(name) ? *this : add(std::string(key) + "_bytes", base64(name));
+}
+
 std::string Json::dump(std::size_t indent) const {
   std::string text;
   append_to(text, indent, 0);
@@ -64,7 +96,7 @@ std::string Json::dump(std::size_t indent) const {
 }
 
 std::string Json::quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return escaped(text, nlohmann::json::error_handler_t::replace);
 }
 
 void Json::append_to(std::string& text, std::size_t indent, std::size_t level) const {

@@ -21,7 +21,8 @@ inline constexpr int kJsonVersion = 2;
 
 /// A JSON value to print: null, a scalar, a list, or an object whose members keep the order in which they
 /// were added. A number that JSON readers may change becomes a string: "inf", "-inf", "nan", and an
-/// integer beyond 2^53 in magnitude (RFC 8259, section 6). Bytes of a text that are not UTF-8 become U+FFFD.
+/// integer beyond 2^53 in magnitude (RFC 8259, section 6). Bytes of a text that are not UTF-8 become U+FFFD:
+/// add_name() keeps those of a name.
 /// Throws std::bad_alloc if there is no memory.
 class Json {
  public:
@@ -61,6 +62,10 @@ class Json {
 
   Json& add(Json value);                        ///< to a list
   Json& add(std::string_view key, Json value);  ///< to an object, which has no such key
+
+  /// Adds the name of a file or of a member of an archive to an object. If it is not UTF-8, also adds the
+  /// member KEY_bytes, the name in base64.
+  Json& add_name(std::string_view key, std::string_view name);
 
   /// On one line; with `indent`, one line per value, indented by `indent` spaces per level.
   [[nodiscard]] std::string dump(std::size_t indent = 0) const;

@@ -155,8 +155,9 @@ void add_header(const TensorInfo& tensor, Json& json) {
 
 /// The members of all objects: which file the object is about, and its exit status.
 Json json_about(const std::string& input, const std::optional<std::string>& member, int status) {
-  Json json{{"version", kJsonVersion}, {"input", input}};
-  if (member) json.add("member", *member);
+  Json json{{"version", kJsonVersion}};
+  json.add_name("input", input);
+  if (member) json.add_name("member", *member);
   json.add("status", status);
   return json;
 }

@@ -3,6 +3,7 @@
 json_output.py PROGRAM SCHEMA RECORDS: PROGRAM is the build's clipper, unless $CLIPPER names another; RECORDS is the
 directory of the files that tests/cli/json_record.hpp writes. Records that are older than the program are ignored.
 """
+import base64
 import json
 import os
 import sys
@@ -33,6 +34,24 @@ def records(directory, program):
                 yield record
 
 
+def lost_names(value):
+    """The names in a document whose bytes a reader cannot get: from NAME_bytes, if U+FFFD in NAME stands for some."""
+    if isinstance(value, list):
+        return [name for each in value for name in lost_names(each)]
+    if not isinstance(value, dict):
+        return []
+    lost = [name for each in value.values() for name in lost_names(each)]
+    for key in {"input", "output", "member", "actual", "expected", "file"} & value.keys():
+        text = value[key]
+        if not isinstance(text, str):
+            continue  # an element, as in `first` of compare
+        name = base64.b64decode(value.get(f"{key}_bytes", "")) or text.replace("\ufffd", "").encode()
+        is_utf8 = name.decode(errors="replace") == name.decode(errors="ignore")
+        if is_utf8 != ("\ufffd" not in text) or name.decode(errors="ignore") != text.replace("\ufffd", ""):
+            lost.append(f"{text!r}, {name!r}")
+    return lost
+
+
 def wrong(error):
     """The violations of the schema's object that the document resembles most."""
     alternatives = {}
@@ -54,6 +73,9 @@ def main(program, schema, directory):
     for record in records(directory, program):
         for document in documents(record["output"]) + documents(record["error"]):
             count += 1
+            for name in lost_names(document):
+                violations += 1
+                print(f"{record['words'][1:]} printed the bytes of a name wrongly: {name}")
             for error in validator.iter_errors(document):
                 violations += 1
                 print(f"{record['words'][1:]} printed\n{json.dumps(document)}", *wrong(error), sep="\n  ")

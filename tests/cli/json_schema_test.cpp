@@ -43,7 +43,7 @@ void for_each_member(const Json& part, const std::string& prefix, const Visit& v
 
 /// Whether the value is the object `array`, which stands where a number could.
 bool is_parameter_array(const Json& value) {
-  return value.is_object() && value.size() == 2 && value.contains("file") && value.contains("shape");
+  return value.is_object() && value.contains("file") && value.contains("shape");
 }
 
 /// Adds the names of all members of a value, nested objects included.
@@ -57,6 +57,8 @@ void add_members(const Json& value, const std::string& prefix, std::set<std::str
   }
 }
 
+const std::string kNotUtf8 = "not\xff";
+
 struct Example {
   std::string_view object;  ///< its name in $defs of the schema
   std::vector<Words> commands;
@@ -68,14 +70,18 @@ const std::array kExamples{
              {"--json", "--scale", "@y.npy", "--bias", "@y.npy", "x.npy", "o2.npy"},
              {"--json", "--min", "0", "a.npz", "o.npz"},
              {"--json", "--min", "0", "empty.npz", "o.npz"},
+             {"--json", "--min", "0", kNotUtf8 + ".npz", kNotUtf8 + "-out.npz"},
              {"--json", "--min", "0", "text.npy", "o.npy"}}},
-    Example{"info", {{"info", "--json", "--percentile", "1", "x.npy", "text.npy", "a.npz", "empty.npz"}}},
+    Example{"info",
+            {{"info", "--json", "--percentile", "1", "x.npy", "text.npy", "a.npz", "empty.npz",
+              kNotUtf8 + ".npz"}}},
     Example{"compare",
             {{"compare", "--json", "x.npy", "y.npy"},
              {"compare", "--json", "x.npy", "i.npy"},
              {"compare", "--json", "x.npy", "text.npy"},
              {"compare", "--json", "a.npz", "a.npz"},
              {"compare", "--json", "empty.npz", "empty.npz"},
+             {"compare", "--json", kNotUtf8 + ".npz", kNotUtf8 + ".npz"},
              {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"}}},
     Example{"error", {{"--json", "--unknown"}}},
     Example{"profiles", {{"profiles", "--json"}}},
@@ -131,6 +137,7 @@ TEST_CASE("every member in the schema is printed by some command") {
   write_file(directory / "text.npy", "text");
   write_file(directory / "a.npz", npz_file({{"x.npy", float32_file({1, 2})}, {"note.txt", "text"}}));
   write_file(directory / "empty.npz", npz_file({}));
+  write_file(directory / (kNotUtf8 + ".npz"), npz_file({{kNotUtf8 + ".npy", float32_file({1})}}));
   for (const auto& [object, commands] : kExamples) {
     CAPTURE(object);
     std::set<std::string> names;
@@ -149,10 +156,10 @@ TEST_CASE("every member in the schema is printed by some command") {
 TEST_CASE("the file OUT.json of --split-output has all members of the schema") {
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", float32_file({1, 2}));
-  check_done(
-      run_clipper({"--min", "0", "--shard", "0/2", "--split-output", "x.npy", "o.npy"}, {directory.path()}));
+  check_done(run_clipper({"--min", "0", "--shard", "0/2", "--split-output", "x.npy", kNotUtf8 + ".npy"},
+                         {directory.path()}));
   Result index;
-  index.output = read_file(directory / "o.json");
+  index.output = read_file(directory / (kNotUtf8 + ".json"));
   record_json(clipper_words({"--json"}), index);
   std::set<std::string> names;
   add_members(Json::parse(index.output), "", names);

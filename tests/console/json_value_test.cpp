@@ -46,6 +46,17 @@ TEST_CASE("a scalar is written as JSON") {
   CHECK(Json(std::optional(7)).dump() == "7");
 }
 
+TEST_CASE("a name that is not UTF-8 is printed with its bytes in base64") {
+  const auto printed = [](std::string_view name) { return Json::object().add_name("input", name).dump(); };
+  CHECK(printed("a.npy") == R"({"input":"a.npy"})");
+  CHECK(printed("") == R"({"input":""})");
+  CHECK(printed("gr\u00f6\u00dfe \ufffd") == "{\"input\":\"gr\u00f6\u00dfe \ufffd\"}");
+  CHECK(printed("\xff") == "{\"input\":\"\ufffd\",\"input_bytes\":\"/w==\"}");
+  CHECK(printed("a\xff") == "{\"input\":\"a\ufffd\",\"input_bytes\":\"Yf8=\"}");
+  CHECK(printed("a\xff\xfe") == "{\"input\":\"a\ufffd\ufffd\",\"input_bytes\":\"Yf/+\"}");
+  CHECK(printed("a\xff.npy") == "{\"input\":\"a\ufffd.npy\",\"input_bytes\":\"Yf8ubnB5\"}");
+}
+
 TEST_CASE("an integer beyond 2^53 is a string") {
   constexpr std::int64_t kLargest = 9'007'199'254'740'992;
   CHECK(Json(kLargest).dump() == "9007199254740992");
