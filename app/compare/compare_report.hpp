@@ -25,7 +25,6 @@ struct PairReport : FileComparison {
 };
 
 /// Text for people: a line "ok ACTUAL" or "FAIL ACTUAL: ...", followed by at most `shown` mismatches.
-/// Differences are rounded up to two digits: the files pass with the tolerance that the line suggests.
 [[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint);
 
 /// One line: the object `compare` of data/clipper.schema.json, for two files or members, or for a failure.

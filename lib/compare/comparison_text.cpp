@@ -19,13 +19,17 @@ double number_of_text(const std::string& text) {
   return value;
 }
 
-/// The value, rounded up to two significant digits.
+/// The value with three significant digits.
+std::string rounded(double value) {
+  return fmt::format("{:.3g}", value);
+}
+
+/// The value, rounded up to three significant digits: a tolerance that lets it pass.
 std::string rounded_up(double value) {
-  std::string text = fmt::format("{:.2g}", value);
-  if (number_of_text(text) >= value) return text;
-  const std::string scientific = fmt::format("{:.1e}", value);
-  const double half = number_of_text("0.05" + scientific.substr(scientific.find('e')));
-  text = fmt::format("{:.2g}", value + half);
+  if (std::string text = rounded(value); number_of_text(text) >= value) return text;
+  const std::string scientific = fmt::format("{:.2e}", value);
+  const double half = number_of_text("0.005" + scientific.substr(scientific.find('e')));
+  std::string text = rounded(value + half);
   return number_of_text(text) >= value ? text : fmt::format("{}", value);
 }
 
@@ -34,6 +38,10 @@ double float_value(Difference difference) {
 }
 
 std::string difference_text(DType dtype, Difference difference) {
+  return is_floating(dtype) ? rounded(float_value(difference)) : fmt::format("{}", difference);
+}
+
+std::string tolerance_text(DType dtype, Difference difference) {
   return is_floating(dtype) ? rounded_up(float_value(difference)) : fmt::format("{}", difference);
 }
 
@@ -48,7 +56,7 @@ std::string advice_text(const FileComparison& files, Compared compared, const To
   if (compared != Compared::values) return "";
   std::vector<std::string> options;
   if (const auto absolute = passing_absolute(files.comparison, compared))
-    options.push_back(std::string(names.absolute) + difference_text(files.comparison.dtype, *absolute));
+    options.push_back(std::string(names.absolute) + tolerance_text(files.comparison.dtype, *absolute));
   if (const auto ulps = passing_ulps(files.comparison, compared))
     options.push_back(fmt::format("{}{}", names.ulps, *ulps));
   if (options.empty()) return "; no tolerance would let it pass";

@@ -8,8 +8,8 @@
 #include "compare/compare_files.hpp"
 #include "compare/comparison.hpp"
 
-/// The result of a comparison, for people. Differences are rounded up to two digits: the tensors pass with
-/// the tolerance that the text suggests.
+/// The result of a comparison, for people. Differences of floats have three significant digits. The tolerance
+/// that the text suggests is rounded up, so that the tensors pass with it.
 namespace clipper {
 
 /// What was compared: elements, their bits, or all bytes of the files as uint8 elements.
