@@ -54,8 +54,8 @@ both bounds as converted.
 ## Arrays
 
 `--min`, `--max`, `--scale` and `--bias` take @FILE.npy with an array that has a number for each element of the input. Arrays and
-numbers can be mixed. The result has the shape of the input and the bytes of np.clip(x * scale + bias, min, max), calculated as
-with numbers.
+numbers can be mixed. The result has the shape of the input and, but for the signs of zeros (see below), the bytes of
+np.clip(x * scale + bias, min, max), calculated as with numbers.
 
 The shape of the array must broadcast to that of the input by numpy's rule: axes are aligned at the last one, and every size is
 that of the input, or 1 for the same number along the axis. Missing axes count as 1. If images.npy has the shape (N, C, H, W),
@@ -139,7 +139,8 @@ np.save(np.clip(x, lo, hi)), with lo and hi of the dtype of x, writes the same f
 
 * Fractions on integers: a float as a bound makes numpy calculate in float64 and return float64. clipper keeps the dtype
 and cuts the fraction off.
-* One bound: np.clip(x, lo, None) replaces -0.0 by a bound 0.0. clipper keeps x, as np.clip does with two bounds.
+* Zeros: unless both bounds are numbers, np.clip may replace a zero by a bound that is the other zero. Whether it does depends
+on the dtype and on the order of the elements in memory. clipper keeps the zero, as np.clip does if both bounds are numbers.
 * Big-endian input: np.clip returns an array in the machine's byte order. clipper keeps the byte order of the input.
 * min above max: numpy gives max. In clipper this is an error unless `--min-above-max max` is given.
 * NaN as a bound: numpy makes every element NaN. In clipper it is an error.
