@@ -47,15 +47,49 @@ constexpr std::array kCommands{
     CommandRow{&kHelpSpec, &show_help}, CommandRow{&kGenerateSpec, &generate},
 };
 
+/// What people who know other programs type, and what clipper calls it: nothing for what needs no command.
+struct Synonym {
+  std::string_view typed;
+  std::string_view meant;
+};
+
+constexpr std::array kSynonyms{
+    Synonym{"diff", "compare"},
+    Synonym{"cmp", "compare"},
+    Synonym{"stat", "info"},
+    Synonym{"stats", "info"},
+    Synonym{"show", "info"},
+    Synonym{"describe", "info"},
+    Synonym{"inspect", "info"},
+    Synonym{"list", "info"},
+    Synonym{"ls", "info"},
+    Synonym{"version", "--version"},
+    Synonym{"verify", "--verify"},
+    Synonym{"shard", "--shard"},
+    Synonym{"golden", "--verify"},
+    Synonym{"finalize", "--finalize"},
+    Synonym{"clip", ""},
+    Synonym{"clamp", ""},
+    Synonym{"run", ""},
+};
+
+std::optional<std::string_view> meant_by(std::string_view word) {
+  const auto* const synonym = std::ranges::find(kSynonyms, word, &Synonym::typed);
+  return synonym != kSynonyms.end() ? std::optional(synonym->meant) : nearest_name(word, command_names());
+}
+
 bool is_file(const std::string& name) {
   return ::faccessat(AT_FDCWD, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/// Refuses a first word that is nearly a command's name, unless a file has this name.
+/// Refuses a first word that is probably meant as a command, unless a file has this name.
 void check_command(const std::string& word) {
   if (word.starts_with('-') || word.find_first_of("./") != word.npos) return;
-  const auto meant = nearest_name(word, command_names());
-  if (meant && !is_file(word)) refuse(fmt::format("unknown command '{}'; did you mean '{}'?", word, *meant));
+  const std::optional<std::string_view> meant = meant_by(word);
+  if (!meant || is_file(word)) return;
+  if (meant->empty())
+    refuse(fmt::format("unknown command '{}'; to clip, type no command: clipper --min 0 IN OUT", word));
+  refuse(fmt::format("unknown command '{}'; did you mean '{}'?", word, *meant));
 }
 
 /// Refuses a command's name after options, as in `clipper -v compare a b`, unless a file has this name.

@@ -43,7 +43,7 @@ Exit status:
   2      wrong usage
   3      an input is not a valid .npy or .npz file, or the profile rejects it
   4      an I/O error, or not enough memory
-  5      refused to avoid data loss, or the file is locked by another clipper
+  5      refused to avoid data loss, or another program has locked the file
   6      output written, but not confirmed to be on disk
   128+n  ended by signal n
 )";

@@ -12,6 +12,7 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
+#include "command_line/tensor_tree.hpp"
 #include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 
@@ -176,6 +177,8 @@ void validate_files(const RawOptions& raw, Command& command) {
     command.destination = destination_of_all(raw);
     return;
   }
+  if (files.size() > 1 && is_directory(files.back()))
+    refuse(fmt::format("{0} is a directory; to write results into it, use --output-dir {0}", files.back()));
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
       refuse(fmt::format("{} needs --output-dir, --output or --in-place", long_name(*option)));
@@ -253,6 +256,7 @@ bool tensor_goes_to_stdout(const RawOptions& raw) {
 Command validate_clip(const RawOptions& raw) {
   Command command;
   command.request = validate_request(raw);
+  validate_running(raw, command);  // before the files: `-j in.npy out.npy` lacks a number, not OUT
   if (raw.has(kFinalize)) {
     validate_finalize(raw, command);
   } else if (raw.has(kVerify)) {
@@ -261,7 +265,6 @@ Command validate_clip(const RawOptions& raw) {
     validate_files(raw, command);
     validate_shard(raw, command);
   }
-  validate_running(raw, command);
   if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
     command.existing = OutputFile::Existing::refuse;
   if (raw.has(kSync)) command.durability = OutputFile::Durability::on_disk;

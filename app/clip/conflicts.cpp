@@ -146,6 +146,7 @@ class Conflicts {
     if (!other.writes)
       refuse(fmt::format("{} would be written to {}, which is {}", job.input, output,
                          output == path ? "also an input" : "the input " + path));
+    if (!job.output && output == path) refuse(fmt::format("{} is an input twice", path));
     if (!job.output) refuse(fmt::format("{} and {} are the same file", output, path));
     refuse(fmt::format("{} and {} would both be written to {}{}", job.input, jobs_[other.job].input, output,
                        output == path ? "" : ", the same file as " + path));

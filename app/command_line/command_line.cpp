@@ -103,6 +103,8 @@ std::vector<const char*> CommandLine::complete_words(std::span<const char* const
       wrong(fmt::format("{} takes no value", name));
     } else if (option != nullptr && word.size() == name.size() + 1) {
       wrong(fmt::format("{} has no value {}", name, kIsEmpty));
+    } else if (option != nullptr && name == short_name(*option) && name != long_name(*option)) {
+      wrong(fmt::format("{0} takes its value without =; write {0} {1}", name, word.substr(name.size() + 1)));
     } else if (!needs_next_word(spec_, word)) {
       complete.push_back(words[i]);
     } else if (i + 1 == words.size()) {

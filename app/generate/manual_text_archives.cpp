@@ -63,7 +63,7 @@ the memory of a file, and less than 1 KiB for each member.
 ## What is refused
 
 = By usage (2)
-A tensor as the input of OUT.npz, an archive as that of OUT.npy or of a stream, a `--member` that an archive does not have, and
+A tensor as the input of OUT.npz, an archive as that of OUT.npy or of a stream, a member that an archive does not have, and
 archives with `--direct`, `--verify`, `--shard` of one input and `--split-output`.
 
 = By the archive (3)

@@ -49,8 +49,8 @@ The system refused: a file cannot be read or written, the disk is full, there is
 program changed the input while it was read.
 
 = 5
-Refused to avoid a loss of data: the file has several hard links, another clipper is at work on it or another program
-has replaced it, OUT exists and `--no-clobber` is given, an interrupted `--direct` belongs to another
+Refused to avoid a loss of data: the file has several hard links, another program has locked it, such as another clipper,
+or has replaced it, OUT exists and `--no-clobber` is given, an interrupted `--direct` belongs to another
 command, or parts of shards are missing or damaged.
 
 = 6
@@ -75,7 +75,8 @@ to standard error if the tensor goes to standard output. An error is printed as 
 
 Numbers are JSON numbers, and an array as a bound, scale or bias is an object: {"file": "lo.npy", "shape": [3, 1, 1]}. Only what
 JSON or a float64 cannot hold is a string: "inf", "-inf", "nan", integers beyond 2^53, and
-numbers with more digits than a float64 has. In paths, bytes that are not UTF-8 become U+FFFD. `version` is raised if the
+numbers with more digits than a float64 has. If the name of a file or of a member is not UTF-8, its wrong bytes become
+U+FFFD, and all its bytes follow in base64: those of "input" in "input_bytes". `version` is raised if the
 meaning of a member changes; new members may come at any time. data/clipper.schema.json of the source is a JSON Schema of
 everything below.
 )text";

@@ -20,7 +20,7 @@ std::vector<bool> chosen_members(const MemberChoice& choice, const ArchiveFile& 
   std::vector<bool> chosen(members.size());
   for (const std::string& name : choice.names) {
     const npz::Member* const member = archive.list().find(name);
-    if (member == nullptr) archive.refuse_name(name, ErrorKind::usage);
+    if (member == nullptr) archive.refuse_name(name);
     chosen[static_cast<std::size_t>(member - members.data())] = true;
   }
   return chosen;

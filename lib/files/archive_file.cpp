@@ -86,8 +86,8 @@ std::string ArchiveFile::path_of(const npz::Member& member) const {
   return fmt::format("{}:{}", file_.path(), key_of(member));
 }
 
-void ArchiveFile::refuse_name(std::string_view name, ErrorKind kind) const {
-  throw Error(kind, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_keys()));
+void ArchiveFile::refuse_name(std::string_view name) const {
+  throw Error(ErrorKind::usage, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_keys()));
 }
 
 std::string ArchiveFile::first_keys() const {
@@ -195,7 +195,7 @@ InputFile open_member(const MemberPath& path) {
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
   const ArchiveFile archive(file);
   if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
-  archive.refuse_name(path.member, ErrorKind::input);
+  archive.refuse_name(path.member);
 }
 
 }  // namespace clipper

@@ -38,8 +38,8 @@ class ArchiveFile {
   /// "a.npz:w": the path that InputFile::open() takes for the member.
   [[nodiscard]] std::string path_of(const npz::Member& member) const;
 
-  /// Throws the error that there is no member with this name: "a.npz: no member 'x'; it has w, mask".
-  [[noreturn]] void refuse_name(std::string_view name, ErrorKind kind) const;
+  /// Throws Error{usage} because there is no member with this name: "a.npz: no member 'x'; it has w, mask".
+  [[noreturn]] void refuse_name(std::string_view name) const;
 
   /// Who compares the contents with their CRC-32. The contents of a deflated member are always checked here.
   enum class Check : std::uint8_t { now, by_caller };

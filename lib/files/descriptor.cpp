@@ -58,7 +58,7 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
 
 bool lock(const Descriptor& fd, const std::string& path) {
   if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) == 0) return true;
-  if (errno == EWOULDBLOCK) refuse(path, "is in use by another clipper");
+  if (errno == EWOULDBLOCK) refuse(path, "is locked by another program, perhaps another clipper");
   if (errno == ESTALE || errno == ENOENT)
     refuse(path, "was replaced while it was opened; try again");  // seen on GlusterFS
   if (!is_unsupported(errno) && errno != ENOLCK) throw_system_error(path, "cannot be locked");

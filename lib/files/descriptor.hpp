@@ -62,7 +62,7 @@ void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint6
               const std::string& path);
 
 /// Locks the file until its last descriptor is closed. Returns false if the file system has no locks.
-/// Error{refused} if another clipper holds the lock.
+/// Error{refused} if another program, such as clipper or flock(1), holds the lock.
 [[nodiscard]] bool lock(const Descriptor& fd, const std::string& path);
 
 /// Error{io} for a write that failed late, which network file systems and quotas report in close(). Closes a

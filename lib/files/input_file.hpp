@@ -31,7 +31,7 @@ class InputFile {
 
   /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
   /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
-  /// locked by another clipper, replaced meanwhile, or on sshfs.
+  /// locked by another program, replaced meanwhile, or on sshfs.
   /// Error{usage} for FILE:MEMBER.
   [[nodiscard]] static InputFile open_to_change(const std::string& path);
 

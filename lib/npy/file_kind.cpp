@@ -19,10 +19,11 @@ struct Kind {
   std::string_view magic;    ///< bytes that every file of this kind has
   std::string_view content;  ///< text that is also among the first kKindSize bytes; "" for formats without
   std::string_view name;
-  std::string_view advice;
-  bool to_stdout;  ///< the advice ends in a command that writes the .npy file to standard output
+  std::string_view advice;  ///< kFile stands for the file's name
+  bool to_stdout;           ///< the advice ends in a command that writes the .npy file to standard output
 };
 
+constexpr std::string_view kFile = "FILE";
 constexpr std::string_view kTorch = "a PyTorch file";
 constexpr std::string_view kNpz = "an .npz archive";
 constexpr std::string_view kFromTorch = "convert it in Python: np.save('x.npy', torch.load('FILE').numpy())";
@@ -95,13 +96,15 @@ bool can_be_npy(std::span<const std::byte> start) {
   return !start.empty() && as_text(start).starts_with(kMagic.substr(0, start.size()));
 }
 
-Message not_npy(std::span<const std::byte> start) {
+Message not_npy(std::span<const std::byte> start, std::string_view file) {
   const std::string_view text = as_text(start.first(std::min(start.size(), kKindSize)));
   if (text.empty()) return "not a .npy file: it is empty";
   const Kind* const kind = kind_of(text);
   if (kind == nullptr)
     return fmt::format("not a .npy file: it begins with '{}'", excerpt(text.substr(0, kMagic.size())));
-  Message message = fmt::format("not a .npy file but {}; {}", kind->name, kind->advice);
+  std::string advice(kind->advice);
+  if (const std::size_t at = advice.find(kFile); at != advice.npos) advice.replace(at, kFile.size(), file);
+  Message message = fmt::format("not a .npy file but {}; {}", kind->name, advice);
   if (kind->to_stdout) message += Term{"input", ""};
   return message;
 }

@@ -21,8 +21,8 @@ inline constexpr std::size_t kKindSize = 512;
 
 /// The error message for a file that begins with `start` and is not .npy: what it is instead, and how to
 /// convert it. `start` is the first kKindSize bytes or the whole file; with less, fewer kinds are recognised.
-/// In the message FILE stands for the file's path.
-[[nodiscard]] Message not_npy(std::span<const std::byte> start);
+/// `file` is what commands in the message call the file.
+[[nodiscard]] Message not_npy(std::span<const std::byte> start, std::string_view file = "FILE");
 
 /// Whether a file that begins with `start`, see not_npy(), is a PyTorch file, or a zip archive of .npy files.
 [[nodiscard]] bool is_torch(std::span<const std::byte> start);

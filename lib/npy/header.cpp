@@ -37,7 +37,7 @@ std::size_t text_offset(std::span<const std::byte> start) {
   struct Row {
     std::string_view prefix;
     std::string_view meaning;
-    std::string_view replacement;  // what to save instead of an array x
+    std::string_view replacement;  // what to save instead of an array x; empty for what is no number
   };
   constexpr Row kRows[] = {{"O", "Python objects", "x.astype('f8')"},
                            {"b1", "bool", "x.astype('u1')"},
@@ -45,8 +45,8 @@ std::size_t text_offset(std::span<const std::byte> start) {
                            {"f16", "long double, float128", "x.astype('f8')"},
                            {"f12", "long double, float96", "x.astype('f8')"},
                            {"c", "complex numbers", "x.real"},
-                           {"S", "byte strings", "x.astype('f8')"},
-                           {"U", "strings", "x.astype('f8')"},
+                           {"S", "byte strings", ""},
+                           {"U", "strings", ""},
                            {"M8", "dates, datetime64", "x.view('i8')"},
                            {"m8", "durations, timedelta64", "x.view('i8')"},
                            {"V", "raw bytes", "x.view(DTYPE)"}};
@@ -54,7 +54,9 @@ std::size_t text_offset(std::span<const std::byte> start) {
       std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
   if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
   refuse(fmt::format("dtype '{}' (", excerpt(descr)) + Term{kTypeField, row->meaning} +
-         fmt::format(") is not supported; convert it: np.save('x.npy', {})", row->replacement));
+         ") is not supported; " +
+         (row->replacement.empty() ? "clipper clips numbers"
+                                   : fmt::format("convert it: np.save('x.npy', {})", row->replacement)));
 }
 
 /// Sets the dtype, order and opaque of `header` from a descriptor.

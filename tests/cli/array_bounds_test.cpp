@@ -180,7 +180,7 @@ TEST_CASE("elements that cannot be parameters are refused with their index") {
 
 TEST_CASE("min above max is refused with the first index at which that is") {
   const Arrays arrays;
-  const std::string advice = "; to allow this, set --min-above-max\n";
+  const std::string advice = "; to allow this, add --min-above-max max (as numpy) or min\n";
   const auto refused = [&](std::string_view min, std::string_view max, std::string_view why) {
     check_refused_untouched(arrays, {"--min", std::string(min), "--max", std::string(max), "x.npy", "o"}, 2,
                             "clipper: x.npy: " + std::string(why) + advice);

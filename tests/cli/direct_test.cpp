@@ -122,10 +122,12 @@ TEST_CASE("a file in use by another clipper is refused") {
   write_file(directory / "x.npy", kInput);
   const Descriptor other(::open((directory / "x.npy").c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(::flock(other.get(), LOCK_EX) == 0);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "x.npy: is in use by another clipper");
-  check_refused_untouched(directory, {"-i", "--min", "0", "x.npy"}, 5, "x.npy: is in use by another clipper");
+  check_refused_untouched(directory, direct({"x.npy"}), 5,
+                          "x.npy: is locked by another program, perhaps another clipper");
+  check_refused_untouched(directory, {"-i", "--min", "0", "x.npy"}, 5,
+                          "x.npy: is locked by another program, perhaps another clipper");
   check_refused_untouched(directory, {"--min", "0", "x.npy", "x.npy"}, 5,
-                          "x.npy: is in use by another clipper");
+                          "x.npy: is locked by another program, perhaps another clipper");
   check_done(run_clipper({"--min", "0", "x.npy", "y.npy"}, {directory.path()}));
   REQUIRE(::flock(other.get(), LOCK_UN) == 0);
   check_done(run_clipper(direct({"x.npy"}), {directory.path()}));

@@ -12,6 +12,7 @@
 #include "cli/clipper.hpp"
 #include "cli/terminal.hpp"
 #include "simd/levels.hpp"
+#include "support/archives.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -57,6 +58,90 @@ TEST_CASE("a message is one printable line for any file name") {
                          "31m"),
                  "./control\\xc2\\x9b31m: "));
   CHECK(contains(message("gr\u00f6\u00dfe"), "./gr\u00f6\u00dfe: "));
+}
+
+/// What a new user types, and the whole answer.
+struct Mistake {
+  Words words;
+  int status;
+  std::string answer;
+};
+
+TEST_CASE("a mistake is answered with what to type, and with the names of the user's files") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  write_file(directory / "b.npy", kInput);
+  write_file(directory / "data.csv", "1,2\n");
+  write_file(directory / "my data.csv", "1,2\n");
+  write_file(directory / "text.npy", npy_file("<U1", "False", "(1,)", "a\0\0\0"));
+  write_file(directory / "bytes.npy", npy_file("|S2", "False", "(1,)", "ab"));
+  write_file(directory / "a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}}));
+  std::filesystem::create_directory(directory / "dir");
+  const std::string is_directory = "dir is a directory; to write results into it, use --output-dir dir";
+  const std::string no_member = "a.npz: no member 'nope'; it has w, x";
+  const std::string no_command = "; to clip, type no command: clipper --min 0 IN OUT";
+  const std::vector<Mistake> mistakes{
+      {{"--min", "0", "in.npy", "dir"}, 2, is_directory},
+      {{"--min", "0", "in.npy", "b.npy", "dir"}, 2, is_directory},
+      {{"--min", "0", "-r", "dir", "dir"}, 2, is_directory},
+      {{"--min", "0", "--shard", "0/2", "in.npy", "dir"}, 2, is_directory},
+      {{"--min", "0", "-i", "in.npy", "in.npy"}, 2, "in.npy is an input twice"},
+      {{"diff", "in.npy", "b.npy"}, 2, "unknown command 'diff'; did you mean 'compare'?"},
+      {{"cmp", "in.npy", "b.npy"}, 2, "unknown command 'cmp'; did you mean 'compare'?"},
+      {{"comapre", "in.npy", "b.npy"}, 2, "unknown command 'comapre'; did you mean 'compare'?"},
+      {{"show", "in.npy"}, 2, "unknown command 'show'; did you mean 'info'?"},
+      {{"ls", "a.npz"}, 2, "unknown command 'ls'; did you mean 'info'?"},
+      {{"version"}, 2, "unknown command 'version'; did you mean '--version'?"},
+      {{"finalize", "b.npy"}, 2, "unknown command 'finalize'; did you mean '--finalize'?"},
+      {{"clip", "--min", "0", "in.npy", "o.npy"}, 2, "unknown command 'clip'" + no_command},
+      {{"--min", "0", "--member", "nope", "a.npz", "o.npz"}, 2, no_member},
+      {{"--min", "0", "a.npz:nope", "o.npy"}, 2, no_member},
+      {{"--min", "@a.npz:nope", "in.npy", "o.npy"}, 2, "--min @" + no_member},
+      {{"--min", "0", "in.npy", "--verify", "a.npz:nope"}, 2, no_member},
+      {{"info", "a.npz:nope"}, 2, no_member},
+      {{"compare", "in.npy", "a.npz:nope"}, 2, no_member},
+      {{"--min", "0", "-i", "a.npz:w"},
+       2,
+       "a.npz:w: is a member of an archive; use --in-place a.npz --member w"},
+      {{"--min", "0", "text.npy", "o.npy"},
+       3,
+       "text.npy: dtype '<U1' (strings) is not supported; clipper clips numbers"},
+      {{"--min", "0", "bytes.npy", "o.npy"},
+       3,
+       "bytes.npy: dtype '|S2' (byte strings) is not supported; clipper clips numbers"},
+      {{"--min", "0", "data.csv", "o.npy"},
+       3,
+       "data.csv: not a .npy file but text (CSV?); convert it in Python: "
+       "np.save('x.npy', np.loadtxt('data.csv', delimiter=','))"},
+      {{"--min", "0", "my data.csv", "o.npy"},
+       3,
+       "my data.csv: not a .npy file but text (CSV?); convert it in Python: "
+       "np.save('x.npy', np.loadtxt('FILE', delimiter=','))"},
+      {{"--min", "6", "--max", "0", "in.npy", "o.npy"},
+       2,
+       "in.npy: --min 6 exceeds --max 0; to allow this, add --min-above-max max (as numpy) or min"},
+      {{"--min", "0", "-j", "in.npy", "o.npy"},
+       2,
+       "--threads: 'in.npy' is not a whole number from 1 to 1024"},
+      {{"-o=o.npy", "--min", "0", "in.npy"}, 2, "-o takes its value without =; write -o o.npy"},
+  };
+  for (const auto& [words, status, answer] : mistakes)
+    CHECK(check_refused_untouched(directory, words, status, "").error == "clipper: " + answer + "\n");
+}
+
+TEST_CASE("a word that is a file is no command") {
+  const TemporaryDirectory directory;
+  write_file(directory / "diff", kInput);
+  check_done(run_clipper({"diff", "out.npy", "--max", "6"}, {directory.path()}));
+  CHECK(read_file(directory / "out.npy") == kOutput);
+}
+
+TEST_CASE("a file that another program has locked is refused, whoever has locked it") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", kInput);
+  check_refused(run_in_shell("flock in.npy \"$@\"", {"--max", "6", "-i", "in.npy"}, {directory.path()}), 5,
+                "in.npy: is locked by another program, perhaps another clipper\n");
+  CHECK(read_file(directory / "in.npy") == kInput);
 }
 
 TEST_CASE("arguments are escaped in messages") {

@@ -159,7 +159,7 @@ TEST_CASE("--recursive refuses unusable inputs and options") {
   tree.refused({"--allow-empty", "--finalize", "x.npy"}, 2, "--finalize and --allow-empty");
   tree.refused({"-r", "--verify", "x.npy", "in"}, 2, "--verify and --recursive");
   tree.refused({"-r", "--finalize", "x.npy"}, 2, "--finalize and --recursive");
-  tree.refused({"-r", "-i", "in", "in/train"}, 2, "are the same file");
+  tree.refused({"-r", "-i", "in", "in/train"}, 2, "is an input twice");
 }
 
 TEST_CASE("--allow-empty accepts a directory without a tensor") {

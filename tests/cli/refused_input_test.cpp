@@ -127,24 +127,26 @@ TEST_CASE("files of other kinds are named with a command that helps") {
              "PK\3\4" + std::string(26, '\0') + "x.npy" + read_file(directory / "x.npy"));
   write_file(directory / "x.pt", "PK\3\4" + std::string(26, '\0') + "archive/data.pkl and 1000 bytes");
   const std::string why = "not a .npy file but ";
-  const std::string gzip = why + "gzip data; decompress it first: zcat FILE | clipper ... - OUT\n";
+  const auto gzip = [&](const std::string& file) {
+    return why + "gzip data; decompress it first: zcat " + file + " | clipper ... - OUT\n";
+  };
   const Words uses[] = {{"--min", "0", "x.npy.gz", "out.npy"},
                         {"--min", "0", "--in-place", "x.npy.gz"},
                         {"--min", "0", "x.npy", "--verify", "x.npy.gz"},
                         {"compare", "x.npy", "x.npy.gz"},
                         {"info", "x.npy.gz"}};
   for (const Words& use : uses)
-    CHECK(check_refused_untouched(directory, use, 3, "").error == "clipper: x.npy.gz: " + gzip);
+    CHECK(check_refused_untouched(directory, use, 3, "").error == "clipper: x.npy.gz: " + gzip("x.npy.gz"));
   for (const Words& use :
        {Words{"--min", "0", "-", "out.npy"}, Words{"info", "-"}, Words{"compare", "x.npy", "-"}})
     CHECK(check_refused_untouched(
               directory, use, 3, "", [] {}, read_file(directory / "x.npy.gz"))
-              .error == "clipper: standard input: " + gzip);
+              .error == "clipper: standard input: " + gzip("FILE"));
   CHECK(check_refused_untouched(directory, {"info", "x.npz"}, 3, "").error ==
         "clipper: x.npz: truncated: no end record of a zip archive\n");
   CHECK(check_refused_untouched(directory, {"info", "x.pt"}, 3, "").error ==
         "clipper: x.pt: " + why +
-            "a PyTorch file; convert it in Python: np.save('x.npy', torch.load('FILE').numpy())\n");
+            "a PyTorch file; convert it in Python: np.save('x.npy', torch.load('x.pt').numpy())\n");
   // The suggested commands, with names filled in.
   for (const std::string command : {"zcat x.npy.gz", "tar -xOf x.tar x.npy"}) {
     const Result result =

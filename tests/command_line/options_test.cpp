@@ -128,6 +128,7 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"---"}) == "unknown option ---; clipper --help lists all options");
   CHECK(refused({"--in-place=false"}) == "--in-place takes no value");
   CHECK(refused({"-i=false"}) == "-i takes no value");
+  CHECK(refused({"-o=x"}) == "-o takes its value without =; write -o x");
   CHECK(refused({"--min=", "x"}) == "--min has no value (is a shell variable empty?)");
   CHECK(refused({"--member", "", "--member", "x"}) == "--member has no value (is a shell variable empty?)");
   CHECK(refused({"--min", "", "x"}) == "--min has no value (is a shell variable empty?)");

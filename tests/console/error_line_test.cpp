@@ -24,7 +24,8 @@ TEST_CASE("The program names flags where the library names parameters") {
       Term{"min", "min"} + Message(" 5 exceeds ") + Term{"max", "max"} + " 3" + Term{"min_above_max", ""};
   CHECK(message.text() == "min 5 exceeds max 3");
   CHECK(message.field() == "min");
-  CHECK(printed(message) == "--min 5 exceeds --max 3; to allow this, set --min-above-max");
+  CHECK(printed(message) ==
+        "--min 5 exceeds --max 3; to allow this, add --min-above-max max (as numpy) or min");
 }
 
 TEST_CASE("Paths and words that are not terms are not replaced") {

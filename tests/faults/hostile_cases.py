@@ -135,7 +135,7 @@ case("a comment that is shorter than it says", ended(comment=b"comment", comment
 case("a comment with an end record", ended(comment=archive(w())[-22:]))
 case("a comment with an end record that ends the file", lambda: ended(comment=b"x" + Parts(made.members, made.list, 2).end(begin=7)))
 case("a comment that is an archive", ended(comment=archive(v())))
-case("no members", archive(), "01300", "w")
+case("no members", archive(), "01200", "w")
 
 # ZIP64 ---------------------------------------------------------------------------------------------------
 

@@ -157,19 +157,19 @@ TEST_CASE("an archive whose name has hard links is refused without advice to cha
 
 TEST_CASE("a name that the archive lacks is refused with the names that it has") {
   const Archive archive({{"a.npy", ""}, {"b.npy", ""}});
-  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has a, b");
   archive.write(npz_file({}));
-  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has no members");
   archive.write(npz_file({{"a", ""}, {"a.npy", ""}}));
-  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has a, a.npy");
   archive.write(npz_file({{"1", ""}, {"2", ""}, {"3", ""}, {"4", ""}, {"5", ""}, {"6", ""}}));
-  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
+  CHECK(refusal(ErrorKind::usage, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": no member 'w'; it has 1, 2, 3, 4, 5, ...");
   archive.write(npz_file({{std::string(60'000, 'n'), ""}}));
-  CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }).size() < archive.path().size() + 150);
+  CHECK(refusal(ErrorKind::usage, [&] { content(archive.path(":w")); }).size() < archive.path().size() + 150);
   archive.write("text");
   CHECK(refusal(ErrorKind::input, [&] { content(archive.path(":w")); }) ==
         archive.path() + ": not an .npz archive, so it has no member 'w'");
@@ -277,9 +277,10 @@ TEST_CASE("a member of an archive that is replaced in place must not lose bytes"
 TEST_CASE("a member alone can be neither changed nor written") {
   const Archive archive({NpzMember{"w.npy", "abc"}});
   const auto before = archive.directory().snapshot();
-  CHECK(refusal(ErrorKind::usage, [&] {
-          static_cast<void>(InputFile::open_to_change(archive.path(":w")));
-        }) == archive.path(":w: is a member of an archive; change the archive, and choose the member"));
+  CHECK(
+      refusal(ErrorKind::usage, [&] { static_cast<void>(InputFile::open_to_change(archive.path(":w"))); }) ==
+      archive.path(":w: is a member of an archive; change the archive ") + archive.path() +
+          " and choose the member w");
   for (const auto existing : {OutputFile::Existing::replace, OutputFile::Existing::refuse})
     CHECK(refusal(ErrorKind::usage, [&] { OutputFile::check(archive.path(":w"), existing); }) ==
           archive.path(":w: is a member of an archive; write to another file"));

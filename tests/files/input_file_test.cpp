@@ -193,7 +193,7 @@ TEST_CASE("a file that is opened for a change is locked until it is closed") {
     const InputFile file = InputFile::open_to_change(directory / "file");
     CHECK(file.is_locked());
     CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(directory / "hard"); }) ==
-          directory / "hard: is in use by another clipper");
+          directory / "hard: is locked by another program, perhaps another clipper");
     std::ignore = InputFile::open(directory / "file");
   }
   CHECK(InputFile::open_to_change(directory / "hard").is_locked());

@@ -43,7 +43,7 @@ TEST_CASE("A file that is no journal but has a journal's name is not touched") {
 TEST_CASE("A journal that is in use is not used for another file with the tensor's name") {
   const Scratch scratch;
   const Journal journal = Journal::create(Place::of(scratch.path), 0600, kPartSize);
-  CHECK(scratch.refused() == scratch.journal + ": is in use by another clipper");
+  CHECK(scratch.refused() == scratch.journal + ": is locked by another program, perhaps another clipper");
   CHECK(scratch.directory.entries() == Names{".x.npy.clipper-journal", "x.npy"});
 }
 
