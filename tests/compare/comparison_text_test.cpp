@@ -56,7 +56,8 @@ TEST_CASE(
         const std::string text = summary_text(files, Compared::values, {"atol=", "ulp="});
         CAPTURE(row.name, text);
         const Number absolute = parse_number(word_after(text, "would pass with atol=")).value();
-        const ComparisonRule wider{.tolerance = Tolerance(absolute, relative.number())};
+        ComparisonRule wider;
+        wider.tolerance = Tolerance(absolute, relative.number());
         CHECK(compare(pair, wider).mismatches == 0);
         ++suggested;
       });
