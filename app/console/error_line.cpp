@@ -27,6 +27,7 @@ constexpr Wording kWordings[] = {
     {"scale", "scale", "--scale"},
     {"bias", "bias", "--bias"},
     {"nan", "nan", "--nan"},
+    {"profile", "profile", "--profile"},
     {"min_above_max", "", "; to allow this, add --min-above-max max (as numpy) or min"},
     {"dtype", "if it is, say so", "if it is, add --dtype bfloat16"},
     {"dtype", "the request says", "--dtype says"},

@@ -30,7 +30,8 @@ std::string rounded_up(double value) {
   const std::string scientific = fmt::format("{:.2e}", value);
   const double half = number_of_text("0.005" + scientific.substr(scientific.find('e')));
   std::string text = rounded(value + half);
-  return number_of_text(text) >= value ? text : fmt::format("{}", value);
+  const double number = number_of_text(text);
+  return number >= value && std::isfinite(number) ? text : fmt::format("{}", value);
 }
 
 double float_value(Difference difference) {

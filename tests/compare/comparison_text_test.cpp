@@ -72,7 +72,7 @@ TEST_CASE("a difference is shown with three digits, rounded to nearest") {
     for_random_pairs(row.dtype, [&](const Pairs& pair) {
       const FileComparison files = comparison_of(pair, {});
       const double largest = std::bit_cast<double>(files.comparison.largest);
-      if (files.comparison.mismatches == 0 || largest == 0 || !std::isfinite(largest)) return;
+      if (files.comparison.mismatches == 0 || largest == 0 || largest > 1.79e308) return;
       const std::string text = summary_text(files, Compared::values, {"atol=", "ulp="});
       CAPTURE(row.name, text, largest);
       const std::string shown = word_after(text, "max abs ");
