@@ -1,6 +1,9 @@
 #define CATCH_CONFIG_RUNNER  // version 2 defines the Session only where this is set
+#include <sys/stat.h>
+
 #include "support/catch.hpp"
 
 int main(int argc, char** argv) {
+  ::umask(022);  // another user, as whom some tests run clipper, must be able to read the tests' files
   return Catch::Session().run(argc, argv);
 }
