@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <tuple>
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
@@ -22,6 +24,7 @@ constexpr std::size_t kMaxAtOnce = 2048;  // 1,024 threads and two batches of 25
 struct Slot {
   std::atomic<bool> taken = false;
   int directory = 0;                      ///< only valid with a name
+  FileId file{};                          ///< that may be removed; only valid with a name
   std::array<char, NAME_MAX + 1> name{};  ///< empty until the file exists
 };
 // All zeros: not in the program's file, no page touched at the start.
@@ -63,25 +66,31 @@ void release(int registration) noexcept {
 
 }  // namespace
 
-int register_temporary(const Place& place, const std::function<bool()>& create) {
+int register_temporary(const Place& place, const std::function<int()>& create) {
   const std::size_t size = std::strlen(place.name()) + 1;
   if (size > NAME_MAX + 1) throw_system_error(place.path(), "cannot be created", ENAMETOOLONG);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].taken.exchange(true)) continue;
+    Slot& slot = slots[i];
+    if (slot.taken.exchange(true)) continue;
     const Use use;
-    bool created = false;
+    struct stat status {};
     try {
-      created = create();
+      const int fd = create();
+      if (fd < 0 || ::fstat(fd, &status) != 0) {
+        const int error = errno;
+        if (fd >= 0) ::unlinkat(place.directory(), place.name(), 0);
+        slot.taken = false;
+        errno = error;
+        return -1;
+      }
     } catch (...) {
-      slots[i].taken = false;
+      slot.taken = false;
       throw;
     }
-    slots[i].directory = place.directory();
-    if (created)
-      std::memcpy(slots[i].name.data(), place.name(), size);
-    else
-      slots[i].taken = false;
-    return created ? static_cast<int>(i) : -1;
+    slot.directory = place.directory();
+    slot.file = id_of(status);
+    std::memcpy(slot.name.data(), place.name(), size);
+    return static_cast<int>(i);
   }
   throw Error(ErrorKind::io,
               fmt::format("too many unfinished outputs (max {}); use fewer threads", kMaxAtOnce));
@@ -92,16 +101,17 @@ void unregister_temporary(int registration) noexcept {
   release(registration);
 }
 
-void without_cleanup(int registration, const std::function<bool()>& work) {
+void without_cleanup(int registration, const std::function<FileId()>& work) {
   const Use use;
-  if (!work()) release(registration);
+  slots[static_cast<std::size_t>(registration)].file = work();
 }
 
 void remove_temporaries() noexcept {
   ending = true;
   while (in_use > 0) ::sched_yield();
   for (const Slot& slot : slots)
-    if (slot.taken && slot.name[0] != '\0') ::unlinkat(slot.directory, slot.name.data(), 0);
+    if (slot.taken && slot.name[0] != '\0')
+      std::ignore = remove_name(slot.directory, slot.name.data(), slot.file);
 }
 
 }  // namespace clipper

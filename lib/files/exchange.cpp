@@ -13,22 +13,27 @@ bool swap(const Place& a, const Place& b) {
   return rename_with(RENAME_EXCHANGE, a.directory(), a.name(), b.directory(), b.name()) == 0;
 }
 
+bool give_back(const Place& hidden, const Place& place) {
+  return rename_with(RENAME_NOREPLACE, hidden.directory(), hidden.name(), place.directory(), place.name()) ==
+         0;
+}
+
 /// Puts back the file that came out. The second exchange should bring out the file put in last, the
 /// replacement. If it brings out another file, a program has just renamed that over the replacement: it is
 /// newer, so it is put back in turn.
-Exchanged take_back(const Place& hidden, const Place& place, FileId put_last) {
+Exchanged take_back(const Place& hidden, const Place& place, const FileId& replacement) {
+  FileId put_last = replacement;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const auto going_back = hidden.id();
     if (!swap(hidden, place)) {
-      const bool nothing_there = rename_with(RENAME_NOREPLACE, hidden.directory(), hidden.name(),
-                                             place.directory(), place.name()) == 0;
-      return nothing_there ? Exchanged::taken_back : Exchanged::stranded;
+      if (give_back(hidden, place) || errno != EEXIST) break;
+      continue;  // somebody has just taken the name that nobody had
     }
     const auto came_out = hidden.id();
-    if (!came_out || !going_back || *came_out == put_last) return Exchanged::taken_back;
+    if (!came_out || !going_back || *came_out == put_last) break;
     put_last = *going_back;
   }
-  return Exchanged::stranded;
+  return place.id() == replacement ? Exchanged::stranded : Exchanged::taken_back;
 }
 
 }  // namespace

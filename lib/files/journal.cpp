@@ -156,7 +156,7 @@ Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) 
   journal.registration_ = register_temporary(place, [&] {
     journal.fd_ = Descriptor(
         retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
-    return journal.fd_.get() >= 0;
+    return journal.fd_.get();
   });
   if (journal.registration_ < 0) throw_system_error(journal.path(), "cannot be created");
   journal.own(mode);
@@ -176,7 +176,7 @@ Journal::Journal(Journal&& other) noexcept
 
 Journal::~Journal() {
   if (registration_ < 0) return;
-  drop(fd_, place_, [&] { return unlink(); });
+  drop(fd_, place_, [&] { return ::unlinkat(place_.directory(), place_.name(), 0) == 0; });
   unregister_temporary(registration_);
 }
 
@@ -231,15 +231,7 @@ void Journal::keep() {
 }
 
 bool Journal::remove() {
-  return unlink() && place_.sync();
-}
-
-bool Journal::unlink() const noexcept {
-  struct stat now {};
-  if (::fstatat(place_.directory(), place_.name(), &now, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
-  const bool is_known = id_ != FileId{};  // own() has succeeded
-  if (is_known && id_of(now) != id_) return true;
-  return ::unlinkat(place_.directory(), place_.name(), 0) == 0 || errno == ENOENT;
+  return place_.remove(id_) && place_.sync();
 }
 
 }  // namespace clipper

@@ -85,7 +85,6 @@ class Journal {
   explicit Journal(const Place& file);
   void own(mode_t mode);
   void expect_known_format() const;
-  [[nodiscard]] bool unlink() const noexcept;
   [[nodiscard]] std::optional<JournalRecord> read_slot(std::uint64_t slot) const;
   void write(const JournalRecord& record, std::span<const std::byte> bytes) const;
 

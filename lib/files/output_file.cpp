@@ -173,13 +173,13 @@ void OutputFile::create_named_temporary() {
   const bool created = name_temporary([&](const Place& place) {
     fd_ = Descriptor(
         retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, mode); }));
-    return fd_.get() >= 0;
+    return fd_.get();
   });
   if (!created) throw_system_error(path_, "cannot be created");
 }
 
 /// Gives the file a new hidden name, unless the directory would not let it be removed.
-bool OutputFile::name_temporary(const std::function<bool(const Place&)>& create) {
+bool OutputFile::name_temporary(const std::function<int(const Place&)>& create) {
   if (place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
   temporary_ = place_->beside(fmt::format(".clipper-{}", random_suffix()), true);
   registration_ = register_temporary(*temporary_, [&] { return create(*temporary_); });

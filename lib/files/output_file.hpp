@@ -105,8 +105,9 @@ class OutputFile {
   void complete() const;
 
   /// Replaces `input`, if that is unchanged and still has its name. Otherwise throws the errors of
-  /// InputFile::expect_unchanged(), and the name stays with the file that has it. Error{not_durable} if
-  /// `input` was replaced, but a file is left under a hidden name.
+  /// InputFile::expect_unchanged(), and the name stays with the file that has it. Error{refused} if another
+  /// clipper has locked this file. Error{not_durable} if `input` was replaced, but a file is left under a
+  /// hidden name. Removes no other file than `input` and this one.
   void replace(const InputFile& input);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -124,13 +125,15 @@ class OutputFile {
   static void check_room(const InputFile& input);
   void create_temporary();
   void create_named_temporary();
-  [[nodiscard]] bool name_temporary(const std::function<bool(const Place&)>& create);
+  [[nodiscard]] bool name_temporary(const std::function<int(const Place&)>& create);
   void name_complete();
   void forget_temporary() noexcept;
-  void remove_temporary();
+  void remove_temporary(const FileId& file);
   void commit_stream();
   void put_in_place();
   [[nodiscard]] bool rename_to_new();
+  [[nodiscard]] FileId own_id() const;
+  [[noreturn]] void throw_taken_back(const InputFile& input, const FileId& own) const;
   [[nodiscard]] bool link_as(const Place& place) const;
 
   std::optional<Place> place_;  ///< the destination, links resolved; nothing for a stream

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "error.hpp"
@@ -65,8 +66,9 @@ bool OutputFile::rename_to_new() {
   const char* const hidden = temporary_->name();
   if (rename_with(RENAME_NOREPLACE, directory, hidden, directory, place_->name()) == 0) return true;
   if (is_unsupported(errno)) {
+    const FileId own = own_id();
     if (::linkat(directory, hidden, directory, place_->name(), 0) == 0) {
-      remove_temporary();
+      remove_temporary(own);
       return true;
     }
     if (has_no_links(errno)) {
@@ -83,26 +85,24 @@ bool OutputFile::rename_to_new() {
   return false;
 }
 
+/// The lock keeps other clippers from clipping this file while it may be taken back. They open the name, so
+/// they find either the input, which is locked, too, or this file.
 void OutputFile::replace(const InputFile& input) {
+  std::ignore = clipper::lock(fd_, path_);
   name_complete();
-  struct stat status {};
-  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
-  const FileId own = id_of(status);
-  const std::function<bool()> is_right = [&] {
-    return place_->id() == own && temporary_->id() == id_of(input.status()) && !input.has_changed();
-  };
+  const FileId old = id_of(input.status());
+  const FileId own = own_id();
+  const std::function<bool()> is_right = [&] { return temporary_->id() == old && !input.has_changed(); };
   input.expect_unchanged();
   Exchanged result{};
   without_cleanup(registration_, [&] {
     result = exchange(*temporary_, *place_, own, is_right);
-    return result != Exchanged::stranded;
+    return result == Exchanged::done ? old : own;
   });
   switch (result) {
-    case Exchanged::done: return remove_temporary();
-    case Exchanged::taken_back:
-      throw Error(ErrorKind::io, fmt::format("{}: changed while it was clipped", input.path()));
+    case Exchanged::done: remove_temporary(old); break;
+    case Exchanged::taken_back: throw_taken_back(input, own);
     case Exchanged::stranded:
-      registration_ = -1;
       throw Error(ErrorKind::not_durable,
                   fmt::format("{}: complete, but it replaced a file that another program had just written; "
                               "that file is now {}",
@@ -113,11 +113,28 @@ void OutputFile::replace(const InputFile& input) {
         throw_system_error(path_, "cannot be put in place");
       forget_temporary();
   }
+  fd_ = Descriptor();  // unlocks it
+}
+
+FileId OutputFile::own_id() const {
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be put in place");
+  return id_of(status);
+}
+
+void OutputFile::throw_taken_back(const InputFile& input, const FileId& own) const {
+  const auto left = temporary_->id();
+  throw Error(
+      ErrorKind::io,
+      fmt::format("{}: changed while it was clipped", input.path()) +
+          (!left || left == own ? ""
+                                : fmt::format("; a file that another program had given this name is now {}",
+                                              temporary_->path())));
 }
 
 /// Gives an unnamed file a hidden name, because linkat() cannot replace a file, but rename() can.
 void OutputFile::name_complete() {
-  if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place); }))
+  if (!temporary_ && !name_temporary([&](const Place& place) { return link_as(place) ? fd_.get() : -1; }))
     throw_system_error(path_, "cannot be put in place");
 }
 
@@ -131,9 +148,9 @@ bool OutputFile::link_as(const Place& place) const {
   return ::linkat(AT_FDCWD, unnamed.data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-/// Removes the hidden name after the output is in place.
-void OutputFile::remove_temporary() {
-  const bool removed = ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0 || errno == ENOENT;
+/// Removes the hidden name of `file` after the output is in place.
+void OutputFile::remove_temporary(const FileId& file) {
+  const bool removed = temporary_->remove(file);
   const int error = errno;
   unregister_temporary(std::exchange(registration_, -1));
   if (!removed)

@@ -169,10 +169,25 @@ bool Place::sync() const noexcept {
   return ::fsync(directory()) == 0;
 }
 
+bool Place::remove(const FileId& file) const noexcept {
+  return remove_name(directory(), name(), file);
+}
+
+bool remove_name(int directory, const char* name, const FileId& file) noexcept {
+  struct stat status {};
+  if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && id_of(status) != file) return true;
+  return ::unlinkat(directory, name, 0) == 0 || errno == ENOENT;
+}
+
 void drop(const Descriptor& fd, const Place& place, const std::function<bool()>& unlink) noexcept {
   struct stat status {};
-  if (unlink() || errno != ENOSPC || ::fstat(fd.get(), &status) != 0) return;
-  if (status.st_nlink != 1 || place.id() != id_of(status) || ::ftruncate(fd.get(), 0) != 0) return;
+  const bool is_known = ::fstat(fd.get(), &status) == 0;
+  const auto is_of_another = [&] {
+    const auto named = place.id();
+    return named && is_known && *named != id_of(status);
+  };
+  if (is_of_another() || unlink() || errno != ENOSPC) return;
+  if (!is_known || status.st_nlink != 1 || is_of_another() || ::ftruncate(fd.get(), 0) != 0) return;
   std::ignore = unlink();
 }
 

@@ -70,6 +70,10 @@ class Place {
 
   [[nodiscard]] FileId directory_id() const;
 
+  /// Removes the name, unless it is known to belong to another file than `file`. Returns false, with errno,
+  /// if that fails.
+  [[nodiscard]] bool remove(const FileId& file) const noexcept;
+
   /// For two places of one file: whether they are the same name (also in another spelling), not another mount
   /// of the file.
   [[nodiscard]] bool is_same_place(const Place& other) const;
@@ -98,9 +102,12 @@ class Place {
   std::string path_;
 };
 
-/// Calls `unlink`, which removes the name `place` of an unfinished file and returns whether it succeeded. On
-/// a full disk, lowntfs-3g and btrfs may need free space for that: the file is emptied, and `unlink` called
-/// again. A file that has another name, or whose name belongs to another file, is never emptied.
+/// Place::remove() for a caller that has no Place: a signal handler.
+[[nodiscard]] bool remove_name(int directory, const char* name, const FileId& file) noexcept;
+
+/// Calls `unlink`, which removes the name `place` of an unfinished file and returns whether it succeeded; not
+/// if the name belongs to another file. On a full disk, lowntfs-3g and btrfs may need free space for that:
+/// the file is emptied, and `unlink` called again. A file that has another name is never emptied.
 void drop(const Descriptor& fd, const Place& place, const std::function<bool()>& unlink) noexcept;
 
 }  // namespace clipper

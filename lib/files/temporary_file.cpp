@@ -36,7 +36,7 @@ Descriptor create_and_unlink(const std::string& contents) {
   const int registration = register_temporary(place, [&] {
     fd = Descriptor(
         retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags, 0600); }));
-    return fd.get() >= 0;
+    return fd.get();
   });
   if (registration < 0) throw_failure(contents, errno);
   const bool removed = ::unlinkat(place.directory(), place.name(), 0) == 0;

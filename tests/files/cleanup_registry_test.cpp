@@ -19,12 +19,12 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool make(const Place& place) {
-  return Descriptor(::openat(place.directory(), place.name(), O_CREAT | O_EXCL | O_WRONLY, 0600)).get() >= 0;
-}
-
 int register_file(const Place& place) {
-  return register_temporary(place, [&] { return make(place); });
+  Descriptor fd;
+  return register_temporary(place, [&] {
+    fd = Descriptor(::openat(place.directory(), place.name(), O_CREAT | O_EXCL | O_WRONLY, 0600));
+    return fd.get();
+  });
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("a file that could not be made is not registered, and an existing file
     const bool is_none = register_file(place) == -1 && errno == EEXIST;
     bool is_thrown = false;
     try {
-      static_cast<void>(register_temporary(place, []() -> bool { refuse("x", "no"); }));
+      static_cast<void>(register_temporary(place, []() -> int { refuse("x", "no"); }));
     } catch (const Error&) {
       is_thrown = true;
     }
@@ -81,16 +81,33 @@ TEST_CASE("a file that could not be made is not registered, and an existing file
   CHECK(read_file(directory / "x") == "stranger");
 }
 
-TEST_CASE("the result of work in without_cleanup() decides whether the name stays registered") {
-  for (const bool stays : {false, true}) {
+TEST_CASE("a stranger's file under a registered name stays") {
+  const TemporaryDirectory directory;
+  in_a_process([&] {
+    const Place place = Place::of(directory / "x");
+    const bool is_registered = register_file(place) >= 0;
+    std::filesystem::rename(directory / "x", directory / "moved");
+    write_file(directory / "x", "stranger");
+    remove_temporaries();
+    return is_registered;
+  });
+  CHECK(read_file(directory / "x") == "stranger");
+}
+
+TEST_CASE("the result of work in without_cleanup() decides which file is removed") {
+  for (const bool is_removed : {false, true}) {
     const TemporaryDirectory directory;
+    write_file(directory / "other", "");
     in_a_process([&] {
       const Place place = Place::of(directory / "x");
-      without_cleanup(register_file(place), [&] { return stays; });
+      const int registration = register_file(place);
+      const FileId named = id_of(status_of(directory / "x"));
+      const FileId other = id_of(status_of(directory / "other"));
+      without_cleanup(registration, [&] { return is_removed ? named : other; });
       remove_temporaries();
       return true;
     });
-    CHECK(directory.entries().empty() == stays);
+    CHECK(directory.entries() == (is_removed ? Names{"other"} : Names{"other", "x"}));
   }
 }
 
@@ -109,7 +126,7 @@ TEST_CASE("files are removed only after work in without_cleanup() has returned")
       });
       while (!is_removing) std::this_thread::yield();
       for (int looks = 0; looks < 1000; ++looks) is_there = is_there && place.id();
-      return true;
+      return place.id().value_or(FileId{});
     });
     remover.join();
     return is_there;
@@ -122,22 +139,21 @@ TEST_CASE("2048 files can be registered at once, and again after they are unregi
   const Place place = Place::of(directory / "x");
   for (int round = 0; round < 2; ++round) {
     std::vector<int> registrations;
-    for (int i = 0; i < 2048; ++i) registrations.push_back(register_temporary(place, [] { return true; }));
-    CHECK(refusal(ErrorKind::io, [&] {
-            static_cast<void>(register_temporary(place, [] { return true; }));
-          }) == "too many unfinished outputs (max 2048); use fewer threads");
+    for (int i = 0; i < 2048; ++i) registrations.push_back(register_temporary(place, [] { return 0; }));
+    CHECK(refusal(ErrorKind::io, [&] { static_cast<void>(register_temporary(place, [] { return 0; })); }) ==
+          "too many unfinished outputs (max 2048); use fewer threads");
     std::ranges::sort(registrations);
     CHECK(std::ranges::adjacent_find(registrations) == registrations.end());
     for (const int registration : registrations) unregister_temporary(registration);
   }
-  CHECK(register_temporary(place, [] { return false; }) == -1);
+  CHECK(register_temporary(place, [] { return -1; }) == -1);
 }
 
 TEST_CASE("a name that is too long is refused before the file is made") {
   const TemporaryDirectory directory;
   const Place place = Place::of(directory / std::string(256, 'x'));
   CHECK(refusal(ErrorKind::io, [&] {
-          static_cast<void>(register_temporary(place, []() -> bool { throw std::string("it was made"); }));
+          static_cast<void>(register_temporary(place, []() -> int { throw std::string("it was made"); }));
         }).ends_with("name too long"));
 }
 

@@ -54,6 +54,17 @@ TEST_CASE("a file that is renamed over the replacement during the second exchang
   CHECK(read_file(names.directory / "x") == "newest");
 }
 
+TEST_CASE("two files that are renamed to the name one after the other both stay") {
+  const Names names;
+  CHECK(names.exchange([&] {
+    std::filesystem::rename(names.directory / "x", names.directory / "backup");
+    write_file(names.directory / "x", "newest");
+    return false;
+  }) == Exchanged::taken_back);
+  names.check("newest", "old");
+  CHECK(read_file(names.directory / "backup") == "replacement");
+}
+
 TEST_CASE("a name that is removed during the second exchange is restored with its file") {
   const Names names;
   CHECK(names.exchange([&] {

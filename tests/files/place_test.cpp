@@ -189,16 +189,18 @@ TEST_CASE("a file that a full disk keeps is emptied, unless it has another name"
   }
 }
 
-TEST_CASE("a file whose name belongs to another file is not emptied") {
+TEST_CASE("a name that belongs to another file is not removed") {
   const TemporaryDirectory directory;
   write_file(directory / "a", "bytes");
   write_file(directory / "b", "other");
   const Descriptor fd(::open((directory / "a").c_str(), O_RDWR | O_CLOEXEC));
-  drop(fd, Place::of(directory / "b"), [] {
-    errno = ENOSPC;
-    return false;
-  });
-  CHECK(read_file(directory / "a") == "bytes");
+  bool is_removed = false;
+  drop(fd, Place::of(directory / "b"), [&] { return is_removed = true; });
+  CHECK_FALSE(is_removed);
+  CHECK(Place::of(directory / "b").remove(id_of(status_of(directory / "a"))));
+  CHECK(read_file(directory / "b") == "other");
+  CHECK(Place::of(directory / "b").remove(id_of(status_of(directory / "b"))));
+  CHECK(directory.entries() == std::vector<std::string>{"a"});
 }
 
 }  // namespace clipper::testing

@@ -1,6 +1,8 @@
 #include "files/replacement_batch.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <filesystem>
 #include <span>
@@ -9,6 +11,7 @@
 
 #include "error.hpp"
 #include "support/files.hpp"
+#include "support/refusal.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -142,6 +145,28 @@ TEST_CASE("attributes that are changed during the work are not lost") {
   CHECK(ends == Ends{"4"});
   CHECK(mode_of(directory / "x") == 0400);
   CHECK(read_file(directory / "x") == "old");
+}
+
+TEST_CASE("a replacement that another clipper has locked is not put in place, and is unlocked afterwards") {
+  for (const bool is_locked : {true, false}) {
+    const TemporaryDirectory directory;
+    write_file(directory / "x", "old");
+    InputFile input = InputFile::open_to_change(directory / "x");
+    OutputFile output = OutputFile::create_in_place(input);
+    output.write(std::as_bytes(std::span("new", 3)));
+    const std::string path = fmt::format("/proc/self/fd/{}", output.descriptor().get());
+    const Descriptor other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (is_locked) {
+      REQUIRE(::flock(other.get(), LOCK_EX) == 0);
+      CHECK(refusal(ErrorKind::refused, [&] {
+              output.replace(input);
+            }).ends_with("is in use by another clipper"));
+    } else {
+      output.replace(input);
+      CHECK(::flock(other.get(), LOCK_EX | LOCK_NB) == 0);
+    }
+    CHECK(read_file(directory / "x") == (is_locked ? "old" : "new"));
+  }
 }
 
 TEST_CASE("a file whose replacement is not committed stays as it was") {
