@@ -20,6 +20,9 @@ name. It keeps the mode and the access control list of the file that it replaces
 the work began, even if that directory is renamed meanwhile. FIFOs and character devices as OUT are written directly;
 block devices are refused. If OUT is IN, the file is replaced as with `--in-place`.
 
+/dev/stdin, /dev/stdout and /dev/fd/N stand for the name of the file that is open there. If that file was removed, or
+another file has its name in this mount namespace, OUT is written directly, as by cp(1), and `--in-place` is refused (5).
+
 An input that another program writes to while clipper reads it ends with 4, and there is no output. To be sure, clipper waits
 before it reads a file that was changed within one tick of its file system's clock: a few milliseconds, or up to two seconds
 on file systems that count in seconds (MooseFS, ext4 with inodes of 128 bytes).

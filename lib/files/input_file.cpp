@@ -88,7 +88,8 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 }  // namespace
 
 /// Opens the last name without following links: the file that is locked is the file that is read and
-/// replaced, whatever happens to the links in `path` meanwhile.
+/// replaced, whatever happens to the links in `path` meanwhile. The kernel follows the path of a descriptor
+/// to its file, realpath() to the name that the file once had: both must be one file.
 InputFile InputFile::open_to_change(const std::string& path) {
   if (path == "-") refuse(path, kInPlace + " needs a regular file");
   if (const std::optional<MemberPath> member = member_path(path))
@@ -97,12 +98,9 @@ InputFile InputFile::open_to_change(const std::string& path) {
                                       Term{"member", " and choose the member"} + " " + member->member);
   struct stat followed {};  // fails if fs.protected_symlinks forbids following the links
   if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
+  if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
+  if (!S_ISREG(followed.st_mode)) refuse(path, kInPlace + " needs a regular file");
   Place place = Place::resolved(path);
-  const auto status = place.status();
-  if (!status) throw_system_error(path, "cannot be opened", ENOENT);
-  if (S_ISDIR(status->st_mode)) throw_system_error(path, "cannot be read", EISDIR);
-  if (S_ISLNK(status->st_mode)) refuse(path, "was replaced while it was opened; try again");
-  if (!S_ISREG(status->st_mode)) refuse(path, kInPlace + " needs a regular file");
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), kFlags); }));
   if (fd.get() < 0 && errno == ELOOP) refuse(path, "was replaced while it was opened; try again");
@@ -110,7 +108,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
     refuse(path, "is write-protected");
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path);
-  if (!S_ISREG(file.status_.st_mode)) refuse(path, "was replaced while it was opened; try again");
+  if (id_of(file.status_) != id_of(followed)) refuse(path, "was replaced while it was opened; try again");
   expect_replaceable(file.fd_, path);
   file.place_ = std::move(place);
   file.regular_ = true;

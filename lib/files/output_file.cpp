@@ -53,7 +53,7 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
     enlarge_pipe(copy);
     return {std::move(copy), "standard output", durability};
   }
-  if (target.kind == OutputTarget::Kind::stream) return open_stream(path, durability);
+  if (target.kind == OutputTarget::Kind::stream) return open_stream(path, target, durability);
   OutputFile file = for_target(target, existing, durability);
   file.create_temporary();
   file.keep_access();
@@ -93,16 +93,21 @@ void OutputFile::close_common() const {
   check_close(fd_, path_);
 }
 
-OutputFile OutputFile::open_stream(const std::string& path, Durability durability) {
+OutputFile OutputFile::open_stream(const std::string& path, const OutputTarget& target,
+                                   Durability durability) {
   Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
-  if (S_ISREG(status.st_mode)) refuse(path, "was replaced by a regular file while it was opened; try again");
+  const bool has_file = S_ISREG(status.st_mode);
+  if (has_file && id_of(status) != id_of(target.status))
+    refuse(path, "was replaced by a regular file while it was opened; try again");
   if (::isatty(fd.get()) != 0)
     throw Error(ErrorKind::usage, fmt::format("{}: is a terminal; write to a file or a pipe", path));
   enlarge_pipe(fd);
-  return {std::move(fd), path, durability};
+  OutputFile file(std::move(fd), path, durability);
+  file.has_old_bytes_ = has_file;
+  return file;
 }
 
 OutputFile OutputFile::create_own(Place place, Existing existing, mode_t mode, Durability durability) {
@@ -198,6 +203,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       path_(std::move(other.path_)),
       durability_(other.durability_),
       regular_(other.regular_),
+      has_old_bytes_(other.has_old_bytes_),
       base_(other.base_),
       temporary_(std::move(other.temporary_)),
       registration_(std::exchange(other.registration_, -1)),
@@ -230,6 +236,8 @@ void OutputFile::reserve(std::uint64_t size) const {
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
+  if (std::exchange(has_old_bytes_, false) && ::ftruncate(fd_.get(), 0) != 0)
+    throw_system_error(path_, "cannot be written");
   while (!bytes.empty()) {
     const ssize_t put = retry_interrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
     if (put < 0) throw_system_error(path_, "cannot be written");

@@ -19,7 +19,8 @@ namespace clipper {
 struct OutputTarget;
 
 /// A file that is written. Nothing of it is visible under its path before commit(), and nothing is left if it
-/// is destroyed before. A stream (pipe, device, standard output) receives its bytes at once instead.
+/// is destroyed before. A stream (pipe, device, standard output) receives its bytes at once instead; so does
+/// the file of a descriptor (/dev/stdout) that is not under its name: see Place::of_file().
 class OutputFile {
  public:
   /// What to do if the output exists: replace it, refuse to, or refuse to because it did not exist when the
@@ -121,7 +122,8 @@ class OutputFile {
       : place_(std::move(place)), path_(place_->path()), durability_(durability) {}
   [[nodiscard]] static OutputFile for_target(OutputTarget& target, Existing existing, Durability durability);
   void keep_access() const;
-  [[nodiscard]] static OutputFile open_stream(const std::string& path, Durability durability);
+  [[nodiscard]] static OutputFile open_stream(const std::string& path, const OutputTarget& target,
+                                              Durability durability);
   static void check_room(const InputFile& input);
   void create_temporary();
   void create_named_temporary();
@@ -141,6 +143,7 @@ class OutputFile {
   std::string path_;
   Durability durability_;
   bool regular_ = false;            ///< false: a stream
+  bool has_old_bytes_ = false;      ///< a regular file that is written like a stream, before the first write
   std::uint64_t base_ = 0;          ///< added to all offsets
   std::optional<Place> temporary_;  ///< the hidden name in the same directory, while it has one
   int registration_ = -1;           ///< of temporary_, for unregister_temporary()

@@ -1,20 +1,41 @@
 #include "files/output_target.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "error.hpp"
 #include "files/archive_file.hpp"
+#include "files/directory.hpp"
 
 namespace clipper {
 namespace {
 
 using Kind = OutputTarget::Kind;
 
-/// The target of a symbolic link, with its status. The path of a stream is not resolved: /dev/stdout has no
-/// name to resolve to.
+/// Whether the links in the path lead to a descriptor, such as /proc/self/fd/1.
+bool is_descriptor(std::filesystem::path path) {
+  constexpr int kMaxLinks = 40;  // as in the kernel
+  for (int links = 0; links < kMaxLinks; ++links) {
+    struct statfs system {};
+    if (::statfs(directory_of(path).c_str(), &system) != 0) return false;
+    if (system.f_type == PROC_SUPER_MAGIC) return true;
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) return false;
+    path = path.parent_path() / target;
+  }
+  return false;
+}
+
+/// The target of a symbolic link, with its status. It has a place if it is a regular file that can be
+/// replaced under its name. The file of a descriptor may have no name, or another file may have it: then it
+/// is written to like a stream.
 OutputTarget follow(const std::string& path) {
   OutputTarget target{Kind::stream, std::nullopt};
   if (::stat(path.c_str(), &target.status) != 0) {
@@ -22,10 +43,8 @@ OutputTarget follow(const std::string& path) {
     refuse(path, "is a dangling symbolic link");
   }
   if (!S_ISREG(target.status.st_mode)) return target;
-  target.place = Place::resolved(path);
-  const auto status = target.place->status();
-  if (!status || S_ISLNK(status->st_mode)) throw_system_error(path, "cannot be examined", ESTALE);
-  target.status = *status;
+  target.place = Place::of_file(path, id_of(target.status));
+  if (!target.place && !is_descriptor(path)) throw_system_error(path, "cannot be examined", ESTALE);
   return target;
 }
 
@@ -57,9 +76,9 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   const mode_t mode = target.status.st_mode;
   if (S_ISDIR(mode)) throw_system_error(path, "cannot be written", EISDIR);
   if (S_ISBLK(mode)) refuse(path, "is a block device; write to a regular file");
-  target.kind = S_ISREG(mode) ? Kind::file : Kind::stream;
+  target.kind = S_ISREG(mode) && target.place ? Kind::file : Kind::stream;
+  if (S_ISREG(mode) && existing != OutputFile::Existing::replace) refuse_existing(path, existing);
   if (target.kind == Kind::stream) return target;
-  if (existing != OutputFile::Existing::replace) refuse_existing(path, existing);
   if (::faccessat(target.place->directory(), target.place->name(), W_OK, AT_EACCESS) != 0)
     throw_system_error(path, "cannot be replaced");
   return target;

@@ -16,7 +16,7 @@ struct OutputTarget {
   enum class Kind : std::uint8_t { standard_output, new_file, stream, file };
 
   Kind kind;
-  std::optional<Place> place;  ///< of a new or existing file, links resolved
+  std::optional<Place> place;  ///< of a new or existing file, links resolved; nothing for a stream
   struct stat status {};       ///< if the target exists
 };
 

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <tuple>
 
 #include "error.hpp"
@@ -87,7 +89,18 @@ Place Place::of(const std::string& path, std::string_view what) {
 }
 
 Place Place::resolved(const std::string& path) {
-  return of(clipper::resolved(path));
+  const std::optional<FileId> file = find_file(path);
+  if (!file) throw_system_error(path, "cannot be opened", ENOENT);
+  if (auto place = of_file(path, *file)) return *std::move(place);
+  refuse(path, "leads to a file that is not under its name: it was removed, replaced or hidden by a mount");
+}
+
+std::optional<Place> Place::of_file(const std::string& path, const FileId& file) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  if (!real && errno != ENOENT) throw_system_error(path, "cannot be opened");
+  if (!real) return std::nullopt;
+  Place place = of(real.get());
+  return place.is(file) ? std::optional(std::move(place)) : std::nullopt;
 }
 
 Place Place::beside(std::string_view suffix, bool shortened) const {

@@ -44,8 +44,14 @@ class Place {
   /// after the path.
   [[nodiscard]] static Place of(const std::string& path, std::string_view what = "cannot be opened");
 
-  /// The file that the path leads to, links followed. Error{io} if it does not exist.
+  /// The file that the path leads to, links followed. Error{io} if it does not exist. Error{refused} if
+  /// of_file() finds no name.
   [[nodiscard]] static Place resolved(const std::string& path);
+
+  /// The name of `file`, to which the path leads, links followed. Nothing if `file` is not under the name
+  /// that the path resolves to. This is so for good if the path is that of a descriptor, such as /dev/stdin,
+  /// and the file was removed, replaced, or hidden by a mount.
+  [[nodiscard]] static std::optional<Place> of_file(const std::string& path, const FileId& file);
 
   /// The name ".NAME" and the suffix in the same directory, for internal files of clipper. If `shortened`,
   /// NAME is cut to keep within NAME_MAX.

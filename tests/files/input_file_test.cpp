@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
+#include "support/removed_file.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -212,6 +213,23 @@ TEST_CASE("only a regular, writable file can be opened for a change") {
   CHECK(message(ErrorKind::io, directory / "missing") ==
         directory / "missing: cannot be opened: No such file or directory");
   CHECK(message(ErrorKind::io, directory.path()) == directory.path() + ": cannot be read: Is a directory");
+}
+
+TEST_CASE("the path of a descriptor whose file is not under its name cannot be opened for a change") {
+  const TemporaryDirectory directory;
+  const RemovedFile file(directory / "x");
+  const std::string expected =
+      file.path() +
+      ": leads to a file that is not under its name: it was removed, replaced or hidden by a mount";
+  for (const bool has_neighbour : {true, false}) {
+    if (!has_neighbour) std::filesystem::remove(file.neighbour);
+    CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(file.path()); }) ==
+          expected);
+  }
+  write_file(directory / "y", "named");
+  const Descriptor named(::open((directory / "y").c_str(), O_RDWR | O_CLOEXEC));
+  const std::string path = "/proc/self/fd/" + std::to_string(named.get());
+  CHECK(InputFile::open_to_change(path).place().path() == std::filesystem::canonical(directory / "y"));
 }
 
 TEST_CASE("has_changed() detects writes and changed hard links") {

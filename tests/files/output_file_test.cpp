@@ -13,6 +13,7 @@
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
+#include "support/removed_file.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -196,6 +197,23 @@ TEST_CASE("a device gets its bytes at once") {
   OutputFile full = OutputFile::create("/dev/full", kReplace, OutputFile::Durability::none);
   CHECK(refusal(ErrorKind::io, [&] { full.write(bytes("abc")); }) ==
         "/dev/full: cannot be written: No space left on device");
+}
+
+TEST_CASE("the file of a descriptor that is not under its name is written to, not the file of that name") {
+  const TemporaryDirectory directory;
+  const RemovedFile removed(directory / "x");
+  std::filesystem::create_symlink(removed.path(), directory / "link");
+  for (const std::string& path : {removed.path(), directory / "link"}) {
+    OutputFile file = OutputFile::create(path, kReplace, OutputFile::Durability::none);
+    file.write(bytes("new"));
+    file.commit();
+    CHECK(read_file(removed.path()) == "new");
+    CHECK(read_file(removed.neighbour) == "neighbour");
+    CHECK(refusal(ErrorKind::refused, [&] {
+            OutputFile::check(path, OutputFile::Existing::refuse);
+          }).starts_with(path + ": already exists"));
+  }
+  CHECK(directory.entries() == Names{"link", "x (deleted)"});
 }
 
 TEST_CASE("the registration of a file is released with the file") {
