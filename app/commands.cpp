@@ -1,8 +1,7 @@
 #include "commands.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -79,7 +78,8 @@ std::optional<std::string_view> meant_by(std::string_view word) {
 }
 
 bool is_file(const std::string& name) {
-  return ::faccessat(AT_FDCWD, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  struct stat status {};
+  return ::lstat(name.c_str(), &status) == 0;
 }
 
 /// Refuses a first word that is probably meant as a command, unless a file has this name.

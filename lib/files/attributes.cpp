@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,15 +38,47 @@ bool is_kept(std::string_view name) {
   return name == "security.selinux" || name.starts_with("user.");
 }
 
+/// The result of a call for an open file, or, where containers refuse that system call, of the same call for
+/// its path in /proc.
+template <class OnDescriptor, class OnPath>
+auto either(const Descriptor& file, OnDescriptor on_descriptor, OnPath on_path) {
+  const auto result = on_descriptor(file.get());
+  return result < 0 && (errno == EPERM || errno == ENOSYS) ? on_path(path_of(file).data()) : result;
+}
+
+ssize_t read_attribute(const Descriptor& file, const char* name, char* to, std::size_t room) {
+  return either(
+      file, [&](int fd) { return ::fgetxattr(fd, name, to, room); },
+      [&](const char* path) { return ::getxattr(path, name, to, room); });
+}
+
+bool write_attribute(const Descriptor& file, const char* name, const char* from, std::size_t size) {
+  return either(
+             file, [&](int fd) { return ::fsetxattr(fd, name, from, size, 0); },
+             [&](const char* path) { return ::setxattr(path, name, from, size, 0); }) == 0;
+}
+
+ssize_t list_attributes(const Descriptor& file, char* to, std::size_t room) {
+  return either(
+      file, [&](int fd) { return ::flistxattr(fd, to, room); },
+      [&](const char* path) { return ::listxattr(path, to, room); });
+}
+
+bool remove_attribute(const Descriptor& file, const char* name) {
+  return either(
+             file, [&](int fd) { return ::fremovexattr(fd, name); },
+             [&](const char* path) { return ::removexattr(path, name); }) == 0;
+}
+
 /// The names, each followed by a NUL; empty if the file system has no attributes.
 std::string attribute_names(const InputFile& input) {
   std::string names;
   for (;;) {
-    const ssize_t size = ::flistxattr(input.descriptor().get(), nullptr, 0);
+    const ssize_t size = list_attributes(input.descriptor(), nullptr, 0);
     if (size < 0 && errno == EOPNOTSUPP) return {};
     if (size < 0) throw_system_error(input.path(), "cannot read its extended attributes");
     names.resize(static_cast<std::size_t>(size));
-    const ssize_t got = ::flistxattr(input.descriptor().get(), names.data(), names.size());
+    const ssize_t got = list_attributes(input.descriptor(), names.data(), names.size());
     if (got >= 0) return names.substr(0, static_cast<std::size_t>(got));
     if (errno != ERANGE) throw_system_error(input.path(), "cannot read its extended attributes");
   }
@@ -53,15 +87,45 @@ std::string attribute_names(const InputFile& input) {
 /// Nothing if the attribute does not exist or cannot be read.
 std::optional<std::string> attribute(const Descriptor& file, const char* name) {
   std::string value(kMaxBytes, '\0');
-  const ssize_t size = ::fgetxattr(file.get(), name, value.data(), value.size());
+  const ssize_t size = read_attribute(file, name, value.data(), value.size());
   if (size < 0) return std::nullopt;
   return value.substr(0, static_cast<std::size_t>(size));
+}
+
+/// What the process sees of the user or group IDs of files. In a user namespace that maps only some, all
+/// others look like one: see user_namespaces(7).
+class SeenIds {
+ public:
+  SeenIds(const char* map, const char* unmapped) {
+    constexpr std::uint64_t kAll = 0xFFFFFFFF;
+    std::uint64_t mapped = 0;
+    std::ifstream lines(map);
+    for (std::uint64_t inside = 0, outside = 0, count = 0; lines >> inside >> outside >> count;)
+      mapped += count;
+    all_ = mapped == kAll;
+    if (!all_) std::ifstream(unmapped) >> unmapped_;
+  }
+
+  [[nodiscard]] bool has(std::uint64_t id) const { return all_ || id != unmapped_; }
+
+ private:
+  bool all_ = false;
+  std::uint64_t unmapped_ = 65534;
+};
+
+bool is_owner_known(const struct stat& status) {
+  static const SeenIds users("/proc/self/uid_map", "/proc/sys/kernel/overflowuid");
+  static const SeenIds groups("/proc/self/gid_map", "/proc/sys/kernel/overflowgid");
+  return users.has(status.st_uid) && groups.has(status.st_gid);
 }
 
 void keep_owner(const InputFile& input, const Descriptor& replacement) {
   struct stat created {};
   if (::fstat(replacement.get(), &created) != 0) throw_system_error(input.path(), "cannot be replaced");
   const struct stat& status = input.status();
+  if (!is_owner_known(status))
+    refuse(input, fmt::format("owner {}:{}, which may stand for users without an ID in this user namespace",
+                              status.st_uid, status.st_gid));
   if (created.st_uid == status.st_uid && created.st_gid == status.st_gid) return;
   if (::fchown(replacement.get(), status.st_uid, status.st_gid) == 0) return;
   refuse(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));
@@ -73,8 +137,8 @@ bool give_access_list(const Descriptor& replacement, Read read) {
   std::array<char, kMaxBytes> list;  // not filled with zeros: that would take time at each replacement
   const ssize_t size = read(list.data(), list.size());
   if (size >= 0)
-    return ::fsetxattr(replacement.get(), kAccessList, list.data(), static_cast<std::size_t>(size), 0) == 0;
-  return is_none(errno) && (::fremovexattr(replacement.get(), kAccessList) == 0 || is_none(errno));
+    return write_attribute(replacement, kAccessList, list.data(), static_cast<std::size_t>(size));
+  return is_none(errno) && (remove_attribute(replacement, kAccessList) || is_none(errno));
 }
 
 }  // namespace
@@ -88,7 +152,7 @@ bool keep_access_list(const std::string& path, const Descriptor& replacement) {
 void keep_attributes(const InputFile& input, const Descriptor& replacement) {
   keep_owner(input, replacement);
   const auto read_access_list = [&](char* list, std::size_t room) {
-    return ::fgetxattr(input.descriptor().get(), kAccessList, list, room);
+    return read_attribute(input.descriptor(), kAccessList, list, room);
   };
   if (!give_access_list(replacement, read_access_list)) refuse(input, "access control list");
   const std::string names = attribute_names(input);
@@ -96,7 +160,7 @@ void keep_attributes(const InputFile& input, const Descriptor& replacement) {
     if (!is_kept(name)) continue;
     const std::optional<std::string> value = attribute(input.descriptor(), name);
     if (value && value == attribute(replacement, name)) continue;
-    if (!value || ::fsetxattr(replacement.get(), name, value->data(), value->size(), 0) != 0)
+    if (!value || !write_attribute(replacement, name, value->data(), value->size()))
       refuse(input, fmt::format("attribute {}", name));
   }
 }

@@ -24,11 +24,26 @@ void throw_changed(const std::string& path, std::string_view how) {
 }
 
 bool is_unsupported(int error) noexcept {
-  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+  return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EPERM;
 }
 
 bool has_no_links(int error) noexcept {
-  return is_unsupported(error) || error == EPERM || error == EMLINK;
+  return is_unsupported(error) || error == EMLINK;
+}
+
+bool has_no_unnamed_files(int error) noexcept {
+  return is_unsupported(error) || error == EISDIR;
+}
+
+int check_access(int directory, const char* name, int mode) noexcept {
+  if (::faccessat(directory, name, mode, AT_EACCESS) == 0) return 0;
+  return is_unsupported(errno) ? ::faccessat(directory, name, mode, 0) : -1;
+}
+
+std::array<char, 32> path_of(const Descriptor& fd) noexcept {
+  std::array<char, 32> path{};
+  fmt::format_to(path.data(), "/proc/self/fd/{}", fd.get());
+  return path;
 }
 
 std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,

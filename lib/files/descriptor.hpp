@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -38,11 +39,23 @@ class Descriptor {
 /// was read".
 [[noreturn]] void throw_changed(const std::string& path, std::string_view how = "");
 
-/// Whether a system call failed because the file system does not support it.
+/// Whether a system call failed because the file system or the kernel does not support it. EPERM is the
+/// answer of old container runtimes to system calls that they do not know. Where it has its other meaning,
+/// the call that is tried instead fails with it, too.
 [[nodiscard]] bool is_unsupported(int error) noexcept;
 
 /// Whether link() failed because the file system has no hard links, or allows none for this file.
 [[nodiscard]] bool has_no_links(int error) noexcept;
+
+/// Whether open() with O_TMPFILE failed because the file system has no unnamed files.
+[[nodiscard]] bool has_no_unnamed_files(int error) noexcept;
+
+/// faccessat() with the permissions of the effective user; where that system call is not supported, with
+/// those of the real user. Returns 0, or -1 with errno.
+[[nodiscard]] int check_access(int directory, const char* name, int mode) noexcept;
+
+/// The path of an open file in /proc, for a call that takes no descriptor.
+[[nodiscard]] std::array<char, 32> path_of(const Descriptor& fd) noexcept;
 
 /// Repeats a system call while signals interrupt it (EINTR). Returns its result.
 template <class Call>

@@ -162,7 +162,7 @@ Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) 
   journal.own(mode);
   const auto size = static_cast<off_t>(bytes_offset(kSlots, capacity));
   if (retry_interrupted([&] { return ::fallocate(journal.fd_.get(), 0, 0, size); }) != 0 &&
-      errno != EOPNOTSUPP)
+      !is_unsupported(errno))
     throw_system_error(journal.path(), "cannot be written");
   return journal;
 }

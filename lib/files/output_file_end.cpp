@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <mutex>
@@ -138,14 +137,12 @@ void OutputFile::name_complete() {
     throw_system_error(path_, "cannot be put in place");
 }
 
-/// Linux before 6.10 links a descriptor only for privileged processes: ENOENT.
+/// Linux before 6.10 links a descriptor only for privileged processes: ENOENT. Does not use the heap: see
+/// without_cleanup().
 bool OutputFile::link_as(const Place& place) const {
   if (::linkat(fd_.get(), "", place.directory(), place.name(), AT_EMPTY_PATH) == 0) return true;
   if (errno != ENOENT) return false;
-  // Must not use the heap: see without_cleanup().
-  std::array<char, 32> unnamed{};
-  fmt::format_to(unnamed.data(), "/proc/self/fd/{}", fd_.get());
-  return ::linkat(AT_FDCWD, unnamed.data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
+  return ::linkat(AT_FDCWD, path_of(fd_).data(), place.directory(), place.name(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 /// Removes the hidden name of `file` after the output is in place.

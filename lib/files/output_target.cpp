@@ -79,7 +79,7 @@ OutputTarget examine(const std::string& path, OutputFile::Existing existing) {
   target.kind = S_ISREG(mode) && target.place ? Kind::file : Kind::stream;
   if (S_ISREG(mode) && existing != OutputFile::Existing::replace) refuse_existing(path, existing);
   if (target.kind == Kind::stream) return target;
-  if (::faccessat(target.place->directory(), target.place->name(), W_OK, AT_EACCESS) != 0)
+  if (check_access(target.place->directory(), target.place->name(), W_OK) != 0)
     throw_system_error(path, "cannot be replaced");
   return target;
 }

@@ -77,6 +77,7 @@ class Commit {
         // could not.
         constexpr unsigned kWritten = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
         error = known->second != 0 ? known->second : error_of(::sync_file_range(fd.get(), 0, 0, kWritten));
+        if (is_unsupported(error)) error = error_of(::fsync(fd.get()));
       }
       if (error != 0) throw_system_error(file.output.path(), "cannot be flushed to disk", error);
     });

@@ -50,7 +50,7 @@ Descriptor create_unnamed(const std::string& contents) {
   constexpr int kFlags = O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC;
   Descriptor fd(retry_interrupted([] { return ::open(directory().c_str(), kFlags, 0600); }));
   if (fd.get() >= 0) return fd;
-  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_and_unlink(contents);
+  if (has_no_unnamed_files(errno)) return create_and_unlink(contents);
   throw_failure(contents, errno);
 }
 

@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,30 @@ TEST_CASE("--in-place keeps the owner") {
   check_done(run_clipper(clip({"-i", file})));
   CHECK(status_of(file).st_uid == 1234);
   CHECK(status_of(file).st_gid == 4321);
+}
+
+TEST_CASE("--in-place refuses a file whose owner may be unknown to the user namespace") {
+  if (Process({"unshare", "-U", "true"}).finish().exit_code != 0) return skip_unless_possible("unshare -U");
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  check_refused_untouched(directory, clip({"-i", "x.npy"}), 5, "cannot keep its owner 65534:65534, which may",
+                          [] {
+                            if (::unshare(CLONE_NEWUSER) != 0) ::_exit(125);
+                          });
+  if (::geteuid() != 0) return skip_unless_possible("files of another user");
+  REQUIRE(::chown((directory / "x.npy").c_str(), 65534, 65534) == 0);
+  check_done(run_clipper(clip({"-i", directory / "x.npy"})));
+  CHECK(status_of(directory / "x.npy").st_uid == 65534);
+}
+
+TEST_CASE("--in-place refuses the path of a descriptor whose file is not under its name") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy (deleted)", kInput);
+  write_file(directory / "x.npy", kInput);
+  const Result result =
+      run_in_shell("exec 3<>x.npy; rm x.npy; \"$@\"", clip({"-i", "/dev/fd/3"}), {directory.path()});
+  check_refused(result, 5, "/dev/fd/3: leads to a file that is not under its name");
+  CHECK(read_file(directory / "x.npy (deleted)") == kInput);
 }
 
 TEST_CASE("--in-place keeps the bytes of the header") {
