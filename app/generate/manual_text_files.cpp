@@ -16,7 +16,9 @@ half-written is left under any of your names.
 ## New files
 
 An existing output is replaced, as by cp(1), unless `--no-clobber` is given. The new file is complete before it gets its
-name. It keeps the mode and the access control list of the file that it replaces. OUT stays in the directory in which
+name. It keeps the mode and the access control list of the file that it replaces. Where there was no file, it gets the
+permission bits of IN that the umask allows, as by cp(1), or, if IN is a pipe, those of any new file. This holds for all
+outputs; while shards run, whoever may read IN may also write their files, as far as the umask allows. OUT stays in the directory in which
 the work began, even if that directory is renamed meanwhile. FIFOs and character devices as OUT are written directly;
 block devices are refused. If OUT is IN, the file is replaced as with `--in-place`.
 
@@ -38,9 +40,11 @@ against other clippers.
 
 After the exchange clipper looks at the file that it is about to remove. If this file has been written to, linked or given
 other attributes meanwhile (4), or is another file than the one that was read (5), both files get their names
-back. Where names cannot be exchanged, the last look comes right before the rename.
+back. If another program has renamed a further file to the name by then, the newest file has the name, and the message says
+which hidden name the other one has. Until all this is decided, other clippers find the new file locked. Where names cannot be exchanged, the last look comes right before the rename.
 
-clipper refuses (5) a file with several hard links, which would come apart; a file that it could not give the same owner;
+clipper refuses (5) a file with several hard links, which would come apart; a file that it could not give the same owner,
+in a user namespace also a file whose owner or group may have no ID there (65534, nobody);
 a file without room for a second one beside it; and a file in an append-only directory. A file in which nothing would
 change is left alone.
 
@@ -66,7 +70,8 @@ is in place but the disk did not confirm it.
 
 Every signal that ends the process, SIGPIPE included, first removes unfinished files; the exit status is 128 + the signal's
 number. Only SIGKILL, a power cut or a fault of memory at that moment can leave a temporary file, .NAME.clipper-...: while
-an existing file is replaced, and longer on file systems without unnamed files (O_TMPFILE). It can be removed.
+an existing file is replaced, and longer on file systems without unnamed files (O_TMPFILE). It can be removed. Look at
+it before: after a kill in the middle of an exchange of names it may be a file that another program had just renamed.
 
 ## Memory
 

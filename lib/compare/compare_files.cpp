@@ -65,7 +65,8 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
     if (tensor.file.is_regular() && find_file(path) == id_of(tensor.file.status()))
       throw Error(ErrorKind::usage,
                   kDifferences + fmt::format(": {} is one of the compared files; name another file", path));
-  OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none);
+  OutputFile output = OutputFile::create(path, OutputFile::Existing::replace, OutputFile::Durability::none,
+                                         actual.file.mode_of_copy() & expected.file.mode_of_copy());
   if (!output.is_regular())
     throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a regular file", path));
   return {std::move(output), expected.header, nan_equal};

@@ -17,7 +17,7 @@ void complete(const Clipping& clipping, ClipResult& result, bool written) {
 void clip_archive(const Clipping& clipping, const InputFile& input, const std::string& out,
                   OutputFile::Existing existing, ClipResult& result) {
   ArchiveClip clip(clipping, input);
-  OutputFile output = OutputFile::create(out, existing, clipping.settings.durability);
+  OutputFile output = OutputFile::create(out, existing, clipping.settings.durability, input.mode_of_copy());
   clip.write(output, Headers::numpys, result);
   input.expect_unwritten();
   complete(clipping, result, true);

@@ -180,7 +180,7 @@ void clip_to_file(const Clipping& clipping, const std::string& in, const std::st
   }
   plan_file(clipping, input, result);
   check_output_name(input, false, out);
-  OutputFile output = OutputFile::create(out, existing, clipping.settings.durability);
+  OutputFile output = OutputFile::create(out, existing, clipping.settings.durability, input.mode_of_copy());
   write_output(clipping, input, output, result);
   output.commit();
 }

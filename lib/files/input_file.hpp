@@ -63,6 +63,10 @@ class InputFile {
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
   [[nodiscard]] bool is_member() const noexcept { return contents_.has_value(); }
 
+  /// The permissions of a new file that gets what is read, before the umask: those of a regular file, as cp
+  /// keeps them.
+  [[nodiscard]] mode_t mode_of_copy() const noexcept { return regular_ ? status_.st_mode & 0777 : 0666; }
+
   /// Where the contents begin in the file that is read: not 0 for a stored member.
   [[nodiscard]] std::uint64_t begin() const noexcept { return contents_ ? contents_->begin() : 0; }
   [[nodiscard]] std::uint64_t size() const noexcept {

@@ -41,11 +41,12 @@ void OutputFile::check(const std::string& path, Existing existing) {
   const OutputTarget target = examine(path, must_be_new ? Existing::replace : existing);
   if (must_be_new && target.kind == OutputTarget::Kind::file) refuse_existing(path, existing);
   if (target.kind != OutputTarget::Kind::new_file) return;
-  if (::faccessat(target.place->directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+  if (check_access(target.place->directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(path, "cannot be created");
 }
 
-OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability) {
+OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability,
+                              mode_t mode) {
   OutputTarget target = examine(path, existing);
   if (target.kind == OutputTarget::Kind::standard_output) {
     Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -55,6 +56,7 @@ OutputFile OutputFile::create(const std::string& path, Existing existing, Durabi
   }
   if (target.kind == OutputTarget::Kind::stream) return open_stream(path, target, durability);
   OutputFile file = for_target(target, existing, durability);
+  file.new_mode_ = mode;
   file.create_temporary();
   file.keep_access();
   return file;
@@ -130,7 +132,7 @@ void OutputFile::check_in_place(const InputFile& input, bool direct) {
   if (!direct) check_room(input);
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
-  if (::faccessat(place.directory(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+  if (check_access(place.directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(input.path(), "cannot be replaced");
 }
 
@@ -154,8 +156,10 @@ OutputFile OutputFile::create_in_place(const InputFile& input) {
   return file;
 }
 
+/// A container may refuse linkat() altogether. Without names it fails with another error.
 bool OutputFile::can_be_named() noexcept {
-  static const bool can = ::access("/proc/self/fd", X_OK) == 0;
+  static const bool can = ::access("/proc/self/fd", X_OK) == 0 &&
+                          ::linkat(AT_FDCWD, "", AT_FDCWD, "", 0) != 0 && !is_unsupported(errno);
   return can;
 }
 
@@ -168,7 +172,7 @@ void OutputFile::create_temporary() {
   fd_ = Descriptor(retry_interrupted(
       [&] { return ::openat(place_->directory(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
   if (fd_.get() >= 0) return;
-  if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) return create_named_temporary();
+  if (has_no_unnamed_files(errno)) return create_named_temporary();
   throw_system_error(path_, "cannot be created");
 }
 
@@ -232,7 +236,7 @@ void OutputFile::reserve(std::uint64_t size) const {
   const auto base = static_cast<off_t>(base_);
   const auto bytes = static_cast<off_t>(size);
   if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
-  if (errno != EOPNOTSUPP) throw_system_error(path_, "cannot be written");
+  if (!is_unsupported(errno)) throw_system_error(path_, "cannot be written");
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {

@@ -33,10 +33,12 @@ class OutputFile {
   };
 
   /// Opens a new file, the replacement of an existing file, or a stream; "-" is standard output. Symbolic
-  /// links are followed. The umask applies to a new file; a replacement keeps the permissions and the ACL of
-  /// the old file. Error{usage} if the output is a terminal. Error{refused} if it exists and may not be
-  /// replaced, is a block device or a dangling link, or if an append-only directory prevents the rename.
-  [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability);
+  /// links are followed. A new file gets the permissions `mode`, less the umask; a replacement keeps the
+  /// permissions and the ACL of the old file. Error{usage} if the output is a terminal. Error{refused} if it
+  /// exists and may not be replaced, is a block device or a dangling link, or if an append-only directory
+  /// prevents the rename.
+  [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability,
+                                         mode_t mode = 0666);
 
   /// Throws the errors of create(), and creates nothing.
   static void check(const std::string& path, Existing existing);

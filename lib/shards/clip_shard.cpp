@@ -34,8 +34,9 @@ void check_slab_index(const ShardJob& job, const InputFile& input) {
   if (job.shard.index == 0) OutputFile::check(index, job.existing);
 }
 
-OutputFile write_slab_index(const ShardJob& job, const std::string& text) {
-  OutputFile file = OutputFile::create(slab_index_path(job.out), job.existing, OutputFile::Durability::none);
+OutputFile write_slab_index(const ShardJob& job, const std::string& text, mode_t mode) {
+  OutputFile file =
+      OutputFile::create(slab_index_path(job.out), job.existing, OutputFile::Durability::none, mode);
   file.write(std::as_bytes(std::span(text)));
   return file;
 }
@@ -116,11 +117,11 @@ void clip_slab(const Clipping& clipping, const ShardJob& job,
     narrow_to_slab(job)(plan, file);
   };
   plan_file(narrowed, input, result);
-  OutputFile output =
-      OutputFile::create(slab_path(job.out, job.shard), job.existing, clipping.settings.durability);
+  OutputFile output = OutputFile::create(slab_path(job.out, job.shard), job.existing,
+                                         clipping.settings.durability, input.mode_of_copy());
   write_output(narrowed, input, output, result);
   std::optional<OutputFile> index;
-  if (job.shard.index == 0) index.emplace(write_slab_index(job, index_text(whole)));
+  if (job.shard.index == 0) index.emplace(write_slab_index(job, index_text(whole), input.mode_of_copy()));
   output.commit();
   if (index) index->commit();
 }

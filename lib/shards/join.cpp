@@ -168,7 +168,9 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   struct stat status {};
   const bool adopts = is_whole(common, records);
   if (!adopts) {
-    output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk));
+    const auto part = (common.get() >= 0 ? place : files_.part(run_, 0)).status();
+    const mode_t mode = part ? part->st_mode & 0777 : 0666;
+    output.emplace(OutputFile::create(out_, existing_, OutputFile::Durability::on_disk, mode));
     output->reserve(run_.size);
   }
   const std::vector<std::uint64_t> different =

@@ -32,6 +32,7 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
                                 const InputFile& input, Durability durability) {
   OutputFile::check(out, run.must_be_new ? Existing::refuse : Existing::replace);
   ShardOutput output(ShardFiles(out), run, shard, durability);
+  output.readers_ &= input.mode_of_copy();
   const ShardFiles& files = output.files_;
   if (files.out().is_append_only()) refuse(out, "its directory is append-only (chattr +a)");
   for (const Place& place :
@@ -65,11 +66,12 @@ ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t sh
   if (durability == Durability::none) durability_ = Durability::visible;
 }
 
-/// The files of a shard must not be readable by more people than the output that they replace. Their group
+/// The files of a shard must not be readable by more people than the output that they replace, or the input
+/// of a new one. Who may read may write, as far as the umask allows: several users may run shards. The group
 /// may differ from the output's, and group bits may be the mask of an ACL, so the group gets the permissions
 /// that everybody has.
 mode_t ShardOutput::mode() const {
-  if (!files_.replaced()) return 0666;
+  if (!files_.replaced()) return 0600 | readers_ | readers_ >> 1;
   const mode_t replaced = files_.replaced()->st_mode;
   const mode_t all = replaced & replaced >> 3 & 07;
   return 0600 | all << 3 | all;

@@ -39,6 +39,7 @@ class ShardOutput {
   ShardRun run_;
   std::uint64_t shard_;
   OutputFile::Durability durability_;
+  mode_t readers_ = 0444;  ///< who may read the input
   bool in_common_ = false;
 };
 

@@ -9,6 +9,8 @@
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"
+#include "support/archives.hpp"
+#include "support/attributes.hpp"
 #include "support/fork.hpp"
 #include "support/proc.hpp"
 #include "support/skip.hpp"
@@ -93,16 +95,92 @@ TEST_CASE("nothing is left behind in an append-only directory") {
   CHECK(read_file(directory / "out.npy") == kOutput);
 }
 
-TEST_CASE("a new file's mode follows the umask") {
-  for (const mode_t umask : {0000U, 0022U, 0027U, 0077U, 0777U}) {
-    CAPTURE(umask);
-    const Directory directory;
-    check_done(directory.clip_to("out.npy", umask));
-    CHECK(mode_of(directory / "out.npy") == (0666 & ~umask));
-    REQUIRE(::chmod((directory / "out.npy").c_str(), 0600) == 0);
-    CHECK(read_file(directory / "out.npy") == kOutput);
-    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+TEST_CASE("a new file has the input's mode and follows the umask; that of a stream is for all") {
+  for (const mode_t umask : {0000U, 0022U, 0027U, 0077U, 0777U})
+    for (const mode_t mode : {0644U, 0600U, 0440U, 06755U}) {
+      CAPTURE(umask, mode);
+      const Directory directory;
+      REQUIRE(::chmod((directory / "in.npy").c_str(), mode) == 0);
+      check_done(directory.clip_to("out.npy", umask));
+      CHECK(mode_of(directory / "out.npy") == (mode & 0777 & ~umask));
+      REQUIRE(::chmod((directory / "out.npy").c_str(), 0600) == 0);
+      CHECK(read_file(directory / "out.npy") == kOutput);
+      CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+
+      const auto prepare = [=] { ::umask(umask); };
+      check_done(run_clipper(clip({"-", "piped.npy"}), {directory.path(), prepare}, float32_file({7})));
+      CHECK(mode_of(directory / "piped.npy") == (0666 & ~umask));
+    }
+}
+
+TEST_CASE("all new files that are made from a private file are private") {
+  const Directory directory;
+  const std::string archive = directory / "in.npz";
+  write_file(archive, npz_file({{"w.npy", float32_file({-1, 7})}}));
+  for (const char* name : {"in.npy", "in.npz"}) REQUIRE(::chmod((directory / name).c_str(), 0600) == 0);
+  write_file(directory / "expected.npy", kOutput);
+  const std::vector<Words> commands{
+      clip({"in.npz", "out.npz"}),
+      clip({"in.npz:w", "w.npy"}),
+      clip({"--output-dir", "made", "in.npy", "in.npz"}),
+      clip({"--shard", "0/1", "--split-output", "in.npy", "slab.npy"}),
+      clip({"--shard", "0/1", "in.npy", "joined.npy"}),
+      clip({"in.npy", "--verify", "golden.npy", "--update-golden"}),
+      {"--finalize", "joined.npy"},
+      {"compare", "--atol", "9", "in.npy", "expected.npy", "--diff-out", "difference.npy"},
+  };
+  for (const Words& words : commands) {
+    CHECK(run_clipper(words, {directory.path(), [] { ::umask(022); }}).exit_code == 0);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
+      const std::string path = entry.path();
+      CAPTURE(words, path);
+      if (entry.is_regular_file() && entry.path().filename() != "expected.npy") CHECK(mode_of(path) == 0600);
+    }
   }
+  CHECK(directory.entries().size() == 10);
+}
+
+TEST_CASE("system calls that old container runtimes refuse with EPERM are done without") {
+  constexpr int kFaccessat2 = 439;  // in <sys/syscall.h> since Linux 5.8
+  for (const int call : {kFaccessat2, SYS_linkat, SYS_sync_file_range, SYS_syncfs, SYS_fgetxattr,
+                         SYS_flistxattr, SYS_statx, SYS_renameat2, SYS_fallocate, SYS_flock}) {
+    CAPTURE(call);
+    const Directory directory;
+    const std::string large = float32_file(std::vector<float>(500'000, 7));
+    for (const char* name : {"old.npy", "a.npy", "b.npy"}) write_file(directory / name, large);
+    const bool has_attribute = set_attribute(directory / "a.npy", "user.unit", "metres");
+    const auto run = [&](const Words& words) {
+      CAPTURE(words);
+      const auto prepare = [=] { be_without(call, 0, 0, EPERM); };
+      const Result result = run_clipper(clip(words), {directory.path(), prepare});
+      CAPTURE(result.error);
+      CHECK(result.exit_code == 0);
+      if (call != SYS_flock) CHECK(result.error.empty());  // clipper warns that it cannot lock
+    };
+    run({"--sync", "a.npy", "new.npy"});
+    run({"a.npy", "old.npy"});
+    run({"-n", "a.npy", "never.npy"});
+    run({"--in-place", "a.npy", "b.npy"});
+    run({"--in-place", "--direct", "in.npy"});
+    const std::string clipped = float32_file(std::vector<float>(500'000, 6));
+    for (const char* name : {"new.npy", "old.npy", "never.npy", "a.npy", "b.npy"})
+      CHECK(read_file(directory / name) == clipped);
+    CHECK(read_file(directory / "in.npy") == kOutput);
+    if (has_attribute) CHECK(attribute_of(directory / "a.npy", "user.unit") == "metres");
+    CHECK(directory.entries().size() == 6);
+  }
+}
+
+TEST_CASE("the file of a descriptor that has no name gets the output, as by cp") {
+  const Directory directory;
+  write_file(directory / "x (deleted)", "neighbour");
+  const std::string script = "exec 3<>x; rm x; \"$@\" && exec 4</dev/fd/3 && cat <&4";
+  write_file(directory / "x", std::string(1000, 'x'));
+  const Result result = run_in_shell(script, Directory::to("/dev/fd/3"), {directory.path()});
+  CHECK(result.exit_code == 0);
+  CHECK(result.output == kOutput);
+  CHECK(read_file(directory / "x (deleted)") == "neighbour");
+  CHECK(directory.entries() == Words{"in.npy", "x (deleted)"});
 }
 
 TEST_CASE("an existing file is replaced by a new inode and keeps its mode") {
