@@ -2,6 +2,7 @@
 
 The outsider knows nothing of clipper. It moves files aside but loses none."""
 
+import itertools
 import os
 import re
 from collections.abc import Callable
@@ -25,8 +26,13 @@ class Stuff:
         return Stuff(tensor(numbers(count, 99)), tensor(numbers(count // 2 + 7, 98)))
 
 
+def free(path: str, suffix: str) -> str:
+    """A new name beside the path: an outsider that acts twice loses no file either."""
+    return next(name for number in itertools.count() if not os.path.lexists(name := f"{path}{suffix}{number or ''}"))
+
+
 def away(path: str, _: Stuff) -> None:
-    os.rename(path, path + MOVED)
+    os.rename(path, free(path, MOVED))
 
 
 def put(path: str, content: bytes) -> None:
@@ -37,7 +43,7 @@ def put(path: str, content: bytes) -> None:
 
 def make_room(path: str) -> None:
     if os.path.lexists(path):
-        os.rename(path, path + MOVED)
+        os.rename(path, free(path, MOVED))
 
 
 def rename_over(path: str, stuff: Stuff) -> None:
@@ -62,9 +68,10 @@ def truncate(path: str, _: Stuff) -> None:
 
 
 def symlink(path: str, stuff: Stuff) -> None:
-    Path(path + ".other").write_bytes(stuff.same)
+    other = free(path, ".other")
+    Path(other).write_bytes(stuff.same)
     make_room(path)
-    os.symlink(os.path.basename(path) + ".other", path)
+    os.symlink(os.path.basename(other), path)
 
 
 def directory(path: str, stuff: Stuff) -> None:
@@ -119,7 +126,7 @@ ACTIONS = {
     "append": Action(append, writes=True),
     "truncate": Action(truncate, writes=True),
     "unlink": Action(lambda path, _: os.unlink(path)),
-    "link": Action(lambda path, _: os.link(path, path + ".hard")),
+    "link": Action(lambda path, _: os.link(path, free(path, ".hard"))),
     "put a symlink": Action(symlink, may_be_absent=True),
     "put a directory": Action(directory, may_be_absent=True),
     "put a FIFO": Action(fifo, may_be_absent=True),

@@ -1,4 +1,4 @@
-"""What must hold after a run in which an outsider has acted once: README.md lists the rules and their limits.
+"""What must hold after a run in which an outsider has acted: README.md lists the rules and their limits.
 
 Each function returns the violations of one rule as texts."""
 
@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from actions import ACTIONS, Action, Stuff
@@ -43,7 +43,7 @@ def contents(files: Tree) -> set[bytes]:
 
 @dataclass(frozen=True)
 class Scene:
-    """A run, the outsider's action, and the files before and after them."""
+    """A run, the outsider's last action, and the files before and after them."""
     mode: Mode
     action: Action
     path: str  # the target of the action
@@ -56,15 +56,34 @@ class Scene:
     run: Run
     drained: frozenset[bytes] = frozenset()  # what was read from a FIFO that replaced OUT
     again: bool = False  # this is the second run of the same command
+    begun: Tree = field(default_factory=dict)  # before the run
+    earlier: Tree = field(default_factory=dict)  # before the first of two actions
+    first: Tree = field(default_factory=dict)  # after it
+    took_result: bool = False  # another clipper has clipped the result of this run, exit 0
 
     @property
     def is_done(self) -> bool:
         return self.run.code in (0, 6)
 
     @property
+    def strangers(self) -> set[File]:
+        """Files that clipper has not made. They may get a hidden name of clipper when names are exchanged."""
+        return {*self.begun.values(), *(file for path, file in self.first.items() if not OWN.fullmatch(path))}
+
+    @property
     def own(self) -> set[int]:
         """clipper's temporary files. clipper may change these even if they were renamed."""
-        return {file.inode for path, file in self.stopped.items() if OWN.fullmatch(path)}
+        return {file.inode for path, file in self.stopped.items() if OWN.fullmatch(path) and file not in self.strangers}
+
+    @property
+    def results_seen(self) -> set[bytes]:
+        """What had a name that is not hidden when the outsider acted. It may have removed a result."""
+        return {file.content for path, file in [*self.earlier.items(), *self.stopped.items()] if not OWN.fullmatch(path)}
+
+    def is_written_result(self, path: str, file: File) -> bool:
+        """Whether the outsider has written into the result. clipper may take it back."""
+        was = self.stopped.get(path)
+        return self.action.writes and was is not None and was.inode == file.inode and was.content in {*self.mode.after.values(), *self.correct}
 
     @property
     def changed_directly(self) -> set[int]:
@@ -72,7 +91,7 @@ class Scene:
 
     @property
     def correct(self) -> set[bytes]:
-        given = {self.mode.stdin or b"", *self.mode.before.values(), *contents(self.acted), self.stuff.same, self.stuff.other}
+        given = {self.mode.stdin or b"", *self.mode.before.values(), *contents(self.acted), *contents(self.first), self.stuff.same, self.stuff.other}
         given -= set(self.mode.after.values())  # no result may be clipped again
         tensors = [each for each in given if is_tensor(each)]
         archives = [each for each in given if members_of(each)]
@@ -141,11 +160,16 @@ def lost(scene: Scene) -> list[str]:
         left[file.content] -= 1
         if left[file.content] < 0:
             texts.append(f"exit {scene.run.code}, and what {path} held is lost")
+    there = contents(scene.stopped) | kept
+    texts += [f"exit {scene.run.code}, and what {path} held after the first action is lost" for path, file in scene.first.items()
+              if file.content not in there and file in scene.strangers and not may_go(scene, path, file, kept)]
     return texts
 
 
 def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
     if scene.late and (scene.action.writes or scene.mode.flagless or OWN.fullmatch(path)):
+        return True
+    if scene.mode.in_place and not scene.is_done and scene.is_written_result(path, file):
         return True
     if file.inode in scene.changed_directly:
         overwritten = scene.action.writes and file != scene.stopped.get(path)
@@ -155,7 +179,8 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
     if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
         return True  # clipper took back a result
     if scene.mode.in_place:
-        return can_be_clipped(file.content) and clipped(file.content) in kept and (scene.is_done or len(scene.mode.after) > 1)
+        done = can_be_clipped(file.content) and clipped(file.content) in kept | scene.results_seen
+        return done and (scene.is_done or len(scene.mode.after) > 1)
     replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
     return replaces and scene.is_done and bool(scene.correct & kept)
 
@@ -164,7 +189,7 @@ def undone(scene: Scene) -> list[str]:
     """Rule 2: after exit 0 the result exists under some name, or existed when the outsider acted."""
     if scene.run.code != 0 or (scene.late and scene.action.writes):
         return []
-    there = contents(scene.end) | contents(scene.stopped) | scene.drained | {scene.run.stdout}
+    there = contents(scene.end) | contents(scene.stopped) | contents(scene.earlier) | scene.drained | {scene.run.stdout}
     wanted = set(scene.mode.after.values()) or {scene.mode.stdout}
     if wanted <= there or (scene.correct - wanted) & there:
         return []
@@ -178,12 +203,13 @@ def done_nevertheless(scene: Scene) -> list[str]:
     new = contents(scene.end) - contents(scene.acted) - contents(scene.stopped)
     made = {path for path, file in scene.end.items()
             if file.content in new & scene.correct and file.inode not in scene.own and not OWN.fullmatch(path)}
-    return [f"exit {scene.run.code}, but {path} is done" for path in made]
+    texts = [f"exit {scene.run.code}, but {path} is done" for path in made]
+    return texts + ([f"exit {scene.run.code}, but another clipper has clipped the result"] if scene.took_result else [])
 
 
 def mixed(scene: Scene) -> list[str]:
     """Rule 3: every readable file is old, the outsider's, or the result of one of them."""
-    allowed = contents(scene.acted) | scene.correct | set(scene.mode.before.values())
+    allowed = contents(scene.acted) | contents(scene.first) | scene.correct | set(scene.mode.before.values())
     names = {*scene.mode.before, *scene.mode.after}
     texts = []
     for path, file in scene.end.items():
@@ -224,6 +250,7 @@ def litter(scene: Scene) -> list[str]:
     texts = []
     for path, file in scene.end.items():
         theirs = path in scene.acted and scene.acted[path].inode != scene.stopped.get(path, File(0, b"")).inode
+        theirs |= file.inode not in scene.own and scene.run.code in (4, 5, 6) and path in scene.run.stderr
         outsiders = path in scene.acted and (theirs or scene.again)
         unfinished = scene.run.code != 0 and scene.mode.direct and path.endswith(JOURNAL)
         if OWN.fullmatch(path) and not outsiders and not unfinished:

@@ -11,6 +11,7 @@ Prints the violations and, as the last line, the figures as JSON. Exits with 1 i
     faults.py BUILD races [--runs N]         N races per kind: several clippers, or clipper and a writer, use one file
     faults.py BUILD outsiders [--runs N]     at each system call another process acts once: renames, truncates, ...
     faults.py BUILD ticks [--runs N]         the same, but only writes, where the file system counts in seconds
+    faults.py BUILD pairs [--runs N]         before clipper gives a file its name another process acts, and again soon after
     faults.py BUILD arrays [--runs N]        at each system call another process changes or removes an array of --scale
     faults.py BUILD one MODE FAULT           runs one case and prints what happened
 
@@ -35,6 +36,7 @@ import arrays  # noqa: E402
 import errnos  # noqa: E402
 import loops  # noqa: E402
 import outsiders  # noqa: E402
+import pairs  # noqa: E402
 import races  # noqa: E402
 from loops import Outcome  # noqa: E402
 
@@ -59,6 +61,7 @@ PARTS = {
     "compound": Part("faults of resumed runs", loops.compound_cases, loops.try_compound),
     "outsiders": Part("another process that acts once", outsiders.cases, outsiders.try_case),
     "ticks": Part("another process that writes in the same second", outsiders.ticks, outsiders.try_case, waits=True),
+    "pairs": Part("two actions of other processes", pairs.cases, pairs.try_case),
     "arrays": Part("another process that changes an array", arrays.cases, arrays.try_case),
     "races": Part("races", races.cases, races.try_race),
 }

@@ -4,14 +4,16 @@ to shards."""
 import os
 import random
 import signal
+import subprocess
 import time
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+import actions
 import conservation
 import loops
-from actions import ACTIONS, MOVED, Action, Stuff
+from actions import MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, contents, tree
 from loops import Outcome
@@ -21,6 +23,8 @@ from process import Fault, Run, read_all, wait_for_stop
 from zip_bytes import DEFLATED, STORED
 
 TEMPORARIES = "a temporary"
+ANOTHER = "another clipper"
+OTHER_OPERATION = ("--in-place", "--bias", "0.5", "--min", "-50", "--max", "1000")  # exact for multiples of 1/4
 LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
 LOOKS_AT_THE_FILE = {"fstat", "statx"}
 OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # after these --direct looks at the file's times again
@@ -28,6 +32,16 @@ HOUR = 3600
 EARLY = 0.3  # seconds; what happens so early in a second is over before the next one
 UNSEEN = {"truncate and rewrite", "overwrite", "overwrite elements"}  # writes that keep the size
 COUNT = 2500  # elements
+
+
+def clip(path: str, _: Stuff) -> None:
+    """A second clipper, which ends before the first one continues."""
+    run = subprocess.run([loops.clipper.binary, *OTHER_OPERATION, path], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if run.returncode not in (0, 3, 4, 5) or len(run.stderr.splitlines()) != bool(run.returncode):
+        raise AssertionError(f"another clipper: exit {run.returncode}: {run.stderr!r}")
+
+
+ACTIONS = actions.ACTIONS | {ANOTHER: Action(clip)}
 
 
 def modes() -> list[Mode]:
@@ -83,7 +97,7 @@ def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
     if name == "put a FIFO" and len(mode.after) > 2 and target.startswith("i/"):
         return False
     if target == TEMPORARIES:
-        return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent
+        return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent and name != ANOTHER
     return True
 
 
@@ -255,6 +269,7 @@ def try_case(case: Case) -> Outcome:
     given = next(each for each in (mode.stdin, *mode.before.values()) if each and conservation.can_be_clipped(each))
     outsider = Outsider(case, conservation.stuff_like(given))
     set_up(mode)
+    begun = tree()
     run = loops.clipper.run(mode, Fault(case.at, "STOP"), outsider)
     outsider.leave(run)
     outcome = Outcome(1, int(outsider.acted is not None))
@@ -262,12 +277,20 @@ def try_case(case: Case) -> Outcome:
         outcome.violations.append(f"{case}: the outsider could not act")
         return outcome
     scene = Scene(mode, outsider.action, outsider.path, case.late, outsider.stuff, outsider.stopped, outsider.acted, outsider.outputs,
-                  tree(), run, frozenset(outsider.outputs_read))
+                  tree(), run, frozenset(outsider.outputs_read), begun=begun,
+                  took_result=took_result(mode, case.action, outsider.path, outsider.stopped, outsider.acted))
     outcome.violations += [f"{case} ({case.call}): {text}" for text in conservation.violations(scene)]
     if conservation.can_go_on(scene) and not outsider.is_feeding_nothing():
         again = go_on(scene)
         outcome.violations += [f"{case} ({case.call}), and then: {text}" for text in conservation.violations(again)]
     return outcome
+
+
+def took_result(mode: Mode, action: str, path: str, stopped: Tree, acted: Tree) -> bool:
+    """Whether another clipper has clipped the result."""
+    real = os.path.relpath(os.path.realpath(path))
+    was = stopped.get(real)
+    return action == ANOTHER and was is not None and was.content in mode.after.values() and acted.get(real) != was
 
 
 def show(name: str, text: str) -> int:

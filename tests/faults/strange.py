@@ -163,6 +163,38 @@ def mounted_file(place: Place) -> list[str]:
     return texts
 
 
+def unmapped_ids(place: Place) -> list[str]:
+    """In a user namespace without mappings all users and groups look like one. The user could not give a new file this group."""
+    texts = []
+    for mode in ways("out.npy")[2:5]:
+        place.put(mode.before)
+        for name in mode.before:
+            os.chown(name, 0, ANYONE)
+        run = place.run(*mode.arguments, prefix=("unshare", "-U"))
+        done = mode.name != "in place"
+        texts += [f"{mode.name}: {text}" for text in differences(mode.before | mode.after if done else mode.before)]
+        texts += [] if done and run.code == 0 else [f"{mode.name}: {text}" for text in refused(run, 5)]
+        if mode.name != "replace" and os.stat("out.npy").st_gid != ANYONE:
+            texts.append(f"{mode.name}: another group")
+    return texts
+
+
+def descriptor_as_path(place: Place) -> list[str]:
+    """A descriptor whose file was hidden by a mount: the path of the descriptor seems to lead to another file."""
+    texts = []
+    for words, code in ((("--in-place",), 5), (("--in-place", "--direct"), 5), (("in.npy",), 0), (("-n", "in.npy"), 5)):
+        before = {"in.npy": OLD, "a/x.npy": OTHER, "b/x.npy": OTHER + b"more"}
+        place.put(before)
+        fd = os.open("a/x.npy", os.O_RDWR)
+        with bound(PLACE / "b", PLACE / "a"):
+            run = place.run(*OPERATION, *words, f"/proc/self/fd/{fd}", pass_fds=(fd,))
+        os.close(fd)
+        after = before if code else before | {"a/x.npy": NEW}
+        more = differences(after) + (refused(run, code) if code else [] if run.code == 0 else [f"exit {run.code}: {run.stderr}"])
+        texts += [f"{' '.join(words)}: {text}" for text in more]
+    return texts
+
+
 STRANGE = (
     Scenario("names of 255 bytes", partial(long_name, name=NARROW)),
     Scenario("names of 255 bytes that are fewer characters", partial(long_name, name=WIDE)),
@@ -173,4 +205,6 @@ STRANGE = (
     Scenario("append-only or immutable file", unchangeable_file, needs=("append-only directories",)),
     Scenario("sticky directory, another user's files", sticky_directory, needs=("owners", "modes")),
     Scenario("a file that is a mount", mounted_file),
+    Scenario("a group that the user namespace does not map", unmapped_ids, needs=("owners",)),
+    Scenario("a descriptor whose file a mount hides", descriptor_as_path),
 )
