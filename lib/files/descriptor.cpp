@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -35,9 +36,10 @@ bool has_no_unnamed_files(int error) noexcept {
   return is_unsupported(error) || error == EISDIR;
 }
 
+/// glibc uses faccessat2() for faccessat(), too, so the second try is the system call itself.
 int check_access(int directory, const char* name, int mode) noexcept {
   if (::faccessat(directory, name, mode, AT_EACCESS) == 0) return 0;
-  return is_unsupported(errno) ? ::faccessat(directory, name, mode, 0) : -1;
+  return is_unsupported(errno) ? static_cast<int>(::syscall(SYS_faccessat, directory, name, mode)) : -1;
 }
 
 std::array<char, 32> path_of(const Descriptor& fd) noexcept {

@@ -182,7 +182,7 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
         done = can_be_clipped(file.content) and clipped(file.content) in kept | scene.results_seen
         return done and (scene.is_done or len(scene.mode.after) > 1)
     replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
-    return replaces and scene.is_done and bool(scene.correct & kept)
+    return replaces and scene.is_done and bool(scene.correct & (kept | scene.results_seen))
 
 
 def undone(scene: Scene) -> list[str]:
