@@ -103,6 +103,7 @@ int run_clip(const RawOptions& raw) {
 int run_clip(const Command& command) {
   return std::visit(Overloaded{[&](const Verify& to) { return verify(command, to); },
                                [&](const Finalize& to) { return finalize(command, to); },
+                               [&](const DiscardShards& to) { return discard(command, to); },
                                [&](const auto& to) { return clip_files(command, way_to(to)); }},
                     command.destination);
 }

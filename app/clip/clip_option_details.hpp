@@ -169,7 +169,7 @@ inline constexpr std::string_view kKeepGoing =
 inline constexpr std::string_view kDryRun =
     "Read the inputs, make every check and print for each input what would be written where; create and "
     "change nothing. Counts with `--verbose` and `--json` are those of a real run. Excludes `--verify` and "
-    "`--finalize`.";
+    "`--finalize`; with `--discard-shards`, print what would be removed.";
 
 inline constexpr std::string_view kUpdateGolden =
     "With `--verify`: if GOLDEN is missing or different, write it, print \"created\" or \"updated\" on "
@@ -185,8 +185,9 @@ inline constexpr std::string_view kShard =
 
 inline constexpr std::string_view kSplitOutput =
     "With `--shard`: write part K as a tensor of its own, rows of axis 0, to OUT.K-of-N.npy "
-    "(out.00002-of-00064.npy for OUT out.npy); OUT.json lists the files and their rows. For object stores "
-    "and for programs that read one file each. `--finalize` is not needed. Needs IN and OUT, and a tensor in "
+    "(out.00002-of-00064.npy for OUT out.npy); OUT.json lists the files and their rows. Shards with "
+    "other parameters than those of an existing OUT.json are refused (5). For object stores and for "
+    "programs that read one file each. `--finalize` is not needed. Needs IN and OUT, and a tensor in "
     "C order with at least one dimension.";
 
 inline constexpr std::string_view kFinalize =
@@ -195,6 +196,12 @@ inline constexpr std::string_view kFinalize =
     "name them and change nothing: run these shards again, then `--finalize`. With the shards' arguments "
     "(--finalize --shard 0/64 --min 0 --max 6 in.npy out.npy) it takes exactly their run; with OUT alone it "
     "takes the run that OUT.shards names.";
+
+inline constexpr std::string_view kDiscardShards =
+    "Remove the files that shards and `--finalize` have left beside OUT, of every run: OUT.shards, parts, "
+    "records, and hidden files of processes that were killed. OUT itself stays. `--dry-run` prints the names "
+    "of these files, one in each line, and removes none. If a shard is running, refuse (5) and remove "
+    "nothing; shards on other machines are noticed only where the file system has locks that machines share.";
 
 inline constexpr std::string_view kJson =
     "Print one JSON object in one line for every input when it is done, also if it failed; for an archive "

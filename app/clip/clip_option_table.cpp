@@ -56,7 +56,7 @@ constexpr std::array kFileOptions{&kInPlace,   &kDirect,      &kOutputDir, &kRel
                                   &kOutput,    &kRecursive,   &kFilesFrom, &kFiles0From, &kAllowEmpty,
                                   &kNoClobber, &kForce,       &kKeepGoing, &kDryRun,     &kSync,
                                   &kVerify,    &kUpdateGolden};
-constexpr std::array kShards{&kShard, &kSplitOutput, &kFinalize};
+constexpr std::array kShards{&kShard, &kSplitOutput, &kFinalize, &kDiscardShards};
 constexpr std::array kRunning{&kThreads, &kJson,  &kProgress, &kNoProgress, &kColor,
                               &kVerbose, &kQuiet, &kHelp,     &kVersion};
 constexpr std::array kHidden{&kChunkSize, &kSimd};

@@ -122,6 +122,9 @@ inline constexpr Option kSplitOutput = with_details(
     details::kSplitOutput);
 inline constexpr Option kFinalize =
     with_details({"--finalize", "Check the parts of all shards and put OUT in place"}, details::kFinalize);
+inline constexpr Option kDiscardShards =
+    with_details({"--discard-shards", "Remove what abandoned shards of OUT have left; --dry-run lists it"},
+                 details::kDiscardShards);
 
 inline constexpr Option kJson = json_option("Print one line of JSON per input", details::kJson);
 inline constexpr Option kVerbose =

@@ -229,6 +229,17 @@ void validate_finalize(const RawOptions& raw, Command& command) {
   command.inputs.assign(files.begin(), files.end() - 1);
 }
 
+/// --discard-shards takes OUT alone.
+void validate_discard(const RawOptions& raw, Command& command) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  check_alone(raw, kDiscardShards,
+              {&kFinalize, &kShard, &kSplitOutput, &kVerify, &kInPlace, &kOutput, &kOutputDir, &kRecursive,
+               &kFilesFrom, &kFiles0From, &kJson});
+  if (files.size() != 1 || files.front() == "-" || !is_without_effect(raw, command.request))
+    refuse("--discard-shards takes only OUT");
+  command.destination = DiscardShards{files.front()};
+}
+
 void validate_running(const RawOptions& raw, Command& command) {
   command.recursive = raw.has(kRecursive);
   command.allow_empty = raw.has(kAllowEmpty);
@@ -257,7 +268,9 @@ Command validate_clip(const RawOptions& raw) {
   Command command;
   command.request = validate_request(raw);
   validate_running(raw, command);  // before the files: `-j in.npy out.npy` lacks a number, not OUT
-  if (raw.has(kFinalize)) {
+  if (raw.has(kDiscardShards)) {
+    validate_discard(raw, command);
+  } else if (raw.has(kFinalize)) {
     validate_finalize(raw, command);
   } else if (raw.has(kVerify)) {
     validate_golden(raw, command);
@@ -274,7 +287,7 @@ Command validate_clip(const RawOptions& raw) {
   command.members.names = raw.texts(kMember);
   if (raw.has(kOther)) command.members.other = parse_other(raw.text(kOther));
   if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
-  if (!raw.has(kFinalize) && is_without_effect(raw, command.request))
+  if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias or --nan; clipper info describes a file, "
         "clipper "

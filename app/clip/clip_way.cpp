@@ -56,9 +56,7 @@ ClipWay way_to(const SlabOf& to) {
   const auto shard_job = [to](const Job& job, OutputFile::Existing existing) {
     return ShardJob{job.input, to.path, to.shard, existing};
   };
-  const auto index_text = [to](const npy::Header& whole) {
-    return slab_index_text(whole, to.path, to.shard.count);
-  };
+  const auto index_text = [to](const Plan& whole) { return slab_index_text(whole, to.path, to.shard.count); };
   ClipWay way = way_to(ToFile{slab_path(to.path, to.shard)});
   way.shard = to.shard;
   way.narrow = [=](const Job& job, OutputFile::Existing existing) {

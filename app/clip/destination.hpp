@@ -58,7 +58,12 @@ struct Finalize {
   std::uint64_t shards = 0;  ///< 0: as many as OUT.shards says
 };
 
-using Destination =
-    std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Direct, PartOf, SlabOf, Verify, Finalize>;
+/// Removes what shards of this output have left.
+struct DiscardShards {
+  std::string path;
+};
+
+using Destination = std::variant<ToFile, IntoDirectory, ByTemplate, InPlace, Direct, PartOf, SlabOf, Verify,
+                                 Finalize, DiscardShards>;
 
 }  // namespace clipper

@@ -1,6 +1,7 @@
 #include "clip/finalize.hpp"
 
 #include "clip/clip_job.hpp"
+#include "command_line/command_line.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "shards/clip_shard.hpp"
@@ -21,6 +22,13 @@ int finalize(const Command& command, const Finalize& to) {
   Engine engine(command.engine);
   const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
   join.run(engine);
+  return 0;
+}
+
+int discard(const Command& command, const DiscardShards& to) {
+  std::string text;
+  for (const std::string& path : discard_shards(to.path, command.dry_run)) text += path + "\n";
+  if (command.dry_run) print(text);
   return 0;
 }
 

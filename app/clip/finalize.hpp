@@ -9,4 +9,8 @@ namespace clipper {
 /// errors of Join, and those of a shard for the input.
 [[nodiscard]] int finalize(const Command& command, const Finalize& to);
 
+/// Removes what shards of OUT have left; a dry run prints the names instead. Returns the exit status, 0.
+/// Throws the errors of discard_shards().
+[[nodiscard]] int discard(const Command& command, const DiscardShards& to);
+
 }  // namespace clipper

@@ -16,7 +16,8 @@ constexpr int kIndexVersion = 1;
 
 }  // namespace
 
-std::string slab_index_text(const npy::Header& whole, const std::string& output, std::uint64_t count) {
+std::string slab_index_text(const Plan& plan, const std::string& output, std::uint64_t count) {
+  const npy::Header& whole = plan.header;
   Json slabs = Json::list();
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
     const Rows rows = rows_of(shard, whole);
@@ -30,6 +31,7 @@ std::string slab_index_text(const npy::Header& whole, const std::string& output,
                    {"shape", whole.shape},
                    {"fortran_order", false},
                    {"axis", 0},
+                   {"plan", plan.fingerprint()},
                    {"slabs", std::move(slabs)}};
   return index.dump(1) + "\n";
 }

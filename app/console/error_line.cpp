@@ -41,8 +41,10 @@ constexpr Wording kWordings[] = {
     {"temporary_directory", "name another directory", "set TMPDIR to another directory"},
     {"trailing", "", "; to allow this, set --trailing ignore"},
     {"input", "the input", "IN"},
+    {"input", "input", "IN"},
     {"input", "", " | clipper ... - OUT"},
     {"output", "the output", "OUT"},
+    {"output", "output", "OUT"},
     {"max_clipped", "a limit", "--fail-if-clipped"},
     {"bytes", "a comparison of bytes", "--bytes"},
     {"diff_out", "the difference file", "--diff-out"},
@@ -58,6 +60,7 @@ constexpr Wording kWordings[] = {
     {"existing", "replacing no file", "--no-clobber"},
     {"existing", " that replace nothing", " with -n"},
     {"finalize", "another process", "another clipper --finalize"},
+    {"finalize", "a shard or the process that joins them", "a shard or --finalize"},
     {"finalize", "join them", "clipper --finalize"},
     {"finalize", "join them again", "clipper --finalize again"},
 };

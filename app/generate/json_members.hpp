@@ -223,6 +223,8 @@ inline constexpr std::array kJsonMembers{
     JsonMember{"slabs", "shape", "Shape of the whole tensor"},
     JsonMember{"slabs", "fortran_order", "Always false: the parts are in C order"},
     JsonMember{"slabs", "axis", "Axis along which the tensor is split: always 0"},
+    JsonMember{"slabs", "plan",
+               "What decides the bytes of the parts; --split-output refuses to mix parts of several plans"},
     JsonMember{"slabs", "slabs", "The parts in order"},
     JsonMember{"slabs", "slabs.file", "Name of the part's file, in the directory of OUT.json"},
     JsonMember{"slabs", "slabs.file_bytes", "Bytes of file in base64; only if they are not UTF-8"},

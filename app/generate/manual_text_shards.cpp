@@ -72,7 +72,14 @@ Until `--finalize` removes them, there are beside OUT: OUT.shards, which says wh
 record of each part; and the bytes, on ext4, XFS, btrfs and tmpfs in one file, OUT.shards.F, which becomes OUT, elsewhere
 in OUT.shard-K-of-N.F, one for each part, which `--finalize` copies and which need as much room again. F is a fingerprint
 of the run. Each file is on the disk before it gets its name. OUT.shards and the records must belong to you or to the
-owner of their directory. What another version of clipper has begun is refused (5).
+owner of their directory, and the umask of all users must let them read and write these files. What another version of clipper has begun is refused (5).
+
+`clipper --discard-shards OUT` removes what abandoned shards have left, of every run; `--dry-run` prints the names. It refuses
+(5) while a shard is running.
+
+If IN changes between two shards, `--finalize` refuses (5) and says which shards saw another IN: run them again. Where machines
+may share the file system, each shard waits a second after its last read to be sure of that, because a machine may show new
+data with an old time.
 
 A shard that goes on after `--finalize` never touches OUT. What it leaves blocks nothing, and the next run of the same kind
 removes it. `--no-clobber` holds until the end: `--finalize` refuses if OUT exists.
@@ -81,7 +88,9 @@ removes it. `--no-clobber` holds until the end: `--finalize` refuses if OUT exis
 
 A file that was written, synced and closed is complete for everybody who opens it by its name afterwards, and a rename within a
 directory is atomic. Nothing else is relied on: no lock, link, inode or listing of another machine. Where machines share the
-file system, names may be seen late: `--finalize` looks for missing parts for 5 seconds.
+file system, names may be seen late: `--finalize` looks for missing parts for 5 seconds. GlusterFS shows the former OUT to
+other machines for up to 3 seconds after exit status 0: give the result a new name, or wait on the reading machine until
+stat(1) shows the inode that it shows where `--finalize` ran.
 
 Shards gave the right output on ext4, XFS, btrfs, tmpfs, overlayfs, GlusterFS and MooseFS, but not on sshfs. On ext4, XFS,
 btrfs and tmpfs `--finalize` writes no element a second time; elsewhere it writes all of them again.

@@ -52,14 +52,6 @@ nanoseconds tick_of(const struct stat& status, FileClock clock) {
   return can_be_fat ? kMaxTick : 1s;
 }
 
-/// Asks for the file system only if it matters.
-FileClock clock_of(const Descriptor& fd) {
-  if (is_of_one_machine(fd.get())) return FileClock::own;
-  struct statfs system {};
-  const bool is_overlay = ::fstatfs(fd.get(), &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
-  return is_overlay ? FileClock::own : FileClock::foreign;
-}
-
 struct stat status_of(const Descriptor& fd, const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
@@ -71,6 +63,13 @@ bool is_same_time(const struct timespec& a, const struct timespec& b) {
 }
 
 }  // namespace
+
+FileClock clock_of(const Descriptor& fd) {
+  if (is_of_one_machine(fd.get())) return FileClock::own;
+  struct statfs system {};
+  const bool is_overlay = ::fstatfs(fd.get(), &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+  return is_overlay ? FileClock::own : FileClock::foreign;
+}
 
 /// The clock of another machine decides how long ago the last change was, but not how long a tick takes. A
 /// time in the future, which a program may have set, is no reason to wait longer than a tick.

@@ -31,6 +31,9 @@ enum class FileClock {
   foreign  ///< perhaps another machine's, which may be a second behind
 };
 
+/// `own` on ext4, XFS, btrfs, tmpfs and overlayfs.
+[[nodiscard]] FileClock clock_of(const Descriptor& fd);
+
 /// How long to wait after `look` until the tick in which the file last changed is over; 0 if it was over when
 /// CLOCK_REALTIME_COARSE, read before the look, was `now`. Both are since the epoch.
 [[nodiscard]] std::chrono::nanoseconds rest_of_tick(const struct stat& look, std::chrono::nanoseconds now,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "error.hpp"
 #include "files/archive_file.hpp"
@@ -134,6 +135,21 @@ void InputFile::expect_unwritten() const {
   if (!has_changed()) return;
   if (errno != 0) throw_system_error(path_, "cannot be examined");
   throw_changed(path_);
+}
+
+/// Opens the name again, too: NFS asks the server then, but shows an open file as it was for longer.
+void InputFile::expect_unwritten_anywhere(std::chrono::steady_clock::time_point last_read) const {
+  constexpr std::chrono::milliseconds kKept{1100};  // FUSE, MooseFS and GlusterFS keep attributes for 1 s
+  if (clock_of(fd_) == FileClock::foreign) {
+    std::this_thread::sleep_for(last_read + kKept - std::chrono::steady_clock::now());
+    const Descriptor again(retry_interrupted(
+        [&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+    struct stat now {};
+    if (again.get() >= 0 && ::fstat(again.get(), &now) == 0 && id_of(now) == id_of(status_) &&
+        is_written(status_, now))
+      throw_changed(path_);
+  }
+  expect_unwritten();
 }
 
 void InputFile::expect_unchanged() const {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -52,6 +53,10 @@ class InputFile {
   /// a hard link. If the file cannot be examined, returns true with errno; otherwise errno is 0.
   [[nodiscard]] bool has_changed() const noexcept;
   void expect_unwritten() const;  ///< Error{io} if has_changed()
+
+  /// The same, also for writes of other machines: on a file system that machines may share, first waits until
+  /// this machine no longer shows what it knew of the file at the time `last_read`.
+  void expect_unwritten_anywhere(std::chrono::steady_clock::time_point last_read) const;
 
   /// Only after open_to_change(). Error{refused} if another file has the name now. Error{io} if the file was
   /// written to, or its attributes or names were changed.

@@ -117,6 +117,10 @@ Place Place::with_suffix(std::string_view suffix) const {
   return {directory_, name_ + std::string(suffix), path_ + std::string(suffix)};
 }
 
+Place Place::with_name(const std::string& name) const {
+  return {directory_, name, path_.substr(0, path_.size() - name_.size()) + name};
+}
+
 std::optional<struct stat> Place::status() const {
   struct stat status {};
   if (::fstatat(directory(), name(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;

@@ -60,6 +60,9 @@ class Place {
   /// The name NAME and the suffix in the same directory.
   [[nodiscard]] Place with_suffix(std::string_view suffix) const;
 
+  /// Another name in the same directory.
+  [[nodiscard]] Place with_name(const std::string& name) const;
+
   [[nodiscard]] int directory() const noexcept { return directory_->get(); }
   [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< for messages

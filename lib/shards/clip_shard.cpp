@@ -1,10 +1,14 @@
 #include "shards/clip_shard.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <span>
+#include <tuple>
 
 #include "engine/archive_rules.hpp"
 #include "error.hpp"
@@ -31,14 +35,35 @@ void check_slab_index(const ShardJob& job, const InputFile& input) {
     throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
                                       fmt::format(" is {}, which ", index) + Term{"split_output", "a slab"} +
                                       " would overwrite");
-  if (job.shard.index == 0) OutputFile::check(index, job.existing);
+  OutputFile::check(index, OutputFile::Existing::replace);
 }
 
-OutputFile write_slab_index(const ShardJob& job, const std::string& text, mode_t mode) {
-  OutputFile file =
-      OutputFile::create(slab_index_path(job.out), job.existing, OutputFile::Durability::none, mode);
-  file.write(std::as_bytes(std::span(text)));
-  return file;
+/// Whether there is an index. Error{refused} if it has another text.
+bool has_slab_index(const std::string& index, const std::string& text) {
+  const Descriptor fd(
+      retry_interrupted([&] { return ::open(index.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  if (fd.get() < 0 && errno == ENOENT) return false;
+  if (fd.get() < 0) throw_system_error(index, "cannot be opened");
+  std::string there(text.size() + 1, '\0');
+  there.resize(read_at(fd, std::as_writable_bytes(std::span(there)), 0, index));
+  if (there != text)
+    refuse(index, "lists parts that other shards made with other parameters; remove it, or choose another " +
+                      Message(Term{"output", "output"}));
+  return true;
+}
+
+/// Of several shards that end at once, one writes the index.
+void write_slab_index(const std::string& index, const std::string& text, mode_t mode) {
+  while (!has_slab_index(index, text)) {
+    OutputFile file =
+        OutputFile::create(index, OutputFile::Existing::must_be_new, OutputFile::Durability::none, mode);
+    file.write(std::as_bytes(std::span(text)));
+    try {
+      return file.commit();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::refused) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -70,11 +95,12 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
   const Counting counting = counting_of(clipping.settings);
   const ElementCounts counts =
       clipping.engine.run(*result.plan, input, part, start, counting, {.read = {}, .written = add});
+  const auto last_read = std::chrono::steady_clock::now();
   if (counting == Counting::on) result.counts = counts;
   input.expect_unwritten();
   result.written = true;
   clipping.observer.complete(result);
-  output.commit(part, sum);
+  output.commit(part, sum, [&] { input.expect_unwritten_anywhere(last_read); });
 }
 
 Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
@@ -107,23 +133,22 @@ std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job)
 }
 
 void clip_slab(const Clipping& clipping, const ShardJob& job,
-               const std::function<std::string(const npy::Header&)>& index_text, ClipResult& result) {
+               const std::function<std::string(const Plan&)>& index_text, ClipResult& result) {
   InputFile input = InputFile::open(job.in);
   expect_tensor(input, kSlab);
-  npy::Header whole;
+  std::string index;
   Clipping narrowed = clipping;
   narrowed.narrow = [&](Plan& plan, const InputFile& file) {
-    whole = plan.header;
+    index = index_text(plan);
     narrow_to_slab(job)(plan, file);
   };
   plan_file(narrowed, input, result);
+  std::ignore = has_slab_index(slab_index_path(job.out), index);
   OutputFile output = OutputFile::create(slab_path(job.out, job.shard), job.existing,
                                          clipping.settings.durability, input.mode_of_copy());
   write_output(narrowed, input, output, result);
-  std::optional<OutputFile> index;
-  if (job.shard.index == 0) index.emplace(write_slab_index(job, index_text(whole), input.mode_of_copy()));
+  write_slab_index(slab_index_path(job.out), index, input.mode_of_copy());
   output.commit();
-  if (index) index->commit();
 }
 
 }  // namespace clipper

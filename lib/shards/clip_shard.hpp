@@ -40,9 +40,10 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
 /// axis 0 that becomes a tensor of its own. It throws the errors that writing the index would cause.
 [[nodiscard]] std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job);
 
-/// Clips the slab to slab_path(). The first shard also writes the index "dir/out.json": the text that
-/// `index_text` makes of the whole tensor's header.
+/// Clips the slab to slab_path(). The shard that ends first also writes the index "dir/out.json": the text
+/// that `index_text` makes of the plan for the whole tensor. Error{refused} if there is an index with another
+/// text: slabs of different plans do not make a tensor.
 void clip_slab(const Clipping& clipping, const ShardJob& job,
-               const std::function<std::string(const npy::Header&)>& index_text, ClipResult& result);
+               const std::function<std::string(const Plan&)>& index_text, ClipResult& result);
 
 }  // namespace clipper

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <exception>
 #include <numeric>
+#include <set>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -27,6 +28,7 @@ namespace {
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr Term kAnotherJoin{"finalize", "another process"};
+constexpr Term kRunning{"finalize", "a shard or the process that joins them"};
 constexpr std::string_view kMeanwhile = " has already finished it";
 constexpr std::string_view kNoShards = "no shards to finalize: none have run, or they are already finalized";
 
@@ -36,6 +38,11 @@ std::string subject(const std::vector<std::uint64_t>& shards, std::uint64_t all,
   const bool is_one = shards.size() == 1;
   return fmt::format("{} {} of {} {}", is_one ? "shard" : "shards", list_text(shards), all,
                      is_one ? one : many);
+}
+
+void remove(const Place& place) {
+  if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
+    throw_system_error(place.path(), "cannot be removed");
 }
 
 }  // namespace
@@ -120,11 +127,32 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
   const bool is_other = there && there->fingerprint() != run_.fingerprint();
   if (!is_other)
     refuse(out_, subject(missing, run_.shards, "is missing; run it", "are missing; run them") + ", then " +
-                     Term{"finalize", "join them again"});
+                     Term{"finalize", "join them again"} + reasons(missing));
   refuse(out_, subject(missing, run_.shards, "is missing", "are missing") +
                    fmt::format("; {} belongs to another run: {} shards", files_.run().path(), there->shards) +
                    (there->must_be_new ? Term{"existing", " that replace nothing"} : Term{}) + ", " +
                    there->description);
+}
+
+/// What the records of other runs say: the missing shards saw another input, or shards of another operation
+/// have run.
+Message Join::reasons(const std::vector<std::uint64_t>& missing) const {
+  std::set<std::uint64_t> changed;
+  std::set<std::uint64_t> others;
+  const std::vector<OtherRecord> records = files_.other_records(run_);
+  for (const OtherRecord& record : records) {
+    const bool is_same = record.shards == run_.shards && operation_of(record.work) == operation_of(run_.work);
+    if (is_same && std::ranges::binary_search(missing, record.shard)) changed.insert(record.shard);
+    if (record.work == records.front().work) others.insert(record.shard);
+  }
+  const auto listed = [](const std::set<std::uint64_t>& shards) {
+    return fmt::format("{} {}", shards.size() == 1 ? "shard" : "shards",
+                       list_text({shards.begin(), shards.end()}));
+  };
+  if (!changed.empty()) return "; " + listed(changed) + " saw another " + Term{"input", "input"};
+  if (records.empty()) return "";
+  const OtherRecord& other = records.front();
+  return fmt::format("; of another run, {} of {} ended: {}", listed(others), other.shards, other.description);
 }
 
 /// Whether another Join, possibly an interrupted one, has put the output in place. Compares the sums only if
@@ -175,10 +203,12 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   }
   const std::vector<std::uint64_t> different =
       different_parts(engine, records, common, output ? &*output : nullptr);
-  if (!different.empty())
+  if (!different.empty()) {
+    expect_records();
     refuse(out_, subject(different, run_.shards, "is damaged (wrong checksum); run it",
                          "are damaged (wrong checksums); run them") +
                      " again, then " + Term{"finalize", "join them"});
+  }
   if (adopts) {
     if (::ftruncate(common.get(), static_cast<off_t>(run_.size)) != 0)
       throw_system_error(place.path(), "cannot be written");
@@ -190,10 +220,17 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
     if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
-    if (adopts && has_no_name)
-      refuse(out_, kAnotherJoin + kMeanwhile);  // another process has removed the common file
+    if (adopts && has_no_name) refuse_removed();
     throw;
   }
+}
+
+/// The common file was removed while it was checked, perhaps by somebody who knows nothing of the run.
+void Join::refuse_removed() {
+  expect_records();
+  std::vector<std::uint64_t> all(run_.shards);
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  refuse_missing(all);
 }
 
 /// The shards whose parts do not match their sums. `common` has the parts of the common file. Copies all
@@ -231,12 +268,20 @@ bool Join::has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& recor
 /// Refuses if another process has finalized the run meanwhile: the output may have been changed since.
 void Join::expect_waiting() {
   const std::optional<ShardRun> there = files_.read_run();
-  const bool is_over =
-      there && there->fingerprint() == run_.fingerprint() && there->in_place != run_.in_place;
+  const bool is_over = there && there->fingerprint() == run_.fingerprint() && !there->in_place.empty() &&
+                       there->in_place != run_.in_place;
   if (is_over) refuse(out_, kAnotherJoin + kMeanwhile);
   Clock::time_point since = Clock::now();
   while (!files_.read_record(run_, 0))
     if (!look_again(since)) refuse(out_, kAnotherJoin + kMeanwhile);
+}
+
+/// Called if parts are damaged or gone. Refuses if another process has finalized the run meanwhile: only that
+/// removes records, which were all there.
+void Join::expect_records() {
+  expect_waiting();
+  for (std::uint64_t shard = 0; shard < run_.shards; ++shard)
+    if (!files_.read_record(run_, shard)) refuse(out_, kAnotherJoin + kMeanwhile);
 }
 
 /// The output is in place, so errors from here on are not failures to write it. If OUT was replaced while
@@ -284,10 +329,6 @@ void Join::mark() {
 /// Reads OUT.shards before removing anything, because reading may fail, and again before removing OUT.shards
 /// itself.
 void Join::remove_all() {
-  const auto remove = [](const Place& place) {
-    if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
-      throw_system_error(place.path(), "cannot be removed");
-  };
   (void)is_of_another_run();
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
     remove(files_.record(run_, shard));
@@ -295,6 +336,28 @@ void Join::remove_all() {
   }
   remove(files_.common(run_));
   if (!is_of_another_run()) remove(files_.run());
+}
+
+/// The locks are held until everything is removed. OUT.shards goes last.
+std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
+  const ShardFiles files(out);
+  std::vector<Place> places = files.of_all_runs();
+  std::ranges::sort(places, {}, &Place::path);
+  std::ranges::stable_partition(
+      places, [&](const std::string& path) { return path != files.run().path(); }, &Place::path);
+  std::vector<Descriptor> locked;
+  for (const Place& place : places) {
+    Descriptor fd = open_own(place, O_RDONLY);
+    if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      refuse(out, kRunning + (" is running and uses " + place.path()));
+    locked.push_back(std::move(fd));
+  }
+  std::vector<std::string> paths;
+  for (const Place& place : places) {
+    if (!dry_run) remove(place);
+    paths.push_back(place.path());
+  }
+  return paths;
 }
 
 }  // namespace clipper

@@ -44,6 +44,7 @@ class Join {
   [[nodiscard]] bool is_in_place();
   [[nodiscard]] std::vector<ShardRecord> read_records();
   [[noreturn]] void refuse_missing(const std::vector<std::uint64_t>& missing) const;
+  [[nodiscard]] Message reasons(const std::vector<std::uint64_t>& missing) const;
   [[nodiscard]] bool has_become_output(Engine& engine, std::vector<ShardRecord> records);
   [[nodiscard]] bool is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const;
   void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
@@ -53,7 +54,9 @@ class Join {
                                                            const OutputFile* output);
   [[nodiscard]] bool has_sum(Engine& engine, std::uint64_t shard, const ShardRecord& record,
                              const Descriptor& common, const OutputFile* output) const;
+  [[noreturn]] void refuse_removed();
   void expect_waiting();
+  void expect_records();
   void clean_up();
   [[nodiscard]] bool is_of_another_run();
   void mark();
@@ -67,5 +70,10 @@ class Join {
   ShardRun run_;
   std::string placed_;  ///< time_text() of the output in place, if known
 };
+
+/// Removes all that shards and --finalize have left beside `out`, of all runs, and not `out` itself. Returns
+/// the paths; with `dry_run` removes nothing. Error{refused}, with nothing removed, if a shard is running on
+/// this machine, or on another one if the file system's locks reach it; also for the errors of open_own().
+[[nodiscard]] std::vector<std::string> discard_shards(const std::string& out, bool dry_run);
 
 }  // namespace clipper

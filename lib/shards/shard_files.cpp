@@ -1,5 +1,6 @@
 #include "shards/shard_files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -7,9 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <memory>
 #include <span>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "error.hpp"
 #include "files/checksum.hpp"
@@ -19,10 +25,11 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kAnyTitle = "clipper shards, format ";
-constexpr std::string_view kTitle = "clipper shards, format 2\n";
+constexpr std::string_view kTitle = "clipper shards, format 3\n";
 constexpr std::string_view kInPlace = "the output is in place, written at ";
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;  // max bytes of an output
 constexpr std::size_t kMaxText = 1 << 16;                    // max bytes of OUT.shards or a record
+constexpr std::string_view kOfInput = ", of ";               // before the input in ShardRun::work
 constexpr int kMaxTries = 10;
 constexpr const char* kNotOwn = "is not a file that shards made; remove it or choose another output";
 
@@ -69,7 +76,7 @@ std::string identity_text(const ShardRun& run) {
 /// The text of a record before its sum.
 std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_common) {
   const ByteRange range = part_range({shard, run.shards}, run.size);
-  return fmt::format("clipper shard, format 1: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
+  return fmt::format("clipper shard, format 2: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
                      run.shards, run.fingerprint(), range.size, range.offset,
                      in_common ? "in the common file" : "in a file of their own");
 }
@@ -131,15 +138,15 @@ std::string time_text(const struct stat& status) {
 }
 
 ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, const InputFile& input) {
-  const std::string of_input = fmt::format("of {} bytes that were written at {}, samples {:016x}",
-                                           input.size(), time_text(input.status()), sum_of_samples(input));
+  const std::string of_input = fmt::format("{} bytes that were written at {}, samples {:016x}", input.size(),
+                                           time_text(input.status()), sum_of_samples(input));
   return {
       .shards = shards,
       .size = npy::format(plan.header).size() + plan.header.data_size(),
       .must_be_new = must_be_new,
-      .work = fmt::format("{}, {}", plan.fingerprint(), of_input),
+      .work = fmt::format("{}{}{}", plan.fingerprint(), kOfInput, of_input),
       .description =
-          fmt::format("{}{}, {}", describe(plan), plan.refuse_nan ? ", NaN refused" : "", of_input),
+          fmt::format("{}{}{}{}", describe(plan), plan.refuse_nan ? ", NaN refused" : "", kOfInput, of_input),
   };
 }
 
@@ -168,7 +175,8 @@ std::optional<ShardRun> parsed_run(std::string_view text) {
 }
 
 std::string text_of(const ShardRun& run, std::uint64_t shard, const ShardRecord& record) {
-  return fmt::format("{}{:016x}\n", record_start(run, shard, record.in_common), record.sum);
+  return fmt::format("{}{:016x}\n{}\n{}\n", record_start(run, shard, record.in_common), record.sum, run.work,
+                     run.description);
 }
 
 std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shard, std::string_view text) {
@@ -179,6 +187,10 @@ std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shar
     if (text_of(run, shard, record) == text) return record;
   }
   return std::nullopt;
+}
+
+std::string_view operation_of(std::string_view work) {
+  return work.substr(0, work.rfind(kOfInput));
 }
 
 ShardFiles::ShardFiles(const std::string& out) : out_(place_of(out)), replaced_(out_.status()) {
@@ -228,6 +240,109 @@ std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uin
   return text ? parsed_record(run, shard, *text) : std::nullopt;
 }
 
+namespace {
+
+bool is_hexadecimal(std::string_view text) {
+  constexpr std::size_t kDigits = 16;
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+/// A name after OUT's: ".shard-K-of-N.F" or, with a record, ".shard-K-of-N.F.done".
+struct ShardName {
+  std::uint64_t shard = 0;
+  std::uint64_t shards = 0;
+  std::string_view fingerprint;
+  bool is_record = false;
+};
+
+std::optional<ShardName> parsed_name(std::string_view text) {
+  constexpr std::string_view kRecord = ".done";
+  ShardName name;
+  name.is_record = text.ends_with(kRecord);
+  if (name.is_record) text.remove_suffix(kRecord.size());
+  const auto number = [&](std::string_view before) {
+    return take(text, before) ? take_number(text) : std::nullopt;
+  };
+  const auto shard = number(".shard-");
+  const auto shards = number("-of-");
+  if (!shard || !shards || !take(text, ".") || !is_hexadecimal(text)) return std::nullopt;
+  name.shard = *shard;
+  name.shards = *shards;
+  name.fingerprint = text;
+  return name;
+}
+
+/// Whether shards of OUT, or --finalize, give such a name, which follows OUT's, to a file.
+bool is_of_shards(std::string_view text) {
+  if (parsed_name(text)) return true;
+  return take(text, ".shards") && (text.empty() || (take(text, ".") && is_hexadecimal(text)));
+}
+
+/// Removes from a temporary file's name what makes it one.
+std::string_view without_suffix(std::string_view name) {
+  constexpr std::string_view kTemporary = ".clipper-";
+  const std::size_t at = name.rfind(kTemporary);
+  const bool is_temporary =
+      name.starts_with('.') && at != name.npos && is_hexadecimal(name.substr(at + kTemporary.size()));
+  return is_temporary ? name.substr(1, at - 1) : name;
+}
+
+}  // namespace
+
+std::vector<Place> ShardFiles::of_all_runs() const {
+  Descriptor fd(
+      retry_interrupted([&] { return ::openat(out_.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd.get() < 0 ? nullptr : ::fdopendir(fd.get()),
+                                                      &::closedir);
+  if (!directory) throw_system_error(out_.path(), "its directory cannot be read");
+  std::ignore = fd.release();
+  std::vector<Place> places;
+  errno = 0;
+  while (const dirent* const entry = ::readdir(directory.get())) {
+    const std::string_view name = without_suffix(entry->d_name);
+    if (name.starts_with(out_.name()) && is_of_shards(name.substr(std::strlen(out_.name()))))
+      places.push_back(out_.with_name(entry->d_name));
+    errno = 0;
+  }
+  if (errno != 0) throw_system_error(out_.path(), "its directory cannot be read");
+  return places;
+}
+
+std::vector<OtherRecord> ShardFiles::other_records(const ShardRun& run) const {
+  std::vector<OtherRecord> records;
+  const std::string own = fmt::format("{:016x}", run.fingerprint());
+  for (const Place& place : of_all_runs()) {
+    const std::string_view name = place.name();
+    const auto parsed = parsed_name(name.substr(std::min(name.size(), std::strlen(out_.name()))));
+    if (!parsed || !parsed->is_record || parsed->fingerprint == own) continue;
+    const std::string text = read_text(place).value_or("");
+    std::string_view rest = text;
+    take_line(rest);
+    OtherRecord record{parsed->shard, parsed->shards, std::string(take_line(rest)),
+                       std::string(take_line(rest))};
+    if (!record.description.empty()) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+namespace {
+
+/// Called if the file cannot be opened (EACCES). Error{refused} if another user's umask is the reason;
+/// otherwise leaves errno as it is.
+void expect_access(const Place& place) {
+  struct stat status {};
+  const bool is_known = ::fstatat(place.directory(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_known && status.st_uid != ::geteuid())
+    refuse(
+        place.path(),
+        fmt::format("belongs to user {}, whose umask keeps you out (mode {:03o}); run this as that user, or "
+                    "all shards with umask 0",
+                    status.st_uid, status.st_mode & 0777));
+  errno = EACCES;
+}
+
+}  // namespace
+
 /// The rule for owners is that of the kernel's fs.protected_regular. Network file systems may show one user
 /// as the owner of every file.
 Descriptor open_own(const Place& place, int flags, mode_t mode) {
@@ -236,6 +351,7 @@ Descriptor open_own(const Place& place, int flags, mode_t mode) {
   if (fd.get() < 0 && is_gone(errno)) return fd;
   const bool is_no_file = errno == ELOOP || errno == ENXIO || errno == EISDIR;
   if (fd.get() < 0 && is_no_file) refuse(place.path(), kNotOwn);
+  if (fd.get() < 0 && errno == EACCES) expect_access(place);
   if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
   struct stat status {};
   struct stat directory {};

@@ -43,22 +43,26 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
 }
 
 /// Writes OUT.shards, the only file that several shards create, all with the same content. Does not rename
-/// onto it: on GlusterFS, concurrent renames by several clients onto one name never returned.
-void ShardOutput::write_run() const {
+/// onto it: on GlusterFS, concurrent renames by several clients onto one name never returned. The lock says
+/// that a shard is running; nothing but discard_shards() looks at it.
+void ShardOutput::write_run() {
   constexpr int kMaxTries = 20;
   const Place place = files_.run();
   const std::string text = text_of(run_);
   for (int tries = 1;; ++tries) {
     const std::optional<ShardRun> there = files_.read_run();
-    if (there && there->fingerprint() == run_.fingerprint() && there->in_place.empty()) return;
+    if (there && there->fingerprint() == run_.fingerprint() && there->in_place.empty()) break;
     ::unlinkat(place.directory(), place.name(), 0);  // of another run, or cut off
     try {
-      return write(place, text, Existing::must_be_new);
+      write(place, text, Existing::must_be_new);
+      break;
     } catch (const Error& error) {
       const bool has_come = error.kind() == ErrorKind::refused;
       if (tries == kMaxTries || (!has_come && error.kind() != ErrorKind::io)) throw;
     }
   }
+  lock_ = open_own(place, O_RDONLY);
+  if (lock_.get() >= 0) ::flock(lock_.get(), LOCK_SH | LOCK_NB);
 }
 
 ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, Durability durability)
@@ -109,11 +113,12 @@ void ShardOutput::write(Place place, const std::string& text, Existing existing)
   file.commit();
 }
 
-void ShardOutput::commit(OutputFile& part, std::uint64_t sum) const {
+void ShardOutput::commit(OutputFile& part, std::uint64_t sum, const std::function<void()>& last_look) const {
   if (in_common_)
     part.close_common();
   else
     part.commit();
+  last_look();
   write(files_.record(run_, shard_), text_of(run_, shard_, {sum, in_common_}), Existing::replace);
 }
 

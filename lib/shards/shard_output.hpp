@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "files/input_file.hpp"
@@ -24,15 +25,17 @@ class ShardOutput {
   /// Opens the part, whose offset 0 is its first byte. Only commit() commits it.
   [[nodiscard]] OutputFile begin_part();
 
-  /// Brings the complete part to the disk, and then writes its record with `sum`, placed_sum() of its bytes.
-  void commit(OutputFile& part, std::uint64_t sum) const;
+  /// Brings the complete part to the disk, calls `last_look`, which may throw, and then writes the part's
+  /// record with `sum`, placed_sum() of its bytes.
+  void commit(
+      OutputFile& part, std::uint64_t sum, const std::function<void()>& last_look = [] {}) const;
 
  private:
   ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, OutputFile::Durability durability);
   [[nodiscard]] mode_t mode() const;
   [[nodiscard]] OutputFile begin(Place place, OutputFile::Existing existing) const;
   [[nodiscard]] Descriptor open_common() const;
-  void write_run() const;
+  void write_run();
   void write(Place place, const std::string& text, OutputFile::Existing existing) const;
 
   ShardFiles files_;
@@ -40,6 +43,7 @@ class ShardOutput {
   std::uint64_t shard_;
   OutputFile::Durability durability_;
   mode_t readers_ = 0444;  ///< who may read the input
+  Descriptor lock_;  ///< OUT.shards
   bool in_common_ = false;
 };
 

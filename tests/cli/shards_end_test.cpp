@@ -1,10 +1,12 @@
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -101,6 +103,53 @@ TEST_CASE("shards do not use files of other users") {
   REQUIRE(::chown(directory.path().c_str(), kOther, kOther) == 0);
   check_done(directory.finalize());
   directory.check_result();
+}
+
+TEST_CASE("a shard whose user may not read the files of another user names that user") {
+  if (::geteuid() != 0) return skip_unless_possible("files of another user");
+  const ShardDirectory directory;
+  fs::permissions(directory.path(), fs::perms{0777});
+  fs::permissions(directory / "in.npy", fs::perms{0644});
+  check_done(directory.shard(0, 3, {}, [] { ::umask(077); }));
+  const auto as_other = [] {
+    if (::setuid(1234) != 0) ::_exit(125);
+  };
+  const std::string why =
+      "out.npy.shards: belongs to user 0, whose umask keeps you out (mode 600); run this as that user";
+  check_refused(directory.shard(1, 3, {}, as_other), 5, why);
+  check_refused(directory.finalize({}, as_other), 5, why);
+}
+
+TEST_CASE("--discard-shards removes what abandoned shards have left; --dry-run lists it") {
+  const ShardDirectory directory;
+  check_done(directory.shard(0));
+  check_done(directory.shard(1, 4));
+  write_file(directory / "out.npy", "old");
+  const auto before = directory.entries();
+  const Result listed = run_clipper({"--discard-shards", "--dry-run", "out.npy"}, {directory.path()});
+  CHECK(listed.exit_code == 0);
+  CHECK(std::ranges::count(listed.output, '\n') == static_cast<std::ptrdiff_t>(before.size()) - 2);
+  CHECK(listed.output.ends_with("out.npy.shards\n"));
+  CHECK(directory.entries() == before);
+  check_done(run_clipper({"--discard-shards", "out.npy"}, {directory.path()}));
+  CHECK(directory.entries() == std::vector<std::string>{"in.npy", "out.npy"});
+  CHECK(read_file(directory / "out.npy") == "old");
+}
+
+TEST_CASE("--discard-shards refuses while a shard is running, and takes OUT alone") {
+  const ShardDirectory directory;
+  check_done(directory.shard(0));
+  const Descriptor running(::open(directory.run_file().c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::flock(running.get(), LOCK_SH) == 0);
+  const auto before = directory.snapshot();
+  const Words words{"--discard-shards", "out.npy"};
+  check_refused(run_clipper(words, {directory.path()}), 5,
+                "out.npy: a shard or --finalize is running and uses out.npy.shards");
+  CHECK(directory.snapshot() == before);
+  check_refused(run_clipper({"--discard-shards", "in.npy", "out.npy"}, {directory.path()}), 2,
+                "--discard-shards takes only OUT");
+  check_refused(run_clipper({"--discard-shards", "--finalize", "out.npy"}, {directory.path()}), 2,
+                "--discard-shards and --finalize cannot be used together");
 }
 
 TEST_CASE("shards refuse an append-only directory") {

@@ -261,12 +261,25 @@ TEST_CASE("many files are divided among the shards") {
   CHECK(read_file(directory / "out/in/7.npy") == float32_file(std::vector<float>(350, 6)));
 }
 
-TEST_CASE("--no-clobber protects the index of --split-output before a slab is written") {
+TEST_CASE("an index of --split-output that lists other slabs is kept, and no slab is written") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy", float32_file({-1, 3, 9}));
   write_file(directory / "out.json", "mine");
-  const Words words = shard(0, 3, {"-n", "--split-output", "--max", "6", "in.npy", "out.npy"});
-  check_refused_untouched(directory, words, 5, "out.json: already exists");
+  const Words words = shard(1, 3, {"--split-output", "--max", "6", "in.npy", "out.npy"});
+  check_refused_untouched(directory, words, 5, "out.json: lists parts that other shards made with other");
+}
+
+TEST_CASE("shards of --split-output with different parameters are refused") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  const auto words = [](std::uint64_t index, const std::string& max) {
+    return shard(index, 2, {"-n", "--split-output", "--max", max, "in.npy", "out.npy"});
+  };
+  check_done(run_clipper(words(1, "6"), {directory.path()}));
+  check_refused_untouched(directory, words(0, "7"), 5,
+                          "out.json: lists parts that other shards made with other parameters; remove it, or "
+                          "choose another OUT");
+  check_done(run_clipper(words(0, "6"), {directory.path()}));
 }
 
 TEST_CASE("--split-output writes slabs that are tensors, and their index") {

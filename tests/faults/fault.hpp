@@ -14,6 +14,8 @@
 //   CLIPPER_FAULT_FLAGLESS=1         renameat2() does not support flags
 //   CLIPPER_FAULT_REMOTE=1           fstatfs() reports a FUSE file system
 //   CLIPPER_FAULT_COARSE=1           files have times in whole seconds
+//   CLIPPER_FAULT_STALE=INODE:TIME   the file has this modification time until the program has slept for a
+//   second
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,6 +49,8 @@ struct Fault {
   bool flagless = false;
   bool remote = false;
   bool coarse = false;
+  unsigned long stale = 0;  ///< inode
+  long stale_since = 0;     ///< seconds
 
   Fault() {
     if (const char* text = std::getenv("CLIPPER_FAULT_REPORT")) report = std::atoi(text);
@@ -54,9 +58,13 @@ struct Fault {
     flagless = std::getenv("CLIPPER_FAULT_FLAGLESS") != nullptr;
     remote = std::getenv("CLIPPER_FAULT_REMOTE") != nullptr;
     coarse = std::getenv("CLIPPER_FAULT_COARSE") != nullptr;
+    char* rest = nullptr;
+    if (const char* file = std::getenv("CLIPPER_FAULT_STALE")) {
+      stale = std::strtoul(file, &rest, 10);
+      stale_since = std::strtol(rest + 1, nullptr, 10);
+    }
     const char* const text = std::getenv("CLIPPER_FAULT");
     if (text == nullptr) return;
-    char* rest = nullptr;
     at = static_cast<unsigned>(std::strtoul(text, &rest, 10));
     what = rest[1];
     number = static_cast<int>(std::strtol(rest + 2, &rest, 10));

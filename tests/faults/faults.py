@@ -9,6 +9,7 @@ Prints the violations and, as the last line, the figures as JSON. Exits with 1 i
     faults.py BUILD kills [--runs N]         SIGKILL or another fatal signal at N random instants in each mode
     faults.py BUILD compound [--runs N]      N times per mode: --direct is interrupted, resumed and interrupted again
     faults.py BUILD races [--runs N]         N races per kind: several clippers, or clipper and a writer, use one file
+    faults.py BUILD stale [--runs N]         N times: IN changes between two shards, and its time is shown late
     faults.py BUILD outsiders [--runs N]     at each system call another process acts once: renames, truncates, ...
     faults.py BUILD ticks [--runs N]         the same, but only writes, where the file system counts in seconds
     faults.py BUILD pairs [--runs N]         before clipper gives a file its name another process acts, and again soon after
@@ -38,6 +39,7 @@ import loops  # noqa: E402
 import outsiders  # noqa: E402
 import pairs  # noqa: E402
 import races  # noqa: E402
+import stale  # noqa: E402
 from loops import Outcome  # noqa: E402
 
 WAITING = 8  # cases at once for each CPU if they wait
@@ -63,6 +65,7 @@ PARTS = {
     "ticks": Part("another process that writes in the same second", outsiders.ticks, outsiders.try_case, waits=True),
     "pairs": Part("two actions of other processes", pairs.cases, pairs.try_case),
     "arrays": Part("another process that changes an array", arrays.cases, arrays.try_case),
+    "stale": Part("an input that changes between two shards, with its old time", stale.cases, stale.try_case),
     "races": Part("races", races.cases, races.try_race),
 }
 

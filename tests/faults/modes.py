@@ -67,6 +67,7 @@ class Mode:
     after_shards: tuple["Mode", ...] = ()  # shards to run before this --finalize
     remote: bool = False  # the file system looks as if machines shared it
     coarse: bool = False  # the file system's times are whole seconds
+    stale: str = ""  # INODE:TIME: a file whose new time is not shown yet
     threads: int = 1
     directories: tuple[str, ...] = field(default=())  # directories that the run creates
 
@@ -172,6 +173,7 @@ def elements(content: bytes) -> array:
 def slab_index(count: int) -> bytes:
     """The index of --split-output with one slab."""
     index = {"version": 1, "dtype": "float32", "shape": [count], "fortran_order": False, "axis": 0,
+             "plan": f"plan 1: <f4 C({count}) 0+{count} f4*3ff0000000000000+3ff0000000000000 lo=c2480000 hi=447a0000 nan=keep",
              "slabs": [{"file": SLAB, "begin": 0, "end": count}]}
     return json.dumps(index, indent=1).encode() + b"\n"
 

@@ -89,6 +89,8 @@ class Clipper:
             more["CLIPPER_FAULT_REMOTE"] = "1"
         if mode.coarse:
             more["CLIPPER_FAULT_COARSE"] = "1"
+        if mode.stale:
+            more["CLIPPER_FAULT_STALE"] = mode.stale
         return {"LD_PRELOAD": self.shim, "CLIPPER_FAULT_REPORT": str(REPORT), **more}
 
     def line(self, mode: Mode, fault: Fault | None) -> str:

@@ -48,7 +48,13 @@ struct Vectors {
   }
 };
 
-void make_coarse(struct stat& status) {
+/// Whether CLIPPER_FAULT_STALE still counts: clipper has not waited for a second.
+std::atomic<bool> is_stale = true;
+
+/// What CLIPPER_FAULT_COARSE and CLIPPER_FAULT_STALE make of a status.
+void distort(struct stat& status) {
+  if (is_stale && status.st_ino == fault().stale) status.st_mtim = timespec{fault().stale_since, 0};
+  if (!fault().coarse) return;
   status.st_mtim.tv_nsec = 0;
   status.st_ctim.tv_nsec = 0;
 }
@@ -86,14 +92,14 @@ int start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(),
   }
 
 /// A call that fills `struct stat* to`.
-#define LOOK(name, parameters, arguments)                  \
-  int name parameters {                                    \
-    static const auto next = real<int parameters>(#name);  \
-    return counted(#name, kPlain, [&](Part) {              \
-      const int result = next arguments;                   \
-      if (fault().coarse && result == 0) make_coarse(*to); \
-      return result;                                       \
-    });                                                    \
+#define LOOK(name, parameters, arguments)                 \
+  int name parameters {                                   \
+    static const auto next = real<int parameters>(#name); \
+    return counted(#name, kPlain, [&](Part) {             \
+      const int result = next arguments;                  \
+      if (result == 0) distort(*to);                      \
+      return result;                                      \
+    });                                                   \
   }
 
 // clang-format off
@@ -224,6 +230,13 @@ int ioctl(int fd, unsigned long request, ...) {
   va_end(rest);
   static const auto next = real<int(int, unsigned long, ...)>("ioctl");
   return counted("ioctl", kPlain, [&](Part) { return next(fd, request, argument); });
+}
+
+/// Waits for attributes that other machines change are skipped.
+int nanosleep(const struct timespec* time, struct timespec* left) {
+  static const auto next = real<int(const struct timespec*, struct timespec*)>("nanosleep");
+  is_stale = is_stale && time->tv_sec == 0;
+  return time->tv_sec > 0 && !fault().coarse ? 0 : next(time, left);
 }
 
 /// Without CLIPPER_FAULT_COARSE the clock that clipper compares with a file's times is ahead: clipper makes

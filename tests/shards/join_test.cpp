@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -96,6 +97,10 @@ class ThreeShards {
   [[nodiscard]] ShardFiles files() const { return ShardFiles(path()); }
   [[nodiscard]] std::string path(const std::string& suffix = "") const {
     return *directory_ / "out" + suffix;
+  }
+  [[nodiscard]] Names names() const { return directory_->entries(); }
+  void unlock_common() const {
+    if (lock_) ::flock(lock_->get(), LOCK_UN);
   }
   [[nodiscard]] std::string input() const { return *directory_ / "in"; }
   [[nodiscard]] ShardRun& description() { return run_; }
@@ -379,6 +384,90 @@ TEST_CASE("Two runs with the same output do not touch each other's parts") {
   other.run_all();
   other.finalize();
   other.check_result();
+}
+
+TEST_CASE("Missing shards that saw another input are named") {
+  ThreeShards run;
+  run.description().work = "clip, of 8 bytes that were written at 1.000000000";
+  run.description().description = "clips 8 bytes";
+  ThreeShards changed(run);
+  changed.description().work = "clip, of 8 bytes that were written at 2.000000000";
+  run.run(0);
+  changed.run(1);
+  changed.run(2);
+  CHECK(run.why_not() ==
+        ": shard 0 of 3 is missing; run it, then join them again; shard 0 saw another input");
+  run.run(2);
+  CHECK(run.why_not() ==
+        ": shard 1 of 3 is missing; run it, then join them again; shard 1 saw another input");
+}
+
+TEST_CASE("If a late shard of another run makes shards missing, the run that has ended is named") {
+  ThreeShards run;
+  run.description().description = "clips to 6";
+  ThreeShards late(run);
+  late.description().work = "others";
+  late.description().description = "clips to 7";
+  run.run_all();
+  late.run(0);
+  CHECK(run.why_not() ==
+        ": shards 1, 2 of 3 are missing; run them, then join them again; of another run, "
+        "shards 0 to 2 of 3 ended: clips to 6");
+}
+
+TEST_CASE("A shard that runs again removes the mark of an earlier output, which does not stop --finalize") {
+  const ThreeShards run(false);
+  run.run_all();
+  const std::string marked =
+      read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n";
+  write_file(run.path(".shards"), marked);
+  const auto wanted = [&](const std::optional<ShardRun>& there) {
+    run.run(1);  // after OUT.shards was read
+    return there;
+  };
+  Engine engine({.threads = 2});
+  Join join(run.path(), Existing::replace, [&, calls = 0](const std::optional<ShardRun>& there) mutable {
+    if (++calls == 1) return there;
+    return wanted(there);
+  });
+  join.run(engine);
+  run.check_result();
+}
+
+TEST_CASE("What abandoned shards of all runs have left is discarded, and nothing else") {
+  const ThreeShards run;
+  ThreeShards other(run);
+  other.description().work = "others";
+  run.run(0);
+  other.run(1);
+  for (const char* const name :
+       {".npy", ".shards.mine", ".shard-0-of-3.mine", ".shard-0-of-3.0123456789abcdef.done.bak"})
+    write_file(run.path(name), "mine");
+  write_file(run.path(), "old");
+  const std::string killed = fs::path(run.path()).parent_path() / ".out.shards.clipper-0123456789abcdef";
+  write_file(killed, "half");
+  run.unlock_common();
+  const auto before = run.names();
+  const std::vector<std::string> would_go = discard_shards(run.path(), true);
+  CHECK(run.names() == before);
+  CHECK(std::ranges::find(would_go, killed) != would_go.end());
+  CHECK(discard_shards(run.path(), false) == would_go);
+  CHECK(run.names() == Names{"in", "out", "out.npy", "out.shard-0-of-3.0123456789abcdef.done.bak",
+                             "out.shard-0-of-3.mine", "out.shards.mine"});
+  CHECK(discard_shards(run.path(), false).empty());
+}
+
+TEST_CASE("Nothing is discarded while a shard is running") {
+  const ThreeShards run;
+  run.unlock_common();
+  run.run(0);
+  ShardOutput running = run.begin(1);
+  if (GENERATE(false, true)) static_cast<void>(running.begin_part());
+  const auto before = run.names();
+  CHECK(refusal(ErrorKind::refused, [&] {
+          static_cast<void>(discard_shards(run.path(), false));
+        }).starts_with(run.path() + ": a shard or the process that joins them is running and uses "));
+  CHECK(run.names() == before);
 }
 
 TEST_CASE("A common file with a second name does not become the output") {

@@ -112,6 +112,16 @@ TEST_CASE("a shard has a record only after its part is complete") {
   CHECK_FALSE(directory.files().read_record(directory.run, 0));
 }
 
+TEST_CASE("a last look that fails leaves no record") {
+  const Directory directory;
+  ShardOutput output = directory.begin(1);
+  OutputFile part = output.begin_part();
+  const std::uint64_t sum = directory.write(part, 1);
+  const auto look = [] { throw Error(ErrorKind::io, "changed"); };
+  CHECK(refusal(ErrorKind::io, [&] { output.commit(part, sum, look); }) == "changed");
+  CHECK_FALSE(directory.files().read_record(directory.run, 1));
+}
+
 TEST_CASE("if the common file cannot be used, a part has its own file") {
   enum class Why { none, locked, further_name };
   for (const Why why : {Why::none, Why::locked, Why::further_name}) {
