@@ -28,7 +28,8 @@ READS, WRITES = {"read", "pread64", "preadv"}, {"write", "pwrite64", "pwritev"}
 SYNCS, FREE = {"fsync", "fdatasync", "syncfs"}, {"close", "fcntl", "mmap", "munmap", "fadvise64", "lseek", "sync_file_range"}
 TEXT = re.compile(r"\.(shards|done)(\.clipper-[0-9a-f]{16})?>|/#\d+>")  # shard files, also while they have no name
 HEADER = 128
-SAMPLES = 16 << 12  # bytes of the input that clipper samples to recognize it
+START, SAMPLES = 8 << 10, 15 << 12  # bytes that clipper reads when it opens the input, and samples to recognize it
+AGE = 4  # seconds after which clipper no longer asks whether a file may have changed in the current tick of a clock
 FILE = 1 << 12  # bytes of data in each file if there are many
 BYTES_READ, BYTES_WRITTEN, SYNCED, METADATA = NAMES = ("bytes read", "bytes written", "syncs", "metadata calls")
 
@@ -124,6 +125,7 @@ def rows_of_many(clipper: Path, directory: Path, files: int) -> list[Row]:
     rows, inputs = [], [directory / f"{i}.npy" for i in range(files)]
     for path in inputs:
         write_tensor(path, FILE)
+    time.sleep(AGE)
     for count in COUNTS:
         commands, found = shards_of(clipper, count, ["--flat", "-f", "--output-dir", directory / "out", *inputs]), []
         for at_once in (False, True):
@@ -136,18 +138,18 @@ def rows_of_many(clipper: Path, directory: Path, files: int) -> list[Row]:
 def shards_formula(shards: int, size: int) -> dict[str, int]:
     """For a file system of one machine. Parts have at least 1 MiB; empty parts need fewer calls."""
     empty = max(0, shards - (size >> 20))
-    return {BYTES_READ: size + shards * (HEADER + SAMPLES), BYTES_WRITTEN: size + HEADER, SYNCED: 2 * shards + 1,
-            METADATA: 34 * shards - 2 * empty}
+    return {BYTES_READ: size + shards * (START + SAMPLES), BYTES_WRITTEN: size + HEADER, SYNCED: 2 * shards + 1,
+            METADATA: 42 * shards - 2 * empty}
 
 
 def finalize_formula(shards: int, size: int) -> dict[str, int]:
-    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 75}
+    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 76}
 
 
 def formula_of_many(shards: int, files: int) -> dict[str, int]:
     """Every process looks at all files before it clips its share of them."""
-    return {BYTES_READ: files * (FILE + 2 * HEADER), BYTES_WRITTEN: files * (FILE + HEADER), SYNCED: 0,
-            METADATA: 3 * shards * files + 11 * files + 2 * shards + 3}
+    return {BYTES_READ: 2 * files * (FILE + HEADER), BYTES_WRITTEN: files * (FILE + HEADER), SYNCED: 0,
+            METADATA: 3 * shards * files + 7 * files + 3 * shards + 4}
 
 
 def timed(commands: list[list]) -> float:
@@ -193,6 +195,7 @@ def main() -> int:
         is_right = True
         if size:
             write_tensor(directory / "in.npy", size)
+            time.sleep(AGE)
             print(f"A tensor of {arguments.mib} MiB: formula / shards one after the other / shards at once.\n")
             is_right = print_table(rows_of_one(clipper, directory, size))
             print(f"\n{arguments.files} tensors of {FILE} bytes: formula / shards one after the other / shards at once.\n")
