@@ -178,7 +178,7 @@ void validate_files(const RawOptions& raw, Command& command) {
     return;
   }
   if (files.size() > 1 && is_directory(files.back()))
-    refuse(fmt::format("{0} is a directory; to write results into it, use --output-dir {0}", files.back()));
+    refuse(fmt::format("{0}: is a directory; to write results into it, use --output-dir {0}", files.back()));
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
       refuse(fmt::format("{} needs --output-dir, --output or --in-place", long_name(*option)));

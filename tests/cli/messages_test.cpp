@@ -77,7 +77,7 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
   write_file(directory / "bytes.npy", npy_file("|S2", "False", "(1,)", "ab"));
   write_file(directory / "a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}}));
   std::filesystem::create_directory(directory / "dir");
-  const std::string is_directory = "dir is a directory; to write results into it, use --output-dir dir";
+  const std::string is_directory = "dir: is a directory; to write results into it, use --output-dir dir";
   const std::string no_member = "a.npz: no member 'nope'; it has w, x";
   const std::string no_command = "; to clip, type no command: clipper --min 0 IN OUT";
   const std::vector<Mistake> mistakes{
