@@ -210,7 +210,7 @@ TEST_CASE("only one process at a time can open a journal") {
   const Scratch scratch;
   scratch.make(1);
   const std::optional<Journal> journal = scratch.find();
-  CHECK(scratch.why_not().find("is in use") != std::string::npos);
+  CHECK(scratch.why_not().find("is locked") != std::string::npos);
 }
 
 TEST_CASE("remove() removes the journal, but not another file with its name") {

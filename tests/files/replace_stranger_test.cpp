@@ -119,7 +119,7 @@ TEST_CASE("other clippers refuse the result while it may be taken back") {
   after = [&] {
     CHECK(refusal(ErrorKind::refused, [&] {
             static_cast<void>(InputFile::open_to_change(file.directory / "x"));
-          }).ends_with("is in use by another clipper"));
+          }).ends_with("is locked by another program, perhaps another clipper"));
   };
   file.replace();
   CHECK(read_file(file.directory / "x") == "new");

@@ -160,7 +160,7 @@ TEST_CASE("a replacement that another clipper has locked is not put in place, an
       REQUIRE(::flock(other.get(), LOCK_EX) == 0);
       CHECK(refusal(ErrorKind::refused, [&] {
               output.replace(input);
-            }).ends_with("is in use by another clipper"));
+            }).ends_with("is locked by another program, perhaps another clipper"));
     } else {
       output.replace(input);
       CHECK(::flock(other.get(), LOCK_EX | LOCK_NB) == 0);
