@@ -231,12 +231,13 @@ void validate_finalize(const RawOptions& raw, Command& command) {
 
 /// --discard-shards takes OUT alone.
 void validate_discard(const RawOptions& raw, Command& command) {
+  constexpr std::array kPermitted{&kDiscardShards, &kDryRun, &kThreads, &kProgress,
+                                  &kNoProgress,    &kColor,  &kVerbose, &kQuiet};
+  for (const Option* const option : options_of(kClipSpec))
+    if (raw.has(*option) && std::ranges::find(kPermitted, option) == kPermitted.end())
+      refuse_pair(kDiscardShards, *option);
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kDiscardShards,
-              {&kFinalize, &kShard, &kSplitOutput, &kVerify, &kInPlace, &kOutput, &kOutputDir, &kRecursive,
-               &kFilesFrom, &kFiles0From, &kJson});
-  if (files.size() != 1 || files.front() == "-" || !is_without_effect(raw, command.request))
-    refuse("--discard-shards takes only OUT");
+  if (files.size() != 1 || files.front() == "-") refuse("--discard-shards takes only OUT");
   command.destination = DiscardShards{files.front()};
 }
 

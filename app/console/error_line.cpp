@@ -56,7 +56,7 @@ constexpr Wording kWordings[] = {
     {"direct", "change", "command"},
     {"direct", "changing a file directly", "--direct"},
     {"direct", "replace the file", "leave --direct out"},
-    {"existing", "", " (--no-clobber)"},
+    {"existing", "", " (--no-clobber or --flat)"},
     {"existing", "replacing no file", "--no-clobber"},
     {"existing", " that replace nothing", " with -n"},
     {"finalize", "another process", "another clipper --finalize"},

@@ -148,8 +148,15 @@ TEST_CASE("--discard-shards refuses while a shard is running, and takes OUT alon
   CHECK(directory.snapshot() == before);
   check_refused(run_clipper({"--discard-shards", "in.npy", "out.npy"}, {directory.path()}), 2,
                 "--discard-shards takes only OUT");
-  check_refused(run_clipper({"--discard-shards", "--finalize", "out.npy"}, {directory.path()}), 2,
-                "--discard-shards and --finalize cannot be used together");
+  for (const Words& more :
+       {Words{"--finalize"}, Words{"--min", "0"}, Words{"--in-place", "--direct"}, Words{"--json"},
+        Words{"--flat"}, Words{"--member", "w"}, Words{"--fail-if-clipped", "1"}, Words{"--force"}}) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    check_refused(run_clipper(all, {directory.path()}), 2,
+                  "--discard-shards and " + more.front() + " cannot be used together");
+  }
+  CHECK(directory.snapshot() == before);
 }
 
 TEST_CASE("shards refuse an append-only directory") {
@@ -194,7 +201,7 @@ TEST_CASE("--no-clobber holds until --finalize puts the output in place") {
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
   write_file(directory / "out.npy", "mine");
   const auto before = directory.snapshot();
-  check_refused(directory.finalize({"-n"}), 5, "out.npy: already exists (--no-clobber)");
+  check_refused(directory.finalize({"-n"}), 5, "out.npy: already exists (--no-clobber or --flat)");
   CHECK(directory.snapshot() == before);
   fs::remove(directory / "out.npy");
   check_done(directory.finalize({"-n"}));
