@@ -29,7 +29,6 @@ from schedules import Outcome, Schedule  # noqa: E402
 from settings import random_setting  # noqa: E402
 
 SHOWN = 20  # max number of violations that are printed
-WRONG = "neither old nor new"  # what watch.py says of an OUT with wrong bytes
 ENOUGH = 100  # so many schedules must have done everything in ALWAYS
 ALWAYS = (SHARD, FINALIZE, STRANGER, "late shards", "stopped", "harms", "killed before their record",
           "killed after their record", "killed before OUT", "killed cleaning up")
@@ -65,7 +64,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--mounts", default=os.environ.get("CLIPPER_MOUNTS") or tempfile.gettempdir(),
                         help="A:B:C, mounts of one file system (default: $CLIPPER_MOUNTS, or the directory for temporary files)")
     parser.add_argument("--disturb", action="store_true", help="disturb the file system with the program $CLIPPER_DISTURB")
-    parser.add_argument("--bytes", action="store_true", help="count only an OUT with wrong bytes as a violation; print all others")
     parser.add_argument("--name", default="", help="name of the file system, for the row of figures")
     arguments = parser.parse_args()
     if arguments.disturb and "CLIPPER_DISTURB" not in os.environ:
@@ -93,8 +91,6 @@ def main() -> int:
             total.violations += outcome.violations
     violations = total.violations + unfired(arguments, total)
     print(*violations[:SHOWN], sep="\n", end="\n" if violations else "")
-    if arguments.bytes:
-        violations = [text for text in violations if WRONG in text]
     print("shards:", ", ".join(f"{count:,} {name}" for name, count in sorted(total.counts.items())))
     fired = sum(count for name, count in total.counts.items() if name in ("stopped", "disturbances") or name.startswith("killed"))
     what = " ".join(["schedules of shards", *(["on", arguments.name] if arguments.name else [])])
