@@ -64,9 +64,9 @@ InputRange::InputRange(const Operation& scaling) noexcept
   operation_.arithmetic = Arithmetic::none;
   with_type(scaling.dtype, [&]<class T>() {
     if constexpr (std::is_integral_v<T>) {
-      const auto& [scale, bias] = std::pair(scaling.integer_scale, scaling.integer_bias);
       if (scaling.arithmetic == Arithmetic::integer)
-        find<T>(scale, bias, double_of(scale), double_of(bias));
+        find<T>(scaling.integer_scale, scaling.integer_bias, double_of(scaling.integer_scale),
+                double_of(scaling.integer_bias));
       else
         find<T>(scaling.scale, scaling.bias, scaling.scale, scaling.bias);
     }
