@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "files/descriptor.hpp"
@@ -26,7 +27,7 @@ namespace clipper {
 [[nodiscard]] bool has_same_attributes(const struct stat& before, const struct stat& now);
 
 /// Whose clock gives the files of a file system their times.
-enum class FileClock {
+enum class FileClock : std::uint8_t {
   own,     ///< this kernel's CLOCK_REALTIME_COARSE
   foreign  ///< perhaps another machine's, which may be a second behind
 };

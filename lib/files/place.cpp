@@ -97,7 +97,7 @@ Place Place::resolved(const std::string& path) {
 
 std::optional<Place> Place::of_file(const std::string& path, const FileId& file) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real && errno != ENOENT) throw_system_error(path, "cannot be opened");
+  if (!real && errno != ENOENT && errno != ENOTDIR) throw_system_error(path, "cannot be opened");
   if (!real) return std::nullopt;
   Place place = of(real.get());
   return place.is(file) ? std::optional(std::move(place)) : std::nullopt;

@@ -216,6 +216,18 @@ TEST_CASE("the file of a descriptor that is not under its name is written to, no
   CHECK(directory.entries() == Names{"link", "x (deleted)"});
 }
 
+TEST_CASE("so is the file of a descriptor whose directory has become a file") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "d");
+  const RemovedFile removed(directory / "d/x");
+  std::filesystem::remove_all(directory / "d");
+  write_file(directory / "d", "mine");
+  OutputFile file = OutputFile::create(removed.path(), kReplace, OutputFile::Durability::none);
+  file.write(bytes("new"));
+  file.commit();
+  CHECK(read_file(removed.path()) == "new");
+}
+
 TEST_CASE("the registration of a file is released with the file") {
   const TemporaryDirectory directory;
   for (int i = 0; i < 1000; ++i) {
