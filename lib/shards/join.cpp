@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "error.hpp"
@@ -91,6 +92,7 @@ bool Join::is_in_place() {
 }
 
 void Join::run(Engine& engine) {
+  const Descriptor held = files_.hold_run();
   const std::vector<ShardRecord> records = read_records();
   if (!is_in_place() && !has_become_output(engine, records)) put_in_place(engine, records);
   clean_up();
@@ -338,16 +340,20 @@ void Join::remove_all() {
   if (!is_of_another_run()) remove(files_.run());
 }
 
-/// The locks are held until everything is removed. OUT.shards goes last.
+/// The locks are held until everything is removed. OUT.shards goes last. Parts and records are never locked,
+/// and may be more files than a process can open.
 std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
   const ShardFiles files(out);
+  std::ignore = files.read_run();  // throws if shards did not make OUT.shards
   std::vector<Place> places = files.of_all_runs();
   std::ranges::sort(places, {}, &Place::path);
   std::ranges::stable_partition(
       places, [&](const std::string& path) { return path != files.run().path(); }, &Place::path);
   std::vector<Descriptor> locked;
   for (const Place& place : places) {
-    Descriptor fd = open_own(place, O_RDONLY);
+    const bool may_be_locked = place.path().starts_with(files.run().path());
+    Descriptor fd = open_own(place, may_be_locked ? O_RDWR : O_RDONLY);  // NFS locks only what can be written
+    if (!may_be_locked) continue;
     if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       refuse(out, kRunning + (" is running and uses " + place.path()));
     locked.push_back(std::move(fd));

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -184,7 +185,11 @@ std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shar
     std::string_view rest = text;
     if (!take(rest, record_start(run, shard, in_common))) continue;
     const ShardRecord record{take_number(rest, 16).value_or(0), in_common};
-    if (text_of(run, shard, record) == text) return record;
+    take_line(rest);
+    take_line(rest);
+    ShardRun written = run;
+    written.description = take_line(rest);  // another path may lead to the same array
+    if (text_of(written, shard, record) == text) return record;
   }
   return std::nullopt;
 }
@@ -233,6 +238,13 @@ std::optional<ShardRun> ShardFiles::read_run() const {
   std::optional<ShardRun> run = parsed_run(*text);
   if (!run && !is_own) refuse(place.path(), kNotOwn);
   return run;
+}
+
+Descriptor ShardFiles::hold_run() const {
+  Descriptor fd = open_own(run(), O_RDONLY);
+  if (fd.get() >= 0 && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    refuse(run().path(), "is just being removed together with the shards' other files; try again");
+  return fd;
 }
 
 std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uint64_t shard) const {
@@ -311,16 +323,19 @@ std::vector<Place> ShardFiles::of_all_runs() const {
 std::vector<OtherRecord> ShardFiles::other_records(const ShardRun& run) const {
   std::vector<OtherRecord> records;
   const std::string own = fmt::format("{:016x}", run.fingerprint());
-  for (const Place& place : of_all_runs()) {
-    const std::string_view name = place.name();
-    const auto parsed = parsed_name(name.substr(std::min(name.size(), std::strlen(out_.name()))));
-    if (!parsed || !parsed->is_record || parsed->fingerprint == own) continue;
-    const std::string text = read_text(place).value_or("");
-    std::string_view rest = text;
-    take_line(rest);
-    OtherRecord record{parsed->shard, parsed->shards, std::string(take_line(rest)),
-                       std::string(take_line(rest))};
-    if (!record.description.empty()) records.push_back(std::move(record));
+  try {
+    for (const Place& place : of_all_runs()) {
+      const std::string_view name = place.name();
+      const auto parsed = parsed_name(name.substr(std::min(name.size(), std::strlen(out_.name()))));
+      if (!parsed || !parsed->is_record || parsed->fingerprint == own) continue;
+      const std::string text = read_text(place).value_or("");
+      std::string_view rest = text;
+      take_line(rest);
+      OtherRecord record{parsed->shard, parsed->shards, std::string(take_line(rest)),
+                         std::string(take_line(rest))};
+      if (!record.description.empty()) records.push_back(std::move(record));
+    }
+  } catch (const Error& /*error*/) {  // must not hide the message that the caller makes
   }
   return records;
 }

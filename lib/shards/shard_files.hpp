@@ -86,10 +86,15 @@ class ShardFiles {
   /// file system shows an old length. Error{refused} if it was not made by this version of clipper.
   [[nodiscard]] std::optional<ShardRun> read_run() const;
 
+  /// Opens OUT.shards, if it exists, and takes a shared lock: discard_shards() refuses while it is held.
+  /// Error{refused} if discard_shards() is running.
+  [[nodiscard]] Descriptor hold_run() const;
+
   /// Reads a record. Nothing if it does not exist yet or belongs to another run.
   [[nodiscard]] std::optional<ShardRecord> read_record(const ShardRun& run, std::uint64_t shard) const;
 
-  /// The records of all other runs, for messages: a network file system may list names late.
+  /// The records of all other runs, for messages: a network file system may list names late. Without those
+  /// that cannot be read.
   [[nodiscard]] std::vector<OtherRecord> other_records(const ShardRun& run) const;
 
   /// All files that shards, --finalize, or killed ones of these have made for OUT, whatever the run.

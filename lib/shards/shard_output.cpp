@@ -43,8 +43,7 @@ ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std
 }
 
 /// Writes OUT.shards, the only file that several shards create, all with the same content. Does not rename
-/// onto it: on GlusterFS, concurrent renames by several clients onto one name never returned. The lock says
-/// that a shard is running; nothing but discard_shards() looks at it.
+/// onto it: on GlusterFS, concurrent renames by several clients onto one name never returned.
 void ShardOutput::write_run() {
   constexpr int kMaxTries = 20;
   const Place place = files_.run();
@@ -61,8 +60,7 @@ void ShardOutput::write_run() {
       if (tries == kMaxTries || (!has_come && error.kind() != ErrorKind::io)) throw;
     }
   }
-  lock_ = open_own(place, O_RDONLY);
-  if (lock_.get() >= 0) ::flock(lock_.get(), LOCK_SH | LOCK_NB);
+  held_ = files_.hold_run();
 }
 
 ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, Durability durability)

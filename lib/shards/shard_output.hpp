@@ -43,7 +43,7 @@ class ShardOutput {
   std::uint64_t shard_;
   OutputFile::Durability durability_;
   mode_t readers_ = 0444;  ///< who may read the input
-  Descriptor lock_;  ///< OUT.shards
+  Descriptor held_;        ///< OUT.shards, see ShardFiles::hold_run()
   bool in_common_ = false;
 };
 

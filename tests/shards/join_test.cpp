@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -402,6 +403,26 @@ TEST_CASE("Missing shards that saw another input are named") {
         ": shard 1 of 3 is missing; run it, then join them again; shard 1 saw another input");
 }
 
+TEST_CASE("A record of another run that cannot be read does not hide which shards are missing") {
+  const ThreeShards run;
+  run.run(0);
+  run.run(2);
+  fs::create_directory(run.path(".shard-1-of-3.0123456789abcdef.done"));
+  CHECK(run.why_not() == ": shard 1 of 3 is missing; run it, then join them again");
+}
+
+TEST_CASE("Shards of one run may describe it in different words, such as other paths of an array") {
+  ThreeShards run;
+  run.description().description = "min @lo.npy";
+  ThreeShards elsewhere(run);
+  elsewhere.description().description = "min @/data/lo.npy";
+  run.run(0);
+  elsewhere.run(1);
+  run.run(2);
+  run.finalize();
+  run.check_result();
+}
+
 TEST_CASE("If a late shard of another run makes shards missing, the run that has ended is named") {
   ThreeShards run;
   run.description().description = "clips to 6";
@@ -468,6 +489,56 @@ TEST_CASE("Nothing is discarded while a shard is running") {
           static_cast<void>(discard_shards(run.path(), false));
         }).starts_with(run.path() + ": a shard or the process that joins them is running and uses "));
   CHECK(run.names() == before);
+}
+
+TEST_CASE("Nothing is discarded while shards are joined") {
+  const ThreeShards run(false);
+  run.run_all();
+  run.unlock_common();
+  std::string refused;
+  const auto wanted = [&, calls = 0](const std::optional<ShardRun>& there) mutable {
+    if (++calls == 2)
+      refused = refusal(ErrorKind::refused, [&] { static_cast<void>(discard_shards(run.path(), false)); });
+    return there;
+  };
+  Engine engine({.threads = 2});
+  Join(run.path(), Existing::replace, wanted).run(engine);
+  CHECK(refused.ends_with(" is running and uses " + run.path(".shards")));
+  run.check_result();
+}
+
+TEST_CASE("An OUT.shards that shards did not make is not discarded") {
+  const ThreeShards run;
+  run.unlock_common();
+  run.run(0);
+  write_file(run.path(".shards"), "a tensor");
+  const auto before = run.names();
+  CHECK(refusal(ErrorKind::refused, [&] {
+          static_cast<void>(discard_shards(run.path(), false));
+        }).starts_with(run.path(".shards") + ": is not a file that shards made"));
+  CHECK(run.names() == before);
+}
+
+TEST_CASE("More files of shards than a process can open are discarded") {
+  const ThreeShards run(true);
+  for (int shard = 0; shard < 64; ++shard)
+    write_file(run.path(".shard-" + std::to_string(shard) + "-of-64.0123456789abcdef"), "part");
+  rlimit old{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
+  const rlimit few{32, old.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  CHECK(discard_shards(run.path(), false).size() == 64);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
+}
+
+TEST_CASE("A shard does not begin while its files are removed") {
+  const ThreeShards run;
+  run.unlock_common();
+  run.run(0);
+  const Descriptor discarding(::open(run.path(".shards").c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::flock(discarding.get(), LOCK_EX) == 0);
+  CHECK(refusal(ErrorKind::refused, [&] { run.run(1); }) ==
+        run.path(".shards") + ": is just being removed together with the shards' other files; try again");
 }
 
 TEST_CASE("A common file with a second name does not become the output") {
