@@ -148,7 +148,8 @@ TEST_CASE("percentiles that cannot be bounds are refused") {
   refused({"--nan", "1%", "x.npy", "y.npy"}, 2, "--nan: '1%' is not keep, error, min, max or a number");
   refused({"info", "--min", "1%", "x.npy"}, 2, "clipper info --percentile 1 prints that percentile");
   refused({"--min", "99%", "--max", "1%", "x.npy", "y.npy"}, 2,
-          "x.npy: --min 99% (990) exceeds --max 1% (10); to allow this, add --min-above-max max (as numpy) or min\n");
+          "x.npy: --min 99% (990) exceeds --max 1% (10); to allow this, add --min-above-max max (as numpy) "
+          "or min\n");
 }
 
 TEST_CASE("a list of files is checked before the first output, also with percentiles") {
