@@ -15,6 +15,7 @@
 #include "command_line/tensor_tree.hpp"
 #include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
+#include "files/name_for_commands.hpp"
 
 namespace clipper {
 namespace {
@@ -178,7 +179,8 @@ void validate_files(const RawOptions& raw, Command& command) {
     return;
   }
   if (files.size() > 1 && is_directory(files.back()))
-    refuse(fmt::format("{0}: is a directory; to write results into it, use --output-dir {0}", files.back()));
+    refuse(fmt::format("{}: is a directory; to write results into it, use --output-dir {}", files.back(),
+                       name_for_commands(files.back(), kOutputDir.type)));
   for (const Option* const option : {&kFilesFrom, &kFiles0From, &kRecursive})
     if (raw.has(*option))
       refuse(fmt::format("{} needs --output-dir, --output or --in-place", long_name(*option)));

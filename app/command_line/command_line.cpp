@@ -17,6 +17,7 @@
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"
+#include "files/name_for_commands.hpp"
 
 namespace clipper {
 namespace {
@@ -104,7 +105,8 @@ std::vector<const char*> CommandLine::complete_words(std::span<const char* const
     } else if (option != nullptr && word.size() == name.size() + 1) {
       wrong(fmt::format("{} has no value {}", name, kIsEmpty));
     } else if (option != nullptr && name == short_name(*option) && name != long_name(*option)) {
-      wrong(fmt::format("{0} takes its value without =; write {0} {1}", name, word.substr(name.size() + 1)));
+      wrong(fmt::format("{0} takes its value without =; write {0} {1}", name,
+                        name_for_commands(word.substr(name.size() + 1), option->type)));
     } else if (!needs_next_word(spec_, word)) {
       complete.push_back(words[i]);
     } else if (i + 1 == words.size()) {

@@ -12,6 +12,7 @@
 #include "files/archive_file.hpp"
 #include "files/file_state.hpp"
 #include "files/mount.hpp"
+#include "files/name_for_commands.hpp"
 #include "files/terms.hpp"
 #include "npy/file_kind.hpp"
 
@@ -94,9 +95,10 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 InputFile InputFile::open_to_change(const std::string& path) {
   if (path == "-") refuse(path, kInPlace + " needs a regular file");
   if (const std::optional<MemberPath> member = member_path(path))
-    throw Error(ErrorKind::usage, path + ": is a member of an archive; " +
-                                      Term{"in_place", "change the archive"} + " " + member->archive +
-                                      Term{"member", " and choose the member"} + " " + member->member);
+    throw Error(ErrorKind::usage,
+                path + ": is a member of an archive; " + Term{"in_place", "change the archive"} + " " +
+                    name_for_commands(member->archive) + Term{"member", " and choose the member"} + " " +
+                    name_for_commands(member->member, "MEMBER"));
   struct stat followed {};  // fails if fs.protected_symlinks forbids following the links
   if (::stat(path.c_str(), &followed) != 0) throw_system_error(path, "cannot be opened");
   if (S_ISDIR(followed.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
@@ -255,17 +257,6 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
   throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but an .npz archive; {}", path, advice));
 }
 
-/// What commands in messages call the file: its path, but FILE if this would need quotes or is no path.
-std::string_view name_for_commands(const InputFile& file) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           static_cast<unsigned char>(c) >= 0x80 ||
-           std::string_view("._/-+,@").find(c) != std::string_view::npos;
-  };
-  const std::string& path = file.path();
-  return std::ranges::all_of(path, is_plain) && !path.starts_with('-') ? std::string_view(path) : "FILE";
-}
-
 }  // namespace
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
@@ -275,7 +266,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
   if (!npy::can_be_npy(bytes)) {
     read_up_to(file, npy::kKindSize, bytes);
     expect_no_archive(file, bytes);
-    throw Error(ErrorKind::input, file.path() + ": " + npy::not_npy(bytes, name_for_commands(file)));
+    throw Error(ErrorKind::input, file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path())));
   }
   if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
   npy::Header header = with_path(file.path(), [&] {

@@ -75,8 +75,9 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
   write_file(directory / "my data.csv", "1,2\n");
   write_file(directory / "text.npy", npy_file("<U1", "False", "(1,)", "a\0\0\0"));
   write_file(directory / "bytes.npy", npy_file("|S2", "False", "(1,)", "ab"));
-  write_file(directory / "a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}}));
-  std::filesystem::create_directory(directory / "dir");
+  for (const char* name : {"a.npz", "my a.npz"})
+    write_file(directory / name, npz_file({{"w.npy", kInput}, {"x.npy", kInput}}));
+  for (const char* name : {"dir", "my dir"}) std::filesystem::create_directory(directory / name);
   const std::string is_directory = "dir: is a directory; to write results into it, use --output-dir dir";
   const std::string no_member = "a.npz: no member 'nope'; it has w, x";
   const std::string no_command = "; to clip, type no command: clipper --min 0 IN OUT";
@@ -85,6 +86,9 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
       {{"--min", "0", "in.npy", "b.npy", "dir"}, 2, is_directory},
       {{"--min", "0", "-r", "dir", "dir"}, 2, is_directory},
       {{"--min", "0", "--shard", "0/2", "in.npy", "dir"}, 2, is_directory},
+      {{"--min", "0", "in.npy", "my dir"},
+       2,
+       "my dir: is a directory; to write results into it, use --output-dir DIR"},
       {{"--min", "0", "-i", "in.npy", "in.npy"}, 2, "in.npy is an input twice"},
       {{"diff", "in.npy", "b.npy"}, 2, "unknown command 'diff'; did you mean 'compare'?"},
       {{"cmp", "in.npy", "b.npy"}, 2, "unknown command 'cmp'; did you mean 'compare'?"},
@@ -103,6 +107,9 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
       {{"--min", "0", "-i", "a.npz:w"},
        2,
        "a.npz:w: is a member of an archive; use --in-place a.npz --member w"},
+      {{"--min", "0", "-i", "my a.npz:w"},
+       2,
+       "my a.npz:w: is a member of an archive; use --in-place FILE --member w"},
       {{"--min", "0", "text.npy", "o.npy"},
        3,
        "text.npy: dtype '<U1' (strings) is not supported; clipper clips numbers"},
@@ -124,6 +131,7 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
        2,
        "--threads: 'in.npy' is not a whole number from 1 to 1024"},
       {{"-o=o.npy", "--min", "0", "in.npy"}, 2, "-o takes its value without =; write -o o.npy"},
+      {{"-o={dir}/my {name}", "--min", "0", "in.npy"}, 2, "-o takes its value without =; write -o TEMPLATE"},
   };
   for (const auto& [words, status, answer] : mistakes)
     CHECK(check_refused_untouched(directory, words, status, "").error == "clipper: " + answer + "\n");
