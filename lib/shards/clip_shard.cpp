@@ -54,15 +54,14 @@ bool has_slab_index(const std::string& index, const std::string& text) {
 
 /// Of several shards that end at once, one writes the index.
 void write_slab_index(const std::string& index, const std::string& text, mode_t mode) {
-  while (!has_slab_index(index, text)) {
-    OutputFile file =
-        OutputFile::create(index, OutputFile::Existing::must_be_new, OutputFile::Durability::none, mode);
-    file.write(std::as_bytes(std::span(text)));
-    try {
-      return file.commit();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::refused) throw;
-    }
+  if (has_slab_index(index, text)) return;
+  OutputFile file =
+      OutputFile::create(index, OutputFile::Existing::must_be_new, OutputFile::Durability::none, mode);
+  file.write(std::as_bytes(std::span(text)));
+  try {
+    file.commit();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::refused || !has_slab_index(index, text)) throw;
   }
 }
 
