@@ -316,14 +316,16 @@ bool Join::is_of_another_run() {
 }
 
 /// Marks OUT.shards: the output is in place and the files of the shards are no longer needed, so that an
-/// interrupted removal can be resumed.
+/// interrupted removal can be resumed. Whoever could read OUT.shards can read the mark.
 void Join::mark() {
   if (is_of_another_run()) return;
+  const auto there = files_.run().status();
   ShardRun marked = run_;
   marked.in_place = placed_;
   const std::string text = text_of(marked);
-  OutputFile file = OutputFile::create_own(files_.run(), OutputFile::Existing::replace, 0600,
-                                           OutputFile::Durability::visible);
+  OutputFile file =
+      OutputFile::create_own(files_.run(), OutputFile::Existing::replace,
+                             there ? there->st_mode & 0777 : 0600, OutputFile::Durability::visible);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }

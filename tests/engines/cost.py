@@ -143,7 +143,7 @@ def shards_formula(shards: int, size: int) -> dict[str, int]:
 
 
 def finalize_formula(shards: int, size: int) -> dict[str, int]:
-    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 81}
+    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 82}
 
 
 def formula_of_many(shards: int, files: int) -> dict[str, int]:

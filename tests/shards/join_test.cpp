@@ -105,6 +105,7 @@ class ThreeShards {
   }
   [[nodiscard]] std::string input() const { return *directory_ / "in"; }
   [[nodiscard]] ShardRun& description() { return run_; }
+  [[nodiscard]] const ShardRun& description() const { return run_; }
 
   void make_new() {
     if (!in_common) fs::remove(files().common(run_).path());
@@ -302,6 +303,18 @@ TEST_CASE("The mark of an earlier output of the same size does not count") {
              read_file(run.path(".shards")) + "the output is in place, written at 1.000000005\n");
   run.finalize();
   run.check_result();
+}
+
+TEST_CASE("Whoever can read OUT.shards can also read that the output is in place") {
+  const ThreeShards run(true);
+  run.run_all();
+  const std::string kept = run.files().part(run.description(), 0).path();
+  fs::create_directory(kept);  // cannot be removed as a file
+  const mode_t mode = status_of(run.path(".shards")).st_mode;
+  CHECK(
+      refusal(ErrorKind::not_durable, [&] { run.finalize(); }).starts_with(run.path() + ": complete, but "));
+  CHECK(read_file(run.path(".shards")).find("the output is in place") != std::string::npos);
+  CHECK(status_of(run.path(".shards")).st_mode == mode);
 }
 
 TEST_CASE("A mark whose output is gone does not count") {
