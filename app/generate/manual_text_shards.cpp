@@ -75,7 +75,7 @@ of the run. Each file is on the disk before it gets its name. OUT.shards and the
 owner of their directory, and the umask of all users must let them read and write these files. What another version of clipper has begun is refused (5).
 
 `clipper --discard-shards OUT` removes what abandoned shards have left, of every run; `--dry-run` prints the names. It refuses
-(5) while a shard is running.
+(5) while a shard or `--finalize` is running.
 
 If IN changes between two shards, `--finalize` refuses (5) and says which shards saw another IN: run them again. Where machines
 may share the file system, each shard waits a second after its last read to be sure of that, because a machine may show new
