@@ -349,8 +349,9 @@ std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
   std::ignore = files.read_run();  // throws if shards did not make OUT.shards
   std::vector<Place> places = files.of_all_runs();
   std::ranges::sort(places, {}, &Place::path);
-  std::ranges::stable_partition(
-      places, [&](const std::string& path) { return path != files.run().path(); }, &Place::path);
+  // std, not std::ranges: clang 14 cannot compile the subrange that g++ 12's library returns.
+  std::stable_partition(places.begin(), places.end(),
+                        [&](const Place& place) { return place.path() != files.run().path(); });
   std::vector<Descriptor> locked;
   for (const Place& place : places) {
     const bool may_be_locked = place.path().starts_with(files.run().path());
