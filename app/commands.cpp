@@ -95,9 +95,9 @@ void check_command(const std::string& word) {
 /// Refuses a command's name after options, as in `clipper -v compare a b`, unless a file has this name.
 void check_first_file(const RawOptions& raw) {
   const std::vector<std::string>& files = raw.texts(clip_options::kFiles);
-  if (files.empty() || is_file(files.front())) return;
+  if (files.empty()) return;
   const std::vector<std::string_view> names = command_names();
-  if (std::ranges::find(names, files.front()) != names.end())
+  if (std::ranges::find(names, files.front()) != names.end() && !is_file(files.front()))
     refuse(fmt::format("a command comes before its options: clipper {} ...", files.front()));
 }
 

@@ -139,11 +139,11 @@ def shards_formula(shards: int, size: int) -> dict[str, int]:
     """For a file system of one machine. Parts have at least 1 MiB; empty parts need fewer calls."""
     empty = max(0, shards - (size >> 20))
     return {BYTES_READ: size + shards * (START + SAMPLES), BYTES_WRITTEN: size + HEADER, SYNCED: 2 * shards + 1,
-            METADATA: 43 * shards - 2 * empty}
+            METADATA: 42 * shards - 2 * empty}
 
 
 def finalize_formula(shards: int, size: int) -> dict[str, int]:
-    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 82}
+    return {BYTES_READ: size + HEADER, BYTES_WRITTEN: 0, SYNCED: 3, METADATA: 7 * shards + 81}
 
 
 def formula_of_many(shards: int, files: int) -> dict[str, int]:
