@@ -200,6 +200,7 @@ def from_elsewhere(place: Place) -> list[str]:
     """First the input, then the output is on another file system. rename(2) does not work across file systems."""
     clear_outside()
     (OUTSIDE / "in.npy").write_bytes(OLD)
+    (OUTSIDE / "in.npy").chmod(checks.MODE)
     place.put({})
     run = place.run(*OPERATION, str(OUTSIDE / "in.npy"), "out.npy")
     texts = place.judged(Mode("", (), {}, {"out.npy": NEW}), run)
