@@ -24,7 +24,7 @@ LIES = {("fstatat", "ENOENT"), ("lstat", "ENOENT"), ("open", "EEXIST"), ("unlink
 
 ERRNOS = {
     "open": f"{ENTRY} EAGAIN EBUSY EINVAL EISDIR EMFILE ENFILE ENODEV ENXIO EOPNOTSUPP EOVERFLOW ETXTBSY",
-    "read": READ, "read_proc": READ, "pread": READ, "write": WRITE, "pwrite": WRITE, "pwritev": WRITE,
+    "read": READ, "pread": READ, "write": WRITE, "pwrite": WRITE, "pwritev": WRITE,
     "copy_file_range": f"{WRITE} EOPNOTSUPP ETXTBSY EXDEV", "sendfile": f"{WRITE} EOVERFLOW",
     "fallocate": "EDQUOT EFBIG EINVAL ENODEV ENOSYS EOPNOTSUPP EPERM ESPIPE ETXTBSY",
     "posix_fallocate": "EFBIG EINVAL ENODEV EOPNOTSUPP ESPIPE", "ftruncate": "EFBIG EINVAL EPERM EROFS ETXTBSY",

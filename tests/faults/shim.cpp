@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -213,15 +212,6 @@ int open(const char* path, int flags, ...) {
   const mode_t mode = makes_a_file(flags) ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   return openat(AT_FDCWD, path, flags, mode);
-}
-
-/// Reports a read of /proc as "read_proc": clipper need not notice that it fails.
-ssize_t read(int fd, void* to, size_t size) {
-  static const auto next = real<ssize_t(int, void*, size_t)>("read");
-  static const auto look = real<int(int, struct statfs*)>("fstatfs");
-  struct statfs place {};
-  const bool is_proc = look(fd, &place) == 0 && place.f_type == PROC_SUPER_MAGIC;
-  return counted(is_proc ? "read_proc" : "read", kReads, [&](Part part) { return next(fd, to, part(size)); });
 }
 
 /// Reports a descriptor that may have written as "close_written", because its close can lose data.
