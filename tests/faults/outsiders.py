@@ -167,6 +167,7 @@ def all_cases(mode: Mode) -> Iterator[Case]:
                 writes = ACTIONS[action].writes
                 late = at > (file_looked_at if writes else name_looked_at)
                 late |= writes and mode.direct and (call.name in OWN_WRITES or run.calls[at - 2].name in OWN_WRITES)
+                late |= writes and mode.direct and mode.coarse and any(each.name == "pwrite" for each in run.calls[: at - 1])
                 yield Case(mode, at, call.name, action, target, late, killed)
 
 
