@@ -1,6 +1,8 @@
 #include "clip/clip_options.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +18,7 @@
 #include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 #include "files/name_for_commands.hpp"
+#include "files/place.hpp"
 
 namespace clipper {
 namespace {
@@ -243,6 +246,14 @@ void validate_discard(const RawOptions& raw, Command& command) {
   command.destination = DiscardShards{files.front()};
 }
 
+/// Whether the path is "-" or leads to the file or pipe that is standard output, as /dev/stdout does.
+bool is_standard_output(const std::string& path) {
+  struct stat output {};
+  struct stat named {};
+  return path == "-" || (::fstat(STDOUT_FILENO, &output) == 0 && !S_ISCHR(output.st_mode) &&
+                         ::stat(path.c_str(), &named) == 0 && id_of(named) == id_of(output));
+}
+
 void validate_running(const RawOptions& raw, Command& command) {
   command.recursive = raw.has(kRecursive);
   command.allow_empty = raw.has(kAllowEmpty);
@@ -251,7 +262,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   command.json = raw.has(kJson);
   command.verbose = raw.has(kVerbose);
   command.quiet = raw.has(kQuiet);
-  command.tensor_on_stdout = tensor_goes_to_stdout(raw);
+  command.tensor_on_stdout = command.json && tensor_goes_to_stdout(raw);
   command.progress = raw.has(kQuiet) ? Progress::When::never : progress_when(raw);
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (raw.has(kChunkSize))
@@ -264,7 +275,7 @@ void validate_running(const RawOptions& raw, Command& command) {
 bool tensor_goes_to_stdout(const RawOptions& raw) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   const bool has_out = destinations(raw).empty() && !raw.has(kVerify) && files.size() > 1;
-  return raw.value(kOutput) == "-" || (has_out && files.back() == "-");
+  return is_standard_output(raw.value(kOutput).value_or("")) || (has_out && is_standard_output(files.back()));
 }
 
 Command validate_clip(const RawOptions& raw) {

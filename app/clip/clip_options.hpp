@@ -41,11 +41,11 @@ struct Command {
   bool json = false;
   bool verbose = false;
   bool quiet = false;
-  bool tensor_on_stdout = false;
+  bool tensor_on_stdout = false;  // known only with --json
   Progress::When progress = Progress::When::automatic;
 };
 
-/// Whether OUT or --output is standard output; also of a command line with mistakes.
+/// Whether OUT or --output is standard output, or leads to its file; also of a command line with mistakes.
 [[nodiscard]] bool tensor_goes_to_stdout(const RawOptions& raw);
 
 /// Throws Error{usage} if options contradict each other or a value is invalid.

@@ -68,7 +68,8 @@ info it is always the highest status. After 3, 4, 5 or a signal, a file that was
 const std::string_view kJson = R"text(
 With `--json`, clipper, compare and info print one object per line, of archives one for each member, and profiles prints
 an array. The objects of clipper go
-to standard error if the tensor goes to standard output. An error is printed as a line on standard error as well.
+to standard error if the tensor goes to standard output, also under a name such as /dev/stdout. An error is printed as a line on
+standard error as well.
 
     $ clipper --min 0 --max 6 --json in.npy out.npy
     {"version":2,"input":"in.npy","output":"out.npy","status":0,...

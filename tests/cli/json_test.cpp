@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/proc.hpp"
+#include "support/skip.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -115,6 +117,20 @@ TEST_CASE("--json goes to standard error when the tensor goes to standard output
     CHECK(result.output.size() == kInput.size());
     CHECK(parsed(result.error) == std::vector{expected("-")});
   }
+}
+
+TEST_CASE("--json goes to standard error when OUT is another name of standard output") {
+  const TemporaryDirectory directory;
+  write_file(directory / "x.npy", kInput);
+  if (!has_proc()) return skip_without("/proc");
+  for (const Words& words : {Words{"x.npy", "/dev/stdout"}, Words{"x.npy", "-o", "/dev/stdout"}}) {
+    const Result result = run_clipper(clip_json(words), {directory.path()});
+    CHECK(result.exit_code == 0);
+    CHECK(result.output.size() == kInput.size());
+    CHECK(parsed(result.error) == std::vector{expected("/dev/stdout")});
+  }
+  CHECK(run_clipper(clip_json({"nope.npy", "/dev/stdout"}), {directory.path()}).output.empty());
+  CHECK(run_clipper(clip_json({"x.npy", "/dev/stdout", "--bogus"}), {directory.path()}).output.empty());
 }
 
 TEST_CASE("--json reports failures") {
