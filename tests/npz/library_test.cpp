@@ -14,5 +14,5 @@ TEST_CASE("A library or function that is missing is not the archive's fault") {
                        int (*function)() = nullptr;
                        npz::Library("libc.so.6").find("no_such_function", function);
                      }),
-             Catch::EndsWith("undefined symbol: no_such_function; .npz archives need it"));
+             Catch::Matchers::EndsWith("undefined symbol: no_such_function; .npz archives need it"));
 }
