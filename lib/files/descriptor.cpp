@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstring>
 #include <system_error>
 
 #include "error.hpp"
@@ -43,8 +45,8 @@ int check_access(int directory, const char* name, int mode) noexcept {
 }
 
 std::array<char, 32> path_of(const Descriptor& fd) noexcept {
-  std::array<char, 32> path{};
-  fmt::format_to(path.data(), "/proc/self/fd/{}", fd.get());
+  std::array<char, 32> path{"/proc/self/fd/"};
+  std::to_chars(path.data() + std::strlen(path.data()), path.data() + path.size() - 1, fd.get());
   return path;
 }
 
