@@ -72,7 +72,8 @@ Until `--finalize` removes them, there are beside OUT: OUT.shards, which says wh
 record of each part; and the bytes, on ext4, XFS, btrfs and tmpfs in one file, OUT.shards.F, which becomes OUT, elsewhere
 in OUT.shard-K-of-N.F, one for each part, which `--finalize` copies and which need as much room again. F is a fingerprint
 of the run. Each file is on the disk before it gets its name. OUT.shards and the records must belong to you or to the
-owner of their directory, and the umask of all users must let them read and write these files. What another version of clipper has begun is refused (5).
+owner of their directory, and the umask of all users must let them read and write these files: it is easiest to run
+all shards as one user. What another version of clipper has begun is refused (5).
 
 `clipper --discard-shards OUT` removes what abandoned shards have left, of every run; `--dry-run` prints the names. It refuses
 (5) while a shard or `--finalize` is running.

@@ -348,11 +348,9 @@ void expect_access(const Place& place) {
   struct stat status {};
   const bool is_known = ::fstatat(place.directory(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_known && status.st_uid != ::geteuid())
-    refuse(
-        place.path(),
-        fmt::format("belongs to user {}, whose umask keeps you out (mode {:03o}); run this as that user, or "
-                    "all shards with umask 0",
-                    status.st_uid, status.st_mode & 0777));
+    refuse(place.path(),
+           fmt::format("belongs to user {}, whose umask keeps you out (mode {:03o}); run this as that user",
+                       status.st_uid, status.st_mode & 0777));
   errno = EACCES;
 }
 
