@@ -33,7 +33,9 @@ Exchanged take_back(const Place& hidden, const Place& place, const FileId& repla
     if (!came_out || !going_back || *came_out == put_last) break;
     put_last = *going_back;
   }
-  return place.id() == replacement ? Exchanged::stranded : Exchanged::taken_back;
+  const auto named = place.id();
+  const bool may_be_replacement = named ? *named == replacement : errno != ENOENT;
+  return may_be_replacement ? Exchanged::stranded : Exchanged::taken_back;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace clipper {
 enum class Exchanged : std::uint8_t {
   done,         ///< the old file has the hidden name
   taken_back,   ///< another file had the name: the newest of the others' files has it again
-  stranded,     ///< another file had the name, and could not get it back: it has the hidden name
+  stranded,     ///< another file had the name, and may not have it again: it has the hidden name
   unsupported,  ///< the file system cannot exchange names: every name is as before
   failed,       ///< every name is as before, and errno has the reason
 };

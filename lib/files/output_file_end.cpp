@@ -102,6 +102,7 @@ void OutputFile::replace(const InputFile& input) {
     case Exchanged::done: remove_temporary(old); break;
     case Exchanged::taken_back: throw_taken_back(input, own);
     case Exchanged::stranded:
+      unregister_temporary(std::exchange(registration_, -1));  // what has the hidden name stays
       throw Error(ErrorKind::not_durable,
                   fmt::format("{}: complete, but it replaced a file that another program had just written; "
                               "that file is now {}",
