@@ -50,7 +50,7 @@ TEST_CASE("--in-place keeps the owner") {
 }
 
 TEST_CASE("--in-place refuses a file whose owner may be unknown to the user namespace") {
-  if (Process({"unshare", "-U", "true"}).finish().exit_code != 0) return skip_unless_possible("unshare -U");
+  if (Process({"unshare", "-U", "true"}).finish().exit_code != 0) return skip_without("user namespace");
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   check_refused_untouched(directory, clip({"-i", "x.npy"}), 5, "cannot keep its owner 65534:65534, which may",

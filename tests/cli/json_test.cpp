@@ -123,14 +123,14 @@ TEST_CASE("--json goes to standard error when OUT is another name of standard ou
   const TemporaryDirectory directory;
   write_file(directory / "x.npy", kInput);
   if (!has_proc()) return skip_without("/proc");
-  for (const Words& words : {Words{"x.npy", "/dev/stdout"}, Words{"x.npy", "-o", "/dev/stdout"}}) {
+  for (const Words& words : {Words{"x.npy", "/proc/self/fd/1"}, Words{"x.npy", "-o", "/proc/self/fd/1"}}) {
     const Result result = run_clipper(clip_json(words), {directory.path()});
     CHECK(result.exit_code == 0);
     CHECK(result.output.size() == kInput.size());
-    CHECK(parsed(result.error) == std::vector{expected("/dev/stdout")});
+    CHECK(parsed(result.error) == std::vector{expected("/proc/self/fd/1")});
   }
-  CHECK(run_clipper(clip_json({"nope.npy", "/dev/stdout"}), {directory.path()}).output.empty());
-  CHECK(run_clipper(clip_json({"x.npy", "/dev/stdout", "--bogus"}), {directory.path()}).output.empty());
+  CHECK(run_clipper(clip_json({"nope.npy", "/proc/self/fd/1"}), {directory.path()}).output.empty());
+  CHECK(run_clipper(clip_json({"x.npy", "/proc/self/fd/1", "--bogus"}), {directory.path()}).output.empty());
 }
 
 TEST_CASE("--json reports failures") {

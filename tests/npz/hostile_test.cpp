@@ -404,7 +404,9 @@ TEST_CASE("What only libzip refuses is refused") {
     w.set([](Fields& fields) { fields.flags = 1U << 11U; });
     w.comment = "\xff";
   };
-  check({{with(comment_not_utf8), "libzip refuses it: Zip archive inconsistent"}});
+  const std::string why = refusal(ErrorKind::input, [&] { zip::read(with(comment_not_utf8)); });
+  CHECK_THAT(why,
+             Catch::Matchers::StartsWith("libzip refuses it: Zip archive inconsistent"));  // newer ones go on
 }
 
 TEST_CASE("Headers that take too much memory are refused") {

@@ -10,9 +10,9 @@
 
 namespace clipper::testing {
 
-/// Warns that a test is skipped because the device does not exist, as in a chroot.
-inline void skip_without(std::string_view device) {
-  WARN("SKIPPED: there is no " + std::string(device) + " here");
+/// Warns that a test is skipped because something does not exist in a chroot, such as a device.
+inline void skip_without(std::string_view what) {
+  WARN("SKIPPED: there is no " + std::string(what) + " here");
 }
 
 /// Warns that a test is skipped because this machine lacks something. Fails in CI as root, where nothing may
