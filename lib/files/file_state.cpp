@@ -52,17 +52,17 @@ nanoseconds tick_of(const struct stat& status, FileClock clock) {
   return can_be_fat ? kMaxTick : 1s;
 }
 
-struct stat status_of(const Descriptor& fd, const std::string& path) {
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
-  return status;
-}
-
 bool is_same_time(const struct timespec& a, const struct timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
 }  // namespace
+
+struct stat status_of(const Descriptor& fd, const std::string& path) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
+  return status;
+}
 
 FileClock clock_of(const Descriptor& fd) {
   if (is_of_one_machine(fd.get())) return FileClock::own;

@@ -18,6 +18,9 @@ namespace clipper {
 /// the file cannot be examined, or changes in tick after tick.
 [[nodiscard]] struct stat settled_status(const Descriptor& fd, const std::string& path);
 
+/// The status of the open file now. Error{io} if it cannot be examined.
+[[nodiscard]] struct stat status_of(const Descriptor& fd, const std::string& path);
+
 /// Whether the file was written to between the two states; `before` must be settled_status(). Cannot see a
 /// write that was in progress at the first look, nor a write through a memory mapping into a page that was
 /// written to before and that the kernel has not yet written out.

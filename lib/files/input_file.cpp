@@ -18,8 +18,8 @@
 
 namespace clipper {
 
-InputFile::InputFile(Descriptor fd, std::string path)
-    : fd_(std::move(fd)), path_(std::move(path)), status_(settled_status(fd_, path_)) {}
+InputFile::InputFile(Descriptor fd, std::string path, Look& look)
+    : fd_(std::move(fd)), path_(std::move(path)), status_(look(fd_, path_)) {}
 
 InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents)
     : fd_(std::move(fd)),
@@ -44,7 +44,7 @@ InputFile InputFile::open(const std::string& path) {
     Descriptor copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard input", "cannot be opened");
     enlarge_pipe(copy);
-    return {std::move(copy), "standard input"};
+    return {std::move(copy), "standard input", status_of};
   }
   if (const auto member = member_path(path)) return open_member(*member);
   InputFile file = open_path(path, 0);
@@ -63,7 +63,7 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
   flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
-  InputFile file(std::move(fd), path);
+  InputFile file(std::move(fd), path, settled_status);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
   if (file.regular_) file.read_start();
@@ -110,7 +110,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
   if (fd.get() < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
     refuse(path, "is write-protected");
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
-  InputFile file(std::move(fd), path);
+  InputFile file(std::move(fd), path, status_of);  // lock() waits until it is settled
   if (id_of(file.status_) != id_of(followed)) refuse(path, "was replaced while it was opened; try again");
   expect_replaceable(file.fd_, path);
   file.place_ = std::move(place);

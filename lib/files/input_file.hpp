@@ -106,7 +106,8 @@ class InputFile {
   [[nodiscard]] std::size_t read_some_at(std::span<std::byte> bytes, std::uint64_t offset) const;
 
  private:
-  InputFile(Descriptor fd, std::string path);
+  using Look = struct stat(const Descriptor& fd, const std::string& path);
+  InputFile(Descriptor fd, std::string path, Look& look);
   InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags);
   void read_start();
