@@ -73,7 +73,9 @@ bool is_complete(const std::string& file) {
   try {
     const auto bytes = std::as_bytes(std::span(file));
     const std::optional<DType> opaque =
-        file.find("'|V2'") == std::string::npos ? std::nullopt : std::optional(DType::bfloat16);
+        file.substr(0, npy::data_offset(bytes)).find("'|V2'") == std::string::npos
+            ? std::nullopt
+            : std::optional(DType::bfloat16);
     const npy::Header header = npy::parse(bytes, opaque);
     return file.size() == header.data_offset + header.data_size();
   } catch (const Error&) {
