@@ -23,18 +23,21 @@ bool give_back(const Place& hidden, const Place& place) {
 /// newer, so it is put back in turn.
 Exchanged take_back(const Place& hidden, const Place& place, const FileId& replacement) {
   FileId put_last = replacement;
+  bool has_put_back = false;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const auto going_back = hidden.id();
     if (!swap(hidden, place)) {
-      if (give_back(hidden, place) || errno != EEXIST) break;
+      has_put_back = give_back(hidden, place);
+      if (has_put_back || errno != EEXIST) break;
       continue;  // somebody has just taken the name that nobody had
     }
+    has_put_back = true;
     const auto came_out = hidden.id();
     if (!came_out || !going_back || *came_out == put_last) break;
     put_last = *going_back;
   }
   const auto named = place.id();
-  const bool may_be_replacement = named ? *named == replacement : errno != ENOENT;
+  const bool may_be_replacement = named ? *named == replacement : errno != ENOENT && !has_put_back;
   return may_be_replacement ? Exchanged::stranded : Exchanged::taken_back;
 }
 
