@@ -31,7 +31,7 @@ ERRNOS = {
     "fsync": SYNC, "fdatasync": SYNC, "syncfs": f"{SYNC} EPERM", "sync_file_range": "EINVAL ENOSYS EPERM ESPIPE",
     "close": "EDQUOT ESTALE", "close_written": "EDQUOT ESTALE",
     "rename": RENAME, "renameat": RENAME, "renameat2": f"{RENAME} ENOSYS",
-    "link": LINK, "linkat": LINK, "symlink": ENTRY, "symlinkat": ENTRY, "mkdir": ENTRY, "mkdirat": ENTRY,
+    "link": LINK, "linkat": LINK, "linkat_probe": LINK, "symlink": ENTRY, "symlinkat": ENTRY, "mkdir": ENTRY, "mkdirat": ENTRY,
     "unlink": REMOVE, "unlinkat": REMOVE, "rmdir": f"{REMOVE} ENOTEMPTY",
     "readlink": f"{PATH} EINVAL", "readlinkat": f"{PATH} EINVAL", "realpath": PATH,
     "stat": STAT, "lstat": STAT, "fstatat": STAT, "statx": f"{STAT} ENOSYS", "fstat": "EOVERFLOW ESTALE",

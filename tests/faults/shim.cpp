@@ -127,7 +127,6 @@ COUNTED(kPlain, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigne
 COUNTED(kTakesSpace, int, rename, (const char* from, const char* to), (from, to))
 COUNTED(kTakesSpace, int, renameat, (int from_at, const char* from, int to_at, const char* to), (from_at, from, to_at, to))
 COUNTED(kTakesSpace, int, link, (const char* from, const char* to), (from, to))
-COUNTED(kTakesSpace, int, linkat, (int from_at, const char* from, int to_at, const char* to, int flags), (from_at, from, to_at, to, flags))
 COUNTED(kTakesSpace, int, symlink, (const char* to, const char* path), (to, path))
 COUNTED(kTakesSpace, int, symlinkat, (const char* to, int at, const char* path), (to, at, path))
 COUNTED(kPlain, ssize_t, readlink, (const char* path, char* to, size_t size), (path, to, size))
@@ -182,6 +181,13 @@ int fstatfs(int fd, struct statfs* to) {
     if (fault().remote && result == 0) to->f_type = kFuse;
     return result;
   });
+}
+
+/// Without names it only asks whether the process may call it: "linkat_probe".
+int linkat(int from_at, const char* from, int to_at, const char* to, int flags) {
+  static const auto next = real<int(int, const char*, int, const char*, int)>("linkat");
+  return counted(*to == '\0' ? "linkat_probe" : "linkat", kTakesSpace,
+                 [&](Part) { return next(from_at, from, to_at, to, flags); });
 }
 
 int renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
