@@ -20,7 +20,8 @@ QUICK = {"rounds": {"files": 3, "bounds": 3, "archives": 3, "kernels": 3}, "file
 
 def arguments():
     description = ("Measures clipper's speed relative to cp, cat, memcpy, numpy, ONNX Runtime and OpenVINO. A complete run writes its "
-                   "results to tests/bench/ and README.md; a run of one part or with --quick writes to build/bench/.")
+                   "tables to tests/bench/ and README.md; a run of one part or with --quick writes them to build/bench/. "
+                   "The samples and a picture are always written to build/bench/.")
     parser = argparse.ArgumentParser(prog="scripts/bench", description=description)
     parser.add_argument("part", nargs="?", choices=PARTS, 
                         help="measure only whole processes with numbers as bounds (files), with arrays and percentiles (bounds), "
@@ -64,12 +65,13 @@ def main():
 
     parts = [options.part] if options.part else PARTS
     everything = len(parts) == len(PARTS) and not options.quick
-    results = HERE if everything else ROOT / "build/bench"
+    generated = ROOT / "build/bench"
+    results = HERE if everything else generated
     samples, about = measure(options, parts, QUICK if options.quick else THOROUGH)
-    results.mkdir(parents=True, exist_ok=True)
-    plot.draw(samples, about, results / "throughput.png")
-    (results / "results.json").write_text(report.as_json(samples, about))
-    (results / "results.md").write_text(report.markdown(samples, about, "throughput.png"))
+    generated.mkdir(parents=True, exist_ok=True)
+    plot.draw(samples, about, generated / "throughput.png")
+    (generated / "results.json").write_text(report.as_json(samples, about))
+    (results / "results.md").write_text(report.markdown(samples, about))
     if everything:
         report.update(ROOT / "README.md", report.for_readme(samples, about, "tests/bench"))
     print(results / "results.md")

@@ -62,16 +62,15 @@ def for_readme(samples, about, directory):
     return text
 
 
-def summary(samples, about, picture):
+def summary(samples, about):
     machine = about["machine"]
     rounds = " and ".join(f"{about['rounds'][part]} rounds of {part}" for part in about["parts"])
     text = (f"{about['date']}, {machine['CPU']}, {machine['memory']}, {machine['kernel']}, {machine['file system']}. "
             f"Each figure is the median of the ratios in {rounds}, and the worst of several dtypes. CPU is the median of user and "
             f"system time of all threads. A ratio that is missed is noisy if its rounds spread by more than {NOISY:g}. "
             f"Unless stated otherwise, files hold {about['file_bytes'] >> 20} MiB of float32 and are in the page cache.\n\n")
-    text += table(["clipper's time / other program's time", "median", "range over the rounds", "CPU", "target", "reached"],
-                  target_rows(samples, about["parts"]))
-    return f"{text}\n![Throughput by dtype, and ratios to targets]({picture})\n"
+    return text + table(["clipper's time / other program's time", "median", "range over the rounds", "CPU", "target", "reached"],
+                        target_rows(samples, about["parts"]))
 
 
 def processes(samples):
@@ -144,8 +143,8 @@ def kernels(samples, wrong):
     return text
 
 
-def markdown(samples, about, picture):
-    text = f"# Results of scripts/bench\n\n{summary(samples, about, picture)}\n"
+def markdown(samples, about):
+    text = f"# Results of scripts/bench\n\n{summary(samples, about)}\n"
     if {"files", "bounds", "archives"} & set(about["parts"]):
         text += f"## Whole processes\n\n{processes(samples)}\n"
     if "kernels" in about["parts"]:
