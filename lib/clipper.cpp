@@ -14,14 +14,14 @@
 #include "compare/tolerance.hpp"
 #include "contract/plan.hpp"
 #include "element/number.hpp"
-#include "engine/bounds_clip.hpp"
-#include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
-#include "engine/memory_clip.hpp"
 #include "engine/parameter_memory.hpp"
-#include "engine/tensor_percentiles.hpp"
-#include "engine/tensor_statistics.hpp"
 #include "files/parameter_file.hpp"
+#include "flows/bounds_clip.hpp"
+#include "flows/clip_file.hpp"
+#include "flows/memory_clip.hpp"
+#include "flows/tensor_percentiles.hpp"
+#include "flows/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {

@@ -6,8 +6,8 @@
 #include "clip/clip_way.hpp"
 #include "clip/jobs.hpp"
 #include "clip/run_log.hpp"
-#include "engine/clip_file.hpp"
 #include "files/replacement_batch.hpp"
+#include "flows/clip_file.hpp"
 
 namespace clipper {
 

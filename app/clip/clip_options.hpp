@@ -10,9 +10,9 @@
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
 #include "element/percentage.hpp"
-#include "engine/clip_file.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
+#include "flows/clipping.hpp"
 #include "shards/shard.hpp"
 
 namespace clipper {

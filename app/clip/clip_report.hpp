@@ -9,7 +9,7 @@
 
 #include "clip/jobs.hpp"
 #include "console/error_line.hpp"
-#include "engine/clip_file.hpp"
+#include "flows/clipping.hpp"
 #include "shards/shard.hpp"
 
 namespace clipper {

@@ -5,8 +5,8 @@
 
 #include "clip/destination.hpp"
 #include "clip/jobs.hpp"
-#include "engine/clip_file.hpp"
 #include "files/output_file.hpp"
+#include "flows/clip_file.hpp"
 #include "shards/shard.hpp"
 
 namespace clipper {

@@ -16,10 +16,11 @@
 #include "console/error_line.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "console/progress.hpp"
-#include "engine/archive_rules.hpp"
 #include "error.hpp"
 #include "files/archive_file.hpp"
 #include "files/place.hpp"
+#include "flows/archive_rules.hpp"
+#include "flows/file_plan.hpp"
 
 namespace clipper {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/pool.hpp"
+#include "parallel/pool.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

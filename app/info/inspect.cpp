@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "contract/plan.hpp"
-#include "engine/tensor_percentiles.hpp"
-#include "engine/tensor_statistics.hpp"
 #include "error.hpp"
 #include "files/member_header.hpp"
+#include "flows/tensor_percentiles.hpp"
+#include "flows/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <limits>
 
-#include "engine/pool.hpp"
-#include "engine/threads.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
+#include "parallel/pool.hpp"
+#include "parallel/threads.hpp"
 
 namespace clipper {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "element/dtype.hpp"
-#include "engine/first_position.hpp"
+#include "parallel/first_position.hpp"
 
 namespace clipper {
 

@@ -9,8 +9,8 @@
 
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
-#include "engine/first_position.hpp"
 #include "engine/parameter_tile.hpp"
+#include "parallel/first_position.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {

@@ -11,22 +11,6 @@
 
 namespace clipper {
 
-Chunks::Chunks(std::uint64_t count, std::size_t element_size, std::size_t chunk_size, std::size_t data_offset)
-    : count_(count), each_(chunk_size / element_size) {
-  const std::uint64_t until_boundary = (chunk_size - data_offset % chunk_size) / element_size;
-  first_ = until_boundary == 0 ? each_ : until_boundary;
-}
-
-std::uint64_t Chunks::size() const {
-  if (count_ == 0) return 0;
-  return count_ <= first_ ? 1 : 1 + (count_ - first_ + each_ - 1) / each_;
-}
-
-Chunks::Chunk Chunks::operator[](std::uint64_t index) const {
-  const std::uint64_t begin = index == 0 ? 0 : first_ + (index - 1) * each_;
-  return {begin, static_cast<std::size_t>(std::min(index == 0 ? first_ : each_, count_ - begin))};
-}
-
 void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   const std::uint64_t begin = chunks_[chunk].begin;
   const std::span bytes(memory, size(chunk));

@@ -12,29 +12,10 @@
 #include "engine/tensor_clip.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
+#include "parallel/chunks.hpp"
 
 /// The steps for one chunk of a tensor.
 namespace clipper {
-
-/// Divides the elements of a tensor into chunks. All chunks but the first begin at a multiple of the chunk
-/// size in the output file, so that no two threads write to one page.
-class Chunks {
- public:
-  Chunks(std::uint64_t count, std::size_t element_size, std::size_t chunk_size, std::size_t data_offset);
-
-  struct Chunk {
-    std::uint64_t begin;  ///< index of the first element
-    std::size_t count;
-  };
-
-  [[nodiscard]] std::uint64_t size() const;
-  [[nodiscard]] Chunk operator[](std::uint64_t index) const;
-
- private:
-  std::uint64_t count_;
-  std::uint64_t each_;
-  std::uint64_t first_;
-};
 
 /// Sees bytes of a file and their offset. Called from many threads, in any order.
 using Look = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;

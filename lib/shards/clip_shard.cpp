@@ -10,10 +10,11 @@
 #include <span>
 #include <tuple>
 
-#include "engine/archive_rules.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/place.hpp"
+#include "flows/archive_rules.hpp"
+#include "flows/file_plan.hpp"
 #include "shards/shard_output.hpp"
 
 namespace clipper {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "engine/clip_file.hpp"
 #include "files/output_file.hpp"
+#include "flows/clip_file.hpp"
 #include "shards/join.hpp"
 #include "shards/shard.hpp"
 

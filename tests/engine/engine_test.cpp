@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/threads.hpp"
 #include "error.hpp"
+#include "parallel/threads.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

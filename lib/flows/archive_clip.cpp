@@ -1,0 +1,190 @@
+#include "flows/archive_clip.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "flows/member_clip.hpp"
+#include "flows/member_writer.hpp"
+#include "npz/codecs.hpp"
+
+namespace clipper {
+namespace {
+
+/// Members up to this size are clipped in memory, several at once.
+constexpr std::uint64_t kSmall = 512UL << 10;
+
+/// The work for a member that does not depend on its size, as bytes that are clipped meanwhile.
+constexpr std::uint64_t kWorkOfMember = 16UL << 10;
+
+std::uint64_t size_of(const std::vector<MemberUse>& uses) {
+  std::uint64_t size = 0;
+  for (const MemberUse& use : uses) size += use.size;
+  return size;
+}
+
+}  // namespace
+
+ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
+    : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {}
+
+/// Calls `large(index)` for a large member and `small(begin, end)` for consecutive small members, in order.
+template <class Large, class SmallOnes>
+void ArchiveClip::for_each(const Large& large, const SmallOnes& small) const {
+  const auto is_small = [&](std::size_t i) {
+    const npz::Contents& contents = member(i).contents;
+    return std::max(contents.size, contents.stored_size) <= kSmall;
+  };
+  for (std::size_t i = 0; i < uses_.size();) {
+    std::size_t end = i;
+    while (end < uses_.size() && is_small(end)) ++end;
+    if (end != i)
+      small(i, end);
+    else
+      large(end++);
+    i = end;
+  }
+}
+
+/// Calls `make(index, small)`, several at once, and `end_member(index, small)` in order for small members.
+template <class Make, class End>
+void ArchiveClip::in_order(std::size_t begin, std::size_t end, const Make& make, const End& end_member) {
+  std::uint64_t work = 0;
+  for (std::size_t i = begin; i < end; ++i) work += uses_[i].size + kWorkOfMember;
+  Engine& engine = clipping_.engine;
+  engine.prepare(work, Engine::Cost::high);
+  std::vector<Small> made(engine.slots());
+  const auto make_one = [&](std::uint64_t i, std::size_t slot) {
+    made[slot].failure = nullptr;
+    try {
+      make(begin + i, made[slot]);
+    } catch (...) {
+      made[slot].failure = std::current_exception();  // of all failures, the first member's is reported
+    }
+  };
+  engine.in_order(end - begin, make_one, [&](std::uint64_t i, std::size_t slot) {
+    if (made[slot].failure) std::rethrow_exception(made[slot].failure);
+    end_member(begin + i, made[slot]);
+  });
+}
+
+ClipResult ArchiveClip::result_of(std::size_t index) const {
+  ClipResult result;
+  result.name = archive_.path_of(member(index));
+  result.member = member(index).name;
+  result.action = uses_[index].action;
+  result.reason = uses_[index].reason;
+  return result;
+}
+
+void ArchiveClip::begin(ClipResult& result) {
+  result_ = &result;
+  result.name = archive_.file().path();
+  if (counting_of(clipping_.settings) == Counting::on) result.counts.emplace();
+  clipping_.observer.sized(size_of(uses_));
+}
+
+void ArchiveClip::end(ClipResult& result) {
+  if (result.plan) check_clip_limit(clipping_.settings, result);
+  if (result.counts) {
+    if (!result_->counts) result_->counts.emplace();
+    *result_->counts += *result.counts;
+  }
+  clipping_.observer.member(result);
+}
+
+void ArchiveClip::end_small(ClipResult& result) {
+  const std::optional<ElementCounts> counts = std::exchange(result.counts, std::nullopt);
+  if (result.plan) clipping_.observer.planned(result);
+  result.counts = counts;
+  end(result);
+}
+
+bool ArchiveClip::changes() {
+  const auto is_dropped = [](const MemberUse& use) { return use.action == MemberAction::dropped; };
+  std::atomic<bool> changes = std::ranges::any_of(uses_, is_dropped);
+  std::atomic<std::uint64_t> scanned = 0;
+  const auto scan = [&](std::size_t i) {
+    if (changes || !is_clipped(i)) return;
+    if (MemberClip(clipping_, archive_, member(i)).scan(Counting::off))
+      changes = true;
+    else
+      scanned += uses_[i].size;
+  };
+  for_each(scan, [&](std::size_t begin, std::size_t end) {
+    const auto make = [&](std::size_t i, const Small& /*small*/) { scan(i); };
+    in_order(begin, end, make, [](std::size_t /*i*/, const Small& /*small*/) {});
+  });
+  clipping_.engine.take_back_done(scanned);  // the members are read again
+  return changes;
+}
+
+void ArchiveClip::count(ClipResult& result) {
+  begin(result);
+  result.counts.emplace();
+  const auto scan = [&](std::size_t i, Small& small) {
+    small.result = result_of(i);
+    if (!is_clipped(i)) return;
+    MemberClip clip(clipping_, archive_, member(i));
+    if (clip.scan(Counting::on)) clipping_.engine.add_done(uses_[i].size);
+    small.result = std::move(clip.result());
+  };
+  const auto end_one = [&](std::size_t /*i*/, Small& small) { end_small(small.result); };
+  const auto end_large = [&](std::size_t i) {
+    Small large;
+    scan(i, large);
+    end_small(large.result);
+  };
+  for_each(end_large, [&](std::size_t begin, std::size_t end) { in_order(begin, end, scan, end_one); });
+}
+
+void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) const {
+  small.result = result_of(index);
+  if (!is_clipped(index)) return;
+  MemberClip clip(clipping_, archive_, member(index));
+  clip.clip(headers, small.clipped);
+  const std::span bytes = small.clipped.bytes();
+  small.contents = {npz::crc32(bytes), bytes.size(), bytes.size()};
+  if (member(index).method != npz::Method::stored) {
+    small.deflated = npz::deflate_piece(bytes, true);
+    small.contents.stored_size = small.deflated.size();
+  }
+  small.result = std::move(clip.result());
+  clipping_.engine.add_done(uses_[index].size);
+}
+
+void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& writer) {
+  if (!is_clipped(index)) {
+    ClipResult result = result_of(index);
+    if (result.action == MemberAction::copied) writer.copy(member(index));
+    return end(result);
+  }
+  MemberClip clip(clipping_, archive_, member(index));
+  clipping_.observer.planned(clip.result());
+  writer.add(member(index), clip.size(headers),
+             [&](OutputFile& output) { return clip.write(headers, output); });
+  end(clip.result());
+}
+
+void ArchiveClip::write(OutputFile& output, Headers headers, ClipResult& result) {
+  begin(result);
+  MemberWriter writer(clipping_.engine, archive_, output);
+  const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
+  const auto end_one = [&](std::size_t i, Small& small) {
+    if (small.result.action == MemberAction::copied) writer.copy(member(i));
+    const bool is_stored = member(i).method == npz::Method::stored;
+    if (small.result.action == MemberAction::clipped)
+      writer.add(member(i), small.contents, is_stored ? small.clipped.bytes() : small.deflated);
+    end_small(small.result);
+  };
+  for_each([&](std::size_t i) { write_large(i, headers, writer); },
+           [&](std::size_t begin, std::size_t end) { in_order(begin, end, make, end_one); });
+  writer.finish();
+}
+
+std::uint64_t check_archive(const ClipSettings& settings, const InputFile& input) {
+  return size_of(member_uses(settings, ArchiveFile(input)));
+}
+
+}  // namespace clipper

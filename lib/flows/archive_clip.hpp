@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+#include "files/archive_file.hpp"
+#include "files/input_file.hpp"
+#include "files/output_file.hpp"
+#include "flows/clipping.hpp"
+#include "flows/member_clip.hpp"
+#include "flows/member_uses.hpp"
+
+namespace clipper {
+
+class MemberWriter;
+
+/// Clips the members of an .npz archive: those that were chosen (MemberChoice::names) and are tensors that
+/// the profile takes. All others are handled by MemberChoice::other, and are not compared with their CRC-32.
+/// Error{input} for damaged contents of a member that is clipped, and for the reasons of member_uses().
+/// Notifies the observer, unless stated otherwise.
+class ArchiveClip {
+ public:
+  /// Reads the members' headers. Throws all errors that do not depend on elements; notifies nobody. `input`
+  /// must outlive this.
+  ArchiveClip(const Clipping& clipping, const InputFile& input);
+
+  /// Whether write() would change any byte of the contents, or drop a member. Notifies nobody.
+  [[nodiscard]] bool changes();
+
+  /// Counts what write() would do, and writes nothing.
+  void count(ClipResult& result);
+
+  /// Writes the archive with clipped members to `output`, which is regular and which the caller commits.
+  void write(OutputFile& output, Headers headers, ClipResult& result);
+
+ private:
+  /// What became of a small member, in memory.
+  struct Small {
+    ClipResult result;
+    HeaderAndElements clipped;
+    std::vector<std::byte> deflated;  ///< unless it is stored
+    npz::Contents contents;
+    std::exception_ptr failure;
+  };
+
+  [[nodiscard]] const npz::Member& member(std::size_t index) const { return archive_.list().members[index]; }
+  [[nodiscard]] bool is_clipped(std::size_t index) const {
+    return uses_[index].action == MemberAction::clipped;
+  }
+  template <class Large, class SmallOnes>
+  void for_each(const Large& large, const SmallOnes& small) const;
+  template <class Make, class End>
+  void in_order(std::size_t begin, std::size_t end, const Make& make, const End& end_member);
+  void clip_small(std::size_t index, Headers headers, Small& small) const;
+  void write_large(std::size_t index, Headers headers, MemberWriter& writer);
+  void begin(ClipResult& result);
+  [[nodiscard]] ClipResult result_of(std::size_t index) const;
+  void end_small(ClipResult& result);
+  void end(ClipResult& result);
+
+  const Clipping& clipping_;
+  ArchiveFile archive_;
+  std::vector<MemberUse> uses_;
+  ClipResult* result_ = nullptr;  ///< of the archive
+};
+
+/// Throws the errors that are known from the members' headers. Returns the size of the elements to clip.
+[[nodiscard]] std::uint64_t check_archive(const ClipSettings& settings, const InputFile& input);
+
+}  // namespace clipper

@@ -1,0 +1,62 @@
+#include "flows/archive_rules.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "files/archive_file.hpp"
+#include "files/place.hpp"
+#include "files/terms.hpp"
+#include "npz/codecs.hpp"
+
+namespace clipper {
+namespace {
+
+[[noreturn]] void refuse_usage(const std::string& path, const Message& why) {
+  throw Error(ErrorKind::usage, path + ": " + why);
+}
+
+bool is_stream(const std::string& out) {
+  struct stat status {};
+  return out == "-" ||
+         (::stat(out.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
+}  // namespace
+
+bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
+  const bool found = is_archive(input);
+  if (!found && !settings.members.names.empty())
+    refuse_usage(input.path(), Term{"member", "a choice of members"} +
+                                   Message(npz::is_supported() ? " needs an .npz archive"
+                                                               : " needs libzip, ISA-L and zlib, without "
+                                                                 "which this clipper was built"));
+  return found;
+}
+
+void expect_tensor(const InputFile& input, const Term& what) {
+  if (is_archive(input))
+    refuse_usage(input.path(),
+                 Term(what) + fmt::format(" takes one tensor, not an archive; name a tensor in it: {}:NAME",
+                                          input.path()));
+}
+
+void expect_no_direct_archive(const InputFile& input) {
+  if (is_archive(input))
+    refuse_usage(input.path(), "is an archive, which " + Message(kDirect) + " does not take; " +
+                                   Term{"direct", "replace the file"});
+}
+
+void check_output_name(const InputFile& input, bool is_archive, const std::string& out) {
+  if (member_path(out)) refuse_usage(out, "a member cannot be written; write a file, or clip the archive");
+  if (is_archive && is_stream(out))
+    refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
+  if (is_archive && out.ends_with(".npy"))
+    refuse_usage(out, fmt::format("{} is an archive, so the result needs a name like OUT.npz", input.path()));
+  if (!is_archive && out.ends_with(".npz") && npz::is_supported())
+    refuse_usage(out,
+                 fmt::format("{} is not an archive, so the result needs a name like OUT.npy", input.path()));
+  if (input.is_member() && find_file(out) == id_of(input.status()))
+    refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
+}
+
+}  // namespace clipper

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clip/clip.hpp"
+#include "contract/plan.hpp"
+#include "element/percentage.hpp"
+#include "engine/engine.hpp"
+#include "files/input_file.hpp"
+#include "files/output_file.hpp"
+
+/// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.
+namespace clipper {
+
+/// Which members of .npz archives are clipped, and what becomes of the others.
+struct MemberChoice {
+  enum class Other : std::uint8_t { copy, drop, error };
+
+  std::vector<std::string> names;  ///< names or np.load's keys; empty: all tensors that the profile takes
+  Other other = Other::copy;
+};
+
+/// What was done to a member of an .npz archive.
+enum class MemberAction : std::uint8_t { clipped, copied, dropped };
+
+/// What is done to every file of a run.
+struct ClipSettings {
+  Request request;
+  std::optional<DType> dtype;    ///< the dtype of all inputs according to the user: see npy::parse()
+  bool ignore_trailing = false;  ///< accept bytes after the array of an input
+  OutputFile::Durability durability = OutputFile::Durability::none;
+  bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
+
+  /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.
+  std::optional<Percentage> max_clipped;
+  MemberChoice members{};  ///< of inputs that are .npz archives
+};
+
+/// What is known about one file, or about one member of an .npz archive. After an error, the members that
+/// were not reached keep their defaults.
+struct ClipResult {
+  std::string name;                   ///< the input, for messages: "a.npy", "a.npz", "a.npz:w"
+  std::optional<std::string> member;  ///< the name in the archive; nothing for a file
+  MemberAction action = MemberAction::clipped;
+  std::string reason;                   ///< why a member was not clipped: "bool", "not chosen"
+  std::optional<Plan> plan;             ///< for a shard, the plan of its part; nothing for an archive
+  std::optional<ElementCounts> counts;  ///< nothing if elements were not counted
+  bool written = false;                 ///< whether there is a new output, or the file was changed
+  bool resumed = false;                 ///< an interrupted change was finished; `counts` covers only the rest
+};
+
+/// Notified about one file at a time, in the thread that works on the file.
+class ClipObserver {
+ public:
+  ClipObserver() = default;
+  ClipObserver(const ClipObserver&) = delete;
+  ClipObserver& operator=(const ClipObserver&) = delete;
+  virtual ~ClipObserver() = default;
+
+  /// A file that may be changed is open and locked; nothing has been read. An exception refuses the file.
+  virtual void opened(const InputFile& /*input*/) {}
+
+  /// All members of an archive can be clipped as far as their headers tell; their elements have `bytes`.
+  /// Nothing has been written.
+  virtual void sized(std::uint64_t /*bytes*/) {}
+
+  /// The plan exists; nothing has been created. For a member of an archive: nothing of the member has been
+  /// written. Called in the archive's order.
+  virtual void planned(const ClipResult& /*result*/) {}
+
+  /// The result is complete, but not in place yet. An exception prevents the commit.
+  virtual void complete(const ClipResult& /*result*/) {}
+
+  /// A member of an archive is finished; the archive is not. Called in the archive's order, before
+  /// complete().
+  virtual void member(const ClipResult& /*result*/) {}
+
+  virtual void warn(const std::string& /*line*/) {}
+};
+
+/// The arguments that all functions share. For a part of a tensor, `narrow` turns the plan for the whole
+/// tensor into the plan for the part.
+struct Clipping {
+  const ClipSettings& settings;
+  Engine& engine;
+  ClipObserver& observer;
+  std::function<void(Plan&, const InputFile&)> narrow = nullptr;
+};
+
+/// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
+enum class Headers : std::uint8_t { numpys, kept };
+
+/// Whether all clipped elements are counted.
+[[nodiscard]] Counting counting_of(const ClipSettings& settings);
+
+/// Error{different} if more elements were clipped than the settings allow.
+void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
+
+}  // namespace clipper

@@ -1,0 +1,153 @@
+#include "flows/member_clip.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/transfer.hpp"
+#include "error.hpp"
+#include "flows/file_plan.hpp"
+#include "npz/codecs.hpp"
+
+namespace clipper {
+namespace {
+
+/// Contents are deflated in pieces of this size, whatever the engine's chunk size, so that it does not change
+/// the result.
+constexpr std::size_t kPiece = 512UL << 10;
+
+constexpr std::size_t kAlignment = 64;
+
+}  // namespace
+
+void HeaderAndElements::assign(std::span<const std::byte> header, std::size_t elements) {
+  elements_ = (header.size() + kAlignment - 1) / kAlignment * kAlignment;
+  begin_ = elements_ - header.size();
+  end_ = elements_ + elements;
+  if (memory_.size() < end_) memory_.resize(end_);
+  std::ranges::copy(header, memory_.begin() + static_cast<std::ptrdiff_t>(begin_));
+}
+
+MemberClip::MemberClip(const Clipping& clipping, const ArchiveFile& archive, const npz::Member& member)
+    : clipping_(clipping),
+      member_(member),
+      is_checked_(member.method == npz::Method::deflated || clipping.settings.ignore_trailing),
+      input_(archive.open(member, is_checked_ ? ArchiveFile::Check::now : ArchiveFile::Check::by_caller)),
+      crc_(member.contents.size) {
+  result_.name = input_.path();
+  result_.member = member.name;
+  result_.plan = read_plan(clipping.engine, clipping.settings, input_, &header_);
+  if (!is_checked_) crc_.add(0, header_);
+}
+
+std::vector<std::byte> MemberClip::header(Headers headers) const {
+  if (headers == Headers::kept) return header_;
+  const std::string text = npy::format(result_.plan->header);
+  const std::span bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::uint64_t MemberClip::size(Headers headers) const {
+  return header(headers).size() + result_.plan->data_size();
+}
+
+/// Adds what is read to the CRC-32.
+Look MemberClip::look() {
+  if (is_checked_) return {};
+  return [this](std::uint64_t offset, std::span<const std::byte> bytes) { crc_.add(offset, bytes); };
+}
+
+void MemberClip::expect_sound() const {
+  if (is_checked_ || crc_.value() == member_.contents.crc) return;
+  input_.expect_unwritten();
+  throw Error(ErrorKind::input, fmt::format("{}: CRC-32 is {:08x}, the archive says {:08x}: damaged",
+                                            input_.path(), crc_.value(), member_.contents.crc));
+}
+
+void MemberClip::note(const ElementCounts& counts) {
+  if (counting_of(clipping_.settings) == Counting::on) result_.counts = counts;
+}
+
+bool MemberClip::scan(Counting counting) {
+  const ElementCounts counts = clipping_.engine.scan(*result_.plan, input_, counting, look());
+  if (counting == Counting::on || !counts.changed) {
+    result_.counts = counts;
+    expect_sound();
+  }
+  return counts.changed;
+}
+
+void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
+  const Plan& plan = *result_.plan;
+  contents.assign(header(headers), plan.data_size());
+  const std::size_t size = traits(plan.header.dtype).size;
+  const Chunks whole(plan.slice.count, size, std::max<std::size_t>(plan.data_size(), size), 0);
+  Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
+  if (whole.size() != 0) {
+    transfer.read(0, contents.elements());
+    transfer.show_read(0, contents.elements(), look());
+    transfer.clip(0, contents.elements(), counting_of(clipping_.settings));
+  }
+  expect_sound();
+  transfer.expect_valid();
+  note(transfer.counts());
+}
+
+npz::Contents MemberClip::write(Headers headers, OutputFile& output) {
+  const std::vector<std::byte> header = this->header(headers);
+  const npz::Contents contents =
+      member_.method == npz::Method::stored ? write_stored(header, output) : write_deflated(header, output);
+  expect_sound();
+  return contents;
+}
+
+npz::Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile& output) {
+  const Plan& plan = *result_.plan;
+  const std::uint64_t size = header.size() + plan.data_size();
+  PlacedCrc written(size);
+  const auto add = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+    written.add(offset, bytes);
+  };
+  note(clipping_.engine.run(plan, input_, output, header, counting_of(clipping_.settings), {look(), add}));
+  return {written.value(), size, size};
+}
+
+npz::Contents MemberClip::write_deflated(std::span<const std::byte> header, OutputFile& output) {
+  const Plan& plan = *result_.plan;
+  Engine& engine = clipping_.engine;
+  engine.prepare(plan.data_size(), Engine::Cost::high);
+  const std::size_t element_size = traits(plan.header.dtype).size;
+  const Chunks chunks(plan.slice.count, element_size, kPiece, header.size());
+  Transfer transfer(plan, input_, chunks, engine.kernel_options());
+  npz::Contents contents{0, header.size() + plan.data_size(), 0};
+  PlacedCrc crc(contents.size);
+  const std::uint64_t count = std::max<std::uint64_t>(chunks.size(), 1);
+  std::vector<HeaderAndElements> pieces(engine.slots());
+  std::vector<std::vector<std::byte>> deflated(pieces.size());
+
+  const auto make = [&](std::uint64_t i, std::size_t slot) {
+    deflated[slot].clear();
+    if (i < chunks.size() && transfer.comes_after_refusal(i)) return;
+    const bool is_empty = chunks.size() == 0;
+    HeaderAndElements& piece = pieces[slot];
+    piece.assign(i == 0 ? header : std::span<const std::byte>(), is_empty ? 0 : transfer.size(i));
+    if (!is_empty) {
+      transfer.read(i, piece.elements());
+      transfer.clip(i, piece.elements(), counting_of(clipping_.settings));
+      engine.add_done(transfer.size(i));
+      if (transfer.is_refused(i)) return;
+    }
+    crc.add(i == 0 ? 0 : header.size() + chunks[i].begin * element_size, piece.bytes());
+    deflated[slot] = npz::deflate_piece(piece.bytes(), i + 1 == count);
+  };
+  engine.in_order(count, make, [&](std::uint64_t, std::size_t slot) {
+    output.write_at(deflated[slot], contents.stored_size);
+    contents.stored_size += deflated[slot].size();
+  });
+  transfer.expect_valid();
+  note(transfer.counts());
+  contents.crc = crc.value();
+  return contents;
+}
+
+}  // namespace clipper

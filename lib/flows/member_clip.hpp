@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "files/archive_file.hpp"
+#include "files/input_file.hpp"
+#include "files/output_file.hpp"
+#include "flows/clipping.hpp"
+#include "flows/placed_crc.hpp"
+
+namespace clipper {
+
+/// A header, which may be empty, and the elements after it, in memory that is used again.
+class HeaderAndElements {
+ public:
+  /// Makes room for elements of this size after the header.
+  void assign(std::span<const std::byte> header, std::size_t elements);
+
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return std::span(memory_).subspan(begin_, end_ - begin_);
+  }
+  [[nodiscard]] std::byte* elements() { return memory_.data() + elements_; }
+
+ private:
+  std::vector<std::byte> memory_;
+  std::size_t begin_ = 0;     ///< of the header
+  std::size_t elements_ = 0;  ///< the first one's position, which is aligned
+  std::size_t end_ = 0;
+};
+
+/// Clips a member of an archive. The contents are compared with the member's CRC-32 while they are read.
+class MemberClip {
+ public:
+  /// Opens the member and makes its plan.
+  MemberClip(const Clipping& clipping, const ArchiveFile& archive, const npz::Member& member);
+
+  [[nodiscard]] ClipResult& result() noexcept { return result_; }
+
+  /// Whether the elements change. Counts all if they do not, or if `counting` is on.
+  bool scan(Counting counting);
+
+  /// The size of the clipped contents.
+  [[nodiscard]] std::uint64_t size(Headers headers) const;
+
+  /// Puts the clipped contents of a small member into memory.
+  void clip(Headers headers, HeaderAndElements& contents);
+
+  /// Writes the clipped contents to a regular output, stored or deflated as the member is.
+  [[nodiscard]] npz::Contents write(Headers headers, OutputFile& output);
+
+ private:
+  [[nodiscard]] std::vector<std::byte> header(Headers headers) const;
+  [[nodiscard]] Look look();
+  [[nodiscard]] npz::Contents write_stored(std::span<const std::byte> header, OutputFile& output);
+  [[nodiscard]] npz::Contents write_deflated(std::span<const std::byte> header, OutputFile& output);
+  void note(const ElementCounts& counts);
+  void expect_sound() const;
+
+  const Clipping& clipping_;
+  const npz::Member& member_;
+  bool is_checked_;  ///< whether the contents were compared with the CRC-32 when the member was opened
+  InputFile input_;
+  std::vector<std::byte> header_;
+  PlacedCrc crc_;  ///< of the contents that were read
+  ClipResult result_;
+};
+
+}  // namespace clipper

@@ -1,0 +1,88 @@
+#include "flows/member_uses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "error.hpp"
+#include "files/member_header.hpp"
+#include "flows/file_plan.hpp"
+#include "flows/percentile_bounds.hpp"
+
+namespace clipper {
+namespace {
+
+/// For each member whether it was chosen; empty if all are.
+std::vector<bool> chosen_members(const MemberChoice& choice, const ArchiveFile& archive) {
+  if (choice.names.empty()) return {};
+  const std::vector<npz::Member>& members = archive.list().members;
+  std::vector<bool> chosen(members.size());
+  for (const std::string& name : choice.names) {
+    const npz::Member* const member = archive.list().find(name);
+    if (member == nullptr) archive.refuse_name(name);
+    chosen[static_cast<std::size_t>(member - members.data())] = true;
+  }
+  return chosen;
+}
+
+/// Why the profile does not take such a tensor; empty if it does.
+std::string_view refused_by(const Profile& profile, const npy::Header& header) {
+  if (!profile.dtypes.contains(header.dtype)) return traits(header.dtype).name;
+  const std::size_t rank = header.shape.size();
+  return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
+}
+
+/// The use of a member that may be clipped.
+MemberUse use_of(const ClipSettings& settings, const ArchiveFile& archive, const npz::Member& member) {
+  const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
+  const MemberHeader read = read_member_header(archive, member, settings.dtype, trailing);
+  if (!read.header) return {MemberAction::copied, read.other};
+  const std::string_view reason = refused_by(*settings.request.profile, *read.header);
+  if (!reason.empty()) return {MemberAction::copied, reason};
+  const Plan plan =
+      with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
+  return {MemberAction::clipped, "", plan.data_size()};
+}
+
+/// Throws the error that a file with the contents of a chosen member causes.
+[[noreturn]] void refuse_chosen(const ClipSettings& settings, const ArchiveFile& archive,
+                                const npz::Member& member, const MemberUse& use) {
+  InputFile input = archive.open(member);
+  static_cast<void>(check_plan(settings, input));
+  throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
+}
+
+void expect_clipped_member(const ArchiveFile& archive, const std::vector<MemberUse>& uses) {
+  const auto is_clipped = [](const MemberUse& use) { return use.action == MemberAction::clipped; };
+  if (uses.empty() || std::ranges::any_of(uses, is_clipped)) return;
+  const std::string first = archive.path_of(archive.list().members.front());
+  throw Error(ErrorKind::input, fmt::format("{}: no member can be clipped (the first, {}: {})",
+                                            archive.file().path(), first, uses.front().reason));
+}
+
+}  // namespace
+
+std::vector<MemberUse> member_uses(const ClipSettings& settings, const ArchiveFile& archive) {
+  using Other = MemberChoice::Other;
+  const std::vector<bool> chosen = chosen_members(settings.members, archive);
+  const std::vector<npz::Member>& members = archive.list().members;
+  const Other other = settings.members.other;
+  std::vector<MemberUse> uses(members.size(), {MemberAction::copied, "not chosen"});
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    MemberUse& use = uses[i];
+    if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i]);
+    if (use.action == MemberAction::clipped) continue;
+    if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);
+    if (other == Other::error)
+      throw Error(ErrorKind::input, archive.path_of(members[i]) +
+                                        fmt::format(": would not be clipped ({}), which ", use.reason) +
+                                        Term{"other", "the choice of members forbids"});
+    if (other == Other::drop) use.action = MemberAction::dropped;
+  }
+  expect_clipped_member(archive, uses);
+  return uses;
+}
+
+}  // namespace clipper

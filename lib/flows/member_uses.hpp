@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "files/archive_file.hpp"
+#include "flows/clipping.hpp"
+
+namespace clipper {
+
+/// What is done to a member of an archive.
+struct MemberUse {
+  MemberAction action = MemberAction::clipped;
+  std::string_view reason;  ///< why the member is not clipped: "bool", "not chosen"
+  std::uint64_t size = 0;   ///< bytes of the elements to clip
+};
+
+/// Decides for all members, in the archive's order, from their headers and without their elements. Throws the
+/// errors of planning, and Error{usage} for a chosen name that the archive lacks. Error{input} if no member
+/// can be clipped although there are members, for a chosen member that cannot be clipped and, if
+/// MemberChoice::other says so, for every other member that is not clipped.
+[[nodiscard]] std::vector<MemberUse> member_uses(const ClipSettings& settings, const ArchiveFile& archive);
+
+}  // namespace clipper

@@ -1,0 +1,212 @@
+#include "flows/memory_clip.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/engine.hpp"
+#include "engine/first_nan.hpp"
+#include "engine/shared_engine.hpp"
+#include "engine/streaming.hpp"
+#include "engine/tensor_clip.hpp"
+#include "error.hpp"
+#include "flows/percentile_bounds.hpp"
+
+namespace clipper {
+namespace {
+
+/// Whether the results are written past the caches. In place each line is read anyway. Scaled bytes are
+/// looked up in a table that each call of the kernel makes.
+bool streams(const Operation& operation, const ElementsInMemory& elements, std::size_t size) {
+  const bool makes_table = operation.arithmetic != Arithmetic::none && traits(operation.dtype).size == 1;
+  return !makes_table && elements.in != elements.out &&
+         should_stream(static_cast<const std::byte*>(elements.out), size);
+}
+
+[[noreturn]] void refuse_nan_at(std::uint64_t position) {
+  throw Error(ErrorKind::input, "NaN at element " + std::to_string(position));
+}
+
+/// Clips aligned elements to the numbers of an operation.
+ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, std::byte* out,
+                              std::size_t count, Counting counting, bool streams) {
+  constexpr std::size_t kWorth = 4096;  // bytes from which on the vectors of `out` begin at a cache line
+  const std::size_t size = traits(operation.dtype).size;
+  ElementCounts counts;
+  const auto clip_part = [&](std::size_t begin, std::byte* to, std::size_t length) {
+    const std::byte* const from = in + begin * size;
+    if (counting == Counting::on)
+      counts += clip_and_count(operation, from, to, length, simd_levels().back());
+    else
+      clip(operation, from, to, length, simd_levels().back());
+    return true;
+  };
+  if (streams) {
+    clip_streaming(out, count, size, clip_part);
+    return counts;
+  }
+  // malloc() aligns to 16 bytes only: a vector could lie in two lines.
+  const std::size_t head = count * size < kWorth ? 0 : std::min(elements_before_line(out, size), count);
+  if (head != 0) clip_part(0, out, head);
+  clip_part(head, out + head * size, count - head);
+  return counts;
+}
+
+/// Clips elements a chunk at a time. Elements that are not aligned are copied to the chunk's memory first.
+class MemoryClip {
+ public:
+  MemoryClip(const Plan& plan, const ElementsInMemory& elements, Engine& engine)
+      : plan_(plan),
+        in_(static_cast<const std::byte*>(elements.in)),
+        out_(static_cast<std::byte*>(elements.out)),
+        count_(elements.count),
+        size_(traits(plan.header.dtype).size),
+        streams_(streams(plan.operation, elements, count_ * size_)),
+        engine_(engine),
+        clip_(plan, engine.kernel_options(), "") {}
+
+  /// Throws the errors of TensorClip::expect_valid().
+  void check_parameters() { engine_.check(plan_, clip_); }
+
+  /// Error{input} for the first NaN, if the plan refuses NaN.
+  void check_nan() {
+    if (!plan_.refuse_nan) return;
+    FirstNan first_nan;
+    for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
+      const std::size_t count = in.size() / size_;
+      std::memcpy(memory, in.data(), in.size());
+      clip_.clip(position_of(in), memory, memory, count, Counting::off);
+      first_nan.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, position_of(in));
+    });
+    if (const auto nan = first_nan.position()) refuse_nan_at(*nan);
+  }
+
+  ElementCounts clip(Counting counting) {
+    ElementCounts total;
+    std::mutex mutex;
+    for_each_chunk([&](std::span<const std::byte> in, std::byte* out, std::byte* memory) {
+      const ElementCounts counts = clip_chunk(in, out, memory, counting);
+      if (counting == Counting::off) return;
+      const std::lock_guard lock(mutex);
+      total += counts;
+    });
+    clip_.expect_valid();
+    return total;
+  }
+
+ private:
+  using Look = std::function<void(std::span<const std::byte> in, std::byte* out, std::byte* memory)>;
+
+  void for_each_chunk(const Look& look) {
+    const Chunks chunks(count_, size_, engine_.chunk_size(), 0);
+    engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
+      const auto [begin, count] = chunks[i];
+      look({in_ + begin * size_, count * size_}, out_ + begin * size_, memory);
+    });
+  }
+
+  ElementCounts clip_chunk(std::span<const std::byte> in, std::byte* out, std::byte* memory,
+                           Counting counting) {
+    const std::size_t count = in.size() / size_;
+    const std::byte* const from = is_aligned(in.data(), size_) ? in.data() : memory;
+    std::byte* const to = is_aligned(out, size_) ? out : memory;
+    if (!plan_.arrays && from != memory && to != memory)
+      return clip_to_numbers(plan_.operation, from, to, count, counting, streams_);
+    if (from == memory) std::memcpy(memory, in.data(), in.size());
+    const ElementCounts counts = clip_.clip(position_of(in), from, to, count, counting);
+    if (to == memory) std::memcpy(out, memory, in.size());
+    return counts;
+  }
+
+  [[nodiscard]] std::uint64_t position_of(std::span<const std::byte> in) const {
+    return static_cast<std::uint64_t>(in.data() - in_) / size_;
+  }
+
+  const Plan& plan_;
+  const std::byte* in_;
+  std::byte* out_;
+  std::uint64_t count_;
+  std::size_t size_;
+  bool streams_;
+  Engine& engine_;
+  TensorClip clip_;
+};
+
+/// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
+bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
+  return is_aligned(elements.in, size) && is_aligned(elements.out, size) &&
+         (!plan.refuse_nan || plan.operation.arithmetic == Arithmetic::none);
+}
+
+ElementCounts clip_to_arrays(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
+                             Counting counting) {
+  TensorClip clip(plan, {simd_levels().back()}, "");
+  clip.check(0, count);
+  clip.expect_valid();
+  return clip.clip(0, in, out, count, counting);
+}
+
+ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& elements, Counting counting) {
+  const Operation& operation = plan.operation;
+  const auto* const in = static_cast<const std::byte*>(elements.in);
+  auto* const out = static_cast<std::byte*>(elements.out);
+  if (plan.refuse_nan)
+    if (const auto nan = find_nan(operation.dtype, operation.order, in, elements.count)) refuse_nan_at(*nan);
+  if (plan.arrays) return clip_to_arrays(plan, in, out, elements.count, counting);
+  const std::size_t size = elements.count * traits(operation.dtype).size;
+  return clip_to_numbers(operation, in, out, elements.count, counting, streams(operation, elements, size));
+}
+
+}  // namespace
+
+bool is_aligned(const void* memory, std::size_t size) noexcept {
+  return reinterpret_cast<std::uintptr_t>(memory) % size == 0;
+}
+
+bool ElementsInMemory::overlap(std::size_t size) const noexcept {
+  const std::less<const void*> before;
+  const void* const in_end = static_cast<const std::byte*>(in) + count * size;
+  const void* const out_end = static_cast<const std::byte*>(out) + count * size;
+  return in != out && before(in, out_end) && before(out, in_end);
+}
+
+Plan plan_in_memory(const Request& request, const npy::Header& header, const void* elements,
+                    unsigned threads) {
+  if (!has_percentiles(request)) return make_plan(request, header);
+  const std::size_t size = traits(header.dtype).size;
+  const std::shared_ptr<Engine> engine = engine_for(header.data_size(), threads);
+  const Chunks chunks(header.count, size, engine->chunk_size(), 0);
+  const auto read = [&](const ElementSource::Look& look) {
+    engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
+      const auto [begin, count] = chunks[i];
+      look({static_cast<const std::byte*>(elements) + begin * size, count * size});
+    });
+  };
+  return plan_with_percentiles(request, header, {header.dtype, header.order, header.count, read},
+                               engine->level());
+}
+
+ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, unsigned threads,
+                             Counting counting) {
+  if (plan.arrays && elements.count != plan.slice.count)
+    throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
+  const std::size_t size = traits(plan.header.dtype).size;
+  if (elements.overlap(size))
+    throw Error(ErrorKind::usage,
+                "in and out overlap; they must be the same memory, or have no byte in common");
+  if (is_one_step(plan, elements, size) && !is_worth_threads(elements.touched(size), threads))
+    return clip_in_one_step(plan, elements, counting);
+  const std::shared_ptr<Engine> engine = engine_for(elements.touched(size), threads);
+  MemoryClip memory(plan, elements, *engine);
+  memory.check_parameters();
+  memory.check_nan();
+  return memory.clip(counting);
+}
+
+}  // namespace clipper

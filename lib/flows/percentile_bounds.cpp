@@ -1,0 +1,166 @@
+#include "flows/percentile_bounds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "contract/bounds.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+#include "flows/tensor_percentiles.hpp"
+
+namespace clipper {
+namespace {
+
+struct Bound {
+  std::string_view field;
+  std::optional<Given> Request::*given;
+};
+
+constexpr std::array kBounds{Bound{"min", &Request::min}, Bound{"max", &Request::max}};
+
+/// The bounds of the request that are percentiles.
+std::vector<Bound> percentiles_in(const Request& request) {
+  std::vector<Bound> bounds;
+  for (const Bound& bound : kBounds)
+    if ((request.*bound.given) && (request.*bound.given)->percentage) bounds.push_back(bound);
+  return bounds;
+}
+
+std::vector<Number> percentages_in(const Request& request) {
+  std::vector<Number> percentages;
+  for (const Bound& bound : percentiles_in(request))
+    percentages.push_back(*(request.*bound.given)->percentage);
+  return percentages;
+}
+
+[[noreturn]] void refuse(ErrorKind kind, const Request& request, const Bound& bound, const Message& why) {
+  throw Error(kind, label(bound.field, *(request.*bound.given)) + ": " + why);
+}
+
+void check_percentiles(const Request& request) {
+  for (const Bound& bound : percentiles_in(request)) {
+    if (!is_percentile(*(request.*bound.given)->percentage))
+      refuse(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
+    for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
+      if (*given)
+        refuse(ErrorKind::usage, request, bound,
+               "a percentile cannot be combined with " + Message(Term{field, field}));
+  }
+}
+
+/// A percentile in a message: "6.5".
+std::string text_of(DType dtype, const Number& value) {
+  if (!is_floating(dtype)) return decimal_text(value);
+  return element_text(dtype, *as_elements(dtype, std::array{std::optional(value)}).front());
+}
+
+/// The plan for the request with `values`, in the order of percentiles_in(), as bounds. Its errors quote
+/// them: "min 99% (6.5)".
+Plan plan_with(Request request, const npy::Header& header, const std::vector<Number>& values) {
+  std::string percentiles;
+  const std::vector<Bound> bounds = percentiles_in(request);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    Given& given = *(request.*bounds[i].given);
+    percentiles.append(" ").append(bounds[i].field).append("=");
+    percentiles += decimal_text(*std::exchange(given.percentage, std::nullopt)) + "%";
+    given.number = values[i];
+    given.text += " (" + text_of(header.dtype, values[i]) + ")";
+  }
+  Plan plan = make_plan(request, header);
+  std::erase_if(plan.cut, [&](const CutBound& cut) {  // nobody can avoid the fraction of a percentile
+    return std::ranges::any_of(bounds, [&](const Bound& bound) { return bound.field == cut.field; });
+  });
+  plan.percentiles = percentiles;
+  return plan;
+}
+
+Plan plan_with_found(const Request& request, const npy::Header& header,
+                     const std::vector<std::optional<Number>>& found) {
+  const std::vector<Bound> bounds = percentiles_in(request);
+  std::vector<Number> values;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!found[i])
+      refuse(ErrorKind::input, request, bounds[i],
+             header.count == 0 ? "the tensor has no elements" : "all elements are NaN");
+    if (found[i]->kind == Number::Kind::nan)
+      refuse(ErrorKind::input, request, bounds[i], "the percentile lies between -inf and inf");
+    values.push_back(*found[i]);
+  }
+  return plan_with(request, header, values);
+}
+
+/// The element after `name` in a plan's fingerprint: " lo=c0a00000".
+std::optional<ElementBits> element_in(std::string_view fingerprint, std::string_view name) {
+  const std::size_t at = fingerprint.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  ElementBits element = 0;
+  const char* const begin = fingerprint.data() + at + name.size();
+  const auto [end, error] = std::from_chars(begin, fingerprint.data() + fingerprint.size(), element, 16);
+  return error == std::errc() ? std::optional(element) : std::nullopt;
+}
+
+}  // namespace
+
+bool has_percentiles(const Request& request) {
+  return !percentiles_in(request).empty();
+}
+
+void expect_no_percentiles_of_stream(const Request& request) {
+  for (const Bound& bound : percentiles_in(request))
+    refuse(ErrorKind::usage, request, bound,
+           Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
+}
+
+Plan plan_before_reading(const Request& request, const npy::Header& header) {
+  check_percentiles(request);
+  std::vector<Number> widest;
+  for (const Bound& bound : percentiles_in(request))
+    widest.push_back(number_of(header.dtype, bound.given == &Request::min ? lowest_element(header.dtype)
+                                                                          : highest_element(header.dtype)));
+  return plan_with(request, header, widest);
+}
+
+Plan plan_with_percentiles(const Request& request, const npy::Header& header, const ElementSource& elements,
+                           SimdLevel level) {
+  static_cast<void>(plan_before_reading(request, header));
+  return plan_with_found(request, header, percentiles_of(elements, percentages_in(request), level));
+}
+
+Plan plan_with_percentiles(const Request& request, const npy::Header& header, Engine& engine,
+                           InputFile& input) {
+  with_path(input.path(), [&] {
+    if (!input.is_regular()) expect_no_percentiles_of_stream(request);
+    static_cast<void>(plan_before_reading(request, header));
+  });
+  const auto found = read_percentiles(engine, input, header, percentages_in(request));
+  return with_path(input.path(), [&] { return plan_with_found(request, header, found); });
+}
+
+/// A min above max can exchange the bounds (convert_bounds()): min is then hi, and max is below it. Such a
+/// max is recorded only as the element that replaces NaN, if it does.
+std::optional<Plan> recorded_plan(const Request& request, const npy::Header& header,
+                                  std::string_view fingerprint) {
+  const std::optional<ElementBits> lo = element_in(fingerprint, " lo=");
+  const std::optional<ElementBits> hi = element_in(fingerprint, " hi=");
+  if (!lo || !hi) return std::nullopt;
+  const ElementBits lowest = lowest_element(header.dtype);
+  const ElementBits nan = element_in(fingerprint, " nan=").value_or(lowest);
+  for (const auto& [min, max] : {std::pair(*lo, *hi), std::pair(*hi, lowest), std::pair(*hi, nan)}) {
+    std::vector<Number> values;
+    for (const Bound& bound : percentiles_in(request))
+      values.push_back(number_of(header.dtype, bound.given == &Request::min ? min : max));
+    try {
+      Plan plan = plan_with(request, header, values);
+      if (plan.fingerprint() == fingerprint) return plan;
+    } catch (const Error& /*error*/) {  // these elements are not the bounds of this request
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace clipper

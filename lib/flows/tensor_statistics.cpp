@@ -1,0 +1,80 @@
+#include "flows/tensor_statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <span>
+
+#include "element/element.hpp"
+#include "engine/tensor_clip.hpp"
+
+namespace clipper {
+namespace {
+
+/// A limit that is a number, as an element.
+ElementBits element_or(const std::optional<Limit>& limit, ElementBits otherwise) {
+  return limit ? limit->element.value_or(otherwise) : otherwise;
+}
+
+/// Counts the elements beyond a limit that is an array. Counts nothing for other limits.
+class ArrayLimit {
+ public:
+  ArrayLimit(const std::optional<Limit>& limit, const KernelOptions& options, const std::string& path) {
+    if (limit && limit->plan) clip_.emplace(*limit->plan, options, path);
+  }
+
+  /// What a clip to the array would do to elements of the tensor, of which the first has index `position`.
+  ElementCounts count(std::uint64_t position, std::span<const std::byte> elements, std::size_t size) {
+    ElementCounts total;
+    if (!clip_) return total;
+    alignas(ElementBits) std::array<std::byte, 8192> clipped;
+    while (!elements.empty()) {
+      const std::span part = elements.first(std::min(elements.size(), clipped.size()));
+      total += clip_->clip(position, part.data(), clipped.data(), part.size() / size, Counting::on);
+      elements = elements.subspan(part.size());
+      position += part.size() / size;
+    }
+    return total;
+  }
+
+  /// See TensorClip::expect_valid().
+  void expect_valid() const {
+    if (clip_) clip_->expect_valid();
+  }
+
+ private:
+  std::optional<TensorClip> clip_;
+};
+
+}  // namespace
+
+ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
+                                  const std::optional<Limit>& min, const std::optional<Limit>& max) {
+  const Bounds bounds{element_or(min, lowest_element(header.dtype)),
+                      element_or(max, highest_element(header.dtype))};
+  engine.prepare(header.data_size());
+  ArrayLimit min_array(min, engine.kernel_options(), input.path());
+  ArrayLimit max_array(max, engine.kernel_options(), input.path());
+  ElementStatistics total;
+  total.dtype = header.dtype;
+  const std::size_t size = traits(header.dtype).size;
+  std::mutex mutex;
+  engine.read(header, input, [&](std::uint64_t position, std::span<std::byte> elements) {
+    const std::uint64_t below = min_array.count(position, elements, size).raised;
+    const std::uint64_t above = max_array.count(position, elements, size).lowered;
+    ElementStatistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
+                                           elements.size() / size, engine.level());
+    part.below += below;
+    part.above += above;
+    const std::lock_guard lock(mutex);
+    total += part;
+  });
+  min_array.expect_valid();
+  max_array.expect_valid();
+  // A number that all elements are beyond exists only for integers, which are never NaN.
+  if (min && !min->plan && !min->element) total.below = total.count;
+  if (max && !max->plan && !max->element) total.above = total.count;
+  return total;
+}
+
+}  // namespace clipper

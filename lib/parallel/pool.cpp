@@ -1,0 +1,134 @@
+#include "parallel/pool.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/version.h>
+
+#include <atomic>
+#include <exception>
+#include <utility>
+
+namespace clipper {
+namespace {
+
+/// Keeps the first exception of many threads.
+class FirstFailure {
+ public:
+  /// Calls `work`, unless an earlier call has failed.
+  template <class Work>
+  void guard(const Work& work) noexcept {
+    if (failed_) return;
+    try {
+      work();
+    } catch (...) {
+      if (!failed_.exchange(true)) exception_ = std::current_exception();
+    }
+  }
+
+  /// Only after all threads have left guard().
+  void throw_again() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::atomic<bool> failed_ = false;
+  std::exception_ptr exception_;
+};
+
+}  // namespace
+
+struct Pool::Threads {
+  explicit Threads(unsigned threads)
+      : count(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads)) {}
+
+  template <class Work>
+  void execute(const Work& work) noexcept {
+    arena.execute(work);
+  }
+
+  tbb::global_control count;  ///< may exceed the number of CPUs
+  tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
+  tbb::task_arena arena;
+};
+
+Pool::Pool(std::unique_ptr<Threads> threads) : threads_(std::move(threads)) {}
+
+Pool::~Pool() = default;
+
+std::string Pool::version() {
+  return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
+}
+
+std::unique_ptr<Pool> Pool::start(unsigned threads) {
+  // If its start throws, oneTBB 2021 stays in the state "pending" (atomic_do_once) and keeps some of its
+  // locks: any later use, even by a destructor, waits forever. So the object is leaked and oneTBB is not used
+  // again.
+  static std::atomic<bool> has_failed = false;
+  if (has_failed) return nullptr;
+  auto started = std::make_unique<Threads>(threads);
+  try {
+    started->arena.initialize();
+  } catch (...) {
+    has_failed = true;
+    static_cast<void>(started.release());
+    return nullptr;
+  }
+  return std::unique_ptr<Pool>(new Pool(std::move(started)));
+}
+
+void Pool::for_each(std::uint64_t count, Effort effort, const Work& work) {
+  FirstFailure failure;
+  const auto guarded = [&](const tbb::blocked_range<std::uint64_t>& range) {
+    for (std::uint64_t i = range.begin(); i < range.end(); ++i) failure.guard([&] { work(i); });
+  };
+  const tbb::blocked_range<std::uint64_t> all(0, count);
+  const auto share = [&] {
+    if (effort == Effort::uneven)
+      tbb::parallel_for(all, guarded, tbb::simple_partitioner());  // one task per number
+    else
+      tbb::parallel_for(all, guarded);
+  };
+  threads_->execute([&] { tbb::this_task_arena::isolate(share); });
+  failure.throw_again();
+}
+
+void Pool::call(const std::function<void()>& work) {
+  FirstFailure failure;
+  threads_->execute([&] { failure.guard(work); });
+  failure.throw_again();
+}
+
+void Pool::pipe(std::uint64_t count, std::size_t ahead, const std::function<bool(std::uint64_t)>& read,
+                const Work& clip, const Work& write) {
+  FirstFailure failure;
+  std::uint64_t next = 0;
+  const auto read_next = [&](tbb::flow_control& control) {
+    const std::uint64_t i = next++;
+    bool goes_on = false;
+    if (i < count) failure.guard([&] { goes_on = read(i); });
+    if (!goes_on) control.stop();
+    return i;
+  };
+  const auto clip_one = [&](std::uint64_t i) {
+    failure.guard([&] { clip(i); });
+    return i;
+  };
+  const auto write_one = [&](std::uint64_t i) { failure.guard([&] { write(i); }); };
+  using tbb::filter_mode;
+  const auto steps = tbb::make_filter<void, std::uint64_t>(filter_mode::serial_in_order, read_next) &
+                     tbb::make_filter<std::uint64_t, std::uint64_t>(filter_mode::parallel, clip_one) &
+                     tbb::make_filter<std::uint64_t, void>(filter_mode::serial_in_order, write_one);
+  const auto run = [&] { tbb::parallel_pipeline(ahead, steps); };
+  threads_->execute([&] { tbb::this_task_arena::isolate(run); });
+  failure.throw_again();
+}
+
+std::size_t Pool::this_thread() noexcept {
+  return static_cast<std::size_t>(tbb::this_task_arena::current_thread_index());
+}
+
+}  // namespace clipper

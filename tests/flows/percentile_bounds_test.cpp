@@ -1,0 +1,197 @@
+#include "flows/percentile_bounds.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+#include "flows/clip_file.hpp"
+#include "flows/tensor_percentiles.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+namespace clipper::testing {
+namespace {
+
+/// Writes to a file without changing its size.
+void touch(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const float x = 12345;
+  REQUIRE(::pwrite(file.get(), &x, sizeof(x), 128) == sizeof(x));
+  const timespec times[2] = {{0, UTIME_OMIT}, {1, 0}};
+  REQUIRE(::futimens(file.get(), times) == 0);  // the clock of the kernel may not have ticked
+}
+
+Request percentiles() {
+  return {.min = Given::percentile(1), .max = Given::percentile(99)};
+}
+
+/// Changes the file after its percentiles were read.
+class Intruder : public ClipObserver {
+ public:
+  explicit Intruder(std::string path) : path_(std::move(path)) {}
+  void planned(const ClipResult& /*result*/) override { touch(path_); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("every number of threads and chunk size finds the same percentiles") {
+  const TemporaryDirectory directory;
+  const std::vector<float> elements = scattered_floats(500'000);
+  write_file(directory / "x.npy", float32_file(elements));
+  std::vector<float> sorted = elements;
+  std::ranges::sort(sorted);
+  for (const unsigned threads : {1U, 2U, 7U})
+    for (const std::size_t chunk : {4096U, 12'288U, 262'144U}) {
+      Engine::Options options;
+      options.threads = threads;
+      options.chunk_size = chunk;
+      Engine engine(options);
+      InputFile input = InputFile::open(directory / "x.npy");
+      const npy::Header header = read_header(input, std::nullopt);
+      const std::vector<Number> wanted{0, *parse_number("50"), 100, *parse_number("12.5")};
+      const auto found = as_elements(header.dtype, read_percentiles(engine, input, header, wanted));
+      CHECK(from_bits<float>(*found[0]) == sorted.front());
+      CHECK(from_bits<float>(*found[2]) == sorted.back());
+      CHECK(from_bits<float>(*found[1]) ==
+            static_cast<float>((static_cast<double>(sorted[249'999]) + static_cast<double>(sorted[250'000])) /
+                               2));
+      CHECK(from_bits<float>(*found[3]) == static_cast<float>(static_cast<double>(sorted[62'499]) +
+                                                              0.875 * (static_cast<double>(sorted[62'500]) -
+                                                                       static_cast<double>(sorted[62'499]))));
+      CHECK(engine.done() == 0);
+    }
+}
+
+TEST_CASE("a file that changes after its percentiles were read is refused, and nothing is written") {
+  for (const bool in_place : {false, true}) {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "x.npy";
+    write_file(path, float32_file(scattered_floats(100'000)));
+    Engine engine{{}};
+    const ClipSettings settings{.request = percentiles(), .dtype = std::nullopt, .max_clipped = std::nullopt};
+    Intruder intruder(path);
+    ClipResult result;
+    std::string message;
+    if (in_place) {
+      message = refusal(ErrorKind::io, [&] { rewrite_file({settings, engine, intruder}, path, result); });
+    } else {
+      message = refusal(ErrorKind::io, [&] {
+        clip_to_file({settings, engine, intruder}, path, directory / "y.npy", OutputFile::Existing::replace,
+                     result);
+      });
+    }
+    CHECK(message.starts_with(path + ": "));
+    CHECK(directory.entries() == std::vector<std::string>{"x.npy"});
+  }
+}
+
+TEST_CASE("a file that changed since it was opened has no percentiles") {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  write_file(path, float32_file(scattered_floats(100'000)));
+  Engine engine{{}};
+  InputFile input = InputFile::open(path);
+  const npy::Header header = read_header(input, std::nullopt);
+  touch(path);
+  const std::vector<Number> wanted{50};
+  CHECK(refusal(ErrorKind::io, [&] {
+          static_cast<void>(read_percentiles(engine, input, header, wanted));
+        }).starts_with(path + ": "));
+}
+
+TEST_CASE("a plan does not ignore a percentile that is unknown") {
+  npy::Header header;
+  header.shape = {3};
+  header.count = 3;
+  const auto refused = [&](const Request& request) {
+    return refusal(ErrorKind::usage, [&] { static_cast<void>(make_plan(request, header)); });
+  };
+  CHECK(refused(percentiles()) == "min 1%: a percentile needs all elements of the tensor");
+  CHECK(refused({.scale = Given::percentile(1)}) == "scale 1%: only min and max can be percentiles");
+  CHECK(refused({.bias = Given::percentile(1)}) == "bias 1%: only min and max can be percentiles");
+  CHECK(refused({.min = 1, .nan = Given::percentile(5)}) == "nan 5%: only min and max can be percentiles");
+}
+
+TEST_CASE("the check before a run finds everything that does not depend on the elements") {
+  npy::Header header;
+  header.dtype = DType::uint8;
+  const auto refused = [&](const Request& request) {
+    return refusal(ErrorKind::usage, [&] { static_cast<void>(plan_before_reading(request, header)); });
+  };
+  CHECK(refused({.min = Given::percentile(1), .scale = 2}) ==
+        "min 1%: a percentile cannot be combined with scale");
+  CHECK(refused({.min = 256, .max = Given::percentile(99)}).starts_with("min 256 exceeds the uint8 maximum"));
+  CHECK(refused({.max = Given::percentile(99), .profile = profile_named("openvino")})
+            .ends_with("min is missing"));
+  CHECK_NOTHROW(plan_before_reading({.min = 255, .max = Given::percentile(0)}, header));
+}
+
+TEST_CASE("a recorded plan is that of the same request only") {
+  npy::Header header;
+  header.shape = {4};
+  header.count = 4;
+  const std::vector<float> elements{5, -2, 7, 0};
+  const ElementSource source{DType::float32, kNativeOrder, 4, [&](const ElementSource::Look& look) {
+                               look(std::as_bytes(std::span(elements)));
+                             }};
+  const Plan plan = plan_with_percentiles(percentiles(), header, source, simd_levels().back());
+  CHECK(plan.percentiles == " min=1% max=99%");
+  const std::string print = plan.fingerprint();
+  REQUIRE(recorded_plan(percentiles(), header, print).has_value());
+  CHECK(recorded_plan(percentiles(), header, print)->operation.lo == plan.operation.lo);
+  CHECK_FALSE(recorded_plan({.min = Given::percentile(1)}, header, print));
+  CHECK_FALSE(recorded_plan({.min = Given::percentile(2), .max = Given::percentile(99)}, header, print));
+  CHECK_FALSE(recorded_plan(percentiles(), header, ""));
+  header.shape = {2, 2};
+  CHECK_FALSE(recorded_plan(percentiles(), header, print));
+}
+
+TEST_CASE("a plan is recorded also where only the exact percentile exceeds max") {
+  npy::Header header;
+  header.dtype = DType::uint8;
+  header.shape = {2};
+  header.count = 2;
+  const std::vector<std::uint8_t> elements{1, 2};
+  const ElementSource source{DType::uint8, kNativeOrder, 2, [&](const ElementSource::Look& look) {
+                               look(std::as_bytes(std::span(elements)));
+                             }};
+  const Request request{
+      .min = Given::percentile(50), .max = Number(*parse_number("1.2")), .min_above_max = MinAboveMax::min};
+  const Plan plan = plan_with_percentiles(request, header, source, simd_levels().back());  // 1.5
+  CHECK(plan.operation.hi == 1);
+  CHECK(plan.cut.empty());
+  CHECK(recorded_plan(request, header, plan.fingerprint()).has_value());
+}
+
+TEST_CASE("a plan is recorded with the max that replaces NaN, also where min exceeds max") {
+  npy::Header header;
+  header.shape = {3};
+  header.count = 3;
+  const std::vector<float> elements{5, -2, 7};
+  const ElementSource source{DType::float32, kNativeOrder, 3, [&](const ElementSource::Look& look) {
+                               look(std::as_bytes(std::span(elements)));
+                             }};
+  Request request{.min = 10, .max = Given::percentile(50), .min_above_max = MinAboveMax::min};
+  for (const OnNan& nan : {OnNan(OnNan::max), OnNan(OnNan::min), OnNan(OnNan::error), OnNan(Given(20))}) {
+    request.nan = nan;
+    for (const auto& min : {Given(10), Given::percentile(100)}) {
+      request.min = min;
+      const Plan plan = plan_with_percentiles(request, header, source, simd_levels().back());
+      const auto recorded = recorded_plan(request, header, plan.fingerprint());
+      REQUIRE(recorded.has_value());
+      CHECK(recorded->operation.nan == plan.operation.nan);
+    }
+  }
+}
+
+}  // namespace clipper::testing

@@ -1,0 +1,62 @@
+#include "parallel/pool.hpp"
+
+#include <atomic>
+#include <vector>
+
+#include "error.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+namespace clipper::testing {
+
+TEST_CASE("threads call the work for each number once") {
+  const auto pool = Pool::start(3);
+  REQUIRE(pool);
+  for (const Pool::Effort effort : {Pool::Effort::even, Pool::Effort::uneven}) {
+    std::vector<std::atomic<int>> calls(1000);
+    std::atomic<bool> strange = false;
+    pool->for_each(calls.size(), effort, [&](std::uint64_t i) {
+      ++calls[i];
+      if (Pool::this_thread() >= 3) strange = true;
+    });
+    for (const std::atomic<int>& each : calls) CHECK(each == 1);
+    CHECK(!strange);
+  }
+}
+
+TEST_CASE("an exception in the work is thrown again, and the threads can be reused") {
+  const auto pool = Pool::start(3);
+  REQUIRE(pool);
+  const auto fail = [](std::uint64_t i) {
+    if (i == 3) throw Error(ErrorKind::io, "no");
+  };
+  const auto nothing = [](std::uint64_t) {};
+  const auto go_on = [](std::uint64_t) { return true; };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(refusal(ErrorKind::io, [&] { pool->for_each(100, Pool::Effort::even, fail); }) == "no");
+    CHECK(refusal(ErrorKind::io, [&] { pool->call([&] { fail(3); }); }) == "no");
+    CHECK(refusal(ErrorKind::io, [&] { pool->pipe(100, 6, go_on, fail, nothing); }) == "no");
+    CHECK(refusal(ErrorKind::io, [&] { pool->pipe(100, 6, go_on, nothing, fail); }) == "no");
+    const auto fail_to_read = [&](std::uint64_t i) {
+      fail(i);
+      return true;
+    };
+    CHECK(refusal(ErrorKind::io, [&] { pool->pipe(100, 6, fail_to_read, nothing, nothing); }) == "no");
+  }
+}
+
+TEST_CASE("nothing is written after a failure") {
+  const auto pool = Pool::start(3);
+  REQUIRE(pool);
+  std::uint64_t written = 0;
+  const auto fail = [](std::uint64_t i) {
+    if (i == 3) throw Error(ErrorKind::io, "no");
+  };
+  static_cast<void>(refusal(ErrorKind::io, [&] {
+    pool->pipe(
+        100, 6, [](std::uint64_t) { return true; }, fail, [&](std::uint64_t) { ++written; });
+  }));
+  CHECK(written <= 3);
+}
+
+}  // namespace clipper::testing
