@@ -12,14 +12,17 @@
 namespace clipper {
 namespace {
 
-constexpr Option kCommand =
-    with_details({"COMMAND", "The command to explain", {}, Value::words, &command_names},
-                 "The name of a command, such as compare. Without COMMAND, clipper prints the help of the "
-                 "command that clips. `clipper help compare` prints what `clipper compare --help` does.");
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+constexpr Option kCommand{
+    .names = "COMMAND", .words = &command_names,
+    .help = "The command to explain",
+    .details = R"(The name of a command, such as compare. Without COMMAND, clipper prints the help of the
+command that clips. `clipper help compare` prints what `clipper compare --help` does.)"};
+// clang-format on
 constexpr std::array kPositionals{Positional{&kCommand, Arity::optional}};
 constexpr std::array<std::string_view, 1> kForms{"[COMMAND]"};
 constexpr std::array kOptions{&kHelp};
-constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
 }  // namespace
 
@@ -29,7 +32,7 @@ constexpr CommandSpec kHelpSpec{
     .description = "Prints the help of clipper, or of one of its commands.",
     .forms = kForms,
     .positionals = kPositionals,
-    .groups = kGroups,
+    .options = kOptions,
 };
 
 int show_help(const RawOptions& raw) {

@@ -50,26 +50,16 @@ Exit status:
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
-constexpr std::array kOperation{&kMin,         &kMax,   &kScale,    &kBias,          &kProfile, &kNan,
-                                &kMinAboveMax, &kDtype, &kTrailing, &kFailIfClipped, &kMember,  &kOther};
-constexpr std::array kFileOptions{&kInPlace,   &kDirect,      &kOutputDir, &kRelativeTo, &kFlat,
-                                  &kOutput,    &kRecursive,   &kFilesFrom, &kFiles0From, &kAllowEmpty,
-                                  &kNoClobber, &kForce,       &kKeepGoing, &kDryRun,     &kSync,
-                                  &kVerify,    &kUpdateGolden};
-constexpr std::array kShards{&kShard, &kSplitOutput, &kFinalize, &kDiscardShards};
-constexpr std::array kRunning{&kThreads, &kJson,  &kProgress, &kNoProgress, &kColor,
-                              &kVerbose, &kQuiet, &kHelp,     &kVersion};
-constexpr std::array kHidden{&kChunkSize, &kSimd};
-
-constexpr std::array kGroups{
-    OptionGroup{"Operation", kOperation},   OptionGroup{"Files", kFileOptions},
-    OptionGroup{"Many processes", kShards}, OptionGroup{"Running", kRunning},
-    OptionGroup{kHiddenTitle, kHidden},
-};
-
-constexpr std::array kExclusions{OptionPair{&kFilesFrom, &kFiles0From}, OptionPair{&kRelativeTo, &kFlat}};
-constexpr std::array kOverrides{OptionPair{&kQuiet, &kVerbose}, OptionPair{&kProgress, &kNoProgress},
-                                OptionPair{&kNoClobber, &kForce}};
+constexpr std::array kOptions{
+    &kMin,         &kMax,         &kScale,      &kBias,          &kProfile,      &kNan,
+    &kMinAboveMax, &kDtype,       &kTrailing,   &kFailIfClipped, &kMember,       &kOther,  //
+    &kInPlace,     &kDirect,      &kOutputDir,  &kRelativeTo,    &kFlat,         &kOutput,
+    &kRecursive,   &kFilesFrom,   &kFiles0From, &kAllowEmpty,    &kNoClobber,    &kForce,
+    &kKeepGoing,   &kDryRun,      &kSync,       &kVerify,        &kUpdateGolden,  //
+    &kShard,       &kSplitOutput, &kFinalize,   &kDiscardShards,                  //
+    &kThreads,     &kJson,        &kProgress,   &kNoProgress,    &kColor,        &kVerbose,
+    &kQuiet,       &kHelp,        &kVersion,  //
+    &kChunkSize,   &kSimd};
 
 }  // namespace
 
@@ -79,8 +69,7 @@ constexpr CommandSpec kClipSpec{.name = "",
                                 .forms = kForms,
                                 .footer = kFooter,
                                 .positionals = kPositionals,
-                                .groups = kGroups,
-                                .exclusions = kExclusions,
-                                .overrides = kOverrides};
+                                .options = kOptions,
+                                .has_groups = true};
 
 }  // namespace clipper

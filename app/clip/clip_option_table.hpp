@@ -1,6 +1,5 @@
 #pragma once
 
-#include "clip/clip_option_details.hpp"
 #include "command_line/shard_option.hpp"
 #include "command_line/shared_options.hpp"
 
@@ -9,135 +8,309 @@ namespace clipper {
 /// The command that clips.
 extern const CommandSpec kClipSpec;
 
-/// The options of kClipSpec. clip_option_table.cpp assigns each option to a group of --help.
+/// The options of kClipSpec, which lists them in the order of --help.
 namespace clip_options {
 
-inline constexpr Option kFiles =
-    with_details({"FILE",
-                  "A .npy file, an .npz archive or, as IN, a member ARCHIVE.npz:NAME; - is standard input as "
-                  "IN, standard output as OUT",
-                  {},
-                  Value::tensor},
-                 details::kFiles);
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
 
-inline constexpr Option kProfile = with_details(
-    {"--profile", "Follow another system's rules: directml, onnx, openvino, or a version such as onnx-6",
-     "NAME", Value::words, &profile_names},
-    details::kProfile);
-inline constexpr Option kMin = with_details({"--min",
-                                             "Lower bound: a number, inf, -inf, a percentile such as 1%, or "
-                                             "@FILE.npy (one element, or an array that broadcasts)",
-                                             "X", Value::number},
-                                            details::kMin);
-inline constexpr Option kMax = with_details({"--max",
-                                             "Upper bound: a number, inf, -inf, a percentile such as 99%, or "
-                                             "@FILE.npy (one element, or an array that broadcasts)",
-                                             "X", Value::number},
-                                            details::kMax);
-inline constexpr Option kScale = with_details(
-    {"--scale", "Multiply by X, a number or @FILE.npy, before clipping (default: 1)", "X", Value::number},
-    details::kScale);
-inline constexpr Option kBias =
-    with_details({"--bias", "Add X, a number or @FILE.npy, before clipping and after --scale (default: 0)",
-                  "X", Value::number},
-                 details::kBias);
-inline constexpr Option kNan =
-    with_details({"--nan", "Handle NaN elements: keep (default), error, or replace by min, max or a number",
-                  "WHAT", Value::words, &nan_words},
-                 details::kNan);
-inline constexpr Option kMinAboveMax =
-    with_details({"--min-above-max", "If --min exceeds --max: error, or set every element to min or max",
-                  "WHAT", Value::words, &min_above_max_words},
-                 details::kMinAboveMax);
-inline constexpr Option kDtype =
-    dtype_option("Read the tensor as DTYPE (for bfloat16 saved as |V2)", details::kDtype);
-inline constexpr Option kFailIfClipped =
-    with_details({"--fail-if-clipped",
-                  "Exit with 1 and write nothing if more than PERCENT of the elements would be clipped",
-                  "PERCENT", Value::text},
-                 details::kFailIfClipped);
+inline constexpr Option kFiles{
+    .names = "FILE", .value = Value::tensor,
+    .help = "A .npy file, an .npz archive or, as IN, a member ARCHIVE.npz:NAME; - is standard input as IN, "
+            "standard output as OUT",
+    .details = R"(IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN
+is standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced as
+with `--in-place`. Both are .npy files, or both are .npz archives; IN may also be one tensor of an archive,
+ARCHIVE.npz:NAME, and OUT is a .npy file then (ARCHIVES).)"};
 
-inline constexpr Option kMember = with_details(
-    {"--member", "Of .npz archives, clip only this member; may be given again", "NAME", Value::text},
-    details::kMember);
-inline constexpr Option kOther =
-    with_details({"--other", "Members of archives that are not clipped: copy (default), drop or error",
-                  "WHAT", Value::words, &other_words},
-                 details::kOther);
+inline constexpr Option kMin{
+    .names = "--min", .type = "X", .value = Value::number, .group = "Operation",
+    .help = "Lower bound: a number, inf, -inf, a percentile such as 1%, or @FILE.npy (one element, or an "
+            "array that broadcasts)",
+    .details = R"(Elements less than X become X. X is a decimal number such as -1e-3, a hexadecimal one such
+as 0x1.8p3, `inf`, `-inf`, a percentile of the input's elements such as `1%`, or @FILE.npy. FILE has the
+input's dtype, and either one element or an array that broadcasts to the input's shape. Without `--min` there
+is no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X becomes an
+element, and explains arrays and percentiles.)"};
+
+inline constexpr Option kMax{
+    .names = "--max", .type = "X", .value = Value::number, .group = "Operation",
+    .help = "Upper bound: a number, inf, -inf, a percentile such as 99%, or @FILE.npy (one element, or an "
+            "array that broadcasts)",
+    .details = R"(Elements greater than X become X. X is a number, `inf`, `-inf`, a percentile such as `99%`,
+or @FILE.npy, and has the same rules as the X of `--min`. Without `--max` there is no upper bound, unless the
+profile requires one or has a default.)"};
+
+inline constexpr Option kScale{
+    .names = "--scale", .type = "X", .value = Value::number, .group = "Operation",
+    .help = "Multiply by X, a number or @FILE.npy, before clipping (default: 1)",
+    .details = R"(Calculate x * X + bias for every element x, then clip. X is a finite number or @FILE.npy,
+which has one element or an array that broadcasts to the input's shape (DTYPES AND BOUNDS). The bias is 0
+unless `--bias` is given. For example `--scale 0.5 --bias 1 --max 6` writes min(x * 0.5 + 1, 6). Only the
+profiles native and directml have this operation; with another profile `--scale` is an error.)"};
+
+inline constexpr Option kBias{
+    .names = "--bias", .type = "X", .value = Value::number, .group = "Operation",
+    .help = "Add X, a number or @FILE.npy, before clipping and after --scale (default: 0)",
+    .details = R"(Calculate x * scale + X for every element x, then clip. X is a finite number or @FILE.npy,
+which has one element or an array that broadcasts to the input's shape (DTYPES AND BOUNDS). The scale is 1
+unless `--scale` is given. Only the profiles native and directml have this operation; with another profile
+`--bias` is an error.)"};
+
+inline constexpr Option kProfile{
+    .names = "--profile", .type = "NAME", .words = &profile_names, .group = "Operation",
+    .help = "Follow another system's rules: directml, onnx, openvino, or a version such as onnx-6",
+    .details = R"(Follow the rules of another system in one version: which tensors it takes, how the text of a
+bound becomes an element, and what min above max means. `directml`, `onnx` and `openvino` are the newest
+version that clipper knows of each. The default, `native`, follows numpy.clip. A tensor or an option that the
+system does not have is an error that names the rule. PROFILES has all rules.)"};
+
+inline constexpr Option kNan{
+    .names = "--nan", .type = "WHAT", .words = &nan_words, .group = "Operation",
+    .help = "Handle NaN elements: keep (default), error, or replace by min, max or a number",
+    .details = R"(What becomes of NaN elements, including those that `--scale` and `--bias` produce (inf * 0).
+`keep` leaves them as they are. `error` stops at the first one, names its index, writes nothing and exits with
+3. `min` and `max` replace them by that bound, which must be given; a number replaces them by the nearest
+value of the dtype. Integer tensors have no NaN, and the option has no effect on them. It works with every
+profile.)"};
+
+inline constexpr Option kMinAboveMax{
+    .names = "--min-above-max", .type = "WHAT", .words = &min_above_max_words, .group = "Operation",
+    .help = "If --min exceeds --max: error, or set every element to min or max",
+    .details = R"(What to do if min is greater than max: `error`, or set every element to `min` or to `max`;
+NaN stays NaN. The default depends on the profile: an error, or the bound that the system gives (PROFILES).
+numpy.clip gives max, which is `--min-above-max max`.)"};
+
+inline constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
+    .help = "Read the tensor as DTYPE (for bfloat16 saved as |V2)",
+    .details = R"(Read the tensor as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as
+2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does. If the header
+does name a dtype and DTYPE is another one, the file is refused (3): clipper converts no elements.)"};
+
+inline constexpr Option kFailIfClipped{
+    .names = "--fail-if-clipped", .type = "PERCENT", .group = "Operation",
+    .help = "Exit with 1 and write nothing if more than PERCENT of the elements would be clipped",
+    .details = R"(A check of data: if more than PERCENT of a tensor's elements would be clipped, write
+nothing, say how many, and exit with 1. PERCENT is a number from 0 to 100, with or without a percent sign, and
+is compared exactly: `0` allows no clipped element. SCALE AND BIAS says which elements count as clipped. Each
+tensor of many files or of an archive is judged by itself. A shard cannot be judged, so `--shard` of one
+tensor excludes this option.)"};
+
+inline constexpr Option kMember{
+    .names = "--member", .type = "NAME", .group = "Operation",
+    .help = "Of .npz archives, clip only this member; may be given again",
+    .details = R"(Clip only the member NAME of each .npz archive: a name as the archive lists it, such as
+w.npy, or the key by which numpy.load finds it, such as w. Give the option again for each further member. A
+name that an archive does not have is an error (2), and so is an input that is not an archive. `--other` says
+what happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.)"};
+
+inline constexpr Option kOther{
+    .names = "--other", .type = "WHAT", .words = &other_words, .group = "Operation",
+    .help = "Members of archives that are not clipped: copy (default), drop or error",
+    .details = R"(What happens to the members of an .npz archive that are not clipped, because `--member` does
+not name them, because the profile does not take their dtype, or because they are no tensors: `copy` copies
+them as they are, `drop` leaves them out, and `error` refuses the archive (3) and names the first of them. An
+archive of which no member can be clipped is refused either way. Other inputs ignore this option.)"};
+
+inline constexpr Option kInPlace{
+    .names = "-i,--in-place", .group = "Files",
+    .help = "Replace each input by its result, all or nothing",
+    .details = R"(Replace every FILE by its result. At every instant, also after a crash or a power cut, the
+name holds the complete old file or the complete new one. Owner, mode, access control list and user.
+attributes stay, and a symbolic link is followed. A file in which no bit would change is not rewritten. A file
+with several hard links is refused (5), and one that another clipper is replacing, too. Needs room for a
+second copy of the file; `--direct` does not. Excludes `--no-clobber` and `--shard`.)"};
+
+inline constexpr Option kDirect{
+    .names = "--direct", .group = "Files",
+    .help = "With --in-place: overwrite the data directly; needs no room for a second copy",
+    .details = R"(With `--in-place`: overwrite the elements in the file itself, so that hard links stay
+connected and only a journal of 16 MiB, .NAME.clipper-journal, is needed beside the file. While clipper works,
+and after an interruption, readers refuse the file; the same command then finishes the work exactly. Use it
+for files that are too large for a second copy. Takes no archives. FILES AND SAFETY has the details.)"};
+
+inline constexpr Option kOutputDir{
+    .names = "--output-dir", .type = "DIR", .value = Value::directory, .group = "Files",
+    .help = "Write results below DIR, each under its input's path as given",
+    .details = R"(Write the result of every input below DIR, under the input's path as given, without a
+leading slash: in/x.npy becomes DIR/in/x.npy, whatever other inputs there are. If the only argument is a
+directory, its files keep their paths below it (`--recursive`). A path with .. needs `--relative-to` or
+`--flat`. Missing directories are created. An input that is its own output is an error (2). Excludes
+`--in-place` and `--output`.)"};
+
+inline constexpr Option kRelativeTo{
+    .names = "--relative-to", .type = "DIR", .value = Value::directory, .group = "Files",
+    .help = "With --output-dir: keep the path of each input relative to DIR",
+    .details = R"(With `--output-dir`: an input keeps its path from this directory, under whatever name it is
+given. An input outside of it is an error (2). The directory must exist. Excludes `--flat`.)"};
+
+inline constexpr Option kFlat{
+    .names = "--flat", .group = "Files", .excludes = {"--relative-to"},
+    .help = "With --output-dir: keep only the name of each input; implies -n",
+    .details = R"(With `--output-dir`: an input keeps only its name, a/x.npy becomes DIR/x.npy. Two inputs
+with one name are an error (2). Implies `--no-clobber`, because another run may have written the result of
+another file with this name; `--force` cancels that. Excludes `--relative-to`.)"};
 
 /// Value::directory, because most templates begin with a directory that a shell can complete.
-inline constexpr Option kOutput = with_details(
-    {"-o,--output", "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
-     "TEMPLATE", Value::directory},
-    details::kOutput);
-inline constexpr Option kOutputDir =
-    with_details({"--output-dir", "Write results below DIR, each under its input's path as given", "DIR",
-                  Value::directory},
-                 details::kOutputDir);
-inline constexpr Option kRelativeTo =
-    with_details({"--relative-to", "With --output-dir: keep the path of each input relative to DIR", "DIR",
-                  Value::directory},
-                 details::kRelativeTo);
-inline constexpr Option kFlat = with_details(
-    {"--flat", "With --output-dir: keep only the name of each input; implies -n"}, details::kFlat);
-inline constexpr Option kFilesFrom =
-    with_details({"--files-from", "Read input names from LIST, one per line (-: stdin)", "LIST", Value::file},
-                 details::kFilesFrom);
-inline constexpr Option kFiles0From = with_details(
-    {"--files0-from", "Like --files-from, but NUL-separated (find -print0)", "LIST", Value::file},
-    details::kFiles0From);
-inline constexpr Option kAllowEmpty = with_details(
-    {"--allow-empty", "Accept an empty LIST, and with -r a directory without .npy and .npz files"},
-    details::kAllowEmpty);
-inline constexpr Option kRecursive = with_details(
-    {"-r,--recursive", "Clip all .npy and .npz files below each input directory"}, details::kRecursive);
-inline constexpr Option kVerify =
-    with_details({"--verify", "Compare the result with GOLDEN and write nothing", "GOLDEN", Value::tensor},
-                 details::kVerify);
-inline constexpr Option kInPlace =
-    with_details({"-i,--in-place", "Replace each input by its result, all or nothing"}, details::kInPlace);
-inline constexpr Option kDirect = with_details(
-    {"--direct", "With --in-place: overwrite the data directly; needs no room for a second copy"},
-    details::kDirect);
-inline constexpr Option kSync =
-    with_details({"--sync", "Flush output to disk before exiting (fsync)"}, details::kSync);
-inline constexpr Option kNoClobber =
-    with_details({"-n,--no-clobber", "Fail if an output file exists"}, details::kNoClobber);
-inline constexpr Option kForce =
-    with_details({"-f,--force", "Replace existing output files (default; undoes -n)"}, details::kForce);
-inline constexpr Option kKeepGoing =
-    with_details({"-k,--keep-going", "If an input fails, go on with the other inputs"}, details::kKeepGoing);
-inline constexpr Option kDryRun =
-    with_details({"--dry-run", "Check everything, print the plan and write nothing"}, details::kDryRun);
-inline constexpr Option kUpdateGolden = with_details(
-    {"--update-golden", "With --verify: write GOLDEN if missing or different"}, details::kUpdateGolden);
+inline constexpr Option kOutput{
+    .names = "-o,--output", .type = "TEMPLATE", .value = Value::directory, .group = "Files",
+    .help = "Output path template; {dir}, {name}, {stem} and {ext} stand for parts of the input path",
+    .details = R"(Write the result of every input to the path that TEMPLATE gives: {dir}, {name}, {stem} and
+{ext} stand for the input's directory (`.` if its path has none), its file name, and the two halves of the
+name before and from its last dot; {{ and }} stand for braces. `-o '{dir}/{stem}.clip{ext}'` writes in/a.npy
+to in/a.clip.npy. Missing directories are created. A TEMPLATE without a placeholder is a path as OUT is, for
+one input. Excludes `--in-place` and `--output-dir`.)"};
 
-inline constexpr Option kShard = with_details(
-    {"--shard",
-     "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm", "K/N",
-     Value::words, &shard_words},
-    details::kShard);
-inline constexpr Option kSplitOutput = with_details(
-    {"--split-output", "With --shard: write each part, along axis 0, to its own file OUT.K-of-N.npy"},
-    details::kSplitOutput);
-inline constexpr Option kFinalize =
-    with_details({"--finalize", "Check the parts of all shards and put OUT in place"}, details::kFinalize);
-inline constexpr Option kDiscardShards =
-    with_details({"--discard-shards", "Remove what abandoned shards of OUT have left; --dry-run lists it"},
-                 details::kDiscardShards);
+inline constexpr Option kRecursive{
+    .names = "-r,--recursive", .group = "Files",
+    .help = "Clip all .npy and .npz files below each input directory",
+    .details = R"(Inputs may be directories: every file below them whose name ends in .npy or .npz is an
+input, in the order of the paths. With `--output-dir` and one directory as the only argument, the files keep
+their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
+directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
+they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
+`--in-place`, `--output-dir` or `--output`; without `--recursive` a directory as an input is an error.)"};
 
-inline constexpr Option kJson = json_option("Print one line of JSON per input", details::kJson);
-inline constexpr Option kVerbose =
-    verbose_option("Print settings and a summary to stderr", details::kVerbose);
+inline constexpr Option kFilesFrom{
+    .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",
+    .help = "Read input names from LIST, one per line (-: stdin)",
+    .details = R"(Read names of further inputs from the file LIST, one in each line, or from standard input if
+LIST is `-`. Needs `--in-place`, `--output-dir` or `--output`. An empty line, and `-` as a name, is an error;
+an empty list is one (3) without `--allow-empty`. A list takes about 57 bytes of memory for each name besides
+its length; `--output` keeps the names of the outputs, too.)"};
 
-inline constexpr Option kChunkSize = with_details(
-    {"--chunk-size", "Bytes that a thread clips at a time; all threads together hold at most 16 MiB", "BYTES",
-     Value::text},
-    details::kChunkSize);
-inline constexpr Option kSimd =
-    with_details({"--simd", "Use the SIMD level baseline, v3 or v4 instead of the CPU's best", "LEVEL",
-                  Value::words, &simd_level_names},
-                 details::kSimd);
+inline constexpr Option kFiles0From{
+    .names = "--files0-from", .type = "LIST", .value = Value::file, .group = "Files",
+    .excludes = {"--files-from"},
+    .help = "Like --files-from, but NUL-separated (find -print0)",
+    .details = R"(Read names of further inputs from LIST as `--files-from` does, but each name ends with a NUL
+byte, as find -print0 writes them. File names may then contain line ends. Excludes `--files-from`.)"};
+
+inline constexpr Option kAllowEmpty{
+    .names = "--allow-empty", .group = "Files",
+    .help = "Accept an empty LIST, and with -r a directory without .npy and .npz files",
+    .details = R"(Accept a LIST of `--files-from` or `--files0-from` that has no name, and with `--recursive`
+a directory without a .npy or .npz file. Without this option both are errors (3), because usually a name is
+wrong. If there is no input at all, clipper does nothing and exits with 0.)"};
+
+inline constexpr Option kNoClobber{
+    .names = "-n,--no-clobber", .group = "Files",
+    .help = "Fail if an output file exists",
+    .details = R"(Refuse (5) to replace a file that exists. The check and the creation are one atomic step: of
+several programs that create OUT at the same time, one wins. Refused on a file system that has neither hard
+links nor exclusive renames. Excludes `--in-place`; `--force` after it cancels it.)"};
+
+inline constexpr Option kForce{
+    .names = "-f,--force", .group = "Files", .overrides = "--no-clobber",
+    .help = "Replace existing output files (default; undoes -n)",
+    .details = R"(Replace files that exist, which is the default. Cancels a `--no-clobber` before it, for
+instance one in a shell alias. It overrides nothing else: what clipper refuses to avoid a loss of data stays
+refused.)"};
+
+inline constexpr Option kKeepGoing{
+    .names = "-k,--keep-going", .group = "Files",
+    .help = "If an input fails, go on with the other inputs",
+    .details = R"(With many inputs: if one fails, print its error and go on with the others. The exit status
+is the highest of all inputs. Without this option the first failure ends the run; outputs that are complete by
+that time stay.)"};
+
+inline constexpr Option kDryRun{
+    .names = "--dry-run", .group = "Files",
+    .help = "Check everything, print the plan and write nothing",
+    .details = R"(Read the inputs, make every check and print for each input what would be written where;
+create and change nothing. Counts with `--verbose` and `--json` are those of a real run. Excludes `--verify`
+and `--finalize`; with `--discard-shards`, print what would be removed.)"};
+
+inline constexpr Option kSync{
+    .names = "--sync", .group = "Files",
+    .help = "Flush output to disk before exiting (fsync)",
+    .details = R"(Wait until the result is on the disk before exiting, so that a power cut cannot lose it. If
+the disk does not confirm this, the exit status is 6. `--in-place` and shards always do so. Without `--sync` a
+new output is complete when clipper exits, but as with cp(1), a power cut soon afterwards may cost the
+output.)"};
+
+inline constexpr Option kVerify{
+    .names = "--verify", .type = "GOLDEN", .value = Value::tensor, .group = "Files",
+    .help = "Compare the result with GOLDEN and write nothing",
+    .details = R"(Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. dtype and
+shape must be equal and every element must have the same bits; byte order, memory order and the spelling of
+the header may differ. The exit status is 0 if all elements match; if not, it is 1, and one line on standard
+output names the first difference. Of archives, IN and GOLDEN can be single tensors: ARCHIVE.npz:NAME.
+Excludes the options that say where or how results are written.)"};
+
+inline constexpr Option kUpdateGolden{
+    .names = "--update-golden", .group = "Files",
+    .help = "With --verify: write GOLDEN if missing or different",
+    .details = R"(With `--verify`: if GOLDEN is missing or different, write it, print "created" or "updated"
+on standard error and exit with 0. A GOLDEN with the same elements is not touched, and a file that is not a
+.npy file is refused (3). Set it by hand when a change of results is intended.)"};
+
+inline constexpr Option kShard{
+    .names = "--shard", .type = "K/N", .words = &shard_words, .group = "Many processes",
+    .help = "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm",
+    .details = R"(Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor,
+and `clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs are
+divided by their sizes, and `--finalize` is not needed. `auto` takes K and N from Open MPI, PMI or srun
+(ENVIRONMENT). Standard input and output, `--in-place` and a file that is both IN and OUT are refused: a part
+may run twice and would be scaled twice.)"};
+
+inline constexpr Option kSplitOutput{
+    .names = "--split-output", .group = "Many processes",
+    .help = "With --shard: write each part, along axis 0, to its own file OUT.K-of-N.npy",
+    .details = R"(With `--shard`: write part K as a tensor of its own, rows of axis 0, to OUT.K-of-N.npy
+(out.00002-of-00064.npy for OUT out.npy); OUT.json lists the files and their rows. Shards with other
+parameters than those of an existing OUT.json are refused (5). For object stores and for programs that read
+one file each. `--finalize` is not needed. Needs IN and OUT, and a tensor in C order with at least one
+dimension.)"};
+
+inline constexpr Option kFinalize{
+    .names = "--finalize", .group = "Many processes",
+    .help = "Check the parts of all shards and put OUT in place",
+    .details = R"(After all shards are done: read every part, compare it with the checksum that its shard took
+of what it calculated, then put OUT in place and remove the parts. If parts are missing or damaged, exit with
+5, name them and change nothing: run these shards again, then `--finalize`. With the shards' arguments
+(--finalize --shard 0/64 --min 0 --max 6 in.npy out.npy) it takes exactly their run; with OUT alone it takes
+the run that OUT.shards names.)"};
+
+inline constexpr Option kDiscardShards{
+    .names = "--discard-shards", .group = "Many processes",
+    .help = "Remove what abandoned shards of OUT have left; --dry-run lists it",
+    .details = R"(Remove the files that shards and `--finalize` have left beside OUT, of every run:
+OUT.shards, parts, records, and hidden files of processes that were killed. OUT itself stays. `--dry-run`
+prints the names of these files, one in each line, and removes none. If a shard is running, refuse (5) and
+remove nothing; shards on other machines are noticed only where the file system has locks that machines
+share.)"};
+
+inline constexpr Option kJson{
+    .names = "--json",
+    .help = "Print one line of JSON per input",
+    .details = R"(Print one JSON object in one line for every input when it is done, also if it failed; for an
+archive that is done, one for each of its members. They go to standard output, or to standard error if the
+tensor goes to standard output. JSON lists the members of the objects.)"};
+
+inline constexpr Option kVerbose{
+    .names = "-v,--verbose",
+    .help = "Print settings and a summary to stderr",
+    .details = R"(Print on standard error, for every input: its dtype and shape, the bounds as converted, the
+number of threads, the SIMD level, and how many elements were raised, lowered or NaN. `--quiet` after it
+cancels it.)"};
+
+inline constexpr Option kChunkSize{
+    .names = "--chunk-size", .type = "BYTES", .group = kHidden,
+    .help = "Bytes that a thread clips at a time; all threads together hold at most 16 MiB",
+    .details = R"(Each thread reads, clips and writes BYTES at a time: 4096 to 1073741824; by default half of
+the CPU's L2 cache, at least 256 and at most 512 KiB. All threads together hold at most 16 MiB whatever the
+value. The result does not depend on it.)"};
+
+inline constexpr Option kSimd{
+    .names = "--simd", .type = "LEVEL", .words = &simd_level_names, .group = kHidden,
+    .help = "Use the SIMD level baseline, v3 or v4 instead of the CPU's best",
+    .details = R"(Use the vector instructions of LEVEL instead of the best that the CPU has: `baseline`
+(x86-64: SSE2), `v3` (AVX2, F16C) or `v4` (AVX-512). A level that the CPU does not have is an error. The
+result does not depend on it.)"};
+
+// clang-format on
 
 }  // namespace clip_options
 }  // namespace clipper

@@ -27,11 +27,11 @@ constexpr std::string_view kIsEmpty = "(is a shell variable empty?)";
 /// Whether the value of an option is the next word: of "--output", "-o" and "-vo", but not of "-o-".
 bool needs_next_word(const CommandSpec& spec, std::string_view word) {
   if (!word.starts_with('-')) return false;
-  if (const Option* const option = option_named(spec, word)) return option->value != Value::none;
+  if (const Option* const option = option_named(spec, word)) return !option->type.empty();
   for (std::size_t i = 1; i < word.size(); ++i) {
     const Option* const option = option_named(spec, std::string{'-', word[i]});
     if (option == nullptr) return false;
-    if (option->value != Value::none) return i + 1 == word.size();
+    if (!option->type.empty()) return i + 1 == word.size();
   }
   return false;
 }
@@ -39,7 +39,7 @@ bool needs_next_word(const CommandSpec& spec, std::string_view word) {
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
   std::vector<std::string_view> names;
-  for (const Option* const option : options_of(spec)) names.push_back(long_name(*option));
+  for (const Option* const option : spec.options) names.push_back(long_name(*option));
   if (const auto meant = nearest_name(typed, names))
     refuse(fmt::format("unknown option {}; did you mean {}?", typed, *meant));
   refuse(fmt::format("unknown option {}; {} --help lists all options", typed, title_of(spec)));
@@ -80,7 +80,7 @@ std::size_t help_columns() {
 }  // namespace
 
 CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words) : spec_(spec) {
-  for (const Option* const option : options_of(spec)) typed_[option] = {};
+  for (const Option* const option : spec.options) typed_[option] = {};
   for (const Positional& positional : spec.positionals) typed_[positional.option] = {};
   split(complete_words(words));
 }
@@ -100,7 +100,7 @@ std::vector<const char*> CommandLine::complete_words(std::span<const char* const
     }
     const std::string_view name = word.substr(0, word.find('='));
     const Option* const option = name == word ? nullptr : option_named(spec_, name);
-    if (option != nullptr && option->value == Value::none) {
+    if (option != nullptr && option->type.empty()) {
       wrong(fmt::format("{} takes no value", name));
     } else if (option != nullptr && word.size() == name.size() + 1) {
       wrong(fmt::format("{} has no value {}", name, kIsEmpty));
@@ -128,24 +128,25 @@ void CommandLine::split(const std::vector<const char*>& words) {
   app.set_help_flag();
   app.allow_extras();
   std::map<const Option*, CLI::Option*> added;
-  for (const Option* const option : options_of(spec_)) {
+  for (const Option* const option : spec_.options) {
     // CLI11 compares each new option with all before it. Adding all options took most of clipper's start.
     if (std::ranges::none_of(words, [&](std::string_view word) { return may_be(word, *option); })) continue;
     const std::string names(option->names);
-    added[option] = option->value == Value::none ? app.add_flag(names) : app.add_option(names);
+    added[option] = option->type.empty() ? app.add_flag(names) : app.add_option(names);
     added[option]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   app.parse(static_cast<int>(words.size()), words.data());
   for (const auto& [option, parsed] : added) {
     RawOption& typed = typed_[option];
     typed.is_given = parsed->count() > 0;
-    if (!typed.is_given || option->value == Value::none) continue;
+    if (!typed.is_given || option->type.empty()) continue;
     typed.texts = parsed->results();
     typed.text = typed.texts.back();
   }
   const std::vector<CLI::Option*>& order = app.parse_order();
-  for (const auto& [one, other] : spec_.overrides) {
-    if (!typed_[one].is_given || !typed_[other].is_given) continue;
+  for (const Option* const one : spec_.options) {
+    const Option* const other = option_named(spec_, one->overrides);
+    if (other == nullptr || !typed_[one].is_given || !typed_[other].is_given) continue;
     const auto last_place = [&](const Option* option) {
       return std::find(order.rbegin(), order.rend(), added.at(option));
     };
@@ -181,7 +182,7 @@ bool CommandLine::has(std::string_view name) const {
 
 void CommandLine::check() const {
   if (!incomplete_.empty()) refuse(incomplete_);
-  for (const Option* const option : options_of(spec_))
+  for (const Option* const option : spec_.options)
     if (is_empty(typed_.at(option))) refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
   if (!unknown_.empty()) refuse_option(spec_, unknown_.front());
   for (const auto& [positional, arity] : spec_.positionals) {
@@ -193,8 +194,10 @@ void CommandLine::check() const {
   }
   if (!surplus_.empty())
     refuse(fmt::format("unexpected argument '{}'; usage: {}", surplus_.front(), usages_of(spec_).front()));
-  for (const auto& [one, other] : spec_.exclusions)
-    if (typed_.at(one).is_given && typed_.at(other).is_given) refuse_pair(*one, *other);
+  for (const Option* const one : spec_.options)
+    for (const Option* const other : spec_.options)
+      if (excludes(*other, *one) && typed_.at(one).is_given && typed_.at(other).is_given)
+        refuse_pair(*one, *other);
 }
 
 std::optional<RawOptions> parse(const CommandLine& line, const CommandSpecs& commands) {

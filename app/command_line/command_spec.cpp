@@ -21,19 +21,15 @@ std::vector<std::string_view> names_of(const Option& option) {
   return {short_name(option), long_name(option)};
 }
 
-std::vector<const Option*> options_of(const CommandSpec& spec) {
-  std::vector<const Option*> options;
-  for (const OptionGroup& group : spec.groups)
-    options.insert(options.end(), group.options.begin(), group.options.end());
-  return options;
+bool excludes(const Option& option, const Option& other) {
+  return std::ranges::find(option.excludes, long_name(other)) != option.excludes.end();
 }
 
 const Option* option_named(const CommandSpec& spec, std::string_view name) {
-  const std::vector<const Option*> options = options_of(spec);
-  const auto named = std::ranges::find_if(options, [&](const Option* option) {
+  const auto named = std::ranges::find_if(spec.options, [&](const Option* option) {
     return name == long_name(*option) || name == short_name(*option);
   });
-  return named == options.end() ? nullptr : *named;
+  return named == spec.options.end() ? nullptr : *named;
 }
 
 }  // namespace clipper

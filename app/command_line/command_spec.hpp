@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,25 +10,28 @@
 /// read.
 namespace clipper {
 
-/// What shells complete a value to.
+/// What shells complete a value to, unless it is one of Option::words.
 enum class Value {
-  none,  ///< a flag
   text,
-  words,   ///< one of Option::words; some options also take other values
   number,  ///< a number, or @ and a .npy file
   tensor,  ///< a .npy file
   file,
   directory,
 };
 
+inline constexpr std::string_view kHidden = "";  ///< a group that is not in --help
+
 /// An option or a positional argument. Each is defined once: its address identifies it.
 struct Option {
   std::string_view names;      ///< "-o,--output", the long name last; a positional has one name, in capitals
-  std::string_view help;       ///< one sentence without a period, for --help and the completions
   std::string_view type = {};  ///< what --help calls the value: "FILE"; empty for flags and positionals
-  Value value = Value::none;
-  std::vector<std::string_view> (*words)() = nullptr;  ///< a positional takes no other values
-  std::string_view details = {};                       ///< more sentences, for the manual
+  Value value = Value::text;
+  std::vector<std::string_view> (*words)() = nullptr;  ///< a positional takes no other values, an option may
+  std::string_view group = "Running";                  ///< its heading in --help of a command that has groups
+  std::string_view overrides = {};                     ///< the long name of a flag: the last of the two wins
+  std::array<std::string_view, 5> excludes = {};       ///< long names: an error if one of them is given, too
+  std::string_view help;                               ///< one sentence without a period
+  std::string_view details = {};  ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
 
 enum class Arity { optional, required, many };
@@ -37,21 +41,6 @@ struct Positional {
   Arity arity;
 };
 
-/// Options under a heading of --help.
-struct OptionGroup {
-  std::string_view title;
-  std::span<const Option* const> options;
-};
-
-inline constexpr std::string_view kGeneralTitle = "Options";
-inline constexpr std::string_view kHiddenTitle = "";  ///< not in --help
-
-/// Two options of one command.
-struct OptionPair {
-  const Option* one;
-  const Option* other;
-};
-
 struct CommandSpec {
   std::string_view name;     ///< the first word after "clipper"; empty for the command that clips
   std::string_view summary;  ///< one line for the list of commands
@@ -59,9 +48,8 @@ struct CommandSpec {
   std::span<const std::string_view> forms = {};  ///< "[OPTIONS] IN OUT": every way to call the command
   std::string_view footer = {};
   std::span<const Positional> positionals = {};
-  std::span<const OptionGroup> groups = {};
-  std::span<const OptionPair> exclusions = {};  ///< an error if both are given
-  std::span<const OptionPair> overrides = {};   ///< the last of the two wins
+  std::span<const Option* const> options = {};  ///< in the order of --help
+  bool has_groups = false;                      ///< --help has a heading for each group
   bool is_public = true;                        ///< in the manual and the completions
 };
 
@@ -86,8 +74,8 @@ using CommandSpecs = std::vector<const CommandSpec*>;
   return option.names.substr(0, option.names.find(','));
 }
 
-/// Every option of the command, in the order of --help.
-[[nodiscard]] std::vector<const Option*> options_of(const CommandSpec& spec);
+/// Whether the command line has an error if both are given.
+[[nodiscard]] bool excludes(const Option& option, const Option& other);
 
 /// The option called "-o" or "--output"; null if the command has none of this name.
 [[nodiscard]] const Option* option_named(const CommandSpec& spec, std::string_view name);

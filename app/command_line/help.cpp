@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace clipper {
@@ -97,10 +98,13 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
     sections.emplace_back(columns).add_line("Arguments:");
     for (const Positional& positional : spec.positionals) sections.back().add(*positional.option);
   }
-  for (const auto& [title, options] : spec.groups) {
-    if (title == kHiddenTitle) continue;
-    sections.emplace_back(columns).add_line(fmt::format("{}:", title));
-    for (const Option* const option : options) sections.back().add(*option);
+  std::string_view heading = kHidden;
+  for (const Option* const option : spec.options) {
+    if (option->group == kHidden) continue;
+    const std::string_view group = spec.has_groups ? option->group : "Options";
+    if (group != std::exchange(heading, group))
+      sections.emplace_back(columns).add_line(fmt::format("{}:", group));
+    sections.back().add(*option);
   }
   std::string text;
   for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();

@@ -15,7 +15,7 @@ Progress::When progress_when(const RawOptions& raw) {
 }
 
 ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
-  if (std::ranges::count(options_of(spec), &kColor) == 0 || !raw.has(kColor)) return ColorWhen::automatic;
+  if (std::ranges::count(spec.options, &kColor) == 0 || !raw.has(kColor)) return ColorWhen::automatic;
   return static_cast<ColorWhen>(word_index(kColor, raw.text(kColor)));
 }
 

@@ -10,7 +10,6 @@
 #include "command_line/shared_options.hpp"
 #include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
-#include "compare/compare_option_details.hpp"
 
 namespace clipper {
 namespace {
@@ -46,65 +45,116 @@ Exit status:
 
 using Words = std::vector<std::string_view>;
 
-constexpr Option kActual =
-    with_details({"ACTUAL", "Tensor, archive or directory to check; - is standard input", {}, Value::tensor},
-                 compare_details::kActual);
-constexpr Option kExpected = with_details(
-    {"EXPECTED", "Reference tensor, archive or directory; - is standard input", {}, Value::tensor},
-    compare_details::kExpected);
-constexpr Option kRtol =
-    with_details({"--rtol", "Tolerance relative to the expected element (default: 0)", "R", Value::text},
-                 compare_details::kRtol);
-constexpr Option kAtol =
-    with_details({"--atol", "Absolute tolerance (default: 0)", "A", Value::text}, compare_details::kAtol);
-constexpr Option kUlp =
-    with_details({"--ulp", "Accept floats at most N units in the last place apart", "N", Value::text},
-                 compare_details::kUlp);
-constexpr Option kNan =
-    with_details({"--nan", "NaN and NaN are equal (default) or differ", "WHAT", Value::words,
-                  [] {
-                    return Words{"equal", "differ"};
-                  }},
-                 compare_details::kNan);
-constexpr Option kHeader = with_details(
-    {"--header", "Compare the headers' meaning (semantic, default) or bytes (strict)", "WHAT", Value::words,
-     [] {
-       return Words{"semantic", "strict"};
-     }},
-    compare_details::kHeader);
-constexpr Option kBits =
-    with_details({"--bits", "Compare elements bit by bit: -0 and 0 differ"}, compare_details::kBits);
-constexpr Option kBytes =
-    with_details({"--bytes", "Compare whole files byte by byte"}, compare_details::kBytes);
-constexpr Option kDiffOut = with_details(
-    {"--diff-out", "Write |a - e| of all elements to FILE, a .npy tensor", "FILE", Value::tensor},
-    compare_details::kDiffOut);
-constexpr Option kMaxMismatch = with_details(
-    {"--max-mismatch", "Accept at most N mismatches, or P percent of the elements", "N|P%", Value::text},
-    compare_details::kMaxMismatch);
-constexpr Option kShow =
-    with_details({"--show", "List the first N mismatches", "N", Value::text}, compare_details::kShow);
-constexpr Option kDtype =
-    dtype_option("Read tensors as DTYPE (for bfloat16 saved as |V2)", compare_details::kDtype);
-constexpr Option kJson =
-    json_option("Print one line of JSON per pair of files or members", compare_details::kJson);
-constexpr Option kVerbose =
-    verbose_option("Print a line for each pair that matches, too", compare_details::kVerbose);
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+
+constexpr Option kActual{
+    .names = "ACTUAL", .value = Value::tensor,
+    .help = "Tensor, archive or directory to check; - is standard input",
+    .details = R"(The tensor that is checked, an .npz archive, or a directory. With two directories, every
+.npy and .npz file below one is compared with the file of the same path below the other; a file without a
+partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
+deflated; members that are no tensors that clipper reads are compared byte by byte. ARCHIVE.npz:NAME is one
+tensor of an archive.)"};
+
+constexpr Option kExpected{
+    .names = "EXPECTED", .value = Value::tensor,
+    .help = "Reference tensor, archive or directory; - is standard input",
+    .details = R"(The tensor, archive or directory that ACTUAL should be equal to. One of the two files may be
+`-`, standard input.)"};
+
+constexpr Option kRtol{
+    .names = "--rtol", .type = "R",
+    .help = "Tolerance relative to the expected element (default: 0)",
+    .details = R"(R is a finite number from 0. An element may differ by R times the absolute value of the
+expected element, plus A of `--atol`. For example `--rtol 1e-5 --atol 1e-8` is the tolerance of
+numpy.allclose. Excludes `--bits` and `--bytes`.)"};
+
+constexpr Option kAtol{
+    .names = "--atol", .type = "A",
+    .help = "Absolute tolerance (default: 0)",
+    .details = R"(A is a finite number from 0. An element may differ by A, plus R of `--rtol` times the
+absolute value of the expected element. Excludes `--bits` and `--bytes`.)"};
+
+constexpr Option kUlp{
+    .names = "--ulp", .type = "N",
+    .help = "Accept floats at most N units in the last place apart",
+    .details = R"(An element also matches if at most N - 1 values of its dtype lie between it and the expected
+one. `--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works
+besides `--rtol` and `--atol`: an element that satisfies one of them matches. Excludes `--bits` and
+`--bytes`.)"};
+
+constexpr Option kNan{
+    .names = "--nan", .type = "WHAT", .words = [] { return Words{"equal", "differ"}; },
+    .help = "NaN and NaN are equal (default) or differ",
+    .details = R"(`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches
+nothing, as in IEEE 754. Excludes `--bits` and `--bytes`.)"};
+
+constexpr Option kHeader{
+    .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
+    .excludes = {"--bytes"},
+    .help = "Compare the headers' meaning (semantic, default) or bytes (strict)",
+    .details = R"(`semantic`: dtype and shape must be equal, while byte order, memory order, the version of
+the format and the spelling of the header may differ. `strict`: the bytes of the headers must be equal,
+too.)"};
+
+constexpr Option kBits{
+    .names = "--bits", .excludes = {"--rtol", "--atol", "--ulp", "--nan", "--bytes"},
+    .help = "Compare elements bit by bit: -0 and 0 differ",
+    .details = R"(Elements match only if they have the same bits: 0 and -0 differ, and so do NaN with
+different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
+
+constexpr Option kBytes{
+    .names = "--bytes", .excludes = {"--rtol", "--atol", "--ulp", "--nan", "--trailing"},
+    .help = "Compare whole files byte by byte",
+    .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
+tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
+
+constexpr Option kDiffOut{
+    .names = "--diff-out", .type = "FILE", .value = Value::tensor, .excludes = {"--bytes"},
+    .help = "Write |a - e| of all elements to FILE, a .npy tensor",
+    .details = R"(Write the absolute difference of every pair of elements to FILE, a tensor of the same shape:
+float32 for float16, bfloat16 and float32, float64 for float64, and the unsigned dtype of the same size for
+integers. dtype and shape of the two tensors must be equal. Not for directories and archives, but for their
+tensors.)"};
+
+constexpr Option kMaxMismatch{
+    .names = "--max-mismatch", .type = "N|P%",
+    .help = "Accept at most N mismatches, or P percent of the elements",
+    .details = R"(Exit with 0 if at most N elements differ, or at most P percent (`--max-mismatch 0.1%`);
+nothing is rounded. The default is 0. With directories and archives each pair is judged by itself.)"};
+
+constexpr Option kShow{
+    .names = "--show", .type = "N",
+    .help = "List the first N mismatches",
+    .details = R"(After the line of a pair that differs, list its first N differing elements with their index,
+both values and their distance; at most 1000.)"};
+
+constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .help = "Read tensors as DTYPE (for bfloat16 saved as |V2)",
+    .details = R"(Read both tensors as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does
+not name the type.)"};
+
+constexpr Option kJson{
+    .names = "--json", .excludes = {"--quiet"},
+    .help = "Print one line of JSON per pair of files or members",
+    .details = R"(Print one JSON object in one line for every pair instead of text. JSON lists the members.
+Excludes `--quiet`.)"};
+
+constexpr Option kVerbose{
+    .names = "-v,--verbose",
+    .help = "Print a line for each pair that matches, too",
+    .details = R"(Print a line that begins with ok for every pair that matches, not only the lines that begin
+with FAIL.)"};
+
+// clang-format on
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
 constexpr std::array kOptions{&kRtol,     &kAtol,        &kUlp,   &kNan,     &kHeader,   &kBits,    &kBytes,
                               &kDiffOut,  &kMaxMismatch, &kShow,  &kDtype,   &kTrailing, &kThreads, &kJson,
                               &kProgress, &kNoProgress,  &kColor, &kVerbose, &kQuiet,    &kHelp};
-constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
-constexpr std::array kExclusions{
-    OptionPair{&kRtol, &kBits},    OptionPair{&kRtol, &kBytes},    OptionPair{&kAtol, &kBits},
-    OptionPair{&kAtol, &kBytes},   OptionPair{&kUlp, &kBits},      OptionPair{&kUlp, &kBytes},
-    OptionPair{&kNan, &kBits},     OptionPair{&kNan, &kBytes},     OptionPair{&kBytes, &kBits},
-    OptionPair{&kBytes, &kHeader}, OptionPair{&kBytes, &kDiffOut}, OptionPair{&kTrailing, &kBytes},
-    OptionPair{&kQuiet, &kJson},
-};
-constexpr std::array kOverrides{OptionPair{&kQuiet, &kVerbose}, OptionPair{&kProgress, &kNoProgress}};
 
 Number parse_tolerance(std::string_view flag, std::string_view text) {
   const std::optional<Number> number = parse_number(text);
@@ -142,9 +192,7 @@ constexpr CommandSpec kCompareSpec{
     .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,
-    .groups = kGroups,
-    .exclusions = kExclusions,
-    .overrides = kOverrides,
+    .options = kOptions,
 };
 
 CompareCommand validate_compare(const RawOptions& raw) {

@@ -21,8 +21,6 @@ struct Offer {
 
 Offer offer_of(Value value) {
   switch (value) {
-    case Value::none:
-    case Value::words:
     case Value::text: return {"", " ", "--exclusive"};
     case Value::number:
       return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
@@ -54,12 +52,6 @@ const Option& positional_of(const CommandSpec& command) {
   return *command.positionals.front().option;
 }
 
-std::string one_line(std::string_view help) {
-  std::string line(help);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  return line;
-}
-
 /// Inserts `escape` before each character of `special`, for text between quotes.
 std::string escaped(std::string_view text, std::string_view special, std::string_view escape = "\\") {
   std::string result;
@@ -87,10 +79,9 @@ std::string bash_value(const CommandSpec& command, const Option& option) {
 /// The names of all options that --help shows.
 std::string visible_names(const CommandSpec& command) {
   std::vector<std::string_view> names;
-  for (const auto& [title, options] : command.groups)
-    if (title != kHiddenTitle)
-      for (const Option* const option : options)
-        for (const std::string_view name : names_of(*option)) names.push_back(name);
+  for (const Option* const option : command.options)
+    if (option->group != kHidden)
+      for (const std::string_view name : names_of(*option)) names.push_back(name);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -102,32 +93,30 @@ std::string zsh_action(const Option& option) {
 /// The names that cannot follow the option: its own, then the sorted names of the options that it excludes.
 std::vector<std::string_view> names_after(const CommandSpec& command, const Option& option) {
   std::vector<std::string_view> excluded;
-  for (const auto& [one, other] : command.exclusions)
-    if (one == &option || other == &option)
-      for (const std::string_view name : names_of(one == &option ? *other : *one)) excluded.push_back(name);
+  for (const Option* const other : command.options)
+    if (excludes(option, *other) || excludes(*other, option))
+      for (const std::string_view name : names_of(*other)) excluded.push_back(name);
   std::sort(excluded.begin(), excluded.end());
   std::vector<std::string_view> names = names_of(option);
   names.insert(names.end(), excluded.begin(), excluded.end());
   return names;
 }
 
-std::string zsh_option(const CommandSpec& command, const Option& option, bool is_hidden) {
-  const bool takes_value = option.value != Value::none;
+std::string zsh_option(const CommandSpec& command, const Option& option) {
+  const bool takes_value = !option.type.empty();
   std::vector<std::string> names;
   for (const std::string_view name : names_of(option))
     names.push_back(fmt::format("{}{}", name, !takes_value ? "" : name.starts_with("--") ? "=" : "+"));
-  const std::string help = escaped(escaped(one_line(option.help), "\\[]"), "'", R"('\')");
+  const std::string help = escaped(escaped(option.help, "\\[]"), "'", R"('\')");
   const std::string value = takes_value ? fmt::format(":{}:{}", option.type, zsh_action(option)) : "";
-  return fmt::format("'{}({})'{}'[{}]{}'", is_hidden ? "!" : "", fmt::join(names_after(command, option), " "),
-                     names.size() > 1 ? fmt::format("{{{}}}", fmt::join(names, ",")) : names.front(), help,
-                     value);
+  return fmt::format(
+      "'{}({})'{}'[{}]{}'", option.group == kHidden ? "!" : "", fmt::join(names_after(command, option), " "),
+      names.size() > 1 ? fmt::format("{{{}}}", fmt::join(names, ",")) : names.front(), help, value);
 }
 
 std::string zsh_arguments(const CommandSpec& command) {
   std::string text = "_arguments -s -S";
-  for (const auto& [title, options] : command.groups)
-    for (const Option* const option : options)
-      text += " \\\n    " + zsh_option(command, *option, title == kHiddenTitle);
+  for (const Option* const option : command.options) text += " \\\n    " + zsh_option(command, *option);
   std::size_t place = 0;
   for (const auto& [option, arity] : command.positionals)
     text += fmt::format(" \\\n    '{}:{}:{}'", arity == Arity::many ? "*" : std::to_string(++place),
@@ -136,21 +125,20 @@ std::string zsh_arguments(const CommandSpec& command) {
 }
 
 std::string fish_value(const Option& option) {
-  if (option.value == Value::none) return "";
   return option.words == nullptr ? fmt::format(" {}", offer_of(option.value).fish)
                                  : fmt::format(" --exclusive --arguments '{}'", joined_words(option));
 }
 
-std::string fish_option(const CommandSpec& command, const Option& option, bool is_hidden) {
+std::string fish_option(const CommandSpec& command, const Option& option) {
   const std::vector<std::string_view> names = names_of(option);
-  std::string text =
-      fmt::format("complete --command clipper --condition '__clipper_command_is \"{}\"{}'", command.name,
-                  is_hidden ? fmt::format("; and __fish_prev_arg_in {}", fmt::join(names, " ")) : "");
+  std::string text = fmt::format(
+      "complete --command clipper --condition '__clipper_command_is \"{}\"{}'", command.name,
+      option.group == kHidden ? fmt::format("; and __fish_prev_arg_in {}", fmt::join(names, " ")) : "");
   for (const std::string_view name : names)
     text += name.starts_with("--") ? fmt::format(" --long-option {}", name.substr(2))
                                    : fmt::format(" --short-option {}", name.substr(1));
-  return text + fish_value(option) +
-         fmt::format(" --description '{}'\n", escaped(one_line(option.help), "\\'"));
+  return text + (option.type.empty() ? "" : fish_value(option)) +
+         fmt::format(" --description '{}'\n", escaped(option.help, "\\'"));
 }
 
 std::string fish_command(const CommandSpec& command) {
@@ -163,8 +151,7 @@ std::string fish_command(const CommandSpec& command) {
   if (!command.positionals.empty())
     text += fmt::format("complete --command clipper --condition '__clipper_command_is \"{}\"'{}\n",
                         command.name, fish_value(positional_of(command)));
-  for (const auto& [title, options] : command.groups)
-    for (const Option* const option : options) text += fish_option(command, *option, title == kHiddenTitle);
+  for (const Option* const option : command.options) text += fish_option(command, *option);
   return text;
 }
 
@@ -175,8 +162,8 @@ std::string bash_completions(const CommandSpecs& commands) {
   std::string options;
   std::string positionals;
   for (const CommandSpec* const command : commands) {
-    for (const Option* const option : options_of(*command))
-      if (option->value != Value::none) values += bash_value(*command, *option);
+    for (const Option* const option : command->options)
+      if (!option->type.empty()) values += bash_value(*command, *option);
     options += fmt::format("      '{}') _clipper_words '{}' ;;\n", command->name, visible_names(*command));
     if (!command->positionals.empty())
       positionals += fmt::format("    '{}') {} ;;\n", command->name, bash_action(positional_of(*command)));

@@ -46,17 +46,14 @@ std::vector<std::string_view> kinds() {
   return words;
 }
 
-constexpr Option kKind{"KIND",
-                       "The manual (man), the completions of a shell, or the members of an archive",
-                       {},
-                       Value::words,
-                       &kinds};
-constexpr Option kArchive{"FILE", "An .npz archive, for members"};
+constexpr Option kKind{.names = "KIND",
+                       .words = &kinds,
+                       .help = "The manual (man), the completions of a shell, or the members of an archive"};
+constexpr Option kArchive{.names = "FILE", .help = "An .npz archive, for members"};
 constexpr std::array kPositionals{Positional{&kKind, Arity::required},
                                   Positional{&kArchive, Arity::optional}};
 constexpr std::array<std::string_view, 2> kForms{"KIND", "members FILE"};
 constexpr std::array kOptions{&kHelp};
-constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
 }  // namespace
 
@@ -66,7 +63,7 @@ constexpr CommandSpec kGenerateSpec{
     .description = "Prints the manual or a shell's completions, for packages, or what completes FILE:MEMBER.",
     .forms = kForms,
     .positionals = kPositionals,
-    .groups = kGroups,
+    .options = kOptions,
     .is_public = false,
 };
 

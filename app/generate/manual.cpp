@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "generate/json_members.hpp"
@@ -43,7 +44,8 @@ std::string heading_of(const Option& option) {
 
 /// An option's details, followed by the list of its words unless the details name all of them.
 std::string text_of(const Option& option) {
-  std::string text(option.details.empty() ? option.help : option.details);
+  std::string text(option.details);
+  std::ranges::replace(text, '\n', ' ');
   if (option.words == nullptr) return text;
   const std::vector<std::string_view> words = option.words();
   const bool said =
@@ -65,20 +67,21 @@ std::string positionals_of(const CommandSpec& command) {
 
 std::string options_section(const CommandSpec& main) {
   std::string text = positionals_of(main);
-  for (const auto& [title, options] : main.groups) {
-    text += fmt::format(".SS {}\n", title == kHiddenTitle ? kHiddenHeading : escaped_for_troff(title));
-    for (const Option* const option : options) text += item_of(*option);
+  std::string_view group;
+  for (const Option* const option : main.options) {
+    if (option->group != std::exchange(group, option->group))
+      text += fmt::format(".SS {}\n", group == kHidden ? kHiddenHeading : group);
+    text += item_of(*option);
   }
   return text;
 }
 
 /// Explains the options that only this command has, and names the options that `main` has, too.
 std::string own_options(const CommandSpec& command, const CommandSpec& main) {
-  const std::vector<const Option*> explained = options_of(main);
   std::string text = positionals_of(command);
   std::vector<std::string> others;
-  for (const Option* const option : options_of(command))
-    if (std::ranges::find(explained, option) == explained.end())
+  for (const Option* const option : command.options)
+    if (std::ranges::find(main.options, option) == main.options.end())
       text += item_of(*option);
     else
       others.push_back(heading_of(*option));

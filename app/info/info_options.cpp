@@ -37,60 +37,70 @@ Exit status:
   2 or more  the highest error of all; see the exit status of clipper
 )";
 
-constexpr Option kFiles = with_details(
-    {"FILE",
-     "A .npy file, an .npz archive, a member ARCHIVE.npz:NAME, or a directory: all such files below it; - is "
-     "standard input",
-     {},
-     Value::tensor},
-    "A .npy file, an .npz archive, or a member of one: ARCHIVE.npz:NAME. A directory stands for all .npy and "
-    ".npz files below it, and `-` is standard input. A file or a member that cannot be read is a line on "
-    "standard error, and the others are still shown.");
-constexpr Option kStats =
-    with_details({"--stats", "Read the elements; print range, mean, std, median, NaN count and a histogram"},
-                 "Read all elements and print the smallest and the largest, the mean and the population "
-                 "standard deviation (std) of the finite elements, the median of the elements that are not "
-                 "NaN, how many are NaN, inf and -inf, and a histogram. All of these are exact, except for "
-                 "one rounding: mean and std are calculated without rounding, then rounded once to float64, "
-                 "and a median between two elements is rounded once to a float of the dtype, or of integers "
-                 "the fraction is cut off. Each row of the "
-                 "histogram is as wide as a power of two and contains exactly the elements in its range. "
-                 "The median needs up to four more passes over the file. A stream can be read only once, so "
-                 "clipper prints no median for a stream.");
-constexpr Option kPercentile = with_details(
-    {"--percentile", "Print percentiles of the elements, such as 1,50,99; implies --stats", "PERCENTS",
-     Value::text},
-    "Also print percentiles: the values below which these percentages of the elements lie. PERCENTS are "
-    "numbers from 0 to 100 with at most 16 decimal places, separated by commas, with or without a percent "
-    "sign: `1,50,99.9` or `1%,99%`. NaN elements do not count. A percentile is linear between its two "
-    "neighbours in sorted order, as by default in numpy.percentile, but its position is exact. It is rounded "
-    "once to a float of the dtype; of integers the fraction is cut off. The input must be a file, not a "
-    "stream, because it is read several times. "
-    "Implies `--stats`.");
-constexpr Option kMin = with_details(
-    {"--min", "Count the elements less than X, a number or @FILE.npy; implies --stats", "X", Value::number},
-    "Also count the elements that are less than X and mark X in the histogram: this is how many a clip with "
-    "this bound would raise. X is compared exactly as it is typed; it is not converted to the dtype. An "
-    "array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies `--stats`.");
-constexpr Option kMax =
-    with_details({"--max", "Count the elements greater than X, a number or @FILE.npy; implies --stats", "X",
-                  Value::number},
-                 "Also count the elements that are greater than X and mark X in the histogram: this is how "
-                 "many a clip with this bound would lower. X is compared exactly as it is typed; it is not "
-                 "converted to the dtype. An array in @FILE.npy has a bound for each element, and no mark in "
-                 "the histogram. Implies `--stats`.");
-constexpr Option kJson =
-    json_option("Print one line of JSON per file",
-                "Print one JSON object in one line for every file instead of text. JSON lists the members.");
-constexpr Option kDtype = dtype_option("Read tensors as DTYPE (for bfloat16 saved as |V2)",
-                                       "Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as "
-                                       "|V2, a header that does not name the type.");
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+
+constexpr Option kFiles{
+    .names = "FILE", .value = Value::tensor,
+    .help = "A .npy file, an .npz archive, a member ARCHIVE.npz:NAME, or a directory: all such files below "
+            "it; - is standard input",
+    .details = R"(A .npy file, an .npz archive, or a member of one: ARCHIVE.npz:NAME. A directory stands for
+all .npy and .npz files below it, and `-` is standard input. A file or a member that cannot be read is a line
+on standard error, and the others are still shown.)"};
+
+constexpr Option kStats{
+    .names = "--stats",
+    .help = "Read the elements; print range, mean, std, median, NaN count and a histogram",
+    .details = R"(Read all elements and print the smallest and the largest, the mean and the population
+standard deviation (std) of the finite elements, the median of the elements that are not NaN, how many are
+NaN, inf and -inf, and a histogram. All of these are exact, except for one rounding: mean and std are
+calculated without rounding, then rounded once to float64, and a median between two elements is rounded once
+to a float of the dtype, or of integers the fraction is cut off. Each row of the histogram is as wide as a
+power of two and contains exactly the elements in its range. The median needs up to four more passes over the
+file. A stream can be read only once, so clipper prints no median for a stream.)"};
+
+constexpr Option kPercentile{
+    .names = "--percentile", .type = "PERCENTS",
+    .help = "Print percentiles of the elements, such as 1,50,99; implies --stats",
+    .details = R"(Also print percentiles: the values below which these percentages of the elements lie.
+PERCENTS are numbers from 0 to 100 with at most 16 decimal places, separated by commas, with or without a
+percent sign: `1,50,99.9` or `1%,99%`. NaN elements do not count. A percentile is linear between its two
+neighbours in sorted order, as by default in numpy.percentile, but its position is exact. It is rounded once
+to a float of the dtype; of integers the fraction is cut off. The input must be a file, not a stream, because
+it is read several times. Implies `--stats`.)"};
+
+constexpr Option kMin{
+    .names = "--min", .type = "X", .value = Value::number,
+    .help = "Count the elements less than X, a number or @FILE.npy; implies --stats",
+    .details = R"(Also count the elements that are less than X and mark X in the histogram: this is how many a
+clip with this bound would raise. X is compared exactly as it is typed; it is not converted to the dtype. An
+array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies `--stats`.)"};
+
+constexpr Option kMax{
+    .names = "--max", .type = "X", .value = Value::number,
+    .help = "Count the elements greater than X, a number or @FILE.npy; implies --stats",
+    .details = R"(Also count the elements that are greater than X and mark X in the histogram: this is how
+many a clip with this bound would lower. X is compared exactly as it is typed; it is not converted to the
+dtype. An array in @FILE.npy has a bound for each element, and no mark in the histogram. Implies
+`--stats`.)"};
+
+constexpr Option kJson{
+    .names = "--json",
+    .help = "Print one line of JSON per file",
+    .details = R"(Print one JSON object in one line for every file instead of text. JSON lists the
+members.)"};
+
+constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .help = "Read tensors as DTYPE (for bfloat16 saved as |V2)",
+    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does
+not name the type.)"};
+
+// clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 constexpr std::array kOptions{&kStats,   &kPercentile, &kMin,      &kMax,        &kDtype, &kTrailing,
                               &kThreads, &kJson,       &kProgress, &kNoProgress, &kColor, &kHelp};
-constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
-constexpr std::array kOverrides{OptionPair{&kProgress, &kNoProgress}};
 
 /// The numbers of "1,50%,99.9".
 std::vector<Number> parse_percentages(std::string_view text) {
@@ -115,8 +125,7 @@ constexpr CommandSpec kInfoSpec{
     .forms = kForms,
     .footer = kFooter,
     .positionals = kPositionals,
-    .groups = kGroups,
-    .overrides = kOverrides,
+    .options = kOptions,
 };
 
 InfoCommand validate_info(const RawOptions& raw) {

@@ -163,11 +163,15 @@ std::string as_table() {
 }
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS]"};
-constexpr Option kJson = json_option("Print a JSON array with one object per profile",
-                                     "Print all profiles as one JSON array instead of tables. The words in "
-                                     "it are those of the tables in PROFILES.");
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+constexpr Option kJson{
+    .names = "--json",
+    .help = "Print a JSON array with one object per profile",
+    .details = R"(Print all profiles as one JSON array instead of tables. The words in it are those of the
+tables in PROFILES.)"};
+// clang-format on
 constexpr std::array kOptions{&kJson, &kHelp};
-constexpr std::array kGroups{OptionGroup{kGeneralTitle, kOptions}};
 
 }  // namespace
 
@@ -176,7 +180,7 @@ constexpr CommandSpec kProfilesSpec{
     .summary = "print the rules of every --profile",
     .description = "Prints a table of the rules that each --profile follows.",
     .forms = kForms,
-    .groups = kGroups,
+    .options = kOptions,
 };
 
 std::string profile_table(std::span<const std::string_view> headings) {

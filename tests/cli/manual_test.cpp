@@ -245,7 +245,7 @@ TEST_CASE("the synopsis has every form of every command") {
 TEST_CASE("the manual explains every option in more detail than --help") {
   for (const CommandSpec* const command : command_specs()) {
     if (!command->is_public) continue;
-    std::vector<const Option*> options = options_of(*command);
+    std::vector<const Option*> options(command->options.begin(), command->options.end());
     for (const Positional& positional : command->positionals) options.push_back(positional.option);
     for (const Option* const option : options) {
       CAPTURE(command->name, option->names);

@@ -15,14 +15,16 @@ namespace {
 
 using testing::lines_of;
 
-constexpr Option kText{"-t,--text", "Seven words that need two lines of help", "TEXT", Value::text};
-constexpr Option kLong{"--with-a-long-name", "Below its name", "VALUE", Value::text};
-constexpr Option kHiddenOption{"--hidden", "For tests"};
-constexpr Option kFile{"FILE", "A file", {}, Value::file};
+constexpr Option kText{.names = "-t,--text",
+                       .type = "TEXT",
+                       .group = "Group",
+                       .help = "Seven words that need two lines of help"};
+constexpr Option kLong{
+    .names = "--with-a-long-name", .type = "VALUE", .group = "Group", .help = "Below its name"};
+constexpr Option kHiddenOption{.names = "--hidden", .group = kHidden, .help = "For tests"};
+constexpr Option kFile{.names = "FILE", .value = Value::file, .help = "A file"};
 constexpr std::array kPositionals{Positional{&kFile, Arity::many}};
-constexpr std::array kShown{&kText, &kLong};
-constexpr std::array kHiddenOptions{&kHiddenOption};
-constexpr std::array kGroups{OptionGroup{"Group", kShown}, OptionGroup{kHiddenTitle, kHiddenOptions}};
+constexpr std::array kOptions{&kText, &kLong, &kHiddenOption};
 constexpr std::array<std::string_view, 2> kForms{"FILE...", "--text TEXT"};
 constexpr CommandSpec kSpec{.name = "try",
                             .summary = "try it",
@@ -30,7 +32,8 @@ constexpr CommandSpec kSpec{.name = "try",
                             .forms = kForms,
                             .footer = "\nExamples:\n  clipper try x\n",
                             .positionals = kPositionals,
-                            .groups = kGroups};
+                            .options = kOptions,
+                            .has_groups = true};
 
 }  // namespace
 

@@ -22,8 +22,15 @@ RawOptions typed(std::vector<const char*> words) {
 }
 
 bool has(const CommandSpec& spec, const Option* option) {
-  const std::vector<const Option*> options = options_of(spec);
-  return std::find(options.begin(), options.end(), option) != options.end();
+  return std::ranges::find(spec.options, option) != spec.options.end();
+}
+
+/// Whether some command has an option of this long name.
+bool is_known(std::string_view name) {
+  return std::ranges::any_of(command_specs(), [&](const CommandSpec* spec) {
+    const Option* const option = option_named(*spec, name);
+    return option != nullptr && long_name(*option) == name;
+  });
 }
 
 void check_option(const Option& option) {
@@ -31,8 +38,7 @@ void check_option(const Option& option) {
   CHECK(names_of(option).front().starts_with('-'));
   CHECK(long_name(option).starts_with("--"));
   CHECK_FALSE(option.help.empty());
-  CHECK((option.value == Value::none) == option.type.empty());
-  CHECK((option.value == Value::words) == (option.words != nullptr));
+  if (option.type.empty() || option.words != nullptr) CHECK(option.value == Value::text);
 }
 
 }  // namespace
@@ -42,17 +48,18 @@ TEST_CASE("the tables of every command are consistent") {
     CAPTURE(spec->name);
     CHECK(has(*spec, &kHelp));
     std::set<std::string_view> names;
-    for (const Option* const option : options_of(*spec)) {
+    for (const Option* const option : spec->options) {
       check_option(*option);
       for (const std::string_view name : names_of(*option)) CHECK(names.insert(name).second);
     }
-    for (const auto& pairs : {spec->exclusions, spec->overrides})
-      for (const auto& [one, other] : pairs) {
-        CAPTURE(one->names, other->names);
-        CHECK(one != other);
-        CHECK((has(*spec, one) && has(*spec, other)));
-      }
-    for (const auto& [one, other] : spec->overrides) CHECK((one->type.empty() && other->type.empty()));
+    for (const Option* const option : spec->options) {
+      CAPTURE(option->names);
+      const Option* const other = option_named(*spec, option->overrides);
+      if (other != nullptr) CHECK((option->type.empty() && other->type.empty()));
+      CHECK_FALSE(excludes(*option, *option));
+      CHECK((option->overrides.empty() || is_known(option->overrides)));
+      for (const std::string_view name : option->excludes) CHECK((name.empty() || is_known(name)));
+    }
   }
 }
 
@@ -179,7 +186,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
 }
 
 TEST_CASE("asking for an option of another command throws std::out_of_range") {
-  constexpr Option kOther{"--other", "Of no command"};
+  constexpr Option kOther{.names = "--other", .help = "Of no command"};
   CHECK_THROWS_AS(typed({}).has(kOther), std::out_of_range);
 }
 
