@@ -4,33 +4,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <clipper_texts.hpp>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "generate/json_members.hpp"
-#include "generate/manual_text.hpp"
 #include "generate/troff.hpp"
 #include "profiles/profiles_command.hpp"
 
 namespace clipper {
 namespace {
 
+using Schema = nlohmann::ordered_json;
+
 constexpr std::string_view kHiddenHeading = "For tests and measurements";
-
-/// What the manual says about a command besides its description and its options.
-struct CommandText {
-  std::string_view name;
-  const std::string_view* text;
-};
-
-constexpr std::array kCommandTexts{
-    CommandText{"compare", &manual_text::kCompare},
-    CommandText{"info", &manual_text::kInfo},
-    CommandText{"profiles", &manual_text::kProfilesCommand},
-};
 
 std::string heading_of(const Option& option) {
   if (!option.names.starts_with('-')) return fmt::format("\\fI{}\\fR", escaped_for_troff(option.names));
@@ -100,75 +89,64 @@ std::string synopsis(const CommandSpecs& commands) {
   return text;
 }
 
-std::string command_section(const CommandSpec& command, const CommandSpec& main) {
-  std::string text =
-      fmt::format(".SS {}\n{}\n", escaped_for_troff(title_of(command)), inline_to_troff(command.description));
-  const auto* const more = std::ranges::find(kCommandTexts, command.name, &CommandText::name);
-  if (more != kCommandTexts.end()) text += ".PP\n" + to_troff(*more->text);
-  return text + own_options(command, main);
+/// The tables of profiles with these columns.
+std::string profiles(std::string_view columns) {
+  std::vector<std::string_view> headings;
+  while (!columns.empty()) {
+    headings.push_back(columns.substr(0, columns.find(", ")));
+    columns.remove_prefix(std::min(headings.back().size() + 2, columns.size()));
+  }
+  return preformatted(profile_table(headings));
 }
 
-std::string commands_section(const CommandSpecs& commands) {
+/// The members of an object, and of the objects in it: "shard", "shard.index".
+std::string members_of(const Schema& object, const std::string& prefix = "") {
   std::string text;
-  for (const CommandSpec* const command : std::span(commands).subspan(1))
-    text += command_section(*command, *commands.front());
-  return text;
-}
-
-std::string table(std::initializer_list<std::string_view> headings) {
-  return preformatted(profile_table(std::span(headings.begin(), headings.size())));
-}
-
-std::string profiles_section() {
-  constexpr std::string_view kParagraph = ".PP\n";
-  return fmt::format("{1}{0}{2}{0}{3}{0}{4}{0}{5}", kParagraph, table({"PROFILE", "DTYPES", "DIMS"}),
-                     table({"PROFILE", "BOUNDS", "ABSENT", "TEXT TO", "INEXACT"}),
-                     table({"PROFILE", "MIN>MAX", "NAN BOUND", "SCALE", "STANDS FOR"}),
-                     to_troff(manual_text::kProfileTables), to_troff(manual_text::kProfileRules));
-}
-
-std::string json_section() {
-  std::string text = to_troff(manual_text::kJson);
-  for (const JsonObject& object : kJsonObjects) {
-    text += fmt::format(".SS The object {}\n{}.\n", object.name, inline_to_troff(object.meaning));
-    for (const JsonMember& member : kJsonMembers)
-      if (member.object == object.name)
-        text += item_to_troff(fmt::format("\\fB{}\\fR", member.name), fmt::format("{}.", member.meaning));
+  if (object.contains("items")) text += members_of(object["items"], prefix);
+  if (!object.contains("properties")) return text;
+  for (const auto& [name, member] : object["properties"].items()) {
+    const std::string path = prefix + name;
+    text += item_to_troff(fmt::format("\\fB{}\\fR", path), member["description"].get<std::string>() + ".");
+    text += members_of(member, path + ".");
   }
   return text;
 }
 
-std::string files_section() {
-  return to_troff(manual_text::kFiles) + to_troff(manual_text::kManyFiles) + to_troff(manual_text::kShards);
+std::string json_objects() {
+  const Schema schema = Schema::parse(kJsonSchema);
+  std::string text;
+  for (const auto& [name, object] : schema["$defs"].items())
+    if (std::ranges::count(schema["oneOf"], Schema{{"$ref", "#/$defs/" + name}}) != 0)
+      text += fmt::format(".SS The object {}\n{}.\n{}", name,
+                          inline_to_troff(object["description"].get<std::string>()), members_of(object));
+  return text;
+}
+
+/// What stands in the manual for a line ".Generated WHAT OF" of the template.
+std::string generated(const CommandSpecs& commands, std::string_view what, std::string_view of) {
+  const auto command = std::ranges::find(commands, of, &CommandSpec::name);
+  if (what == "synopsis") return synopsis(commands);
+  if (what == "profiles") return profiles(of);
+  if (what == "json") return json_objects();
+  if (command == commands.end()) throw std::logic_error("the manual has no such command");
+  if (what == "description") return inline_to_troff((*command)->description) + "\n";
+  return of.empty() ? options_section(**command) : own_options(**command, *commands.front());
 }
 
 }  // namespace
 
 std::string manual(const CommandSpecs& commands) {
-  const CommandSpec& main = *commands.front();
-  std::string text = fmt::format(
-      ".\\\" Written by clipper --generate man.\n"
-      ".TH CLIPPER 1 {} \"clipper {}\" \"User Commands\"\n"
-      ".\\\" No hyphenation, and a right margin as ragged as it comes: commands stay in one piece.\n"
-      ".nh\n.ad l\n",
-      CLIPPER_RELEASED, escaped_for_troff(CLIPPER_VERSION));
-  const auto section = [&](std::string_view title, const std::string& body) {
-    text += fmt::format(".SH {}\n{}", title, body);
-  };
-  section("NAME", fmt::format("clipper \\- {}\n", escaped_for_troff(main.summary)));
-  section("SYNOPSIS", synopsis(commands));
-  section("DESCRIPTION", to_troff(manual_text::kDescription));
-  section("OPTIONS", options_section(main));
-  section("COMMANDS", commands_section(commands));
-  section("DTYPES AND BOUNDS", to_troff(manual_text::kDtypesAndBounds));
-  section("PROFILES", profiles_section());
-  section("ARCHIVES", to_troff(manual_text::kArchives));
-  section("FILES AND SAFETY", files_section());
-  section("EXIT STATUS", to_troff(manual_text::kExitStatus));
-  section("JSON", json_section());
-  section("ENVIRONMENT", to_troff(manual_text::kEnvironment));
-  section("EXAMPLES", to_troff(manual_text::kExamples));
-  section("SEE ALSO", to_troff(manual_text::kSeeAlso));
+  constexpr std::string_view kGenerated = ".Generated ";
+  std::string text;
+  for (const std::string_view line : lines_of(kManualTemplate)) {
+    if (!line.starts_with(kGenerated)) {
+      text.append(line).append("\n");
+      continue;
+    }
+    const std::string_view place = line.substr(kGenerated.size());
+    const std::string_view what = place.substr(0, place.find(' '));
+    text += generated(commands, what, place.substr(std::min(what.size() + 1, place.size())));
+  }
   return text;
 }
 

@@ -14,7 +14,6 @@
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
 #include "error.hpp"
-#include "generate/json_members.hpp"
 #include "support/archives.hpp"
 #include "support/lines.hpp"
 #include "support/skip.hpp"
@@ -256,7 +255,7 @@ TEST_CASE("the manual explains every option in more detail than --help") {
   }
 }
 
-TEST_CASE("the manual has every dtype, profile, exit status and JSON member") {
+TEST_CASE("the manual has every dtype, profile and exit status") {
   const std::string dtypes = section("DTYPES AND BOUNDS");
   for (const DTypeTraits& row : kDTypes) CHECK(has_word(dtypes, row.name));
   const std::string rules = section("PROFILES");
@@ -268,8 +267,6 @@ TEST_CASE("the manual has every dtype, profile, exit status and JSON member") {
   for (int status = 0; status <= static_cast<int>(ErrorKind::not_durable); ++status)
     CHECK(statuses.find(fmt::format(".TP\n{}\n", status)) != std::string::npos);
   CHECK(statuses.find(".TP\n128 + n\n") != std::string::npos);
-  const std::string members = section("JSON");
-  for (const JsonMember& member : kJsonMembers) CHECK(has_word(members, member.name));
 }
 
 TEST_CASE("every example of the manual runs and prints what the manual shows") {
