@@ -188,7 +188,7 @@ InputFile open_member(const MemberPath& path) {
   if (!npz::is_supported())
     throw Error(
         ErrorKind::input,
-        path.archive + ": this clipper was built without libzip, ISA-L and zlib, so it reads no archives");
+        path.archive + ": this clipper was built without ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
   if (!is_archive(file))
     throw Error(ErrorKind::input,

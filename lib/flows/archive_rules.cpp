@@ -28,7 +28,7 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   if (!found && !settings.members.names.empty())
     refuse_usage(input.path(), Term{"member", "a choice of members"} +
                                    Message(npz::is_supported() ? " needs an .npz archive"
-                                                               : " needs libzip, ISA-L and zlib, without "
+                                                               : " needs ISA-L and zlib, without "
                                                                  "which this clipper was built"));
   return found;
 }

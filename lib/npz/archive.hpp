@@ -51,8 +51,8 @@ struct Archive {
 
 /// Reads the structure of an archive of `size` bytes. Error{input}, without a path in front, for everything
 /// that programs could read differently: overlapping members, bytes before the first member or after the end,
-/// two members of one name, encryption, control characters in a name, fields that disagree. libzip must find
-/// the same members. A size in the archive never causes an allocation that is larger than the archive.
+/// two members of one name, encryption, control characters in a name, fields that disagree. A size in the
+/// archive never causes an allocation that is larger than the archive.
 [[nodiscard]] Archive read_archive(const ReadAt& read, std::uint64_t size);
 
 }  // namespace clipper::npz

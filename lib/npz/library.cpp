@@ -8,7 +8,7 @@
 namespace clipper::npz {
 namespace {
 
-/// dlerror() names the library, and says why: "libzip.so.4: cannot open shared object file: No such file or
+/// dlerror() names the library, and says why: "libisal.so.2: cannot open shared object file: No such file or
 /// directory".
 [[noreturn]] void throw_missing() {
   throw Error(ErrorKind::io, fmt::format("{}; .npz archives need it", dlerror()));

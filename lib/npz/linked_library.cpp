@@ -1,7 +1,6 @@
 // Replaces library.cpp in a static program, which cannot load libraries.
 #include <fmt/format.h>
 #include <isa-l.h>
-#include <zip.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -38,18 +37,6 @@ void* Library::address(const char* name) const {
       row("deflateBound", ::deflateBound),
       row("deflateEnd", ::deflateEnd),
       row("deflateInit2_", ::deflateInit2_),
-      row("zip_discard", ::zip_discard),
-      row("zip_error_fini", ::zip_error_fini),
-      row("zip_error_init", ::zip_error_init),
-      row("zip_error_strerror", ::zip_error_strerror),
-      row("zip_get_name", ::zip_get_name),
-      row("zip_get_num_entries", ::zip_get_num_entries),
-      row("zip_open_from_source", ::zip_open_from_source),
-      row("zip_source_free", ::zip_source_free),
-      row("zip_source_function_create", ::zip_source_function_create),
-      row("zip_source_seek_compute_offset", ::zip_source_seek_compute_offset),
-      row("zip_stat_index", ::zip_stat_index),
-      row("zip_stat_init", ::zip_stat_init),
   };
   const auto* const found =
       std::find_if(std::begin(all), std::end(all), [&](const Linked& linked) { return linked.name == name; });

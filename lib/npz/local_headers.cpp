@@ -36,7 +36,7 @@ void check_local_contents(const Member& member, bool has_descriptor) {
     refuse("its two headers disagree about its size");
 }
 
-/// Compares the local header of a member with its entry of the list. libzip checks times and versions, too.
+/// Compares the local header of a member with its entry of the list.
 void check_local_header(const Member& member) {
   const std::string& header = member.local;
   const std::string disagree = "its two headers disagree about its ";

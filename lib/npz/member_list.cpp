@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "npz/extra_fields.hpp"
 #include "npz/record_limit.hpp"
@@ -20,6 +19,7 @@ constexpr std::size_t kAhead = std::size_t{64} * 1024;
 
 constexpr std::uint16_t kEncrypted = 1U << 0U | 1U << 6U | 1U << 13U;
 constexpr std::uint16_t kPatched = 1U << 5U;
+constexpr Method kAes{99};  // WinZip's encryption
 
 constexpr std::uint16_t kMaxVersion = 63;  // of Python's zipfile: version 6.3 of the format
 
@@ -38,11 +38,18 @@ void check_entry(const Member& member, std::string_view extras) {
   const std::uint16_t flags = get(member.listed, ListEntry::kFlags);
   check_name(member.name, (flags & kIsUtf8) != 0);
   check_unicode_path(extras, member.name);
-  if ((flags & kEncrypted) != 0) refuse("it is encrypted");
+  if ((flags & kEncrypted) != 0 || member.method == kAes) refuse("it is encrypted");
   if ((flags & kPatched) != 0) refuse("it is a patch");
   if ((get(member.listed, ListEntry::kVersion) & 0xffU) > kMaxVersion) refuse("it needs a later zip format");
   if (get(member.listed, ListEntry::kDisk) != 0) refuse("it is on another disk");
   if (member.name.ends_with('/') && member.contents.size > 0) refuse("it is a directory with data");
+  const std::size_t comment_length = get(member.listed, ListEntry::kCommentLength);
+  const std::string_view entry = member.listed;
+  if ((flags & kIsUtf8) != 0 && !is_utf8(entry.substr(entry.size() - comment_length)))
+    refuse("its comment is not UTF-8, although the archive says so");
+  // Where it is the last one, as it may be in the result, programs look for a locator at its end.
+  if (is_record<EndLocator>(entry.substr(entry.size() - EndLocator::kLength)))
+    refuse("ambiguous: it ends with a record of a zip archive");
   check_contents(member);
 }
 
@@ -79,18 +86,19 @@ Member read_entry(Window& window, std::uint64_t at, const End& list, RecordLimit
 
 }  // namespace
 
-void read_list(const ReadAt& read, std::uint64_t size, const End& end,
-               const std::function<void(Member)>& use) {
+std::vector<Member> read_list(const ReadAt& read, std::uint64_t size, const End& end) {
+  std::vector<Member> members;
+  members.reserve(static_cast<std::size_t>(end.count));
   Window window(read, size, kAhead);
   RecordLimit limit;
   std::uint64_t at = end.list_begin;
   for (std::uint64_t i = 0; i < end.count; ++i) {
-    Member member = read_entry(window, at, end, limit);
-    at += member.listed.size();
-    use(std::move(member));
+    members.push_back(read_entry(window, at, end, limit));
+    at += members.back().listed.size();
   }
   if (at != end.list_begin + end.list_size)
     refuse("damaged: there are bytes after the last entry of the list of members");
+  return members;
 }
 
 }  // namespace clipper::npz

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <vector>
 
 #include "npz/archive.hpp"
 #include "npz/end_record.hpp"
 
 namespace clipper::npz {
 
-/// Reads the list of members, and gives `use` each member in its order: everything but `data` and `local`.
-void read_list(const ReadAt& read, std::uint64_t size, const End& end,
-               const std::function<void(Member)>& use);
+/// Reads the list of members, in its order: everything but `data` and `local`.
+[[nodiscard]] std::vector<Member> read_list(const ReadAt& read, std::uint64_t size, const End& end);
 
 }  // namespace clipper::npz

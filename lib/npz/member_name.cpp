@@ -40,6 +40,12 @@ std::string member_text(std::string_view name) {
   return fmt::format("member '{}'", npy::excerpt(name));
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty())
+    if (take_code_point(text) == 0) return false;
+  return true;
+}
+
 void check_name(std::string_view name, bool is_utf8) {
   if (name.empty()) refuse("a member has no name");
   const auto is_ascii_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };

@@ -12,8 +12,8 @@ namespace clipper::npz {
 /// names of 25 characters fit.
 class RecordLimit {
  public:
-  /// Error{input} if all records together are too long, or have too many extra fields: libzip allocates
-  /// memory for each field.
+  /// Error{input} if all records together are too long, or have too many extra fields, for each
+  /// of which some programs allocate memory.
   void add(std::string_view record, std::string_view extras) {
     bytes_ += record.size();
     fields_ += count_extra_fields(extras);

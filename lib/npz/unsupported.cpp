@@ -1,26 +1,21 @@
 #include "error.hpp"
 #include "npz/codecs.hpp"
-#include "npz/libzip.hpp"
 #include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 
-/// What is compiled instead of codecs.cpp and libzip.cpp if libzip, ISA-L or zlib is missing. No file is an
+/// What is compiled instead of codecs.cpp if ISA-L or zlib is missing. No file is an
 /// archive then, so that nobody calls the other functions.
 namespace clipper::npz {
 namespace {
 
 [[noreturn]] void refuse_archives() {
-  refuse("built without libzip, ISA-L and zlib, which .npz archives need");
+  refuse("built without ISA-L and zlib, which .npz archives need");
 }
 
 }  // namespace
 
 bool is_supported() {
   return false;
-}
-
-void compare_with_libzip(const ReadAt& /*read*/, std::uint64_t /*size*/, bool /*has_descriptors*/) {
-  refuse_archives();
 }
 
 std::uint32_t crc32(std::span<const std::byte> /*bytes*/, std::uint32_t /*before*/) {

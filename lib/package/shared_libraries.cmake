@@ -1,9 +1,8 @@
 find_package(TBB REQUIRED)
 
 # The libraries of lib/npz. Only their headers are compiled in: the program loads the libraries, by their SONAMEs, when it
-# opens an archive. find_package(libzip) is not used: Debian's libzip-dev has a config file that fails without the
-# programs zipcmp, zipmerge and ziptool, which are in other packages.
-foreach(row IN ITEMS zip,zip.h isal,isa-l.h z,zlib.h)
+# opens an archive.
+foreach(row IN ITEMS isal,isa-l.h z,zlib.h)
   string(REGEX MATCH "(.+),(.+)" row ${row})
   set(name ${CMAKE_MATCH_1})
   find_path(CLIPPER_${name}_INCLUDE ${CMAKE_MATCH_2})

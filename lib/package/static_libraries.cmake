@@ -1,8 +1,8 @@
-# Debian has no static libraries of oneTBB, ISA-L and libzip, and no zlib for musl: they are built here from Debian's
+# Debian has no static libraries of oneTBB and ISA-L, and no zlib for musl: they are built here from Debian's
 # source archives.
 include(FetchContent)
 set(CLIPPER_SOURCES "" CACHE PATH
-  "Directory with Debian's source archives of oneTBB, ISA-L, libzip and zlib; they are downloaded if it is empty")
+  "Directory with Debian's source archives of oneTBB, ISA-L and zlib; they are downloaded if it is empty")
 
 set(archives ${CLIPPER_SOURCES})
 if(NOT archives)
@@ -23,12 +23,11 @@ macro(unpack name folder file sha256)
     set(url ${CLIPPER_SOURCES}/${file})
   endif()
   FetchContent_Declare(${name} URL ${url} URL_HASH SHA256=${sha256}
-    SOURCE_SUBDIR none OVERRIDE_FIND_PACKAGE)  # none: do not add it yet; find_package(ZLIB) of libzip finds zlib
+    SOURCE_SUBDIR none)  # none: do not add it yet
   FetchContent_MakeAvailable(${name})
 endmacro()
 unpack(onetbb o/onetbb onetbb_2021.8.0.orig.tar.xz 7e9111b8bb59c8800bf6d0b06afe7b0891937443d2dae1ee1101c8e2ede6a7ef)
 unpack(isal libi/libisal libisal_2.30.0.orig.tar.xz f363f1be3d657d5676cef5253ee2233e60116e2fa9c9de86881185bf81e0e4b8)
-unpack(libzip libz/libzip libzip_1.7.3.orig.tar.xz a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6132)
 unpack(zlib z/zlib zlib_1.2.13.dfsg.orig.tar.bz2 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
 
 # Header-only libraries are Debian's, in a directory of links, because /usr/include also has the headers of Debian's C
@@ -83,10 +82,6 @@ add_library(zlib STATIC ${zlib})
 target_include_directories(zlib SYSTEM PUBLIC ${zlib_SOURCE_DIR})
 target_compile_definitions(zlib PRIVATE HAVE_HIDDEN)
 target_compile_options(zlib PRIVATE -w)
-add_library(ZLIB::ZLIB INTERFACE IMPORTED)
-target_link_libraries(ZLIB::ZLIB INTERFACE zlib)
-add_foreign(libzip zip BUILD_DOC BUILD_EXAMPLES BUILD_REGRESS BUILD_TOOLS ENABLE_BZIP2 ENABLE_COMMONCRYPTO
-  ENABLE_GNUTLS ENABLE_LZMA ENABLE_MBEDTLS ENABLE_OPENSSL ENABLE_WINDOWS_CRYPTO LIBZIP_DO_INSTALL)
 
 # ISA-L's own build needs autoconf. igzip inflates with the assembler code; the rest is what its files refer to.
 set(crc crc_base)
@@ -116,8 +111,8 @@ target_compile_options(isal PRIVATE $<$<COMPILE_LANGUAGE:C>:-w>)
 file(CONFIGURE OUTPUT isal/isa-l.h CONTENT "#include <crc.h>\n#include <igzip_lib.h>\n")
 target_include_directories(isal PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/isal)
 
-set(npz_definitions CLIPPER_LIBZIP="libzip" CLIPPER_LIBISAL="ISA-L" CLIPPER_LIBZ="zlib")
-set(npz_libraries zip isal ZLIB::ZLIB)
+set(npz_definitions CLIPPER_LIBISAL="ISA-L" CLIPPER_LIBZ="zlib")
+set(npz_libraries isal zlib)
 set(npz_other_way library)
 
 # Stripped, because the whole file counts for RLIMIT_AS.

@@ -106,8 +106,6 @@ def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) ->
         allowed = {4} if checked else {0, 4}
         allowed |= {5} if fired & REFUSING else set()
         allowed |= {6} if mode.durable and fired & {*CONFIRMING, "malloc"} else set()
-        # libzip does not always say that memory was short: the archive is "not a zip archive".
-        allowed |= {3} if fault.what == "ENOMEM" and mode.reads_archives else set()
     allowed |= {6} if fired & REMOVING else set()  # the output is complete, but a temporary file is left
     if mode.shared or mode.after_shards:  # shared.py checks OUT again after the next --finalize
         allowed |= {0} | ({6} if mode.after_shards and fired else set())

@@ -1,12 +1,17 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "error.hpp"
 #include "fuzz/bytes.hpp"
+#include "fuzz/libzip_opinion.hpp"
 #include "fuzz/require.hpp"
 #include "npz/archive.hpp"
 #include "npz/archive_writer.hpp"
@@ -81,13 +86,46 @@ zip::ZipMember taken_member(Bytes& input) {
   return member;
 }
 
+/// Adds what a member may have beside its numbers: a comment, an extra field, other bits in both headers.
+void decorate(zip::ZipMember& member, Bytes& input) {
+  const auto form = input.take();
+  if ((form & 1U) != 0) member.comment = taken_text(input);
+  if ((form & 2U) != 0) {
+    const auto id = input.one_of<std::uint16_t>({0x7075, 0x6375, 0x9901, 1, 0});
+    std::string data = taken_text(input);
+    if ((id & 0xffU) == 0x75) {  // a name or a comment in UTF-8, after the CRC-32 of the one that it replaces
+      const std::string& replaced = id == 0x7075 ? member.local.name : member.comment;
+      if ((form & 4U) != 0) data = replaced;
+      data = "\1" + zip::little(npz::crc32(std::as_bytes(std::span(replaced))), 4) + data;
+    }
+    member.local.extras += zip::extra(id, data);
+    if ((form & 8U) != 0) member.listed.extras += zip::extra(id, data);
+  }
+  if ((form & 16U) != 0) {
+    const auto flags = input.take<std::uint16_t>();
+    member.set([=](zip::Fields& fields) { fields.flags ^= flags; });
+  }
+  if ((form & 32U) != 0) {
+    const auto method = input.one_of<std::uint16_t>({0, 8, 9, 12, 14, 93, 95, 99, 1});
+    member.set([=](zip::Fields& fields) { fields.method = method; });
+  }
+  if ((form & 64U) != 0) {
+    const auto time = input.take<std::uint32_t>();
+    member.set([=](zip::Fields& fields) { fields.time = time; });
+  }
+  if ((form & 128U) != 0) member.listed.version = input.take();
+}
+
 std::string built(Bytes input) {
   zip::Zip archive;
   for (auto count = input.take() % 4; count > 0; --count) archive.members.push_back(taken_member(input));
+  const auto form = input.take();
+  const std::string comment = (form & 1U) != 0 ? taken_text(input) : "";
+  if ((form & 16U) != 0)
+    for (zip::ZipMember& member : archive.members) decorate(member, input);
   zip::End end = zip::end_of(archive);
   zip::End64 end64 = zip::end64_of(archive);
-  const auto form = input.take();
-  if ((form & 1U) != 0) end.comment = taken_text(input);
+  end.comment = comment;
   if ((form & 2U) != 0) disturb(end.count, input);
   if ((form & 2U) != 0) disturb(end.list_begin, input);
   if ((form & 4U) != 0) disturb(end64.at, input);
@@ -109,21 +147,45 @@ void check_place(const Member& member, std::uint64_t size) {
   require(member.data - member.begin == member.local.size(), "the data begins after the header", member.name);
 }
 
-void check_data(const Member& member, const npz::ReadAt& read) {
-  if (member.method != npz::Method::deflated) return;
+/// Whether the member can be read.
+bool check_data(const Member& member, std::string_view bytes) {
+  const std::string_view data = bytes.substr(member.data, member.contents.stored_size);
+  if (member.method == npz::Method::stored)
+    return npz::crc32(std::as_bytes(std::span(data))) == member.contents.crc;
+  if (member.method != npz::Method::deflated) return false;
   std::uint64_t size = 0;
   std::uint32_t crc = 0;
   try {
-    npz::inflate(read, member, [&](std::span<const std::byte> bytes) {
-      size += bytes.size();
+    npz::inflate(reader_of(bytes), member, [&](std::span<const std::byte> part) {
+      size += part.size();
       require(size <= member.contents.size, "no more is inflated than the archive says");
-      crc = npz::crc32(bytes, crc);
+      crc = npz::crc32(part, crc);
     });
   } catch (const Error& error) {
-    return check_refused(error);
+    check_refused(error);
+    return false;
   }
   require(size == member.contents.size && crc == member.contents.crc,
           "the contents are what the archive says");
+  return true;
+}
+
+/// Sends an archive, and what was read in it, to zipfile_opinion.py, if $CLIPPER_ZIPFILE starts it.
+void send_to_zipfile(std::string_view bytes, std::string_view read) {
+  static std::FILE* const opinion = [] {
+    const char* const command = std::getenv("CLIPPER_ZIPFILE");
+    std::FILE* const started = command == nullptr ? nullptr : ::popen(command, "w");
+    if (started != nullptr)
+      std::atexit([] {
+        if (::pclose(opinion) != 0) std::_Exit(1);
+      });
+    return started;
+  }();
+  if (opinion == nullptr) return;
+  for (const std::string_view text : {bytes, read}) {
+    const std::string sized = zip::little(text.size(), 4).append(text);
+    require(std::fwrite(sized.data(), 1, sized.size(), opinion) == sized.size(), "zipfile had no objection");
+  }
 }
 
 /// The archive with the same data, written by the writer.
@@ -155,12 +217,19 @@ void check_same(const npz::Archive& a, const npz::Archive& b) {
 void check_accepted(const npz::Archive& archive, std::string_view bytes) {
   require(archive.members.empty() || npz::can_be_archive(std::as_bytes(std::span(bytes))),
           "the first bytes are those of an archive with members");
+  std::string lines;
+  for (const char c : archive.comment) lines += fmt::format("{:02x}", static_cast<unsigned char>(c));
   for (const Member& member : archive.members) {
     check_place(member, bytes.size());
-    check_data(member, reader_of(bytes));
+    const auto& [crc, contents_size, stored_size] = member.contents;
+    lines += fmt::format("\n{} {} {} {} {} {} {:d}", member.name, static_cast<unsigned>(member.method), crc,
+                         contents_size, stored_size, member.begin, check_data(member, bytes));
     const Member* const found = archive.find(member.name);
     require(found == &member, "a member is found by its name", member.name);
   }
+  send_to_zipfile(bytes, lines);
+  const std::string objection = zip::libzip_objection(bytes, archive);
+  require(objection.empty(), "libzip reads the same archive", objection);
   const std::string again = written(archive, bytes);
   const npz::Archive read = npz::read_archive(reader_of(again), again.size());
   check_same(archive, read);

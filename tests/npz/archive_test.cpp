@@ -205,7 +205,7 @@ TEST_CASE("65,536 members are read with few calls, and a list of more than 400,0
 TEST_CASE("Errors of reading pass") {
   const std::string bytes = zip::bytes_of(two());
   const npz::ReadAt read = zip::reader_of(bytes);
-  for (std::size_t good = 0; good < 4; ++good) {
+  for (std::size_t good = 0; good < 3; ++good) {
     CAPTURE(good);
     std::size_t calls = 0;
     const npz::ReadAt fails = [&](std::span<std::byte> to, std::uint64_t at) {
