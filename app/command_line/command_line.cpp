@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <CLI/Split.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
@@ -24,18 +24,6 @@ namespace {
 
 constexpr std::string_view kIsEmpty = "(is a shell variable empty?)";
 
-/// Whether the value of an option is the next word: of "--output", "-o" and "-vo", but not of "-o-".
-bool needs_next_word(const CommandSpec& spec, std::string_view word) {
-  if (!word.starts_with('-')) return false;
-  if (const Option* const option = option_named(spec, word)) return !option->type.empty();
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    const Option* const option = option_named(spec, std::string{'-', word[i]});
-    if (option == nullptr) return false;
-    if (!option->type.empty()) return i + 1 == word.size();
-  }
-  return false;
-}
-
 [[noreturn]] void refuse_option(const CommandSpec& spec, std::string_view word) {
   const std::string_view typed = word.substr(0, word.find('='));
   std::vector<std::string_view> names;
@@ -54,17 +42,13 @@ void check_word(const Option& positional, std::string_view text) {
   refuse_unknown(what, text, words);
 }
 
-bool is_empty(const RawOption& typed) {
-  return std::ranges::find(typed.texts, "") != typed.texts.end();
+/// Keeps the first mistake of a kind.
+void note(std::optional<std::string>& first, const std::string& mistake) {
+  if (!first) first = mistake;
 }
 
-/// Whether a word may be the option, alone or with a value: "--output", "--output=x",
-/// "-o", "-vo", "-ox".
-bool may_be(std::string_view word, const Option& option) {
-  if (word.size() < 2 || word[0] != '-') return false;
-  if (word[1] == '-') return word.starts_with(long_name(option));
-  const char letter = option.names[1];  // a dash if there is only a long name
-  return letter != '-' && word.find(letter) != std::string_view::npos;
+bool is_empty(const RawOption& typed) {
+  return std::ranges::find(typed.texts, "") != typed.texts.end();
 }
 
 std::size_t help_columns() {
@@ -82,97 +66,98 @@ std::size_t help_columns() {
 CommandLine::CommandLine(const CommandSpec& spec, std::span<const char* const> words) : spec_(spec) {
   for (const Option* const option : spec.options) typed_[option] = {};
   for (const Positional& positional : spec.positionals) typed_[positional.option] = {};
-  split(complete_words(words));
-}
-
-/// CLI11 takes the next word, whatever it is, as the value of `--min=` and `--min`: an empty shell variable
-/// would consume a file name or an option. CLI11 also takes `--json=false` for a flag that was not given.
-std::vector<const char*> CommandLine::complete_words(std::span<const char* const> words) {
-  const auto wrong = [&](const std::string& mistake) {
-    if (incomplete_.empty()) incomplete_ = mistake;
-  };
-  std::vector<const char*> complete{words[0]};
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--") {
-      complete.insert(complete.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-      break;
-    }
-    const std::string_view name = word.substr(0, word.find('='));
-    const Option* const option = name == word ? nullptr : option_named(spec_, name);
-    if (option != nullptr && option->type.empty()) {
-      wrong(fmt::format("{} takes no value", name));
-    } else if (option != nullptr && word.size() == name.size() + 1) {
-      wrong(fmt::format("{} has no value {}", name, kIsEmpty));
-    } else if (option != nullptr && name == short_name(*option) && name != long_name(*option)) {
-      wrong(fmt::format("{0} takes its value without =; write {0} {1}", name,
-                        name_for_commands(word.substr(name.size() + 1), option->type)));
-    } else if (!needs_next_word(spec_, word)) {
-      complete.push_back(words[i]);
-    } else if (i + 1 == words.size()) {
-      wrong(fmt::format("{} has no value", word));
-    } else if (std::string_view(words[i + 1]).starts_with("--")) {
-      wrong(fmt::format("{} has no value; {} follows {}", word, words[i + 1], kIsEmpty));
-    } else {
-      complete.insert(complete.end(), {words[i], words[i + 1]});
-      ++i;
-    }
-  }
-  return complete;
-}
-
-/// Splits options from values with CLI11. All other words are positional arguments: CLI11 would take the file
-/// name "[a,b]" for the names "a" and "b".
-void CommandLine::split(const std::vector<const char*>& words) {
-  CLI::App app("", title_of(spec_));
-  app.set_help_flag();
-  app.allow_extras();
-  std::map<const Option*, CLI::Option*> added;
-  for (const Option* const option : spec_.options) {
-    // CLI11 compares each new option with all before it. Adding all options took most of clipper's start.
-    if (std::ranges::none_of(words, [&](std::string_view word) { return may_be(word, *option); })) continue;
-    const std::string names(option->names);
-    added[option] = option->type.empty() ? app.add_flag(names) : app.add_option(names);
-    added[option]->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  }
-  app.parse(static_cast<int>(words.size()), words.data());
-  for (const auto& [option, parsed] : added) {
-    RawOption& typed = typed_[option];
-    typed.is_given = parsed->count() > 0;
-    if (!typed.is_given || option->type.empty()) continue;
-    typed.texts = parsed->results();
-    typed.text = typed.texts.back();
-  }
-  const std::vector<CLI::Option*>& order = app.parse_order();
-  for (const Option* const one : spec_.options) {
-    const Option* const other = option_named(spec_, one->overrides);
-    if (other == nullptr || !typed_[one].is_given || !typed_[other].is_given) continue;
-    const auto last_place = [&](const Option* option) {
-      return std::find(order.rbegin(), order.rend(), added.at(option));
-    };
-    typed_[last_place(one) < last_place(other) ? other : one] = {};
-  }
-  take_positionals(app.remaining());
-}
-
-void CommandLine::take_positionals(const std::vector<std::string>& words) {
-  auto positional = spec_.positionals.begin();
   bool options_have_ended = false;
-  for (const std::string& word : words) {
-    if (word == "--" && !std::exchange(options_have_ended, true)) continue;
-    if (!options_have_ended && word.size() > 1 && word.starts_with('-')) {
-      unknown_.push_back(word);
-    } else if (positional == spec_.positionals.end()) {
-      surplus_.push_back(word);
-    } else {
-      RawOption& typed = typed_[positional->option];
-      typed.is_given = true;
-      typed.texts.push_back(word);
-      if (positional->arity == Arity::many) continue;
-      typed.text = word;
-      ++positional;
-    }
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string word = words[i];
+    if (options_have_ended || word == "-" || !word.starts_with('-'))
+      take_positional(word);
+    else if (word == "--")
+      options_have_ended = true;
+    else if (take_options(word, i + 1 < words.size() ? words[i + 1] : nullptr))
+      ++i;
   }
+}
+
+bool CommandLine::take_options(const std::string& word, const char* next) {
+  std::string name;
+  std::string value;
+  if (CLI::detail::split_long(word, name, value)) {
+    name.insert(0, "--");
+    const Option* const option = option_named(spec_, name);
+    if (option != nullptr && name == word) return take_option(*option, word, next);
+    if (option != nullptr)
+      take_value_after_equals(*option, name, value);
+    else
+      note(unknown_, word);
+    return false;
+  }
+  std::string rest = word;
+  for (; CLI::detail::split_short(rest, name, value); rest = "-" + value) {
+    name.insert(0, "-");
+    const Option* const option = option_named(spec_, name);
+    if (option == nullptr) break;
+    if (value.empty()) return take_option(*option, word, next);
+    const bool after_equals = value.starts_with('=') && rest == word;
+    if (after_equals)
+      take_value_after_equals(*option, name, value.substr(1));
+    else
+      give(*option, value);
+    if (after_equals || !option->type.empty()) return false;
+  }
+  note(unknown_, rest);
+  return false;
+}
+
+bool CommandLine::take_option(const Option& option, const std::string& word, const char* next) {
+  if (option.type.empty()) {
+    give(option, "");
+    return false;
+  }
+  const bool is_value = next != nullptr && !std::string_view(next).starts_with("--");
+  if (is_value)
+    give(option, next);
+  else if (next == nullptr)
+    note(incomplete_, fmt::format("{} has no value", word));
+  else
+    note(incomplete_, fmt::format("{} has no value; {} follows {}", word, next, kIsEmpty));
+  return is_value;
+}
+
+void CommandLine::take_value_after_equals(const Option& option, const std::string& name,
+                                          const std::string& value) {
+  if (option.type.empty())
+    note(incomplete_, fmt::format("{} takes no value", name));
+  else if (value.empty())
+    note(incomplete_, fmt::format("{} has no value {}", name, kIsEmpty));
+  else if (!name.starts_with("--"))
+    note(incomplete_, fmt::format("{0} takes its value without =; write {0} {1}", name,
+                                  name_for_commands(value, option.type)));
+  else
+    give(option, value);
+}
+
+void CommandLine::give(const Option& option, const std::string& value) {
+  for (const Option* const other : spec_.options)
+    if (option.overrides == long_name(*other) || other->overrides == long_name(option)) typed_[other] = {};
+  RawOption& typed = typed_[&option];
+  typed.is_given = true;
+  if (option.type.empty()) return;
+  typed.text = value;
+  typed.texts.push_back(value);
+}
+
+void CommandLine::take_positional(const std::string& word) {
+  if (positionals_ == spec_.positionals.size()) {
+    note(surplus_, word);
+    return;
+  }
+  const auto& [positional, arity] = spec_.positionals[positionals_];
+  RawOption& typed = typed_[positional];
+  typed.is_given = true;
+  typed.texts.push_back(word);
+  if (arity == Arity::many) return;
+  typed.text = word;
+  ++positionals_;
 }
 
 bool CommandLine::has(std::string_view name) const {
@@ -181,10 +166,10 @@ bool CommandLine::has(std::string_view name) const {
 }
 
 void CommandLine::check() const {
-  if (!incomplete_.empty()) refuse(incomplete_);
+  if (incomplete_) refuse(*incomplete_);
   for (const Option* const option : spec_.options)
     if (is_empty(typed_.at(option))) refuse(fmt::format("{} has no value {}", long_name(*option), kIsEmpty));
-  if (!unknown_.empty()) refuse_option(spec_, unknown_.front());
+  if (unknown_) refuse_option(spec_, *unknown_);
   for (const auto& [positional, arity] : spec_.positionals) {
     const RawOption& typed = typed_.at(positional);
     if (is_empty(typed)) refuse(fmt::format("{} is an empty name {}", positional->names, kIsEmpty));
@@ -192,8 +177,8 @@ void CommandLine::check() const {
       refuse(fmt::format("{} is missing; see {} --help", positional->names, title_of(spec_)));
     if (typed.is_given && positional->words != nullptr) check_word(*positional, typed.text);
   }
-  if (!surplus_.empty())
-    refuse(fmt::format("unexpected argument '{}'; usage: {}", surplus_.front(), usages_of(spec_).front()));
+  if (surplus_)
+    refuse(fmt::format("unexpected argument '{}'; usage: {}", *surplus_, usages_of(spec_).front()));
   for (const Option* const one : spec_.options)
     for (const Option* const other : spec_.options)
       if (excludes(*other, *one) && typed_.at(one).is_given && typed_.at(other).is_given)

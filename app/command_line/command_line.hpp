@@ -21,9 +21,8 @@ struct RawOption {
   std::vector<std::string> texts;  ///< all values; `text` is empty for a positional that takes many words
 };
 
-/// What was typed, with all values as text: CLI11 would read 010 as an octal number and "" as 0. All
-/// functions throw std::out_of_range for an option that the command does not have, whether it was typed or
-/// not: the first test of a command finds this mistake.
+/// What was typed, with all values as text. All functions throw std::out_of_range for an option that the
+/// command does not have, whether it was typed or not: the first test of a command finds this mistake.
 class RawOptions {
  public:
   explicit RawOptions(std::map<const Option*, RawOption> options) : options_(std::move(options)) {}
@@ -65,15 +64,20 @@ class CommandLine {
   void check() const;
 
  private:
-  std::vector<const char*> complete_words(std::span<const char* const> words);
-  void split(const std::vector<const char*>& words);
-  void take_positionals(const std::vector<std::string>& words);
+  /// Each returns whether it took the next word (null if there is none) as the value of the last option.
+  bool take_options(const std::string& word, const char* next);  ///< "--output", "--output=x", "-vo", "-vox"
+  bool take_option(const Option& option, const std::string& word, const char* next);
+
+  void take_value_after_equals(const Option& option, const std::string& name, const std::string& value);
+  void take_positional(const std::string& word);
+  void give(const Option& option, const std::string& value);
 
   const CommandSpec& spec_;
   std::map<const Option*, RawOption> typed_;
-  std::string incomplete_;            ///< what is wrong with the first option without its value
-  std::vector<std::string> unknown_;  ///< words that begin with a dash and are no options
-  std::vector<std::string> surplus_;  ///< more positional arguments than the command takes
+  std::size_t positionals_ = 0;            ///< how many have all their words
+  std::optional<std::string> incomplete_;  ///< what is wrong with the first option without its value
+  std::optional<std::string> unknown_;     ///< the first word that begins with a dash and is no option
+  std::optional<std::string> surplus_;     ///< the first positional argument that the command does not take
 };
 
 /// Returns what was typed. Returns nothing if that asked for the version, or for the help with a list of

@@ -118,6 +118,7 @@ TEST_CASE("words that are not options are positional arguments") {
   CHECK(raw.texts(kFiles) ==
         std::vector<std::string>{"[a]", "[a,b]", "-", "{x}", "a=b", "++", "--", "-q", "--min=", "x"});
   CHECK(typed({"-o", "[a,b]"}).text(kOutput) == "[a,b]");
+  CHECK(typed({"-vo=x"}).text(kOutput) == "=x");
   CHECK_FALSE(raw.has(kQuiet));
 }
 
@@ -132,6 +133,7 @@ TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   CHECK(refused({"--foo"}) == "unknown option --foo; clipper --help lists all options");
   CHECK(refused({"-x"}) == "unknown option -x; clipper --help lists all options");
   CHECK(refused({"-vx"}) == "unknown option -x; clipper --help lists all options");
+  CHECK(refused({"-v-"}) == "unknown option --; clipper --help lists all options");
   CHECK(refused({"---"}) == "unknown option ---; clipper --help lists all options");
   CHECK(refused({"--in-place=false"}) == "--in-place takes no value");
   CHECK(refused({"-i=false"}) == "-i takes no value");
