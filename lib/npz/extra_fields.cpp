@@ -61,7 +61,7 @@ void take_zip64(std::string_view extras, std::initializer_list<std::uint64_t*> n
 void check_unicode_path(std::string_view extras, std::string_view name) {
   constexpr std::size_t kPreamble = 5;  // a version and the CRC-32 of the name
   const std::optional<std::string_view> field = extra_field(extras, kUnicodePath);
-  if (field && (field->size() < kPreamble || field->substr(kPreamble) != name || !is_utf8(name)))
+  if (field && (field->size() < kPreamble || field->substr(kPreamble) != name || !is_utf8_text(name)))
     refuse("its extra field 0x7075 gives it another name");
 }
 

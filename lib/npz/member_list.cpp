@@ -45,8 +45,8 @@ void check_entry(const Member& member, std::string_view extras) {
   if (member.name.ends_with('/') && member.contents.size > 0) refuse("it is a directory with data");
   const std::size_t comment_length = get(member.listed, ListEntry::kCommentLength);
   const std::string_view entry = member.listed;
-  if ((flags & kIsUtf8) != 0 && !is_utf8(entry.substr(entry.size() - comment_length)))
-    refuse("its comment is not UTF-8, although the archive says so");
+  if ((flags & kIsUtf8) != 0 && !is_utf8_text(entry.substr(entry.size() - comment_length)))
+    refuse("its comment is not text in UTF-8, although the archive says so");
   // Where it is the last one, as it may be in the result, programs look for a locator at its end.
   if (is_record<EndLocator>(entry.substr(entry.size() - EndLocator::kLength)))
     refuse("ambiguous: it ends with a record of a zip archive");

@@ -40,9 +40,11 @@ std::string member_text(std::string_view name) {
   return fmt::format("member '{}'", npy::excerpt(name));
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty())
-    if (take_code_point(text) == 0) return false;
+bool is_utf8_text(std::string_view text) {
+  while (!text.empty()) {
+    const char32_t code = take_code_point(text);
+    if (code < ' ' && code != '\t' && code != '\n' && code != '\r') return false;
+  }
   return true;
 }
 

@@ -12,8 +12,8 @@ namespace clipper::npz {
 /// "member 'w.npy'", for messages.
 [[nodiscard]] std::string member_text(std::string_view name);
 
-/// False also for a text with the character 0.
-[[nodiscard]] bool is_utf8(std::string_view text);
+/// Whether the bytes are UTF-8 without control characters, except tabs and ends of lines.
+[[nodiscard]] bool is_utf8_text(std::string_view text);
 
 /// Error{input} for an empty name, control characters and, if the archive says that the name is UTF-8, for
 /// bytes that are not.

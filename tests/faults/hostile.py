@@ -26,6 +26,7 @@ from hostile_cases import ONE_EACH, WAYS, Case  # noqa: E402
 MEMORY = 64 << 10  # KiB of resident memory
 CPU = 20  # seconds; sanitizers and busy machines are slow, and a bomb would take minutes
 LONGEST = 1 << 10  # characters of a message that are read
+MAGIC = (b"PK\3\4", b"PK\5\6")  # of other files clipper says what they are
 SHOWN = 40  # max number of violations that are printed
 BOUNDS = ("--min", "0", "--max", "1", "--threads", "2")
 OUTPUTS = {"info": set(), "compare": set(), "member": {"out.npy"}, "new": {"out.npz"}, "in place": {"a.npz"}}
@@ -56,6 +57,8 @@ def violations(case: Case, way: str, code: int, stderr: str, memory: int, change
     more = way == "info" and case.codes == ONE_EACH  # one line for each member
     if code > 1 and ((len(lines) != 1 and not more) or not lines or not lines[0].startswith("clipper: ") or "a.npz" not in lines[0]):
         texts.append(f"exit {code}, on stderr: {stderr!r}")
+    if case.says and case.bytes()[:4] in MAGIC and lines[:1] != [f"clipper: a.npz: {case.says}"]:
+        texts.append(f"on stderr: {stderr!r}")
     if code <= 1 and lines:
         texts.append(f"exit {code}, on stderr: {stderr!r}")
     if any(not each.isprintable() for each in lines):
@@ -75,7 +78,7 @@ def try_case(number: int) -> tuple[list[str], list[str], int]:
         os.chdir(f"{directory}/work")
         pid = os.fork()  # builds the archive, so that its memory does not count
         if pid == 0:
-            Path("a.npz").write_bytes(case.content())
+            Path("a.npz").write_bytes(case.bytes())
             Path("good.npz").write_bytes(hostile_cases.good())
             os._exit(0)
         os.waitpid(pid, 0)

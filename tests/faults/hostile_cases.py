@@ -1,4 +1,9 @@
-"""The archives of hostile.py, and the exit codes that clipper must answer with."""
+"""The hostile archives, what clipper must say about them, and its exit codes: the table of hostile.py, of tests/npz/hostile_test.cpp
+and of npz_fuzz's first inputs.
+
+    hostile_cases.py        prints a line for each archive that is small: the message of npz::read_archive(), a tab,
+        the bytes in hex
+"""
 
 import struct
 import zlib
@@ -7,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from modes import numbers, tensor
-from zip_bytes import (DEFLATED, DESCRIPTOR, DESCRIPTOR_MAGIC, UNKNOWN, UTF8, Member, Parts, archive, deflated,
+from zip_bytes import (DEFLATED, DESCRIPTOR, DESCRIPTOR_MAGIC, LOCATOR_MAGIC, UNKNOWN, UTF8, Member, Parts, archive, deflated,
                        numpy_archive, parts, zip64)
 
 WAYS = ("info", "compare", "member", "new", "in place")
@@ -21,11 +26,28 @@ MIB, GIB, EIB = 1 << 20, 1 << 30, 1 << 60
 
 @dataclass(frozen=True)
 class Case:
-    """`codes`: one digit for each of WAYS. `member`: what is clipped as a file."""
+    """`says`: why npz::read_archive() refuses the archive. Empty: it does not, but a member may be refused. `codes`: one digit for
+    each of WAYS. `member`: what is clipped as a file."""
     name: str
-    content: Callable[[], bytes]
+    content: Callable[[], bytes] | bytes
+    says: str = ""
     codes: str = REFUSED
     member: str = "w"
+
+    def bytes(self) -> bytes:
+        return self.content() if callable(self.content) else self.content
+
+
+CASES: list[Case] = []
+
+
+def case(name: str, content: Callable[[], bytes] | bytes, codes: str = REFUSED, member: str = "w") -> None:
+    CASES.append(Case(name, content, "", codes, member))
+
+
+def refused(says: str, **archives: bytes) -> None:
+    """Archives that are refused for the same reason. A name that is a number in this file only tells the archives apart."""
+    CASES.extend(Case(f"{says}: {name}", content, says) for name, content in archives.items())
 
 
 def header(count: int, text: str = "", version: bytes = b"\1\0") -> bytes:
@@ -35,7 +57,7 @@ def header(count: int, text: str = "", version: bytes = b"\1\0") -> bytes:
     return b"\x93NUMPY" + version + size + text.encode()
 
 
-W, V = tensor(numbers(500)), tensor(numbers(300, 2))
+W, V = tensor(numbers(9)), tensor(numbers(5, 2))
 NOTES = Member(b"notes.txt", b"Not a tensor.\n")
 
 
@@ -56,56 +78,24 @@ def two(**more) -> bytes:
     return archive(v(), w(**more), NOTES)
 
 
+def named(name: bytes, **more) -> bytes:
+    return archive(v(), w(name=name, **more))
+
+
 def ended(**changes) -> bytes:
     return archive(w(), v(), **changes)
 
 
 def ended64(*, end: dict | None = None, place: dict | None = None, **changes) -> bytes:
-    made = parts(w(), v())
     return made.members + made.list + made.end64(end, place, **changes)
 
 
-def put_together(change: Callable[[Parts], bytes]) -> bytes:
-    return change(parts(w(), v()))
+def field(kind: int, content: bytes) -> bytes:
+    return struct.pack("<HH", kind, len(content)) + content
 
 
-CASES: list[Case] = []
-
-
-def case(name: str, content: Callable[[], bytes] | bytes, codes: str = REFUSED, member: str = "w") -> None:
-    CASES.append(Case(name, content if callable(content) else (lambda: content), codes, member))
-
-
-# Truncated, and bytes around -----------------------------------------------------------------------------
-
-whole = ended()
-made = parts(w(), v())
-first = len(w().local_header()) + len(W)
-boundaries = {"the magic number": 2, "the first bytes": 4, "a local header": 20, "the name in a local header": 32,
-              "a local header and its member's first byte": 37, "a member": 900, "the first member": first,
-              "the second local header": first + 30, "all members": len(made.members),
-              "an entry of the list": len(made.members) + 30, "one entry of the list": len(made.members) + 51,
-              "the list": len(made.members) + len(made.list), "the end record": len(whole) - 10}
-for what, size in boundaries.items():
-    case(f"truncated after {size} bytes, in or after {what}", whole[:size])
-case("truncated by one byte", whole[:-1])
-case("empty file", b"")
-whole64 = ended64()
-for what, cut in (("end record", 22), ("locator", 42), ("ZIP64 end record", 98)):
-    case(f"ZIP64, truncated before the {what}", whole64[:-cut])
-case("a byte in front", b"\0" + whole)
-case("a program in front", b"MZ" + bytes(510) + whole)
-case("an archive in front, offsets not adjusted", good() + whole)
-case("a byte behind", whole + b"\0")
-case("an end of line behind", whole + b"\n")
-case("another archive behind", whole + good())
-case("a KiB of zeros behind", whole + bytes(1024))
-case("a marker of split archives in front", archive(w(before=b"PK\7\x08"), v()))
-case("bytes between two members", archive(w(), v(before=b"gap")))
-case("a local header between two members that the list lacks", archive(w(), v(before=w(name=b"x.npy").local_header() + W)))
-case("bytes between the members and the list", put_together(lambda p: p.members + b"gap" + p.list + p.end(begin=len(p.members) + 3)))
-case("bytes between the list and the end record", put_together(lambda p: p.members + p.list + b"gap" + p.end()))
-case("a signature behind the list", put_together(lambda p: p.members + p.list + b"PK\5\5\3\0abc" + p.end()))
+def unicode_path(name: bytes, other: bytes) -> bytes:
+    return field(0x7075, b"\1" + struct.pack("<I", zlib.crc32(name)) + other)
 
 
 def list_first() -> bytes:
@@ -114,96 +104,10 @@ def list_first() -> bytes:
     return made.list + made.members + made.end(begin=0)
 
 
-case("the list in front of the members", list_first())
-
-# The end record ------------------------------------------------------------------------------------------
-
-for number in (0, 1, 3, 65534, 65535):
-    case(f"two members, the end record says {number}", ended(count=number, on_disk=number))
-case("two members, one of them on this disk", ended(on_disk=1))
-case("disk 1", ended(disk=1))
-case("the list on disk 1", ended(list_disk=1))
-size = len(made.list)
-for number in (0, size - 1, size + 1, size - 51, UNKNOWN - 1, UNKNOWN):
-    case(f"a list of {size} bytes, the end record says {number}", ended(size=number))
-begin_of_list = len(made.members)
-for number in (0, begin_of_list - 1, begin_of_list + 1, begin_of_list + 51, len(whole), UNKNOWN - 1, UNKNOWN):
-    case(f"a list at {begin_of_list}, the end record says {number}", ended(begin=number))
-case("a comment", ended(comment=b"saved by np.savez"), EQUAL)
-case("a comment that is longer than it says", ended(comment=b"comment", comment_size=5))
-case("a comment that is shorter than it says", ended(comment=b"comment", comment_size=9))
-case("a comment with an end record", ended(comment=archive(w())[-22:]))
-case("a comment with an end record that ends the file", lambda: ended(comment=b"x" + Parts(made.members, made.list, 2).end(begin=7)))
-case("a comment that is an archive", ended(comment=archive(v())))
-case("no members", archive(), "01200", "w")
-
-# ZIP64 ---------------------------------------------------------------------------------------------------
-
-case("ZIP64 records without need", ended64(), EQUAL)
-case("ZIP64, the locator points behind the file", ended64(place={"at": 1 << 40}))
-case("ZIP64, the locator points at 2^64 - 1", ended64(place={"at": 2**64 - 1}))
-case("ZIP64, the locator points at the first member", ended64(place={"at": 0}))
-case("ZIP64, the locator says disk 1", ended64(place={"disk": 1}))
-case("ZIP64, the locator says 2 disks", ended64(place={"disks": 2}))
-case("ZIP64, a wrong magic number", ended64(magic=b"PK\6\5"))
-for number in (0, 43, 45, 2**63, 2**64 - 1):
-    case(f"ZIP64, an end record of {number} bytes", ended64(rest=number))
-case("ZIP64, disk 1", ended64(disk=1))
-case("ZIP64, the list on disk 1", ended64(list_disk=1))
-for number in (0, 1, 3, 2**32, 2**63, 2**64 - 1):
-    case(f"ZIP64, two members, the end record says {number}", ended64(count=number, on_disk=number))
-for number in (0, size - 1, 2**62, 2**64 - 1):
-    case(f"ZIP64, a list of {size} bytes, the end record says {number}", ended64(size=number))
-for number in (0, begin_of_list + 1, 2**63, 2**64 - 1):
-    case(f"ZIP64, a list at {begin_of_list}, the end record says {number}", ended64(begin=number))
-case("ZIP64, the two end records disagree about the count", ended64(end={"count": 1, "on_disk": 1}))
-case("ZIP64, the two end records disagree about the list's size", ended64(end={"size": size - 51}))
-case("ZIP64, the two end records disagree about the list's place", ended64(end={"begin": 51}))
-case("an end record that needs ZIP64 records that are missing", ended(count=0xFFFF, on_disk=0xFFFF, size=UNKNOWN, begin=UNKNOWN))
-case("sizes in a ZIP64 field that is missing", two(size=UNKNOWN, stored_size=UNKNOWN))
-case("a ZIP64 field that is too short", two(local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(len(W))}))
-case("a ZIP64 field with a third number", two(local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(len(W), len(W), 0)}))
-case("two ZIP64 fields that disagree",
-     two(local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(len(W), len(W)) + zip64(9, 9)}))
-case("a ZIP64 field that says more", two(local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(len(W) + 1, len(W) + 1)}))
-case("a ZIP64 field that disagrees with the sizes", two(local={"extra": zip64(9, 9)}))
-case("the list's ZIP64 field says 8 EiB",
-     two(listed={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(8 * EIB, 8 * EIB)}))
-case("the list's ZIP64 field puts a local header at 8 EiB", two(listed={"begin": UNKNOWN, "extra": zip64(8 * EIB)}))
-case("the list's ZIP64 field puts a local header at 2^64 - 1", two(listed={"begin": UNKNOWN, "extra": zip64(2**64 - 1)}))
-
-# Members that disagree with the list, or overlap ----------------------------------------------------------
-
-case("two members of one name", archive(w(), v(), w(V)))
-case("two equal members of one name", archive(w(), w()))
-case("one local header, listed twice with one name", archive(w(), w(begin=0, absent=True)))
-case("one local header, listed twice with two names", archive(w(), v(begin=0, absent=True)))
-case("a member inside another one's data",
-     archive(w(W + v().local_header() + V), v(begin=len(w().local_header()) + len(W), absent=True)))
-case("a member whose data reaches into the next one", archive(w(W, stored_size=len(W) + 9, size=len(W) + 9), v()))
-case("a member whose data reaches into the list", archive(v(), w(W, stored_size=len(W) + 60, size=len(W) + 60)))
-case("a member whose data reaches behind the file", archive(v(), w(W, stored_size=len(W) + 9999, size=len(W) + 9999)))
-case("a member that is shorter in the list", two(stored_size=len(W) - 4, size=len(W) - 4))
-case("all members in one another, as in zip bombs", lambda: quoted(200))
-case("a local header at another member's", two(begin=0))
-case("a local header one byte later", two(begin=len(v().local_header()) + len(V) + 1))
-case("a local header in the list", archive(v(), w(begin=len(parts(v(), w()).members))))
-case("a local header behind the file", two(begin=1 << 30))
-case("a local header at 4 GiB - 2", two(begin=UNKNOWN - 1))
-case("a wrong magic number of a local header", two(local={"magic": b"PK\3\5"}))
-case("a wrong magic number of an entry", two(listed={"magic": b"PK\1\3"}))
-for what, name in (("another name", b"x.npy"), ("a longer name", b"ww.npy"), ("an empty name", b"")):
-    case(f"{what} in the local header", two(local={"name": name}))
-for field, value in (("method", DEFLATED), ("crc", 1), ("size", 1), ("stored_size", 1), ("flags", 1), ("flags", UTF8)):
-    case(f"another {field.replace('_', ' ')} in the local header ({value})", two(local={field: value}))
-    case(f"another {field.replace('_', ' ')} in the list ({value})", two(listed={field: value}))
-case("a member on disk 1", two(listed={"disk": 1}))
-case("a name that reaches behind the list", archive(v(), w(listed={"name_size": 60000})))
-case("an extra field that reaches behind the list", archive(v(), w(listed={"extra_size": 60000})))
-case("a name in the local header that reaches behind the file", archive(v(), w(local={"name_size": 60000})))
-case("stored, with two sizes", two(size=len(W) + 1))
-case("stored, with two sizes, the first 8 EiB", two(local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(8 * EIB, len(W))},
-                                              listed={"size": UNKNOWN, "extra": zip64(8 * EIB)}))
+def shifted(**end) -> bytes:
+    """Members whose headers are one byte after the begin, as the list says, too."""
+    later = parts(w(begin=1), v(begin=first + 1))
+    return b"x" + later.members + later.list + later.end(begin=begin_of_list + 1)
 
 
 def quoted(count: int) -> bytes:
@@ -221,74 +125,210 @@ def quoted(count: int) -> bytes:
     return archive(*members)
 
 
-# Names ---------------------------------------------------------------------------------------------------
+made = parts(w(), v())
+whole, whole64 = ended(), ended64()
+first, size, begin_of_list = len(w().local_header()) + len(W), len(made.list), len(made.members)
+end_bytes = made.end()
 
-for what, name in (("a NUL", b"w\0.npy"), ("a NUL and another name", b"w.npy\0x.txt"), ("a line break", b"w\n.npy"), ("an escape", b"w\x1b[2J.npy"),
-                   ("a tab", b"w\t.npy"), ("a DEL", b"w\x7f.npy")):
-    case(f"{what} in a name", archive(v(), w(name=name)), member="v")
-case("an empty name", archive(v(), w(name=b"")), member="v")
-case("a C1 control character in a name", archive(v(), w(name="w\x85.npy".encode(), flags=UTF8)), member="v")
-case("a name that is no UTF-8, but says so", archive(v(), w(name=b"w\xff.npy", flags=UTF8)), member="v")
-case("the name ../../w.npy", archive(v(), w(name=b"../../w.npy")), TAKEN, "../../w")
-case("the name /w.npy", archive(v(), w(name=b"/w.npy")), TAKEN, "/w")
-case("the name C:\\w.npy", archive(v(), w(name=b"C:\\w.npy")), TAKEN, "C:\\w")
-case("the name a.npz:w.npy", archive(v(), w(name=b"a.npz:w.npy")), TAKEN, "a.npz:w")
-case("the name @w.npy", archive(v(), w(name=b"@w.npy")), TAKEN, "@w")
-case("the name .npy", archive(v(), w(name=b".npy")), TAKEN, ".npy")
-case("a name of 60,000 bytes", archive(v(), w(name=b"w" * 59996 + b".npy")), TAKEN, "v")
+# The archive as a whole -----------------------------------------------------------------------------------
 
-# Encryption and methods -----------------------------------------------------------------------------------
+refused("truncated: no end record of a zip archive",
+        empty=b"", by_one_byte=whole[:-1], ends_with_a_signature=ended(comment=b"PK\5\6"),
+        **{f"after_{size}_bytes": whole[:size] for size in (2, 4, 20, 32, 37, 100, first, first + 30, begin_of_list,
+        begin_of_list + 30,
+                                                             begin_of_list + 51, begin_of_list + size, len(whole) - 10)},
+        **{f"ZIP64_without_{cut}_bytes": whole64[:-cut] for cut in (22, 42, 98)})
+refused("damaged: the end record of the zip archive is not at the end",
+        a_byte_behind=whole + b"\0", a_line_behind=whole + b"\n", a_KiB_behind=whole + bytes(1024),
+        comment_longer=ended(comment=b"comment", comment_size=5),
+        comment_shorter=ended(comment=b"comment", comment_size=9), an_archive_and_a_byte_as_comment=ended(comment=whole + b"x"))
+refused("ambiguous: two end records of a zip archive",
+        in_the_comment=ended(comment=archive(w())[-22:]), empty_in_the_comment=ended(comment=archive()),
+        archive_as_comment=ended(comment=archive(v())),
+        ending_the_file=ended(comment=b"x" + Parts(made.members, made.list, 2).end(begin=7)))
+refused("damaged: the list of members is not directly before the end record of the zip archive",
+        a_byte_in_front=b"\0" + whole, a_program_in_front=b"MZ" + bytes(510) + whole, an_archive_in_front=good() + whole,
+        an_archive_behind=whole + good(), gap_after_the_list=made.members + made.list + b"gap" + end_bytes,
+        signature_after_the_list=made.members + made.list + b"PK\5\5\3\0abc" + end_bytes, list_in_front=list_first(),
+        gap_after_ZIP64_records=whole64[:-22] + b"gap" + whole64[-22:],
+        **{f"size_{number}": ended(size=number) for number in (0, size - 1, size + 1, size - 51, UNKNOWN - 1, UNKNOWN)},
+        **{f"begin_{number}": ended(begin=number) for number in (0, begin_of_list - 1, begin_of_list + 1, begin_of_list + 51,
+        len(whole), UNKNOWN - 1, UNKNOWN)},
+        **{f"ZIP64_size_{number}": ended64(size=number) for number in (0, size - 1, 2**62, 2**64 - 1)},
+        **{f"ZIP64_begin_{number}": ended64(begin=number) for number in (0, begin_of_list + 1, 2**63, 2**64 - 1)},
+        ZIP64_records_missing=ended(count=0xFFFF, on_disk=0xFFFF, size=UNKNOWN, begin=UNKNOWN))
+refused("there are bytes before the first member of the zip archive",
+        without_members=b"x" + archive(begin=1), marker_of_split_archives=archive(w(before=b"PK\7\x08"), v()),
+        adjusted_offsets=shifted())
+refused("damaged: the list of members is too short",
+        **{str(number): ended(count=number, on_disk=number) for number in (3, 65534, 65535)}, ZIP64_3=ended64(count=3, on_disk=3),
+        ZIP64_65536=ended64(count=65536, on_disk=65536))
+refused("damaged: there are bytes after the last entry of the list of members",
+        **{str(number): ended(count=number, on_disk=number) for number in (0, 1)},
+        **{f"ZIP64_{number}": ended64(count=number, on_disk=number) for number in (0, 1)})
+refused("a part of a zip archive on several disks",
+        one_member_here=ended(on_disk=1), disk_1=ended(disk=1), list_on_disk_1=ended(list_disk=1), ZIP64_disk_1=ended64(disk=1),
+        ZIP64_list_on_disk_1=ended64(list_disk=1), locator_on_disk_1=ended64(place={"disk": 1}),
+        locator_says_2_disks=ended64(place={"disks": 2}))
+refused("damaged: the ZIP64 end record is not where its locator says",
+        **{str(at): ended64(place={"at": at}) for at in (0, 1 << 40, 2**64 - 1, len(whole64) - 99)},
+        alone=made.members + made.list + LOCATOR_MAGIC + bytes(16) + end_bytes,
+        only_records=LOCATOR_MAGIC + bytes(16) + archive())
+refused("damaged: the ZIP64 end record is malformed",
+        magic=ended64(magic=b"PK\6\5"), **{f"of_{number}_bytes": ended64(rest=number) for number in (0, 43, 45, 2**63, 2**64 - 1)})
+refused("damaged: the end record and the ZIP64 end record disagree",
+        count=ended64(end={"count": 1, "on_disk": 1}), size=ended64(end={"size": size - 51}), begin=ended64(end={"begin": 51}),
+        count_here=ended64(on_disk=1))
+refused("more than 400000 members", **{str(number): ended64(count=number, on_disk=number) for number in (2**32, 2**63, 2**64 - 1)})
+case("a comment", ended(comment=b"saved by np.savez"), EQUAL)
+case("no members", archive(), "01200")
+case("ZIP64 records without need", ended64(), EQUAL)
 
-case("encrypted", two(flags=1))
-case("strong encryption", two(flags=0x41))
-case("an encrypted list", two(flags=0x2000))
-case("patched data", two(flags=0x20))
-for method in (1, 6, 9, 12, 14, 93, 95, 98, 99, 65535):
+# The list of members --------------------------------------------------------------------------------------
+
+refused("damaged: the list of members is malformed", magic=two(listed={"magic": b"PK\1\3"}),
+        name=archive(v(), w(listed={"name_size": 60000})),
+        extra_field=archive(v(), w(listed={"extra_size": 60000})))
+refused("two members are named 'w.npy'", others=archive(w(), v(), w(V)), equal=archive(w(), w()),
+        one_local_header=archive(w(), w(begin=0, absent=True)))
+for number, gap in ((3, b"gap"), (35 + len(W), w(name=b"x.npy").local_header() + W)):
+    refused(f"member 'w.npy': {number} bytes after its data belong to no member", between=archive(w(), v(before=gap)))
+refused("member 'v.npy': 3 bytes after its data belong to no member",
+        before_the_list=made.members + b"gap" + made.list + made.end(begin=begin_of_list + 3))
+refused("member 'v.npy': its data overlaps what follows it", of_another=two(begin=0), one_byte_later=two(begin=1))
+
+
+def about_w(says: str, **archives: bytes) -> None:
+    refused(f"member 'w.npy': {says}", **archives)
+
+
+longer = len(W) + 9
+about_w("its data overlaps what follows it",
+        inside_another=archive(w(W + v().local_header() + V), v(begin=35 + len(W), absent=True)),
+        next_member=archive(w(W, stored_size=longer, size=longer), v()),
+        **{f"by_{more}": archive(v(), w(W, stored_size=len(W) + more, size=len(W) + more)) for more in (1, 60, 9999)},
+        zip_bomb=quoted(6),
+        one_local_header=archive(w(), v(begin=0, absent=True)))
+about_w("4 bytes after its data belong to no member", shorter=two(stored_size=len(W) - 4, size=len(W) - 4))
+about_w("its header is not before the list of members", **{f"at_{at}": two(begin=at) for at in (1 << 30, UNKNOWN - 1)},
+        at_the_list=archive(v(), w(begin=begin_of_list)), after_the_list=archive(v(), w(begin=begin_of_list + 1)),
+        at_8_EiB=two(listed={"begin": UNKNOWN, "extra": zip64(8 * EIB)}),
+        at_the_last_byte=two(listed={"begin": UNKNOWN, "extra": zip64(2**64 - 1)}))
+about_w("its header overlaps the list of members", name=archive(v(), w(local={"name_size": 60000})))
+refused(f"member 'v.npy': {34 + len(W)} bytes after its data belong to no member",
+        of_w_at_its_last_byte=archive(v(), w(begin=begin_of_list - 1)))
+about_w(f"it has no header at byte {first - 16}", magic=two(local={"magic": b"PK\3\5"}))
+about_w("its two headers disagree about its name",
+        **{str(len(name)) + "_bytes": two(local={"name": name}) for name in (b"x.npy", b"ww.npy", b"")})
+about_w("its two headers disagree about its compression", local=two(local={"method": DEFLATED}),
+        listed=two(listed={"method": DEFLATED}), listed_bzip2=two(listed={"method": 12}))
+about_w("its two headers disagree about its CRC-32", local=two(local={"crc": 1}), listed=two(listed={"crc": 1}))
+about_w("its two headers disagree about its size", **{f"local_{name}": two(local={name: 1}) for name in ("size", "stored_size")})
+about_w("its two headers disagree about its flags",
+        **{f"local_{flags}": two(local={"flags": flags}) for flags in (1, DESCRIPTOR, UTF8)},
+        **{f"listed_{flags}": two(listed={"flags": flags}) for flags in (DESCRIPTOR, UTF8)})
+about_w("its two headers disagree about its version", local=two(local={"version": 45}))
+about_w("its two headers disagree about its time", local=two(local={"time": 1}), listed=two(listed={"date": 34}))
+about_w(f"it is stored, but has {len(W)} bytes instead of 1", listed=two(listed={"size": 1}))
+about_w(f"it is stored, but has 1 bytes instead of {len(W)}", listed=two(listed={"stored_size": 1}))
+about_w(f"it is stored, but has {len(W)} bytes instead of {len(W) + 1}", both=two(size=len(W) + 1))
+about_w(f"it is stored, but has {len(W)} bytes instead of {8 * EIB}", listed=two(
+    local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": zip64(8 * EIB, len(W))},
+        listed={"size": UNKNOWN, "extra": zip64(8 * EIB)}))
+about_w(f"{1032 * longer} bytes cannot be deflated to {longer - 1}",
+        both=two(method=DEFLATED, data=bytes(longer - 1), size=1032 * longer))
+case("1032 times as many bytes", two(method=DEFLATED, data=W, size=1032 * len(W)))
+about_w("it is on another disk", disk_1=two(listed={"disk": 1}))
+about_w("it needs a later zip format", version_64=two(version=64))
+
+# ZIP64 fields ---------------------------------------------------------------------------------------------
+
+
+def in_zip64(*numbers: int, more: bytes = b"", headers: tuple[str, ...] = ("local", "listed")) -> bytes:
+    """The ZIP64 fields of w's headers have its sizes."""
+    told = {"size": UNKNOWN, "stored_size": UNKNOWN, "extra": (zip64(*numbers) if numbers else b"") + more}
+    return two(**{name: told for name in headers})
+
+
+def locally(*numbers: int, more: bytes = b"") -> bytes:
+    return in_zip64(*numbers, more=more, headers=("local",))
+
+
+about_w("its ZIP64 field is too short", missing=in_zip64(), missing_locally=locally(), one=in_zip64(len(W)),
+        one_locally=locally(len(W)))
+about_w("its ZIP64 field is too long", three=in_zip64(len(W), len(W), 9), three_locally=locally(len(W), len(W), 0),
+        without_need=two(listed={"extra": zip64(len(W), len(W))}),
+        for_one=two(listed={"stored_size": UNKNOWN, "extra": zip64(len(W), len(W))}))
+about_w("it has two extra fields 0x0001", locally=locally(len(W), len(W), more=zip64(9, 9)),
+        in_both=in_zip64(len(W), len(W), more=zip64(9, 9)))
+about_w("its ZIP64 field disagrees with its other fields", locally=two(local={"extra": zip64(9, 9)}))
+about_w("its two headers disagree about its size", listed_8_EiB=in_zip64(8 * EIB, 8 * EIB, headers=("listed",)),
+        more=locally(len(W) + 1, len(W) + 1))
+about_w("1 bytes after its data belong to no member", less_by_ZIP64=in_zip64(len(W) - 1, len(W) - 1))
+about_w("its data overlaps what follows it", **{f"by_ZIP64_{number}": in_zip64(number, number) for number in (8 * EIB, 2**64 - 1)})
+
+# Names ----------------------------------------------------------------------------------------------------
+
+for name, text, more in ((b"w\0.npy", r"w\x00.npy", {}), (b"w.npy\0x.txt", r"w.npy\x00x.txt", {}), (b"w\n.npy", r"w\x0a.npy", {}),
+                         (b"w\x1b[2J.npy", r"w\x1b[2J.npy", {}), (b"w\t.npy", r"w\x09.npy", {}), (b"w\x7f.npy", r"w\x7f.npy", {}),
+                         ("w\x85.npy".encode(), r"w\xc2\x85.npy", {"flags": UTF8})):
+    refused(f"member '{text}': its name has control characters", in_both=named(name, **more))
+for name in (b"\xff", b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xe2\x82x"):
+    text = "".join(f"\\x{each:02x}" if each > 127 else chr(each) for each in name)
+    refused(f"member 'w{text}': its name is not UTF-8, although the archive says so", in_both=named(b"w" + name, flags=UTF8))
+refused("member '': a member has no name", empty=named(b""))
+refused("member 'w.npy/': it is a directory with data", slash=named(b"w.npy/"))
+about_w("its extra field 0x7075 gives it another name", other=two(extra=unicode_path(b"w.npy", b"x.npy")),
+        another_member=two(extra=unicode_path(b"w.npy", b"v.npy")),
+        local=two(local={"extra": unicode_path(b"w.npy", b"x.npy")}), too_short=two(extra=field(0x7075, b"\1")))
+refused(r"member 'w\xff.npy': its extra field 0x7075 gives it another name",
+        not_utf8=named(b"w\xff.npy", extra=unicode_path(b"w\xff.npy", b"w\xff.npy")))
+about_w("its comment is not text in UTF-8, although the archive says so", byte=two(flags=UTF8, listed={"comment": b"\xff"}),
+        control=two(flags=UTF8, listed={"comment": b"\2"}))
+about_w("ambiguous: it ends with a record of a zip archive", locator=two(listed={"comment": LOCATOR_MAGIC + bytes(16)}))
+case("a Unicode path that is the name", two(extra=unicode_path(b"w.npy", b"w.npy")), TAKEN)
+for name in ("../../w", "/w", "C:\\w", "a.npz:w", "@w", ""):
+    case(f"the name {name}.npy", named(f"{name}.npy".encode()), TAKEN, name or ".npy")
+case("a name of 60,000 bytes", lambda: named(b"w" * 59996 + b".npy"), TAKEN, "v")
+
+# Flags, methods, extra fields -----------------------------------------------------------------------------
+
+about_w("it is encrypted", **{f"flags_{flags}": two(flags=flags) for flags in (1, 0x40, 0x41, 0x2000)}, WinZip=two(method=99),
+        listed=two(listed={"flags": 1}))
+about_w("it is a patch", flags=two(flags=0x20))
+for method in (1, 6, 9, 12, 14, 93, 95, 98, 65535):
     case(f"method {method}", two(method=method))
-case("a directory with data", archive(v(), w(name=b"w.npy/")), member="v")
 case("a symbolic link", archive(v(), w(b"/etc/passwd", attributes=0o120777 << 16)))
 case("a symbolic link to another member", archive(v(), w(b"v.npy", attributes=0o120777 << 16)))
 case("a tensor with the attributes of a symbolic link", archive(v(), w(attributes=0o120777 << 16)), EQUAL)
 case("a tensor with the attributes of a device", archive(v(), w(attributes=0o60777 << 16)), EQUAL)
-
-# Extra fields ---------------------------------------------------------------------------------------------
-
-
-def field(kind: int, content: bytes) -> bytes:
-    return struct.pack("<HH", kind, len(content)) + content
-
-
-def unicode_path(name: bytes, other: bytes) -> bytes:
-    return field(0x7075, b"\1" + struct.pack("<I", zlib.crc32(name)) + other)
-
-
-case("a Unicode path that is another name", two(extra=unicode_path(b"w.npy", b"x.npy")))
-case("a Unicode path that is another member's name", two(extra=unicode_path(b"w.npy", b"v.npy")))
-case("extra fields of 65,535 bytes", two(extra=field(0x7777, bytes(65531))), TAKEN)
-case("16,383 extra fields", two(extra=field(0x7777, b"") * 16383), TAKEN)
-case("an extra field that is longer than all extra fields", two(extra=struct.pack("<HH", 0x7777, 9) + b"abc"))
-case("three bytes of an extra field", two(extra=b"abc"))
+about_w("its extra fields are malformed", longer_than_all=two(extra=struct.pack("<HH", 0x7777, 9) + b"abc"),
+        three_bytes=two(extra=b"abc"), locally=two(local={"extra": b"abc"}),
+        listed=two(listed={"extra": b"\1\2\5\0abc"}))
+case("extra fields of 65,535 bytes", lambda: two(extra=field(0x7777, bytes(65531))), TAKEN)
+case("16,383 extra fields", lambda: two(extra=field(0x7777, b"") * 16383), TAKEN)
 
 # Data descriptors -----------------------------------------------------------------------------------------
 
 UNSAID = {"crc": 0, "size": 0, "stored_size": 0}
 
 
-def described(crc: int, stored_size: int, size: int, magic: bytes = DESCRIPTOR_MAGIC, form: str = "<III") -> bytes:
-    return two(flags=DESCRIPTOR, local=UNSAID, descriptor=magic + struct.pack(form, crc, stored_size, size))
+def described(*numbers: int, magic: bytes = DESCRIPTOR_MAGIC, form: str = "<III", end: bytes = b"") -> bytes:
+    return two(flags=DESCRIPTOR, local=UNSAID, descriptor=magic + struct.pack(form, *numbers) + end)
 
 
 W_CRC, W_SIZE = zlib.crc32(W), len(W)
 case("a data descriptor", described(W_CRC, W_SIZE, W_SIZE), TAKEN)
-case("a data descriptor without a magic number", described(W_CRC, W_SIZE, W_SIZE, b""), TAKEN)
-case("a data descriptor of 64 bits without a ZIP64 field", described(W_CRC, W_SIZE, W_SIZE, form="<IQQ"))
-case("a data descriptor with another CRC", described(1, W_SIZE, W_SIZE))
-case("a data descriptor with another size", described(W_CRC, W_SIZE, W_SIZE + 1))
-case("a data descriptor with another size in the archive", described(W_CRC, W_SIZE + 1, W_SIZE))
-case("a data descriptor that is missing", two(flags=DESCRIPTOR, local=UNSAID))
-case("a data descriptor that is cut off", two(flags=DESCRIPTOR, local=UNSAID, descriptor=DESCRIPTOR_MAGIC + bytes(7)))
-case("a data descriptor without its flag", two(descriptor=DESCRIPTOR_MAGIC + struct.pack("<III", W_CRC, W_SIZE, W_SIZE)))
-case("a data descriptor, only by the list", two(listed={"flags": DESCRIPTOR}))
+case("a data descriptor without a magic number", described(W_CRC, W_SIZE, W_SIZE, magic=b""), TAKEN)
+about_w("its data descriptor is malformed, or disagrees with the list of members",
+        of_64_bits_without_ZIP64=described(W_CRC, W_SIZE, W_SIZE, form="<IQQ"), crc=described(1, W_SIZE, W_SIZE),
+        size=described(W_CRC, W_SIZE, W_SIZE + 1),
+        stored_size=described(W_CRC, W_SIZE + 1, W_SIZE), magic=described(W_CRC, W_SIZE, W_SIZE, magic=b"QK\7\x08"),
+        more=described(W_CRC, W_SIZE, W_SIZE, end=b"x"),
+        missing=two(flags=DESCRIPTOR, local=UNSAID),
+        cut_off=two(flags=DESCRIPTOR, local=UNSAID, descriptor=DESCRIPTOR_MAGIC + bytes(7)))
+about_w("16 bytes after its data belong to no member",
+        no_flag=two(descriptor=DESCRIPTOR_MAGIC + struct.pack("<III", W_CRC, W_SIZE, W_SIZE)))
 
 # Contents -------------------------------------------------------------------------------------------------
 
@@ -296,15 +336,19 @@ case("a wrong CRC, stored", two(crc=1), UNREAD)
 case("a wrong CRC, deflated", two(crc=1, method=DEFLATED), UNREAD)
 case("a wrong CRC of a text", archive(v(), w(), Member(b"notes.txt", b"text", crc=1)), TAKEN)  # a copied member keeps its damage
 case("a changed element, stored", two(data=W[:-1] + b"\1"), UNREAD)
-packed = deflated(W)
+large = tensor(numbers(500))
+packed = deflated(large)
+about_w(f"{len(large)} bytes cannot be deflated to 0", none=two(content=large, method=DEFLATED, data=b""))
+case("deflated: no stream", two(method=DEFLATED, data=b""))
 for what, data, codes in (  # `info` inflates the header only
         ("a changed byte", packed[:200] + b"\0\0\0" + packed[203:], REFUSED), ("a stream that is cut off", packed[:-20], UNREAD),
         ("a stream without its last byte", packed[:-1], UNREAD), ("bytes behind the stream", packed + b"more", UNREAD),
-        ("a second stream", packed + packed, UNREAD), ("zlib's header", zlib.compress(W), REFUSED),
-        ("the stream of a shorter file", deflated(W[:-4]), UNREAD), ("the stream of a longer file", deflated(W + b"more"), REFUSED),
-        ("no stream", b"", REFUSED), ("an unknown kind of block", b"\7" + bytes(99), REFUSED),
+        ("a second stream", packed + packed, UNREAD), ("zlib's header", zlib.compress(large), REFUSED),
+        ("the stream of a shorter file", deflated(large[:-4]), UNREAD),
+        ("the stream of a longer file", deflated(large + b"more"), REFUSED),
+        ("an unknown kind of block", b"\7" + bytes(99), REFUSED),
         ("a distance before the begin", bytes.fromhex("4b04022000"), REFUSED)):
-    case(f"deflated: {what}", two(method=DEFLATED, data=data), codes)
+    case(f"deflated: {what}", two(content=large, method=DEFLATED, data=data), codes)
 case("w.npy is a text", two(content=b"hello"))
 case("w.npy is empty", two(content=b""))
 case("w.npy is an archive", lambda: two(content=good()))
@@ -358,3 +402,9 @@ case("65,536 members of 32,768 names", lambda: many(65536, b"x", names=32768))
 def many(count: int, content: bytes, *more: Member, names: int = 0) -> bytes:
     made = parts(*more, *(Member(f"{i % (names or count)}.npy".encode(), content) for i in range(count)))
     return made.members + made.list + made.end64()
+
+
+if __name__ == "__main__":
+    for each in CASES:
+        if not callable(each.content):
+            print(f"{each.says}\t{each.content.hex()}")

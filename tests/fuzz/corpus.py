@@ -13,6 +13,10 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "faults"))
+
+import hostile_cases  # noqa: E402
+
 DATA = HERE.parent.parent / "data"
 DTYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16"]
 
@@ -71,6 +75,7 @@ def npz_seeds():
                     with archive.open(member, "w", force_zip64=number == 0) as stream:
                         stream.write(b"data" * 7 * (2 - number))
             yield file.getvalue()
+    yield from (each.content for each in hostile_cases.CASES if not callable(each.content))
 
 
 class Pipe:
