@@ -181,12 +181,12 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   compare_files(engine, settings, actual_file, expected_file, result);
 
   Comparison comparison{.reason = result.reason,
-                        .dtype = result.header.dtype,
-                        .shape = result.header.shape,
+                        .dtype = result.layout.dtype,
+                        .shape = result.layout.shape,
                         .compared = result.comparison.compared,
                         .mismatches = result.comparison.mismatches,
                         .first = {},
-                        .largest = is_floating(result.header.dtype)
+                        .largest = is_floating(result.layout.dtype)
                                        ? std::bit_cast<double>(result.comparison.largest)
                                        : static_cast<double>(result.comparison.largest),
                         .summary = result.reason};
@@ -195,7 +195,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
         summary_text(result, compare.bits ? Compared::bits : Compared::values, {"atol=", "ulp="});
   for (const Mismatch& mismatch : result.comparison.first)
     comparison.first.push_back(
-        {npy::index_of(result.header, mismatch.position), mismatch.actual, mismatch.expected});
+        {index_of(result.layout, mismatch.position), mismatch.actual, mismatch.expected});
   if (compare.max_listed == 0) comparison.first.clear();
   return comparison;
 }

@@ -38,15 +38,15 @@ std::string text_of(const ActionCounts& members) {
 
 Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
   const ArrayParameter* const array = plan.array(parameter);
-  const DType dtype = plan.header.dtype;
+  const DType dtype = plan.input.dtype;
   return array != nullptr ? array_json(*array) : Json::number(dtype, element_text(dtype, element));
 }
 
 void add_plan(const Plan& plan, Json& json) {
-  json.add("dtype", traits(plan.header.dtype).name);
-  json.add("shape", plan.header.shape);
-  json.add("fortran_order", plan.header.fortran_order);
-  json.add("byte_order", plan.header.order == ByteOrder::little ? "little" : "big");
+  json.add("dtype", traits(plan.input.dtype).name);
+  json.add("shape", plan.input.shape);
+  json.add("fortran_order", plan.input.fortran_order);
+  json.add("byte_order", plan.input.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.data_size());
   json.add("min", bound_json(plan, Parameter::min, plan.min));
@@ -85,7 +85,7 @@ double clipped_percent(const Plan& plan, const ElementCounts& counts) {
 
 std::vector<std::string> notes_on(const Plan& plan) {
   std::vector<std::string> notes;
-  const DType dtype = plan.header.dtype;
+  const DType dtype = plan.input.dtype;
   for (const CutBound& bound : plan.cut)
     notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
                                 element_text(dtype, bound.element), traits(dtype).name));

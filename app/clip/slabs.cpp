@@ -17,7 +17,7 @@ constexpr int kIndexVersion = 1;
 }  // namespace
 
 std::string slab_index_text(const Plan& plan, const std::string& output, std::uint64_t count) {
-  const npy::Header& whole = plan.header;
+  const TensorLayout& whole = plan.input;
   Json slabs = Json::list();
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
     const Rows rows = rows_of(shard, whole);

@@ -54,11 +54,11 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
     report.reason = fmt::format("{} is missing", report.expected);
   } else {
     InputFile golden = open(command, to, report.expected);
-    report.header = read_header(golden, command.dtype);
-    report.reason = difference_as_whole(plan.header, report.header);
+    report.layout = read_header(golden, command.dtype);
+    report.reason = difference_as_whole(plan.input, report.layout);
     if (report.reason.empty()) {
       const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });
-      report.comparison = verify_result(engine, plan, input, {golden, report.header});
+      report.comparison = verify_result(engine, plan, input, {golden, report.layout});
     }
   }
   report.status = report.reason.empty() && report.comparison.mismatches == 0 ? 0 : 1;

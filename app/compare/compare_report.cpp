@@ -23,7 +23,7 @@ Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
   const DType dtype = report.comparison.dtype;
   const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
   const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
-  return {{"index", npy::index_of(report.header, mismatch.position)},
+  return {{"index", index_of(report.layout, mismatch.position)},
           {"actual", Json::number(dtype, element_text(dtype, mismatch.actual))},
           {"expected", Json::number(dtype, element_text(dtype, mismatch.expected))},
           {"difference", difference_json(dtype, difference)},
@@ -35,13 +35,13 @@ void add_comparison(const PairReport& report, Json& json) {
   const auto absolute = passing_absolute(comparison, report.compared);
   const auto ulps = passing_ulps(comparison, report.compared);
   json.add("dtype", traits(comparison.dtype).name);
-  json.add("shape", report.header.shape);
+  json.add("shape", report.layout.shape);
   json.add("compared", comparison.compared);
   json.add("mismatches", comparison.mismatches);
   Json largest;
   if (comparison.largest != 0)
     largest = {{"difference", difference_json(comparison.dtype, comparison.largest)},
-               {"index", npy::index_of(report.header, comparison.largest_at)}};
+               {"index", index_of(report.layout, comparison.largest_at)}};
   json.add("largest", std::move(largest));
   Json passes_with;
   if (comparison.mismatches != 0)

@@ -133,8 +133,8 @@ Facts tensor_facts(const TensorInfo& tensor) {
     return {{"dtype", tensor.archived->other + ": clipper does not read it"}};
   const npy::Header& header = tensor.header;
   return {{"dtype", dtype_text(header)},
-          {"shape", fmt::format("{}, {} order", npy::shape_text(header.shape),
-                                header.fortran_order ? "Fortran" : "C")},
+          {"shape",
+           fmt::format("{}, {} order", shape_text(header.shape), header.fortran_order ? "Fortran" : "C")},
           {"elements", fmt::format("{}", header.count)},
           {"data", fmt::format("{} bytes after a {}-byte header, npy {}.{}", header.data_size(),
                                header.data_offset, tensor.version_major, tensor.version_minor)}};
@@ -189,7 +189,7 @@ Table::Row as_row(const TensorInfo& tensor, std::string_view key) {
             compression_text(archived)};
   const bool is_usual = header.order == kNativeOrder && !header.opaque;
   return {escape_for_terminal(key), is_usual ? std::string(traits(header.dtype).name) : dtype_text(header),
-          npy::shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
+          shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
           fmt::format("{}", header.data_size()), compression_text(archived)};
 }
 

@@ -111,7 +111,7 @@ SCALE      whether --scale and --bias are allowed, and the type to which they ar
 )";
 
 std::size_t last_rank(const Profile& profile) {
-  return std::min(profile.max_rank, npy::kMaxRank);
+  return std::min(profile.max_rank, kMaxRank);
 }
 
 std::vector<std::string_view> dtype_names(const Profile& profile) {

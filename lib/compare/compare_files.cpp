@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
+#include "npy/header.hpp"
 
 namespace clipper {
 namespace {
@@ -35,14 +36,14 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
              : fmt::format("the headers differ at byte {}", at - actual.begin());
 }
 
-/// Returns the actual header. Sets result.header to the expected one, and result.reason if the files differ.
+/// Returns the actual header. Sets result.layout to the expected one, and result.reason if the files differ.
 npy::Header compare_headers(const CompareSettings& settings, InputFile& actual, InputFile& expected,
                             FileComparison& result) {
   if (settings.whole_files) {
     npy::Header header = header_of_bytes(actual);
-    result.header = header_of_bytes(expected);
-    if (header.count != result.header.count)
-      result.reason = fmt::format("{} bytes, expected {}", header.count, result.header.count);
+    result.layout = header_of_bytes(expected);
+    if (header.count != result.layout.count)
+      result.reason = fmt::format("{} bytes, expected {}", header.count, result.layout.count);
     return header;
   }
   if (settings.ignore_trailing) {
@@ -52,8 +53,8 @@ npy::Header compare_headers(const CompareSettings& settings, InputFile& actual, 
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
   npy::Header header = read_header(actual, settings.dtype, &actual_bytes);
-  result.header = read_header(expected, settings.dtype, &expected_bytes);
-  result.reason = difference_as_whole(header, result.header);
+  result.layout = read_header(expected, settings.dtype, &expected_bytes);
+  result.reason = difference_as_whole(header, result.layout);
   if (result.reason.empty() && settings.strict_header)
     result.reason = header_difference(actual_bytes, expected_bytes);
   return header;
@@ -69,7 +70,7 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
                                          actual.file.mode_of_copy() & expected.file.mode_of_copy());
   if (!output.is_regular())
     throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a regular file", path));
-  return {std::move(output), expected.header, nan_equal};
+  return {std::move(output), expected.layout, nan_equal};
 }
 
 ElementComparison compare_elements(Engine& engine, const CompareSettings& settings, const TensorInput& actual,
@@ -89,7 +90,7 @@ void compare_files(Engine& engine, const CompareSettings& settings, InputFile& a
                    FileComparison& result) {
   const npy::Header header = compare_headers(settings, actual, expected, result);
   if (!result.reason.empty()) return;
-  result.comparison = compare_elements(engine, settings, {actual, header}, {expected, result.header});
+  result.comparison = compare_elements(engine, settings, {actual, header}, {expected, result.layout});
 }
 
 }  // namespace clipper

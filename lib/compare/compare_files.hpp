@@ -6,9 +6,9 @@
 
 #include "compare/comparison.hpp"
 #include "compare/tensor_pair.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
-#include "npy/header.hpp"
 
 /// Compares two files, from their headers to the difference file.
 namespace clipper {
@@ -26,8 +26,8 @@ struct CompareSettings {
 /// The result of comparing two files.
 struct FileComparison {
   std::string reason;            ///< why no elements were compared; empty if they were
-  npy::Header header;            ///< of the expected file
-  ElementComparison comparison;  ///< positions are those of `header`
+  TensorLayout layout;           ///< of the expected file
+  ElementComparison comparison;  ///< positions are those of `layout`
 };
 
 /// Error{input} or Error{io} for a file that cannot be read, Error{usage} if the difference file is one of

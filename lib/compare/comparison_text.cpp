@@ -50,7 +50,7 @@ std::string largest_text(const FileComparison& files) {
   const ElementComparison& comparison = files.comparison;
   if (comparison.largest == 0) return "";
   return fmt::format("max abs {} at {}", difference_text(comparison.dtype, comparison.largest),
-                     npy::index_text(files.header, comparison.largest_at));
+                     index_text(files.layout, comparison.largest_at));
 }
 
 std::string advice_text(const FileComparison& files, Compared compared, const ToleranceNames& names) {
@@ -95,7 +95,7 @@ std::string mismatch_text(const FileComparison& files, Compared compared, const 
   if (difference) distances.push_back(difference_text(dtype, *difference));
   if (ulps) distances.push_back(fmt::format("{} ulp", *ulps));
   std::string text =
-      fmt::format("{} actual {} expected {}", npy::index_text(files.header, mismatch.position),
+      fmt::format("{} actual {} expected {}", index_text(files.layout, mismatch.position),
                   element_text(dtype, mismatch.actual), element_text(dtype, mismatch.expected));
   if (compared == Compared::bits && difference == Difference{0})
     text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);

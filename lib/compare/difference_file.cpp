@@ -11,6 +11,7 @@
 
 #include "compare/match.hpp"
 #include "element/byte_order.hpp"
+#include "npy/header.hpp"
 
 namespace clipper {
 namespace {
@@ -64,16 +65,16 @@ void fill(std::span<DifferenceOf<T>> block, const ElementPairs& pairs, std::size
 
 }  // namespace
 
-DifferenceFile::DifferenceFile(OutputFile output, const npy::Header& expected, bool nan_equal)
+DifferenceFile::DifferenceFile(OutputFile output, const TensorLayout& expected, bool nan_equal)
     : output_(std::move(output)), nan_equal_(nan_equal) {
-  npy::Header header;
-  header.dtype = difference_dtype(expected.dtype);
-  header.fortran_order = expected.fortran_order;
-  header.shape = expected.shape;
-  header.count = expected.count;
-  const std::string text = npy::format(header);
+  TensorLayout layout;
+  layout.dtype = difference_dtype(expected.dtype);
+  layout.fortran_order = expected.fortran_order;
+  layout.shape = expected.shape;
+  layout.count = expected.count;
+  const std::string text = npy::format(layout);
   data_offset_ = text.size();
-  output_.reserve(data_offset_ + header.data_size());
+  output_.reserve(data_offset_ + layout.data_size());
   output_.write(std::as_bytes(std::span(text)));
 }
 

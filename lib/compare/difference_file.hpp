@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "compare/comparison.hpp"
+#include "element/tensor_layout.hpp"
 #include "files/output_file.hpp"
-#include "npy/header.hpp"
 
 namespace clipper {
 
@@ -16,7 +16,7 @@ namespace clipper {
 class DifferenceFile {
  public:
   /// `output` must be a regular file.
-  DifferenceFile(OutputFile output, const npy::Header& expected, bool nan_equal);
+  DifferenceFile(OutputFile output, const TensorLayout& expected, bool nan_equal);
 
   /// Writes the differences of these pairs. May be called from many threads at once.
   void write(const ElementPairs& pairs) const;

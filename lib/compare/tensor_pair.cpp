@@ -28,9 +28,9 @@ std::size_t prepare_rooms(Engine& engine, std::uint64_t data_size, std::size_t t
   return engine.chunk_size() / tensors / kLine * kLine;
 }
 
-bool has_one_order(const npy::Header& header) {
-  return header.count == 0 ||
-         std::ranges::count_if(header.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
+bool has_one_order(const TensorLayout& layout) {
+  return layout.count == 0 ||
+         std::ranges::count_if(layout.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
 }
 
 /// The sum of the comparisons of many threads.
@@ -40,9 +40,9 @@ class Total {
         const BeforeComparison& before)
       : rule_(rule),
         before_(before),
-        dtype_(expected.header.dtype),
-        actual_(actual.header.order),
-        expected_(expected.header.order) {
+        dtype_(expected.layout.dtype),
+        actual_(actual.layout.order),
+        expected_(expected.layout.order) {
     sum_.dtype = dtype_;
     sum_.listed = rule.listed;
   }
@@ -68,13 +68,13 @@ class Total {
 };
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
-  tensor.file.read_next_at(bytes, tensor.header.data_offset + position * traits(tensor.header.dtype).size);
+  tensor.file.read_next_at(bytes, tensor.file.data_begin() + position * traits(tensor.layout.dtype).size);
 }
 
 void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
-  const std::size_t room = prepare_rooms(engine, expected.header.data_size(), 2);
-  const std::size_t size = traits(expected.header.dtype).size;
-  const Chunks chunks(expected.header.count, size, std::max(room, kLine), 0);
+  const std::size_t room = prepare_rooms(engine, expected.layout.data_size(), 2);
+  const std::size_t size = traits(expected.layout.dtype).size;
+  const Chunks chunks(expected.layout.count, size, std::max(room, kLine), 0);
   const bool parallel = actual.file.is_regular() && expected.file.is_regular();
   engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
     const auto [begin, count] = chunks[i];
@@ -86,7 +86,7 @@ void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInp
 }
 
 void read_box(const TensorInput& tensor, const std::vector<FileRange>& ranges, std::byte* memory) {
-  const std::size_t size = traits(tensor.header.dtype).size;
+  const std::size_t size = traits(tensor.layout.dtype).size;
   for (const FileRange& range : ranges)
     read(tensor, {memory + range.at * size, range.count * size}, range.position);
 }
@@ -96,18 +96,18 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
     throw Error(
         ErrorKind::input,
         fmt::format("{}: is in {} order and {} is not; to compare them, both must be regular files",
-                    actual.file.path(), actual.header.fortran_order ? "Fortran" : "C", expected.file.path()));
-  const std::size_t room = prepare_rooms(engine, expected.header.data_size(), 3);
-  const std::size_t size = traits(expected.header.dtype).size;
-  const Boxes boxes(expected.header.shape, room / size);
+                    actual.file.path(), actual.layout.fortran_order ? "Fortran" : "C", expected.file.path()));
+  const std::size_t room = prepare_rooms(engine, expected.layout.data_size(), 3);
+  const std::size_t size = traits(expected.layout.dtype).size;
+  const Boxes boxes(expected.layout.shape, room / size);
   engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
     const Box box = boxes[i];
     const std::size_t length = box.count() * size;
-    const std::vector<FileRange> ranges = boxes.ranges(box, expected.header.fortran_order);
-    read_box(actual, boxes.ranges(box, actual.header.fortran_order), memory);
+    const std::vector<FileRange> ranges = boxes.ranges(box, expected.layout.fortran_order);
+    read_box(actual, boxes.ranges(box, actual.layout.fortran_order), memory);
     read_box(expected, ranges, memory + room);
     std::byte* const reordered = memory + 2 * room;
-    reorder(box, actual.header.fortran_order, size, {memory, length}, {reordered, length});
+    reorder(box, actual.layout.fortran_order, size, {memory, length}, {reordered, length});
     for (const FileRange& range : ranges)
       total.add(reordered + range.at * size, memory + room + range.at * size, range.count, range.position);
     engine.add_done(length);
@@ -123,19 +123,18 @@ void check_end(InputFile& file) {
 
 }  // namespace
 
-std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected) {
+std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected) {
   if (actual.dtype != expected.dtype)
     return fmt::format("dtype {}, expected {}", traits(actual.dtype).name, traits(expected.dtype).name);
   if (actual.shape != expected.shape)
-    return fmt::format("shape {}, expected {}", npy::shape_text(actual.shape),
-                       npy::shape_text(expected.shape));
+    return fmt::format("shape {}, expected {}", shape_text(actual.shape), shape_text(expected.shape));
   return "";
 }
 
 ElementComparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
                           const ComparisonRule& rule, const BeforeComparison& before) {
   Total total(actual, expected, rule, before);
-  if (actual.header.fortran_order == expected.header.fortran_order || has_one_order(expected.header))
+  if (actual.layout.fortran_order == expected.layout.fortran_order || has_one_order(expected.layout))
     compare_in_order(engine, actual, expected, total);
   else
     compare_by_index(engine, actual, expected, total);

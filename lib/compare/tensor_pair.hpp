@@ -4,21 +4,21 @@
 #include <string>
 
 #include "compare/comparison.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
-#include "npy/header.hpp"
 
 namespace clipper {
 
-/// A tensor to compare: an open file or stream, read up to its first element, and its header.
+/// A tensor to compare: an open file or stream, read up to its first element, and its layout.
 struct TensorInput {
   InputFile& file;
-  const npy::Header& header;
+  const TensorLayout& layout;
 };
 
 /// How dtype or shape differ, for people: "shape (2,), expected (1, 2)". Empty if the elements can be
 /// compared.
-[[nodiscard]] std::string difference_as_whole(const npy::Header& actual, const npy::Header& expected);
+[[nodiscard]] std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected);
 
 /// Called with many pairs at a time before they are compared, from many threads, in any order. May change the
 /// actual elements.

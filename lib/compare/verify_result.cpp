@@ -13,8 +13,8 @@ namespace clipper {
 ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
                                 const TensorInput& golden) {
   Plan in_order = plan;  // positions of pairs are those of the golden file
-  in_order.header.fortran_order = golden.header.fortran_order;
-  if (in_order.arrays) lay_out(*in_order.arrays, plan.header.shape, golden.header.fortran_order);
+  in_order.input.fortran_order = golden.layout.fortran_order;
+  if (in_order.arrays) lay_out(*in_order.arrays, plan.input.shape, golden.layout.fortran_order);
   engine.prepare(plan.data_size());
   TensorClip clip(in_order, engine.kernel_options(), input.path());
   FirstNan first_nan;
@@ -25,11 +25,11 @@ ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& inp
   };
   ComparisonRule rule;
   rule.bits = true;
-  ElementComparison comparison = compare(engine, {input, plan.header}, golden, rule, clip_actual);
+  ElementComparison comparison = compare(engine, {input, plan.input}, golden, rule, clip_actual);
   clip.expect_valid();
   if (const std::optional<std::uint64_t> nan = first_nan.position())
     throw Error(ErrorKind::input,
-                fmt::format("{}: NaN at {}", input.path(), npy::index_text(golden.header, *nan)));
+                fmt::format("{}: NaN at {}", input.path(), index_text(golden.layout, *nan)));
   return comparison;
 }
 

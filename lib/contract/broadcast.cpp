@@ -14,7 +14,7 @@ namespace {
 
 /// How many elements of the array's file one step along each axis of a tensor of this rank is. 0 where the
 /// array has size 1 or no axis.
-std::vector<std::uint64_t> strides_of(const npy::Header& array, std::size_t rank) {
+std::vector<std::uint64_t> strides_of(const TensorLayout& array, std::size_t rank) {
   std::vector<std::uint64_t> strides(rank, 0);
   const std::size_t missing = rank - array.shape.size();
   std::uint64_t stride = 1;
@@ -71,7 +71,7 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
   broadcast.axes.assign(shape.begin(), shape.end());
   if (fortran_order) std::ranges::reverse(broadcast.axes);
   for (ArrayParameter& row : broadcast.arrays) {
-    row.strides = strides_of(row.array->header(), shape.size());
+    row.strides = strides_of(row.array->layout(), shape.size());
     if (fortran_order) std::ranges::reverse(row.strides);
   }
   for (std::size_t axis = broadcast.axes.size(); axis-- > 0;)
@@ -90,16 +90,15 @@ void check_shape(std::string_view field, const Given& given, const std::vector<s
                                                                      return size == to || size == 1;
                                                                    });
   if (!broadcasts)
-    throw Error(ErrorKind::input,
-                label(field, given) + fmt::format(" has shape {}; it must broadcast to {}",
-                                                  npy::shape_text(own), npy::shape_text(shape)));
+    throw Error(ErrorKind::input, label(field, given) + fmt::format(" has shape {}; it must broadcast to {}",
+                                                                    shape_text(own), shape_text(shape)));
 }
 
 bool takes_arrays(const Profile& profile) {
   return profile.family == "native";
 }
 
-std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header) {
+std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
   const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
                                                        &request.bias};
@@ -107,20 +106,20 @@ std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& 
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::optional<Given>& given = *all[i];
     if (!given) continue;
-    if (takes_arrays(profile)) check_shape(kParameterNames[i], *given, header.shape);
+    if (takes_arrays(profile)) check_shape(kParameterNames[i], *given, layout.shape);
     if (!given->array) continue;
     if (!takes_arrays(profile))
       throw Error(ErrorKind::usage,
                   label(kParameterNames[i], *given) +
                       fmt::format(" has shape {}; {} takes one number, only profile native takes arrays",
-                                  npy::shape_text(given->shape), profile.system));
+                                  shape_text(given->shape), profile.system));
     result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
   }
   if (result.arrays.empty()) return std::nullopt;
-  lay_out(result, header.shape, header.fortran_order);
+  lay_out(result, layout.shape, layout.fortran_order);
   result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
-  if (is_floating(header.dtype) && request.nan.action == OnNan::min) result.nan = Parameter::min;
-  if (is_floating(header.dtype) && request.nan.action == OnNan::max) result.nan = Parameter::max;
+  if (is_floating(layout.dtype) && request.nan.action == OnNan::min) result.nan = Parameter::min;
+  if (is_floating(layout.dtype) && request.nan.action == OnNan::max) result.nan = Parameter::max;
   return result;
 }
 

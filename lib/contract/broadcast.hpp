@@ -11,7 +11,7 @@
 
 #include "contract/parameter_array.hpp"
 #include "contract/profile.hpp"
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 /// Arrays as min, max, scale and bias: which element of an array belongs to which element of the tensor.
 namespace clipper {
@@ -74,6 +74,6 @@ void check_shape(std::string_view field, const Given& given, const std::vector<s
 
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
 /// parameters. Error{usage} for an array with a profile whose operator takes numbers.
-[[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const npy::Header& header);
+[[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
 
 }  // namespace clipper

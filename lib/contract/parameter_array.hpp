@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 namespace clipper {
 
@@ -19,7 +19,7 @@ class ParameterArray {
   ParameterArray& operator=(const ParameterArray&) = delete;
   virtual ~ParameterArray() = default;
 
-  [[nodiscard]] virtual const npy::Header& header() const = 0;
+  [[nodiscard]] virtual const TensorLayout& layout() const = 0;
 
   /// All elements as in the file, if they are held in memory; empty if they must be read().
   [[nodiscard]] virtual std::span<const std::byte> held() const = 0;

@@ -17,7 +17,7 @@ namespace {
 void check_dtype(std::string_view field, const Given& given, DType dtype) {
   if (!given.dtype || given.dtype == dtype) return;
   const std::string file = given.text.substr(given.text.starts_with('@') ? 1 : 0);
-  if (given.opaque) throw Error(ErrorKind::input, file + ": " + npy::opaque_dtype("|V2"));
+  if (given.opaque) throw Error(ErrorKind::input, file + ": " + opaque_dtype("|V2"));
   throw Error(ErrorKind::usage,
               label(field, given) + fmt::format(" is {}, but the tensor is {}; both must have the same dtype",
                                                 traits(*given.dtype).name, traits(dtype).name));
@@ -57,12 +57,12 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
 
 /// The limit of a request that has only one bound, `bound`.
 std::optional<Limit> limit(std::string_view field, const Request& request, const std::optional<Given>& bound,
-                           const npy::Header& header, decltype(least_from)* within) {
+                           const TensorLayout& layout, decltype(least_from)* within) {
   if (!bound) return std::nullopt;
-  if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, header)};
-  const DType dtype = header.dtype;
+  if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
+  const DType dtype = layout.dtype;
   check_dtype(field, bound, dtype);
-  check_shape(field, *bound, header.shape);
+  check_shape(field, *bound, layout.shape);
   expect_number(field, bound);
   if (bound->number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label(field, *bound) + ": NaN cannot be a bound");
@@ -79,31 +79,31 @@ bool takes_rank(const Profile& profile, std::size_t rank) {
 }
 
 /// " (ONNX Clip-12 takes it)", if a newer version of the system does.
-std::string newer_that_takes(const Profile& profile, const npy::Header& header) {
+std::string newer_that_takes(const Profile& profile, const TensorLayout& layout) {
   for (const Profile& newer : profiles())
-    if (&newer > &profile && newer.family == profile.family && newer.dtypes.contains(header.dtype) &&
-        takes_rank(newer, header.shape.size()))
+    if (&newer > &profile && newer.family == profile.family && newer.dtypes.contains(layout.dtype) &&
+        takes_rank(newer, layout.shape.size()))
       return fmt::format(" ({} takes it)", newer.system);
   return "";
 }
 
-void check_tensor(const Profile& profile, const npy::Header& header) {
-  if (!profile.dtypes.contains(header.dtype)) {
+void check_tensor(const Profile& profile, const TensorLayout& layout) {
+  if (!profile.dtypes.contains(layout.dtype)) {
     std::vector<std::string_view> names;
     for (const DTypeTraits& row : kDTypes)
       if (profile.dtypes.contains(row.dtype)) names.push_back(row.name);
     throw Error(ErrorKind::input,
                 fmt::format("{} takes {}; this tensor is {}{}", profile.system, fmt::join(names, ", "),
-                            traits(header.dtype).name, newer_that_takes(profile, header)));
+                            traits(layout.dtype).name, newer_that_takes(profile, layout)));
   }
-  const std::size_t rank = header.shape.size();
+  const std::size_t rank = layout.shape.size();
   if (!takes_rank(profile, rank)) {
     const std::string ranks = profile.min_rank == profile.max_rank
                                   ? fmt::format("exactly {}", profile.min_rank)
                                   : fmt::format("{} to {}", profile.min_rank, profile.max_rank);
     throw Error(ErrorKind::input,
                 fmt::format("{} takes tensors of {} dimensions; this tensor has {}{}", profile.system, ranks,
-                            rank, newer_that_takes(profile, header)));
+                            rank, newer_that_takes(profile, layout)));
   }
 }
 
@@ -237,40 +237,40 @@ std::optional<Given> number_in(const std::optional<Given>& given) {
 
 }  // namespace
 
-std::optional<Limit> min_limit(const Request& request, const npy::Header& header) {
-  return limit("min", {.min = request.min}, request.min, header, least_from);
+std::optional<Limit> min_limit(const Request& request, const TensorLayout& layout) {
+  return limit("min", {.min = request.min}, request.min, layout, least_from);
 }
 
-std::optional<Limit> max_limit(const Request& request, const npy::Header& header) {
-  return limit("max", {.max = request.max}, request.max, header, greatest_to);
+std::optional<Limit> max_limit(const Request& request, const TensorLayout& layout) {
+  return limit("max", {.max = request.max}, request.max, layout, greatest_to);
 }
 
-Plan make_plan(const Request& request, const npy::Header& header) {
+Plan make_plan(const Request& request, const TensorLayout& layout) {
   const Profile& profile = *request.profile;
-  check_tensor(profile, header);
+  check_tensor(profile, layout);
   check_request(request);
-  check_dtype("min", request.min, header.dtype);
-  check_dtype("max", request.max, header.dtype);
-  std::optional<Broadcast> arrays = plan_arrays(request, header);
+  check_dtype("min", request.min, layout.dtype);
+  check_dtype("max", request.max, layout.dtype);
+  std::optional<Broadcast> arrays = plan_arrays(request, layout);
   const std::optional<Given> min = number_in(request.min);
   const std::optional<Given> max = number_in(request.max);
   const Bounds bounds =
-      convert_bounds(profile, header.dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
+      convert_bounds(profile, layout.dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
 
   Plan plan;
-  plan.header = header;
-  plan.slice = {0, header.count};
+  plan.input = plan.output = layout;
+  plan.slice = {0, layout.count};
   plan.arrays = std::move(arrays);
-  plan.cut = cut_bounds(profile, header.dtype, min, max);
+  plan.cut = cut_bounds(profile, layout.dtype, min, max);
   plan.takes_other_bounds = takes_arrays(profile) && !request.min_above_max;
   plan.refuse_nan = request.nan.action == OnNan::error;
-  plan.operation.dtype = header.dtype;
-  plan.operation.order = header.order;
+  plan.operation.dtype = layout.dtype;
+  plan.operation.order = layout.order;
   plan.operation.lo = bounds.lo;
   plan.operation.hi = bounds.hi;
   plan.min = bounds.min;
   plan.max = bounds.max;
-  plan.operation.nan = nan_replacement(request, header.dtype);
+  plan.operation.nan = nan_replacement(request, layout.dtype);
   plan_scale_and_bias(profile, request, plan.operation);
   return plan;
 }

@@ -9,9 +9,9 @@
 #include "contract/bounds.hpp"
 #include "contract/broadcast.hpp"
 #include "contract/profile.hpp"
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
-/// Request + Header -> Plan: every rule is checked here, before anything has been created.
+/// Request + TensorLayout -> Plan: every rule is checked here, before anything has been created.
 namespace clipper {
 
 /// Consecutive elements of a tensor in its file.
@@ -22,8 +22,9 @@ struct Slice {
 
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
-  npy::Header header;  ///< of the input; the output's is equal except for `data_offset`
-  Slice slice;         ///< the elements to clip: all of them, or those of one shard
+  TensorLayout input;
+  TensorLayout output;  ///< as the input's; of a part that becomes a tensor of its own, the part's
+  Slice slice;          ///< the elements to clip: all of them, or those of one shard
   Operation operation;
   std::optional<Broadcast> arrays;  ///< replace numbers of the operation
   ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless min
@@ -39,11 +40,9 @@ struct Plan {
     return arrays ? arrays->find(parameter) : nullptr;
   }
 
-  /// The position of the slice in the input and its size, in bytes.
-  [[nodiscard]] std::uint64_t data_offset() const {
-    return header.data_offset + slice.first * traits(header.dtype).size;
-  }
-  [[nodiscard]] std::uint64_t data_size() const { return slice.count * traits(header.dtype).size; }
+  /// The position of the slice among the input's elements and its size, in bytes.
+  [[nodiscard]] std::uint64_t slice_offset() const { return slice.first * traits(input.dtype).size; }
+  [[nodiscard]] std::uint64_t data_size() const { return slice.count * traits(input.dtype).size; }
 
   /// Plans with equal fingerprints produce the same bytes from the same input. Journals and shards on disk
   /// store it: whoever changes the text must raise the format number at its begin.
@@ -60,13 +59,13 @@ struct Limit {
 
 /// Request::min and Request::max as limits for a tensor. Error{usage} for NaN as a number, and for a file of
 /// another dtype; Error{input} for a file whose shape does not broadcast to the tensor's.
-[[nodiscard]] std::optional<Limit> min_limit(const Request& request, const npy::Header& header);
-[[nodiscard]] std::optional<Limit> max_limit(const Request& request, const npy::Header& header);
+[[nodiscard]] std::optional<Limit> min_limit(const Request& request, const TensorLayout& layout);
+[[nodiscard]] std::optional<Limit> max_limit(const Request& request, const TensorLayout& layout);
 
 /// Error{usage} for numbers and combinations that the profile forbids, and for a number from a file of
 /// another dtype; Error{input} for a tensor that the profile does not take, or that an array does not
 /// broadcast to. The elements of arrays are checked when they are used.
-[[nodiscard]] Plan make_plan(const Request& request, const npy::Header& header);
+[[nodiscard]] Plan make_plan(const Request& request, const TensorLayout& layout);
 
 /// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.operation.nan.
 [[nodiscard]] std::string replacement_text(const Plan& plan);

@@ -17,8 +17,7 @@ std::string text_of(const Operation::Integer& integer) {
 /// "x * 2 + @bias.npy (3,)": the text for people of a parameter that may be an array.
 std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
   const ArrayParameter* const row = plan.array(parameter);
-  return row == nullptr ? number
-                        : fmt::format("{} {}", row->text, npy::shape_text(row->array->header().shape));
+  return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
 }
 
 }  // namespace
@@ -36,11 +35,11 @@ std::string Plan::fingerprint() const {
     }
     __builtin_unreachable();
   };
-  const char order = traits(header.dtype).size == 1 ? '|' : header.order == ByteOrder::little ? '<' : '>';
+  const char order = traits(input.dtype).size == 1 ? '|' : input.order == ByteOrder::little ? '<' : '>';
   const std::string nan = operation.nan ? fmt::format("{:x}", *operation.nan) : refuse_nan ? "error" : "keep";
   return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
-                     traits(header.dtype).descr, header.opaque ? " opaque" : "",
-                     header.fortran_order ? 'F' : 'C', fmt::join(header.shape, ","), slice.first, slice.count,
+                     traits(input.dtype).descr, input.opaque ? " opaque" : "",
+                     input.fortran_order ? 'F' : 'C', fmt::join(input.shape, ","), slice.first, slice.count,
                      arithmetic(), operation.lo, operation.hi, nan) +
          (arrays ? arrays->fingerprint() : "") + (percentiles.empty() ? "" : " of" + percentiles);
 }
@@ -48,15 +47,15 @@ std::string Plan::fingerprint() const {
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
-  return element_text(plan.header.dtype, *plan.operation.nan);
+  return element_text(plan.input.dtype, *plan.operation.nan);
 }
 
 std::string describe(const Plan& plan) {
   const Operation& operation = plan.operation;
   const DType dtype = operation.dtype;
   std::string text = fmt::format(
-      "{} {}, {}-endian, {} order", traits(dtype).name, npy::shape_text(plan.header.shape),
-      plan.header.order == ByteOrder::little ? "little" : "big", plan.header.fortran_order ? "Fortran" : "C");
+      "{} {}, {}-endian, {} order", traits(dtype).name, shape_text(plan.output.shape),
+      plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
   const auto scale = [&](auto number) { return text_of(plan, Parameter::scale, fmt::format("{}", number)); };
   const auto bias = [&](auto number) { return text_of(plan, Parameter::bias, fmt::format("{}", number)); };
   switch (operation.arithmetic) {

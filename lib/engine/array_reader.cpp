@@ -20,10 +20,10 @@ constexpr std::uint64_t kNear = 32;        // elements from one element of a run
 ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& parameter, std::size_t band_size)
     : broadcast_(broadcast),
       parameter_(parameter),
-      header_(parameter.array->header()),
+      layout_(parameter.array->layout()),
       window_(parameter.array->held().data()),
-      window_end_(parameter.array->held().size() / traits(header_.dtype).size) {
-  if (window_end_ == header_.count) return;
+      window_end_(parameter.array->held().size() / traits(layout_.dtype).size) {
+  if (window_end_ == layout_.count) return;
   memory_ = std::make_unique_for_overwrite<std::byte[]>(kWindow);
   window_ = memory_.get();
   choose_band(band_size);
@@ -33,7 +33,7 @@ ArrayReader::ArrayReader(const Broadcast& broadcast, const ArrayParameter& param
 /// elements of the band, and if these are not far from each other in the run.
 void ArrayReader::choose_band(std::size_t band_size) {
   const std::vector<std::uint64_t>& strides = parameter_.strides;
-  const std::size_t size = traits(header_.dtype).size;
+  const std::size_t size = traits(layout_.dtype).size;
   if (strides.empty() || strides.back() <= 1) return;
   std::uint64_t inner = 1;
   for (std::size_t axis = strides.size() - 1; axis-- > 0;) {
@@ -51,10 +51,10 @@ void ArrayReader::choose_band(std::size_t band_size) {
 }
 
 const std::byte* ArrayReader::in_order(std::uint64_t position) const noexcept {
-  const std::size_t size = traits(header_.dtype).size;
+  const std::size_t size = traits(layout_.dtype).size;
   const bool is_held = !memory_ && reinterpret_cast<std::uintptr_t>(window_) % size == 0;
   const bool is_whole = parameter_.strides.size() == 1 && parameter_.strides[0] == 1;
-  return is_held && is_whole && header_.order == kNativeOrder ? window_ + position * size : nullptr;
+  return is_held && is_whole && layout_.order == kNativeOrder ? window_ + position * size : nullptr;
 }
 
 /// The offset of the array's element for the tensor's element at `position`, whose index it calculates.
@@ -90,7 +90,7 @@ std::uint64_t ArrayReader::offset_of(std::uint64_t position) const {
 }
 
 void ArrayReader::read(std::uint64_t position, std::size_t count, std::byte* to) {
-  with_type(header_.dtype, [&]<class T>() {
+  with_type(layout_.dtype, [&]<class T>() {
     using Bits = UnsignedOfSize<sizeof(T)>;
     read_rows(position, count, reinterpret_cast<Bits*>(to));
   });
@@ -205,7 +205,7 @@ void ArrayReader::read_contiguous(std::uint64_t offset, std::size_t count, Bits*
 template <class Bits>
 Bits ArrayReader::element(std::uint64_t offset) {
   if (offset < window_begin_ || offset >= window_end_) {
-    const std::size_t length = std::min<std::uint64_t>(kWindow / sizeof(Bits), header_.count - offset);
+    const std::size_t length = std::min<std::uint64_t>(kWindow / sizeof(Bits), layout_.count - offset);
     window_end_ = window_begin_;  // empty, if reading fails
     parameter_.array->read(offset, {memory_.get(), length * sizeof(Bits)});
     window_begin_ = offset;

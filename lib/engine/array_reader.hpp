@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "contract/broadcast.hpp"
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 namespace clipper {
 
@@ -37,7 +37,7 @@ class ArrayReader {
   [[nodiscard]] std::uint64_t offset_of(std::uint64_t position) const;
 
  private:
-  using Index = std::array<std::uint64_t, npy::kMaxRank>;
+  using Index = std::array<std::uint64_t, kMaxRank>;
 
   /// Consecutive elements of the tensor, at some indexes of an axis along which the array's elements are near
   /// each other in the file, and at all indexes of the axes inside of it. The array is read by runs along
@@ -71,7 +71,7 @@ class ArrayReader {
 
   const Broadcast& broadcast_;
   const ArrayParameter& parameter_;
-  const npy::Header& header_;
+  const TensorLayout& layout_;
 
   /// The elements of the array from window_begin_ to window_end_: all of them if the array is held.
   const std::byte* window_;

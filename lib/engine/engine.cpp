@@ -149,7 +149,7 @@ void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep&
 void Engine::check(const Plan& plan, TensorClip& clip) {
   if (clip.is_checked()) return;
   prepare(plan.data_size());
-  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
+  const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, 0);
   for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
     clip.check(plan.slice.first + chunks[i].begin, chunks[i].count);
   });
@@ -157,10 +157,10 @@ void Engine::check(const Plan& plan, TensorClip& clip) {
 }
 
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
-                          std::span<const std::byte> header, Counting counting, const Looks& looks) {
+                          std::span<const std::byte> layout, Counting counting, const Looks& looks) {
   prepare(plan.data_size());
-  const std::uint64_t header_end = output.base() + header.size();
-  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, header_end);
+  const std::uint64_t header_end = output.base() + layout.size();
+  const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, header_end);
   Transfer transfer(plan, input, chunks, kernel_options());
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_refusal(chunk)) return false;
@@ -174,16 +174,16 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   };
   const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
     memory += transfer.shift(chunk, header_end);
-    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
-    transfer.show_written(chunk, memory, header, looks.written);
+    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, layout);
+    transfer.show_written(chunk, memory, layout, looks.written);
     done_ += transfer.size(chunk);
   };
 
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  output.reserve(header.size() + plan.data_size());
+  output.reserve(layout.size() + plan.data_size());
   if (chunks.size() == 0) {
-    output.write(header);
-    if (looks.written) looks.written(0, header);
+    output.write(layout);
+    if (looks.written) looks.written(0, layout);
   }
   const bool streams = !input.is_regular() || !output.is_regular();
   if (streams && pool_ && !many_)
@@ -225,7 +225,7 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
 
 ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const Look& read) {
   prepare(plan.data_size());
-  const Chunks chunks(plan.slice.count, traits(plan.header.dtype).size, options_.chunk_size, 0);
+  const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks, kernel_options());
   std::atomic<bool> changed = false;
   std::atomic<std::uint64_t> scanned = 0;
@@ -243,16 +243,16 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
   return transfer.counts();
 }
 
-void Engine::read(const npy::Header& header, InputFile& input,
+void Engine::read(const TensorLayout& layout, InputFile& input,
                   const std::function<void(std::uint64_t, std::span<std::byte>)>& look) {
-  prepare(header.data_size());
-  const std::size_t size = traits(header.dtype).size;
-  const Chunks chunks(header.count, size, options_.chunk_size, 0);
+  prepare(layout.data_size());
+  const std::size_t size = traits(layout.dtype).size;
+  const Chunks chunks(layout.count, size, options_.chunk_size, 0);
   const auto elements = [&](std::uint64_t chunk, std::byte* memory) {
     return std::span(memory, chunks[chunk].count * size);
   };
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
-    input.read_next_at(elements(chunk, memory), header.data_offset + chunks[chunk].begin * size);
+    input.read_next_at(elements(chunk, memory), input.data_begin() + chunks[chunk].begin * size);
     return true;
   };
   const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {

@@ -71,7 +71,7 @@ class Engine {
   /// Writes `header`, then every clipped element of the input. The caller commits the output. Error{input} if
   /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
   /// the counts are zero.
-  ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
+  ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> layout,
                     Counting counting = Counting::off, const Looks& looks = {});
 
   /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order,
@@ -97,7 +97,7 @@ class Engine {
   /// Calls `look` with the elements of each chunk, which it may overwrite, and with the index of their first
   /// element in the file: several chunks at once and, from a regular file, in any order. Error{input} as by
   /// run(); Error{io} if a regular file changes meanwhile.
-  void read(const npy::Header& header, InputFile& input,
+  void read(const TensorLayout& layout, InputFile& input,
             const std::function<void(std::uint64_t, std::span<std::byte>)>& look);
 
   /// Handles a chunk: its number, and the memory for it.
@@ -148,7 +148,8 @@ class Engine {
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
   /// Fills `part.after` and both sums. Throws the errors of TensorClip::expect_valid().
-  ElementCounts clip_part(const Plan& plan, TensorClip& clip, JournaledFile::Part& part);
+  ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t data_begin,
+                          JournaledFile::Part& part);
 
   /// placed_sum() of a part of the file.
   [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);

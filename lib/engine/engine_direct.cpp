@@ -30,7 +30,7 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
   check(plan, clip);
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =
-      file.begin({plan.fingerprint(), describe(plan), std::min(wanted, plan.data_size()), plan.data_offset(),
+      file.begin({plan.fingerprint(), describe(plan), std::min(wanted, plan.data_size()), input.data_begin(),
                   [this, &input](std::uint64_t begin, std::uint64_t end) { return sum(input, begin, end); }});
   const std::size_t capacity = file.capacity();
   const auto memory = allocate(2 * capacity);
@@ -40,12 +40,12 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
   };
 
   ElementCounts total;
-  std::uint64_t at = plan.data_offset();
+  std::uint64_t at = input.data_begin();
   const std::uint64_t end = at + plan.data_size();
   if (interrupted) {
     file.read_interrupted(before(interrupted->length));
     JournaledFile::Part part = part_at(interrupted->offset, interrupted->length);
-    total += clip_part(plan, clip, part);
+    total += clip_part(plan, clip, input.data_begin(), part);
     file.finish_interrupted(part);
     at = interrupted->offset + interrupted->length;
   }
@@ -53,7 +53,7 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
     const std::size_t length = std::min<std::uint64_t>(capacity, end - at);
     file.read(before(length), at);
     JournaledFile::Part part = part_at(at, length);
-    const ElementCounts counts = clip_part(plan, clip, part);
+    const ElementCounts counts = clip_part(plan, clip, input.data_begin(), part);
     if (counts.changed)
       file.change(part);
     else
@@ -65,9 +65,10 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
   return total;
 }
 
-ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, JournaledFile::Part& part) {
+ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, std::uint64_t data_begin,
+                                JournaledFile::Part& part) {
   const std::size_t chunk = options_.chunk_size;
-  const std::size_t element_size = traits(plan.header.dtype).size;
+  const std::size_t element_size = traits(plan.input.dtype).size;
   ElementCounts total;
   std::mutex mutex;
   take_each((part.before.size() + chunk - 1) / chunk, true, [&](std::uint64_t i) {
@@ -75,7 +76,7 @@ ElementCounts Engine::clip_part(const Plan& plan, TensorClip& clip, JournaledFil
     const std::size_t size = std::min<std::size_t>(chunk, part.before.size() - at);
     const std::span before = part.before.subspan(at, size);
     const std::span after = part.after.subspan(at, size);
-    const std::uint64_t position = (part.offset + at - plan.header.data_offset) / element_size;
+    const std::uint64_t position = (part.offset + at - data_begin) / element_size;
     const ElementCounts counts =
         clip.clip(position, before.data(), after.data(), size / element_size, Counting::on);
     const std::uint64_t sum_before = placed_sum(before, part.offset + at);

@@ -7,7 +7,7 @@
 #include "clip/clip.hpp"
 #include "element/byte_order.hpp"
 #include "element/half.hpp"
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 /// Scale and bias as the kernels take them.
 namespace clipper {
@@ -40,7 +40,7 @@ To factor_of(From x) noexcept {
 
 /// Converts `count` elements of an array. Operation::Integer is only for arrays of integers.
 template <class To>
-void convert_factors(const npy::Header& array, const std::byte* from, std::size_t count, To* to) {
+void convert_factors(const TensorLayout& array, const std::byte* from, std::size_t count, To* to) {
   with_type(array.dtype, [&]<class From>() {
     if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>) {
       __builtin_unreachable();

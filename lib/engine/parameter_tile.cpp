@@ -41,7 +41,7 @@ Message label_of(const ArrayReader& array) {
 
 /// " at [0, 3]": the place in the array of the element for the tensor's element at `position`.
 std::string place_in(const ArrayReader& array, std::uint64_t position) {
-  return " at " + npy::index_text(array.parameter().array->header(), array.offset_of(position));
+  return " at " + index_text(array.parameter().array->layout(), array.offset_of(position));
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_
   bound.lent = lends ? bound.array->in_order(position) : nullptr;
   if (bound.lent != nullptr) return;
   bound.array->read(position, count, bound.memory.get());
-  if (bound.array->parameter().array->header().order == kNativeOrder) return;
+  if (bound.array->parameter().array->layout().order == kNativeOrder) return;
   with_type(plan_.operation.dtype, [&]<class T>() {
     T* const values = bound.as<T>();
     for (std::size_t i = 0; i < count; ++i) values[i] = byteswap_if<Byteswap::yes>(values[i]);
@@ -144,7 +144,7 @@ void ParameterTile::read_factor(Values& factor, std::uint64_t position, std::siz
   if (!factor.array) return;
   factor.array->read(position, count, raw_.get());
   with_factor_type(plan_.operation.arithmetic, [&]<class T>() {
-    convert_factors<T>(factor.array->parameter().array->header(), raw_.get(), count, factor.as<T>());
+    convert_factors<T>(factor.array->parameter().array->layout(), raw_.get(), count, factor.as<T>());
   });
 }
 
@@ -252,14 +252,13 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                                         " cannot be a bound");
   if (bounds_vary_ && first_refused_bound(1))
     throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
-                                      " at " + npy::index_text(plan_.header, position) +
-                                      Term{"min_above_max", ""});
+                                      " at " + index_text(plan_.input, position) + Term{"min_above_max", ""});
 }
 
 void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   if (!first_refused_factor(factor, 1)) return;
   factor.array->read(position, 1, raw_.get());
-  const npy::Header& header = factor.array->parameter().array->header();
+  const TensorLayout& header = factor.array->parameter().array->layout();
   const std::string text = with_type(header.dtype, [&]<class T>() -> std::string {
     T value = *reinterpret_cast<const T*>(raw_.get());
     if (header.order != kNativeOrder) value = byteswap_if<Byteswap::yes>(value);

@@ -30,7 +30,7 @@ constexpr std::uint64_t kMaxChecked = 4UL << 20;
 
 /// Elements of a tile.
 std::size_t capacity_of(const Plan& plan) {
-  const std::size_t size = traits(plan.header.dtype).size;
+  const std::size_t size = traits(plan.input.dtype).size;
   return kTileSize / (plan.operation.arithmetic == Arithmetic::none ? size : std::max(size, sizeof(double)));
 }
 
@@ -83,7 +83,7 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       level_(options.level),
       band_size_(kBands / options.threads / (plan.arrays ? plan.arrays->arrays.size() : 1)),
       path_(std::move(path)),
-      size_(traits(plan.header.dtype).size),
+      size_(traits(plan.input.dtype).size),
       capacity_(capacity_of(plan)) {
   if (!plan.arrays || plan.slice.count == 0) return;
   row_ = long_row(*plan.arrays);

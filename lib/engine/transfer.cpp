@@ -14,7 +14,7 @@ namespace clipper {
 void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   const std::uint64_t begin = chunks_[chunk].begin;
   const std::span bytes(memory, size(chunk));
-  input_.read_next_at(bytes, plan_.data_offset() + begin * element_size_);
+  input_.read_next_at(bytes, this->begin() + begin * element_size_);
 }
 
 ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting) {
@@ -44,7 +44,7 @@ void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& o
 }
 
 void Transfer::show_read(std::uint64_t chunk, const std::byte* memory, const Look& look) const {
-  if (look) look(plan_.data_offset() + chunks_[chunk].begin * element_size_, {memory, size(chunk)});
+  if (look) look(begin() + chunks_[chunk].begin * element_size_, {memory, size(chunk)});
 }
 
 void Transfer::show_written(std::uint64_t chunk, const std::byte* memory, std::span<const std::byte> header,
@@ -64,7 +64,7 @@ std::size_t Transfer::shift(std::uint64_t chunk, std::uint64_t header_end) const
   // AMD's Zen 4 copies five times slower if the destination is 1 to 63 bytes above the source, modulo 4096.
   const auto is_slow = [](std::uint64_t above) { return above % 4096 - 1 < 63; };
   const std::uint64_t begin = chunks_[chunk].begin * element_size_;
-  const std::uint64_t from = input_.begin() + plan_.data_offset() + begin;
+  const std::uint64_t from = input_.begin() + this->begin() + begin;
   const std::uint64_t to = header_end + begin;
   std::size_t shift = 0;
   while (shift < kMaxShift && (is_slow(shift - from) || is_slow(to - shift))) shift += 64;
@@ -89,7 +89,7 @@ void Transfer::expect_valid() const {
   if (!nan) return;
   const std::uint64_t position = plan_.slice.first + *nan;
   throw Error(ErrorKind::input, fmt::format("{}: NaN at {} (element {})", input_.path(),
-                                            npy::index_text(plan_.header, position), position));
+                                            index_text(plan_.input, position), position));
 }
 
 ElementCounts Transfer::counts() const {

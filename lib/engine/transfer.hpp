@@ -66,12 +66,14 @@ class Transfer {
   [[nodiscard]] ElementCounts counts() const;
 
  private:
+  /// Where the slice begins in the input's contents.
+  [[nodiscard]] std::uint64_t begin() const { return input_.data_begin() + plan_.slice_offset(); }
   [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
 
   const Plan& plan_;
   InputFile& input_;
   const Chunks& chunks_;
-  std::size_t element_size_ = traits(plan_.header.dtype).size;
+  std::size_t element_size_ = traits(plan_.input.dtype).size;
   TensorClip clip_;
   FirstNan first_nan_;
   mutable std::mutex counts_mutex_;

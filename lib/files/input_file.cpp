@@ -275,6 +275,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
   });
   if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
   file.expect_size(header.data_offset + header.data_size());
+  file.set_data_begin(header.data_offset);
   if (header_bytes != nullptr) *header_bytes = std::move(bytes);
   return header;
 }

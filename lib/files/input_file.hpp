@@ -78,6 +78,10 @@ class InputFile {
     return contents_ ? contents_->size() : static_cast<std::uint64_t>(status_.st_size);
   }
 
+  /// Where the tensor's elements begin in the contents, after read_header().
+  [[nodiscard]] std::uint64_t data_begin() const noexcept { return data_begin_; }
+  void set_data_begin(std::uint64_t offset) noexcept { data_begin_ = offset; }
+
   /// Reads the next bytes. Returns their number, less than requested only at the end.
   [[nodiscard]] std::size_t read(std::span<std::byte> bytes);
 
@@ -122,6 +126,7 @@ class InputFile {
   bool trailing_ignored_ = false;
   std::optional<MemberContents> contents_;  ///< of a member
   std::uint64_t position_ = 0;              ///< of read() in a regular file
+  std::uint64_t data_begin_ = 0;
   std::vector<std::byte> start_;  ///< the first bytes as they were when the file was opened to be read
 };
 

@@ -31,7 +31,7 @@ class ParameterFile : public ParameterArray {
     file_.expect_unwritten();
   }
 
-  [[nodiscard]] const npy::Header& header() const override { return header_; }
+  [[nodiscard]] const TensorLayout& layout() const override { return header_; }
   [[nodiscard]] std::span<const std::byte> held() const override { return held_; }
 
   void read(std::uint64_t position, std::span<std::byte> elements) const override {
@@ -82,13 +82,13 @@ Number read_only_element(InputFile& file, const npy::Header& header) {
 
 }  // namespace
 
-Number only_element(const npy::Header& header, std::span<const std::byte> element) {
+Number only_element(const TensorLayout& layout, std::span<const std::byte> element) {
   ElementBits bits = 0;
   for (std::size_t i = 0; i < element.size(); ++i) {
-    const std::size_t place = header.order == ByteOrder::little ? i : element.size() - 1 - i;
+    const std::size_t place = layout.order == ByteOrder::little ? i : element.size() - 1 - i;
     bits |= std::to_integer<ElementBits>(element[i]) << (8 * place);
   }
-  return number_of(header.dtype, bits);
+  return number_of(layout.dtype, bits);
 }
 
 Given read_parameter(const std::string& path) {
@@ -103,7 +103,7 @@ Given read_parameter(const std::string& path) {
   if (!file.is_regular())
     throw Error(ErrorKind::usage,
                 fmt::format("{}: has shape {}, but is a stream; an array must be in a regular file", path,
-                            npy::shape_text(header.shape)));
+                            shape_text(header.shape)));
   given.array = std::make_shared<ParameterFile>(std::move(file), std::move(header));
   return given;
 }

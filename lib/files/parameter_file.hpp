@@ -15,6 +15,6 @@ namespace clipper {
 [[nodiscard]] Given read_parameter(const std::string& path);
 
 /// The value of the only element of an array.
-[[nodiscard]] Number only_element(const npy::Header& header, std::span<const std::byte> element);
+[[nodiscard]] Number only_element(const TensorLayout& layout, std::span<const std::byte> element);
 
 }  // namespace clipper

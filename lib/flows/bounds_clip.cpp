@@ -112,7 +112,7 @@ bool can_have_other_bounds(const Plan& plan) {
 
 bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const BoundsInMemory& bounds,
                     unsigned threads) {
-  const std::size_t size = traits(plan.header.dtype).size;
+  const std::size_t size = traits(plan.input.dtype).size;
   for (const void* const memory :
        {elements.in, static_cast<const void*>(elements.out), bounds.min, bounds.max})
     if (!is_aligned(memory, size)) return false;

@@ -19,6 +19,7 @@
 #include "flows/clip_archive.hpp"
 #include "flows/file_plan.hpp"
 #include "flows/percentile_bounds.hpp"
+#include "npy/header.hpp"
 
 namespace clipper {
 namespace {
@@ -109,7 +110,7 @@ bool is_in_place(const std::string& in, const std::string& out, OutputFile::Exis
 void write_output(const Clipping& clipping, InputFile& input, OutputFile& output, ClipResult& result) {
   expect_other_file(input, output);
   if (clipping.settings.max_clipped && !output.is_regular()) check_limit_of_stream(clipping, input, result);
-  const std::string header = npy::format(result.plan->header);
+  const std::string header = npy::format(result.plan->output);
   run(clipping, input, output, std::as_bytes(std::span(header)), result);
   if (input.is_regular()) input.expect_unwritten();
   complete(clipping, result, true);

@@ -7,6 +7,7 @@
 #include "engine/transfer.hpp"
 #include "error.hpp"
 #include "flows/file_plan.hpp"
+#include "npy/header.hpp"
 #include "npz/codecs.hpp"
 
 namespace clipper {
@@ -42,7 +43,7 @@ MemberClip::MemberClip(const Clipping& clipping, const ArchiveFile& archive, con
 
 std::vector<std::byte> MemberClip::header(Headers headers) const {
   if (headers == Headers::kept) return header_;
-  const std::string text = npy::format(result_.plan->header);
+  const std::string text = npy::format(result_.plan->output);
   const std::span bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -80,7 +81,7 @@ bool MemberClip::scan(Counting counting) {
 void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
   const Plan& plan = *result_.plan;
   contents.assign(header(headers), plan.data_size());
-  const std::size_t size = traits(plan.header.dtype).size;
+  const std::size_t size = traits(plan.input.dtype).size;
   const Chunks whole(plan.slice.count, size, std::max<std::size_t>(plan.data_size(), size), 0);
   Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
   if (whole.size() != 0) {
@@ -116,7 +117,7 @@ npz::Contents MemberClip::write_deflated(std::span<const std::byte> header, Outp
   const Plan& plan = *result_.plan;
   Engine& engine = clipping_.engine;
   engine.prepare(plan.data_size(), Engine::Cost::high);
-  const std::size_t element_size = traits(plan.header.dtype).size;
+  const std::size_t element_size = traits(plan.input.dtype).size;
   const Chunks chunks(plan.slice.count, element_size, kPiece, header.size());
   Transfer transfer(plan, input_, chunks, engine.kernel_options());
   npz::Contents contents{0, header.size() + plan.data_size(), 0};

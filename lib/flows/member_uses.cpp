@@ -28,9 +28,9 @@ std::vector<bool> chosen_members(const MemberChoice& choice, const ArchiveFile& 
 }
 
 /// Why the profile does not take such a tensor; empty if it does.
-std::string_view refused_by(const Profile& profile, const npy::Header& header) {
-  if (!profile.dtypes.contains(header.dtype)) return traits(header.dtype).name;
-  const std::size_t rank = header.shape.size();
+std::string_view refused_by(const Profile& profile, const TensorLayout& layout) {
+  if (!profile.dtypes.contains(layout.dtype)) return traits(layout.dtype).name;
+  const std::size_t rank = layout.shape.size();
   return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
 }
 

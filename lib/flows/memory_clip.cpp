@@ -66,7 +66,7 @@ class MemoryClip {
         in_(static_cast<const std::byte*>(elements.in)),
         out_(static_cast<std::byte*>(elements.out)),
         count_(elements.count),
-        size_(traits(plan.header.dtype).size),
+        size_(traits(plan.input.dtype).size),
         streams_(streams(plan.operation, elements, count_ * size_)),
         engine_(engine),
         clip_(plan, engine.kernel_options(), "") {}
@@ -176,19 +176,19 @@ bool ElementsInMemory::overlap(std::size_t size) const noexcept {
   return in != out && before(in, out_end) && before(out, in_end);
 }
 
-Plan plan_in_memory(const Request& request, const npy::Header& header, const void* elements,
+Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                     unsigned threads) {
-  if (!has_percentiles(request)) return make_plan(request, header);
-  const std::size_t size = traits(header.dtype).size;
-  const std::shared_ptr<Engine> engine = engine_for(header.data_size(), threads);
-  const Chunks chunks(header.count, size, engine->chunk_size(), 0);
+  if (!has_percentiles(request)) return make_plan(request, layout);
+  const std::size_t size = traits(layout.dtype).size;
+  const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), threads);
+  const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
   const auto read = [&](const ElementSource::Look& look) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
       const auto [begin, count] = chunks[i];
       look({static_cast<const std::byte*>(elements) + begin * size, count * size});
     });
   };
-  return plan_with_percentiles(request, header, {header.dtype, header.order, header.count, read},
+  return plan_with_percentiles(request, layout, {layout.dtype, layout.order, layout.count, read},
                                engine->level());
 }
 
@@ -196,7 +196,7 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
                              Counting counting) {
   if (plan.arrays && elements.count != plan.slice.count)
     throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
-  const std::size_t size = traits(plan.header.dtype).size;
+  const std::size_t size = traits(plan.input.dtype).size;
   if (elements.overlap(size))
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");

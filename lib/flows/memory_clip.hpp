@@ -5,7 +5,7 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 /// Clips tensors in memory.
 namespace clipper {
@@ -29,7 +29,7 @@ struct ElementsInMemory {
 [[nodiscard]] bool is_aligned(const void* memory, std::size_t size) noexcept;
 
 /// make_plan() for a tensor in memory, whose elements are read if a bound is a percentile.
-[[nodiscard]] Plan plan_in_memory(const Request& request, const npy::Header& header, const void* elements,
+[[nodiscard]] Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
                                   unsigned threads);
 
 /// Applies the plan. A plan without arrays takes any number of elements, other plans take those of their

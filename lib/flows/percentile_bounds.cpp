@@ -61,7 +61,7 @@ std::string text_of(DType dtype, const Number& value) {
 
 /// The plan for the request with `values`, in the order of percentiles_in(), as bounds. Its errors quote
 /// them: "min 99% (6.5)".
-Plan plan_with(Request request, const npy::Header& header, const std::vector<Number>& values) {
+Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Number>& values) {
   std::string percentiles;
   const std::vector<Bound> bounds = percentiles_in(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -69,9 +69,9 @@ Plan plan_with(Request request, const npy::Header& header, const std::vector<Num
     percentiles.append(" ").append(bounds[i].field).append("=");
     percentiles += decimal_text(*std::exchange(given.percentage, std::nullopt)) + "%";
     given.number = values[i];
-    given.text += " (" + text_of(header.dtype, values[i]) + ")";
+    given.text += " (" + text_of(layout.dtype, values[i]) + ")";
   }
-  Plan plan = make_plan(request, header);
+  Plan plan = make_plan(request, layout);
   std::erase_if(plan.cut, [&](const CutBound& cut) {  // nobody can avoid the fraction of a percentile
     return std::ranges::any_of(bounds, [&](const Bound& bound) { return bound.field == cut.field; });
   });
@@ -79,19 +79,19 @@ Plan plan_with(Request request, const npy::Header& header, const std::vector<Num
   return plan;
 }
 
-Plan plan_with_found(const Request& request, const npy::Header& header,
+Plan plan_with_found(const Request& request, const TensorLayout& layout,
                      const std::vector<std::optional<Number>>& found) {
   const std::vector<Bound> bounds = percentiles_in(request);
   std::vector<Number> values;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!found[i])
       refuse(ErrorKind::input, request, bounds[i],
-             header.count == 0 ? "the tensor has no elements" : "all elements are NaN");
+             layout.count == 0 ? "the tensor has no elements" : "all elements are NaN");
     if (found[i]->kind == Number::Kind::nan)
       refuse(ErrorKind::input, request, bounds[i], "the percentile lies between -inf and inf");
     values.push_back(*found[i]);
   }
-  return plan_with(request, header, values);
+  return plan_with(request, layout, values);
 }
 
 /// The element after `name` in a plan's fingerprint: " lo=c0a00000".
@@ -116,46 +116,46 @@ void expect_no_percentiles_of_stream(const Request& request) {
            Term{"input", "the input"} + Message(" must be a file, not a stream: it needs to be read twice"));
 }
 
-Plan plan_before_reading(const Request& request, const npy::Header& header) {
+Plan plan_before_reading(const Request& request, const TensorLayout& layout) {
   check_percentiles(request);
   std::vector<Number> widest;
   for (const Bound& bound : percentiles_in(request))
-    widest.push_back(number_of(header.dtype, bound.given == &Request::min ? lowest_element(header.dtype)
-                                                                          : highest_element(header.dtype)));
-  return plan_with(request, header, widest);
+    widest.push_back(number_of(layout.dtype, bound.given == &Request::min ? lowest_element(layout.dtype)
+                                                                          : highest_element(layout.dtype)));
+  return plan_with(request, layout, widest);
 }
 
-Plan plan_with_percentiles(const Request& request, const npy::Header& header, const ElementSource& elements,
+Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, const ElementSource& elements,
                            SimdLevel level) {
-  static_cast<void>(plan_before_reading(request, header));
-  return plan_with_found(request, header, percentiles_of(elements, percentages_in(request), level));
+  static_cast<void>(plan_before_reading(request, layout));
+  return plan_with_found(request, layout, percentiles_of(elements, percentages_in(request), level));
 }
 
-Plan plan_with_percentiles(const Request& request, const npy::Header& header, Engine& engine,
+Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, Engine& engine,
                            InputFile& input) {
   with_path(input.path(), [&] {
     if (!input.is_regular()) expect_no_percentiles_of_stream(request);
-    static_cast<void>(plan_before_reading(request, header));
+    static_cast<void>(plan_before_reading(request, layout));
   });
-  const auto found = read_percentiles(engine, input, header, percentages_in(request));
-  return with_path(input.path(), [&] { return plan_with_found(request, header, found); });
+  const auto found = read_percentiles(engine, input, layout, percentages_in(request));
+  return with_path(input.path(), [&] { return plan_with_found(request, layout, found); });
 }
 
 /// A min above max can exchange the bounds (convert_bounds()): min is then hi, and max is below it. Such a
 /// max is recorded only as the element that replaces NaN, if it does.
-std::optional<Plan> recorded_plan(const Request& request, const npy::Header& header,
+std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
                                   std::string_view fingerprint) {
   const std::optional<ElementBits> lo = element_in(fingerprint, " lo=");
   const std::optional<ElementBits> hi = element_in(fingerprint, " hi=");
   if (!lo || !hi) return std::nullopt;
-  const ElementBits lowest = lowest_element(header.dtype);
+  const ElementBits lowest = lowest_element(layout.dtype);
   const ElementBits nan = element_in(fingerprint, " nan=").value_or(lowest);
   for (const auto& [min, max] : {std::pair(*lo, *hi), std::pair(*hi, lowest), std::pair(*hi, nan)}) {
     std::vector<Number> values;
     for (const Bound& bound : percentiles_in(request))
-      values.push_back(number_of(header.dtype, bound.given == &Request::min ? min : max));
+      values.push_back(number_of(layout.dtype, bound.given == &Request::min ? min : max));
     try {
-      Plan plan = plan_with(request, header, values);
+      Plan plan = plan_with(request, layout, values);
       if (plan.fingerprint() == fingerprint) return plan;
     } catch (const Error& /*error*/) {  // these elements are not the bounds of this request
     }

@@ -4,9 +4,9 @@
 
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
-#include "npy/header.hpp"
 #include "statistics/percentiles.hpp"
 
 /// Requests whose min or max is a percentile of the tensor's elements (Given::percentage). The value found
@@ -21,21 +21,21 @@ void expect_no_percentiles_of_stream(const Request& request);
 /// The plan with the widest bounds in place of percentiles. Throws all errors that do not depend on the
 /// elements: those of make_plan(), and Error{usage} for percentiles together with scale or bias, or with more
 /// than 16 decimal places.
-[[nodiscard]] Plan plan_before_reading(const Request& request, const npy::Header& header);
+[[nodiscard]] Plan plan_before_reading(const Request& request, const TensorLayout& layout);
 
 /// The plan with the percentiles of `elements`. Error{input}, which names the bound, if all elements are NaN,
 /// or if the percentile lies between -inf and inf.
-[[nodiscard]] Plan plan_with_percentiles(const Request& request, const npy::Header& header,
+[[nodiscard]] Plan plan_with_percentiles(const Request& request, const TensorLayout& layout,
                                          const ElementSource& elements, SimdLevel level);
 
 /// The plan with the percentiles of a file. Error{usage} for a stream. Errors have the path in front.
-[[nodiscard]] Plan plan_with_percentiles(const Request& request, const npy::Header& header, Engine& engine,
+[[nodiscard]] Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, Engine& engine,
                                          InputFile& input);
 
 /// The plan that has this fingerprint, with the bounds that it records in place of percentiles; nothing if
 /// the request asks for anything else. For finishing an interrupted change: the changed elements have other
 /// percentiles.
-[[nodiscard]] std::optional<Plan> recorded_plan(const Request& request, const npy::Header& header,
+[[nodiscard]] std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
                                                 std::string_view fingerprint);
 
 }  // namespace clipper

@@ -6,7 +6,7 @@
 namespace clipper {
 
 std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
-                                                    const npy::Header& header,
+                                                    const TensorLayout& layout,
                                                     std::span<const Number> percentages) {
   for (const Number& percentage : percentages)
     if (!is_percentile(percentage))
@@ -17,11 +17,11 @@ std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& i
     throw Error(ErrorKind::usage,
                 input.path() + ": percentiles need a file, not a stream: its elements are read twice");
   const auto read = [&](const ElementSource::Look& look) {
-    engine.read(header, input,
+    engine.read(layout, input,
                 [&](std::uint64_t /*position*/, std::span<std::byte> elements) { look(elements); });
-    engine.take_back_done(header.data_size());  // done() counts each tensor once
+    engine.take_back_done(layout.data_size());  // done() counts each tensor once
   };
-  return percentiles_of({header.dtype, header.order, header.count, read, input.path()}, percentages,
+  return percentiles_of({layout.dtype, layout.order, layout.count, read, input.path()}, percentages,
                         engine.level());
 }
 

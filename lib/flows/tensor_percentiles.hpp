@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
-#include "npy/header.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {
@@ -16,7 +16,7 @@ namespace clipper {
 /// Error{usage} for a number that is_percentile() refuses, and for a stream; Error{io} if the file changes
 /// meanwhile.
 [[nodiscard]] std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,
-                                                                  const npy::Header& header,
+                                                                  const TensorLayout& layout,
                                                                   std::span<const Number> percentages);
 
 }  // namespace clipper

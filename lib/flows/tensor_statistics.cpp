@@ -48,21 +48,21 @@ class ArrayLimit {
 
 }  // namespace
 
-ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
+ElementStatistics read_statistics(Engine& engine, InputFile& input, const TensorLayout& layout,
                                   const std::optional<Limit>& min, const std::optional<Limit>& max) {
-  const Bounds bounds{element_or(min, lowest_element(header.dtype)),
-                      element_or(max, highest_element(header.dtype))};
-  engine.prepare(header.data_size());
+  const Bounds bounds{element_or(min, lowest_element(layout.dtype)),
+                      element_or(max, highest_element(layout.dtype))};
+  engine.prepare(layout.data_size());
   ArrayLimit min_array(min, engine.kernel_options(), input.path());
   ArrayLimit max_array(max, engine.kernel_options(), input.path());
   ElementStatistics total;
-  total.dtype = header.dtype;
-  const std::size_t size = traits(header.dtype).size;
+  total.dtype = layout.dtype;
+  const std::size_t size = traits(layout.dtype).size;
   std::mutex mutex;
-  engine.read(header, input, [&](std::uint64_t position, std::span<std::byte> elements) {
+  engine.read(layout, input, [&](std::uint64_t position, std::span<std::byte> elements) {
     const std::uint64_t below = min_array.count(position, elements, size).raised;
     const std::uint64_t above = max_array.count(position, elements, size).lowered;
-    ElementStatistics part = statistics_of(header.dtype, header.order, bounds, elements.data(),
+    ElementStatistics part = statistics_of(layout.dtype, layout.order, bounds, elements.data(),
                                            elements.size() / size, engine.level());
     part.below += below;
     part.above += above;

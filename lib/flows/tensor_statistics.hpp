@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "contract/plan.hpp"
+#include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
-#include "npy/header.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
@@ -14,7 +14,7 @@ namespace clipper {
 /// count the elements beyond the limits, which are compared exactly as given. Error{usage} for NaN in an
 /// array that is a limit; Error{input} if a stream is shorter or longer than its header says; Error{io} if a
 /// file changes while it is read.
-[[nodiscard]] ElementStatistics read_statistics(Engine& engine, InputFile& input, const npy::Header& header,
+[[nodiscard]] ElementStatistics read_statistics(Engine& engine, InputFile& input, const TensorLayout& layout,
                                                 const std::optional<Limit>& min,
                                                 const std::optional<Limit>& max);
 

@@ -1,7 +1,6 @@
 #include "npy/header.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -92,10 +91,10 @@ std::uint64_t count_elements(const Header& header) {
   return empty ? 0 : static_cast<std::uint64_t>(bytes / size);
 }
 
-std::string descr_text(const Header& header) {
-  const DTypeTraits& dtype = traits(header.dtype);
-  if (dtype.size == 1 || header.opaque) return fmt::format("|{}", dtype.descr);
-  return fmt::format("{}{}", header.order == ByteOrder::little ? '<' : '>', dtype.descr);
+std::string descr_text(const TensorLayout& layout) {
+  const DTypeTraits& dtype = traits(layout.dtype);
+  if (dtype.size == 1 || layout.opaque) return fmt::format("|{}", dtype.descr);
+  return fmt::format("{}{}", layout.order == ByteOrder::little ? '<' : '>', dtype.descr);
 }
 
 }  // namespace
@@ -144,18 +143,18 @@ void expect_data(const Header& header, std::uint64_t size) {
                      traits(header.dtype).name, shape_text(header.shape), size - header.data_offset));
 }
 
-std::string format(const Header& header) {
+std::string format(const TensorLayout& layout) {
   // numpy checks for C order first, so it writes an array that is in both orders as C.
-  const auto larger_than_one = std::ranges::count_if(header.shape, [](std::int64_t n) { return n > 1; });
-  const bool has_zero = std::ranges::find(header.shape, 0) != header.shape.end();
-  const bool fortran_order = header.fortran_order && larger_than_one > 1 && !has_zero;
+  const auto larger_than_one = std::ranges::count_if(layout.shape, [](std::int64_t n) { return n > 1; });
+  const bool has_zero = std::ranges::find(layout.shape, 0) != layout.shape.end();
+  const bool fortran_order = layout.fortran_order && larger_than_one > 1 && !has_zero;
 
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr_text(header),
-                                 fortran_order ? "True" : "False", shape_text(header.shape));
-  if (!header.shape.empty()) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr_text(layout),
+                                 fortran_order ? "True" : "False", shape_text(layout.shape));
+  if (!layout.shape.empty()) {
     // numpy leaves room for the digits of the dimension that grows when elements are appended to the file.
     constexpr std::size_t kGrowthDigits = 21;
-    const std::int64_t growing = fortran_order ? header.shape.back() : header.shape.front();
+    const std::int64_t growing = fortran_order ? layout.shape.back() : layout.shape.front();
     text.append(kGrowthDigits - fmt::formatted_size("{}", growing), ' ');
   }
 
@@ -169,33 +168,6 @@ std::string format(const Header& header) {
   bytes += {is_short ? '\1' : '\2', '\0'};
   for (std::size_t i = 0; i < length_size; ++i) bytes += static_cast<char>(length >> (8 * i) & 0xff);
   return bytes + text + std::string(length - text.size() - 1, ' ') + '\n';
-}
-
-Message opaque_dtype(std::string_view descr) {
-  return fmt::format("dtype '{}' may be bfloat16; ", descr) + Term{"dtype", "if it is, say so"};
-}
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-std::vector<std::uint64_t> index_of(const Header& header, std::uint64_t position) {
-  const std::size_t rank = header.shape.size();
-  std::vector<std::uint64_t> index(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::size_t axis = header.fortran_order ? i : rank - 1 - i;
-    const auto extent = static_cast<std::uint64_t>(header.shape[axis]);
-    // Positions in a slab count from the start of the whole tensor, so the slowest index may exceed its
-    // extent.
-    const bool slowest = i + 1 == rank;
-    index[axis] = slowest ? position : position % extent;
-    position /= extent;
-  }
-  return index;
-}
-
-std::string index_text(const Header& header, std::uint64_t position) {
-  return fmt::format("[{}]", fmt::join(index_of(header, position), ", "));
 }
 
 }  // namespace clipper::npy

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "element/dtype.hpp"
+#include "element/tensor_layout.hpp"
 #include "error.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
@@ -39,23 +39,13 @@ inline constexpr std::byte kUnfinishedVersion{204};
 /// The longest header text that is read. numpy writes 118 bytes unless the shape is extreme.
 inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
 
-inline constexpr std::size_t kMaxRank = 64;
-
 /// The field() of parse()'s error for a file that is valid, but whose type is no dtype of clipper. The words
 /// of the term name the type: "bool", "strings", "structured".
 inline constexpr std::string_view kTypeField = "type";
 
 /// What a file's header says.
-struct Header {
-  DType dtype = DType::float32;
-  ByteOrder order = kNativeOrder;   ///< of the elements in the file; kNativeOrder for elements of one byte
-  bool opaque = false;              ///< bfloat16 with the descriptor `|V2`, which format() writes again
-  bool fortran_order = false;       ///< as in the header, even if both orders are the same (1-D, empty)
-  std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
-  std::uint64_t data_offset = 0;    ///< where the elements begin in the file
-  std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
-
-  [[nodiscard]] std::uint64_t data_size() const { return count * traits(dtype).size; }
+struct Header : TensorLayout {
+  std::uint64_t data_offset = 0;  ///< where the elements begin in the file
 };
 
 /// What parse() does with `|V2` if the caller gives no dtype: refuse it, or take it for bfloat16.
@@ -74,20 +64,8 @@ enum class Opaque : std::uint8_t { refused, taken };
 /// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element.
 void expect_data(const Header& header, std::uint64_t size);
 
-/// The header bytes that np.save writes for such an array: magic to final newline. Ignores `data_offset` and
-/// `count`. An array that is in both memory orders is written as C order, as by numpy.
-[[nodiscard]] std::string format(const Header& header);
-
-/// The error message for `|V2` if the user does not say that it is bfloat16.
-[[nodiscard]] Message opaque_dtype(std::string_view descr);
-
-/// "(3, 4)", "(7,)", "()": a shape as Python prints it.
-[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
-
-/// The index in the tensor of element `position` of the file's data. `position` is less than `count`.
-[[nodiscard]] std::vector<std::uint64_t> index_of(const Header& header, std::uint64_t position);
-
-/// index_of() as text: "[0, 17, 3]", "[]".
-[[nodiscard]] std::string index_text(const Header& header, std::uint64_t position);
+/// The header bytes that np.save writes for such an array: magic to final newline. Ignores `count`. An array
+/// that is in both memory orders is written as C order, as by numpy.
+[[nodiscard]] std::string format(const TensorLayout& layout);
 
 }  // namespace clipper::npy

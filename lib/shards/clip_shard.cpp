@@ -15,6 +15,7 @@
 #include "files/place.hpp"
 #include "flows/archive_rules.hpp"
 #include "flows/file_plan.hpp"
+#include "npy/header.hpp"
 #include "shards/shard_output.hpp"
 
 namespace clipper {
@@ -70,7 +71,7 @@ void write_slab_index(const std::string& index, const std::string& text, mode_t 
 
 std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job) {
   return [job](Plan& plan, const InputFile&) {
-    plan.slice = slice_of(job.shard, plan.header, npy::format(plan.header).size());
+    plan.slice = slice_of(job.shard, plan.input, npy::format(plan.output).size());
   };
 }
 
@@ -88,7 +89,7 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
   ShardOutput output = ShardOutput::create(job.out, make_run(job.shard.count, must_be_new, whole, input),
                                            job.shard.index, input, clipping.settings.durability);
   OutputFile part = output.begin_part();
-  const std::string header = npy::format(whole.header);
+  const std::string header = npy::format(whole.output);
   const std::span start = std::as_bytes(std::span(header)).first(job.shard.index == 0 ? header.size() : 0);
   std::atomic<std::uint64_t> sum = 0;
   const auto add = [&](std::uint64_t at, std::span<const std::byte> bytes) { sum += placed_sum(bytes, at); };
@@ -126,7 +127,7 @@ std::string slab_path(const std::string& out, const Shard& shard) {
 
 std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job) {
   return [job](Plan& plan, const InputFile& input) {
-    const Rows rows = with_path(input.path(), [&] { return rows_of(job.shard, plan.header); });
+    const Rows rows = with_path(input.path(), [&] { return rows_of(job.shard, plan.input); });
     plan = slab_plan(plan, rows);
     check_slab_index(job, input);
   };

@@ -31,31 +31,31 @@ ByteRange part_range(const Shard& shard, std::uint64_t file_size) {
   return {begin, offset(shard.index + 1) - begin};
 }
 
-Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size) {
+Slice slice_of(const Shard& shard, const TensorLayout& layout, std::uint64_t header_size) {
   const auto elements_before = [&](std::uint64_t at) {
-    return at < header_size ? 0 : (at - header_size) / traits(header.dtype).size;
+    return at < header_size ? 0 : (at - header_size) / traits(layout.dtype).size;
   };
-  const auto [offset, size] = part_range(shard, header_size + header.data_size());
+  const auto [offset, size] = part_range(shard, header_size + layout.data_size());
   const std::uint64_t first = elements_before(offset);
   return {first, elements_before(offset + size) - first};
 }
 
-Rows rows_of(const Shard& shard, const npy::Header& header) {
-  if (header.shape.empty()) throw Error(ErrorKind::input, "a 0-d tensor has no axis 0 to split");
-  if (header.fortran_order && header.shape.size() > 1)
+Rows rows_of(const Shard& shard, const TensorLayout& layout) {
+  if (layout.shape.empty()) throw Error(ErrorKind::input, "a 0-d tensor has no axis 0 to split");
+  if (layout.fortran_order && layout.shape.size() > 1)
     throw Error(ErrorKind::input, "is in Fortran order; only tensors in C order can be split along axis 0");
-  const auto rows = static_cast<std::uint64_t>(header.shape.front());
+  const auto rows = static_cast<std::uint64_t>(layout.shape.front());
   const std::uint64_t begin = before(shard.index, shard.count, rows);
   return {begin, before(shard.index + 1, shard.count, rows) - begin};
 }
 
 Plan slab_plan(const Plan& whole, const Rows& rows) {
-  const auto all = static_cast<std::uint64_t>(whole.header.shape.front());
-  const std::uint64_t row = all == 0 ? 0 : whole.header.count / all;
+  const auto all = static_cast<std::uint64_t>(whole.input.shape.front());
+  const std::uint64_t row = all == 0 ? 0 : whole.input.count / all;
   Plan plan = whole;
   plan.slice = {rows.begin * row, rows.count * row};
-  plan.header.count = plan.slice.count;
-  plan.header.shape.front() = static_cast<std::int64_t>(rows.count);
+  plan.output.count = plan.slice.count;
+  plan.output.shape.front() = static_cast<std::int64_t>(rows.count);
   return plan;
 }
 

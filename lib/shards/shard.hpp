@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMaxShards = 1'000'000;
 
 /// The elements in part_range() of an output file with a header of `header_size` bytes, which must be less
 /// than 1 MiB. The header belongs to the first shard.
-[[nodiscard]] Slice slice_of(const Shard& shard, const npy::Header& header, std::uint64_t header_size);
+[[nodiscard]] Slice slice_of(const Shard& shard, const TensorLayout& layout, std::uint64_t header_size);
 
 /// Indexes of axis 0.
 struct Rows {
@@ -36,9 +36,9 @@ struct Rows {
 
 /// The rows of the shard's slab, its part as a tensor of its own. Error{input} unless the tensor has an axis
 /// 0 and is in C order.
-[[nodiscard]] Rows rows_of(const Shard& shard, const npy::Header& header);
+[[nodiscard]] Rows rows_of(const Shard& shard, const TensorLayout& layout);
 
-/// The plan for a slab, which has its own header.
+/// The plan for a slab, which becomes a tensor of its own.
 [[nodiscard]] Plan slab_plan(const Plan& whole, const Rows& rows);
 
 /// The indices, in ascending order, of the files that the shard clips. `sizes` are the sizes of all files in

@@ -21,6 +21,7 @@
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
+#include "npy/header.hpp"
 
 namespace clipper {
 namespace {
@@ -143,7 +144,7 @@ ShardRun make_run(std::uint64_t shards, bool must_be_new, const Plan& plan, cons
                                            time_text(input.status()), sum_of_samples(input));
   return {
       .shards = shards,
-      .size = npy::format(plan.header).size() + plan.header.data_size(),
+      .size = npy::format(plan.output).size() + plan.output.data_size(),
       .must_be_new = must_be_new,
       .work = fmt::format("{}{}{}", plan.fingerprint(), kOfInput, of_input),
       .description =

@@ -59,7 +59,7 @@ TEST_CASE("parsing @FILE reads the file and remembers its name") {
   CHECK(request.min->number == Number(1.5));
   CHECK(request.min->dtype == DType::float32);
   const Given array = parse_given("--bias", "@" + path);
-  CHECK(array.array->header().shape == std::vector<std::int64_t>{2});
+  CHECK(array.array->layout().shape == std::vector<std::int64_t>{2});
   const std::vector<OptionFile> files = number_files({.min = request.min, .bias = array});
   REQUIRE(files.size() == 2);
   CHECK(files[0].option == "--min");

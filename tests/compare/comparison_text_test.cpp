@@ -19,9 +19,9 @@ using reference::Pairs;
 /// The text of one pair of elements of different values.
 FileComparison comparison_of(const Pairs& pair, const ComparisonRule& rule) {
   FileComparison files;
-  files.header.dtype = pair.dtype;
-  files.header.shape = {1};
-  files.header.count = 1;
+  files.layout.dtype = pair.dtype;
+  files.layout.shape = {1};
+  files.layout.count = 1;
   files.comparison = compare(pair, rule);
   return files;
 }

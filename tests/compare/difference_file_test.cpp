@@ -54,7 +54,7 @@ Pairs pairs_of(DType dtype) {
 std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, ByteOrder actual_order,
                     ByteOrder expected_order, bool nan_equal) {
   const TemporaryDirectory directory;
-  npy::Header header;
+  TensorLayout header;
   header.dtype = pairs.dtype;
   header.shape = {static_cast<std::int64_t>(pairs.actual.size())};
   header.count = pairs.actual.size();
@@ -127,7 +127,7 @@ TEST_CASE("differences do not depend on the byte orders of the elements") {
 
 TEST_CASE("a difference file has the shape and memory order of the expected tensor") {
   const TemporaryDirectory directory;
-  npy::Header header;
+  TensorLayout header;
   header.dtype = DType::int16;
   header.order = ByteOrder::big;
   header.fortran_order = true;

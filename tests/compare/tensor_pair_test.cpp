@@ -58,7 +58,7 @@ struct Files {
         dtype, layout.order, layout.fortran_order ? in_fortran_order(shape, elements) : elements);
     const char order = traits(dtype).size == 1 ? '|' : layout.order == ByteOrder::little ? '<' : '>';
     write_file(directory / name, npy_file(fmt::format("{}{}", order, traits(dtype).descr),
-                                          layout.fortran_order ? "True" : "False", npy::shape_text(shape),
+                                          layout.fortran_order ? "True" : "False", shape_text(shape),
                                           {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1}));
   }
 
@@ -67,8 +67,8 @@ struct Files {
     Engine engine(options);
     InputFile actual = InputFile::open(directory / "a.npy");
     InputFile expected = InputFile::open(directory / "e.npy");
-    const npy::Header actual_header = read_header(actual, std::nullopt);
-    const npy::Header expected_header = read_header(expected, std::nullopt);
+    const TensorLayout actual_header = read_header(actual, std::nullopt);
+    const TensorLayout expected_header = read_header(expected, std::nullopt);
     return clipper::compare(engine, {actual, actual_header}, {expected, expected_header}, rule, before);
   }
 };
@@ -139,12 +139,12 @@ TEST_CASE("BeforeComparison gets every pair once, and may change the actual elem
 
 TEST_CASE("difference_as_whole() names a different dtype first, then a different shape") {
   const auto header = [](DType dtype, const Shape& shape) {
-    npy::Header result;
+    TensorLayout result;
     result.dtype = dtype;
     result.shape = shape;
     return result;
   };
-  const npy::Header some = header(DType::int8, {2});
+  const TensorLayout some = header(DType::int8, {2});
   CHECK(difference_as_whole(some, header(DType::uint8, {1, 2})) == "dtype int8, expected uint8");
   CHECK(difference_as_whole(some, header(DType::int8, {1, 2})) == "shape (2,), expected (1, 2)");
   CHECK(difference_as_whole(header(DType::int8, {}), header(DType::int8, {1})) == "shape (), expected (1,)");

@@ -30,7 +30,7 @@ namespace clipper {
 namespace {
 
 struct Tensor {
-  npy::Header header;
+  TensorLayout header;
   std::vector<std::byte> elements;
 };
 
@@ -48,7 +48,7 @@ void reverse_each(std::span<std::byte> elements, std::size_t size) {
 
 /// The first elements of a tensor in another shape and byte order.
 Tensor reshaped(Tensor tensor, const std::vector<std::int64_t>& shape, ByteOrder order) {
-  npy::Header& header = tensor.header;
+  TensorLayout& header = tensor.header;
   const std::size_t size = traits(header.dtype).size;
   if (header.order != order) reverse_each(tensor.elements, size);
   header.order = order;
@@ -86,7 +86,7 @@ std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel 
 /// The first element that differs from the golden, or nothing.
 std::string difference(const Tensor& input, std::span<const std::byte> golden,
                        std::span<const std::byte> output) {
-  const npy::Header& header = input.header;
+  const TensorLayout& header = input.header;
   const std::size_t size = traits(header.dtype).size;
   for (std::size_t at = 0; at < output.size(); at += size) {
     if (std::ranges::equal(golden.subspan(at, size), output.subspan(at, size))) continue;

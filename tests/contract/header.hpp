@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 namespace clipper {
 
 /// The header of a little-endian tensor in C order.
-inline npy::Header header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
-  npy::Header result;
+inline TensorLayout header(DType dtype, std::vector<std::int64_t> shape = {2, 3}) {
+  TensorLayout result;
   result.dtype = dtype;
   result.order = ByteOrder::little;
   result.shape = std::move(shape);

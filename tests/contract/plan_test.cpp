@@ -47,7 +47,7 @@ Request with_nan(const OnNan& nan, const std::string& min = "1", const std::stri
   return result;
 }
 
-std::string refused(ErrorKind kind, const Request& request, const npy::Header& header) {
+std::string refused(ErrorKind kind, const Request& request, const TensorLayout& header) {
   return refusal(kind, [&] { return make_plan(request, header); });
 }
 
@@ -155,10 +155,10 @@ TEST_CASE("without bounds an integer tensor is clipped to its range") {
 }
 
 TEST_CASE("a plan has the dtype and byte order of the header, and the bounds as elements") {
-  npy::Header big = header(float16);
+  TensorLayout big = header(float16);
   big.order = ByteOrder::big;
   const Plan plan = make_plan(bounded("0.5", "6"), big);
-  CHECK(plan.header.shape == big.shape);
+  CHECK(plan.input.shape == big.shape);
   CHECK(plan.operation.dtype == float16);
   CHECK(plan.operation.order == ByteOrder::big);
   CHECK(plan.operation.lo == 0x3800);
@@ -223,7 +223,7 @@ TEST_CASE("NaN can become min or max only if min or max is given") {
 TEST_CASE("describe() shows the plan with its numbers as converted") {
   CHECK(describe(make_plan(with_nan(9, "1", "100"), header(float16))) ==
         "float16 (2, 3), little-endian, C order, min 1, max 100, NaN becomes 9");
-  npy::Header fortran = header(float32);
+  TensorLayout fortran = header(float32);
   fortran.order = ByteOrder::big;
   fortran.fortran_order = true;
   CHECK(describe(make_plan(scaled("0.1", "-1"), fortran)) ==

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 #include "support/catch.hpp"
 
 namespace clipper {
@@ -94,7 +94,7 @@ TEST_CASE("each profile has the rules of its system") {
     NanBound nan_bound;
     ScaleBias scale_bias;
   };
-  constexpr std::size_t kAny = npy::kMaxRank;
+  constexpr std::size_t kAny = kMaxRank;
   const std::vector<Row> rows{
       {"native", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
        MinAboveMax::error, NanBound::error, ScaleBias::exact},

@@ -73,7 +73,7 @@ TEST_CASE("the fingerprint of a plan never changes") {
         "plan 1: <u8 C(7) 0+7 int*-3+18446744073709551615 lo=0 hi=ffffffffffffffff nan=keep");
   CHECK(make_plan({.max = -1}, header(int8, {0, 2})).fingerprint() ==
         "plan 1: |i1 C(0,2) 0+0 none lo=80 hi=ff nan=keep");
-  npy::Header other = header(bfloat16, {4, 5});
+  TensorLayout other = header(bfloat16, {4, 5});
   other.order = ByteOrder::big;
   other.fortran_order = other.opaque = true;
   Plan part = make_plan({.bias = 0.1, .nan = OnNan::error}, other);

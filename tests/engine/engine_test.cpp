@@ -63,7 +63,7 @@ std::string file_to_file(const TemporaryDirectory& directory, const std::string&
   InputFile input = InputFile::open(directory / "in.npy");
   const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
   Engine engine(options);
-  engine.prepare(plan.header.data_size());
+  engine.prepare(plan.input.data_size());
   OutputFile output =
       OutputFile::create(directory / "out.npy", OutputFile::Existing::replace, OutputFile::Durability::none);
   engine.run(plan, input, output, std::as_bytes(std::span(header)));
@@ -85,7 +85,7 @@ std::string stream_to_stream(const TemporaryDirectory& directory, const std::str
     InputFile input = InputFile::open(directory / "from");
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
     Engine engine(options);
-    engine.prepare(plan.header.data_size());
+    engine.prepare(plan.input.data_size());
     OutputFile output =
         OutputFile::create(directory / "to", OutputFile::Existing::replace, OutputFile::Durability::none);
     engine.run(plan, input, output, std::as_bytes(std::span(header)));
@@ -181,7 +181,7 @@ TEST_CASE("a stream of the wrong length is an error, and its output is not commi
       InputFile input = InputFile::open(directory / "from");
       const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
       Engine engine({.threads = threads, .chunk_size = kChunk});
-      engine.prepare(plan.header.data_size());
+      engine.prepare(plan.input.data_size());
       OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
                                              OutputFile::Durability::none);
       engine.run(plan, input, output, {});
@@ -239,7 +239,7 @@ TEST_CASE("many tensors, at once or in turn, are clipped as if each were alone")
       engine.for_each(kTensors, [&](std::size_t i) {
         InputFile input = InputFile::open(directory / fmt::format("in{}.npy", i));
         const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
-        engine.prepare(plan.header.data_size());
+        engine.prepare(plan.input.data_size());
         OutputFile output = OutputFile::create(directory / fmt::format("out{}.npy", i),
                                                OutputFile::Existing::replace, OutputFile::Durability::none);
         engine.run(plan, input, output, std::as_bytes(std::span(header)));
@@ -302,7 +302,7 @@ TEST_CASE("counts are the same for every thread count and chunk size") {
     InputFile input = InputFile::open(directory / "in.npy");
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
     Engine engine({.threads = threads, .chunk_size = chunk_size});
-    engine.prepare(plan.header.data_size());
+    engine.prepare(plan.input.data_size());
     OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
                                            OutputFile::Durability::none);
     const ElementCounts counts = engine.run(plan, input, output, {}, Counting::on);
@@ -321,7 +321,7 @@ TEST_CASE("a scan finds the only element that would change, wherever it is") {
     InputFile input = InputFile::open(directory / "in.npy");
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
     Engine engine({.threads = threads, .chunk_size = kChunk});
-    engine.prepare(plan.header.data_size());
+    engine.prepare(plan.input.data_size());
     return engine.scan(plan, input);
   };
   std::string elements(kCount, char{50});

@@ -17,9 +17,9 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-npy::Header header_of(const Shape& shape, bool fortran_order, DType dtype = DType::float32,
-                      ByteOrder order = kNativeOrder) {
-  npy::Header header;
+TensorLayout header_of(const Shape& shape, bool fortran_order, DType dtype = DType::float32,
+                       ByteOrder order = kNativeOrder) {
+  TensorLayout header;
   header.dtype = dtype;
   header.order = order;
   header.fortran_order = fortran_order;
@@ -29,7 +29,7 @@ npy::Header header_of(const Shape& shape, bool fortran_order, DType dtype = DTyp
 }
 
 /// numpy's rule, one element at a time: where the array's element for this index is in the array's file.
-std::size_t place_of(const npy::Header& array, const std::vector<std::uint64_t>& index) {
+std::size_t place_of(const TensorLayout& array, const std::vector<std::uint64_t>& index) {
   const std::size_t missing = index.size() - array.shape.size();
   std::size_t place = 0;
   for (std::size_t i = 0; i < array.shape.size(); ++i) {
@@ -42,7 +42,7 @@ std::size_t place_of(const npy::Header& array, const std::vector<std::uint64_t>&
 
 /// An array of a test: small integers, which every dtype holds.
 struct Array {
-  npy::Header header;
+  TensorLayout header;
   std::vector<float> elements;
 
   [[nodiscard]] float at(const std::vector<std::uint64_t>& index) const {
@@ -104,15 +104,15 @@ std::vector<float> clipped_in_pieces(const Plan& plan, std::vector<float> elemen
 void check_shape(const Shape& shape, int cases) {
   Cases random(shape);
   for (int i = 0; i < cases; ++i) {
-    const npy::Header header = header_of(shape, random.coin());
+    const TensorLayout header = header_of(shape, random.coin());
     const Array min = random.array(random.broadcastable(), -4);
     const Array max = random.array(random.broadcastable(), 1);
     const Array scale = random.array(random.broadcastable(), 1, DType::float64);
     const bool scales = random.coin();
     const Held held = random.coin() ? Held::yes : Held::no;
-    INFO(fmt::format("case {}: {} order {}, min {}, max {}, scale {}, held {}", i, npy::shape_text(shape),
-                     header.fortran_order ? "F" : "C", npy::shape_text(min.header.shape),
-                     npy::shape_text(max.header.shape), scales ? npy::shape_text(scale.header.shape) : "no",
+    INFO(fmt::format("case {}: {} order {}, min {}, max {}, scale {}, held {}", i, shape_text(shape),
+                     header.fortran_order ? "F" : "C", shape_text(min.header.shape),
+                     shape_text(max.header.shape), scales ? shape_text(scale.header.shape) : "no",
                      held == Held::yes));
     Request request;
     request.min = min.given(held);
@@ -127,7 +127,7 @@ void check_shape(const Shape& shape, int cases) {
     ElementCounts expected_counts;
     for (std::size_t at = 0; at < elements.size(); ++at) {
       elements[at] = static_cast<float>(random.below(15)) - 7;
-      const std::vector<std::uint64_t> index = npy::index_of(header, at);
+      const std::vector<std::uint64_t> index = index_of(header, at);
       const float g = scales ? elements[at] * scale.at(index) + 0.0F : elements[at];
       expected[at] = std::clamp(g, min.at(index), max.at(index));
       expected_counts.raised += expected[at] > g ? 1 : 0;
@@ -143,7 +143,7 @@ void check_shape(const Shape& shape, int cases) {
   }
 }
 
-std::string refused(const Request& request, const npy::Header& header, ErrorKind kind = ErrorKind::usage) {
+std::string refused(const Request& request, const TensorLayout& header, ErrorKind kind = ErrorKind::usage) {
   return refusal(kind, [&] {
     const Plan plan = make_plan(request, header);
     ElementCounts counts;
@@ -154,7 +154,7 @@ std::string refused(const Request& request, const npy::Header& header, ErrorKind
 /// An array whose file another program changes: the first read returns `before`, later ones the elements.
 class ChangedArray : public ArrayInMemory {
  public:
-  ChangedArray(npy::Header header, float before, float after)
+  ChangedArray(TensorLayout header, float before, float after)
       : ArrayInMemory(std::move(header), bytes_of(std::vector<float>(2, after)), Held::no),
         before_(bytes_of(std::vector<float>(2, before))) {}
 
@@ -195,7 +195,7 @@ TEST_CASE("a tensor without elements needs no parameters") {
 }
 
 TEST_CASE("the first refused parameter is named, whatever the order of the work") {
-  const npy::Header header = header_of({2, 3}, false);
+  const TensorLayout header = header_of({2, 3}, false);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   Request request;
@@ -215,7 +215,7 @@ TEST_CASE("the first refused parameter is named, whatever the order of the work"
 
 TEST_CASE("a refused parameter that has changed when it is read again for the message is an error") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const npy::Header header = header_of({2}, false);
+  const TensorLayout header = header_of({2}, false);
   for (const auto parameter : {&Request::min, &Request::scale}) {
     Request request;
     Given given{Number{}, "@array.npy", DType::float32};
@@ -229,7 +229,7 @@ TEST_CASE("a refused parameter that has changed when it is read again for the me
 }
 
 TEST_CASE("min above max at some elements follows min_above_max") {
-  const npy::Header header = header_of({4}, false);
+  const TensorLayout header = header_of({4}, false);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Request request;
   request.min = array_of<float>(header_of({4}, false), {0, 5, 5, 0}, Held::yes);
@@ -260,7 +260,7 @@ TEST_CASE("arrays are refused with the rules of other systems") {
 
 TEST_CASE("an element for which min exceeds max does not change a number for later elements") {
   constexpr std::int64_t kCount = 400'000;  // many tiles
-  const npy::Header header = header_of({2, kCount}, false);
+  const TensorLayout header = header_of({2, kCount}, false);
   Array array{header_of({kCount}, false), std::vector<float>(kCount, 0)};
   array.elements[1] = 5;
   std::vector<float> elements(2 * kCount, 3);

@@ -25,8 +25,8 @@ class Files {
       : header_(header_size, 'h'),
         input_((write_file(directory_ / "in.npy", float32_file(elements)),
                 InputFile::open(directory_ / "in.npy"))) {
-    plan_.header = read_header(input_, std::nullopt);
-    plan_.operation.dtype = plan_.header.dtype;
+    plan_.input = read_header(input_, std::nullopt);
+    plan_.operation.dtype = plan_.input.dtype;
     plan_.operation.lo = to_bits(0.0F);
     plan_.operation.hi = to_bits(6.0F);
   }
@@ -58,7 +58,7 @@ class Files {
     return written;
   }
 
-  [[nodiscard]] Chunks chunks() const { return {plan_.header.count, sizeof(float), kChunk, header_.size()}; }
+  [[nodiscard]] Chunks chunks() const { return {plan_.input.count, sizeof(float), kChunk, header_.size()}; }
   [[nodiscard]] InputFile& input() { return input_; }
   [[nodiscard]] const std::string& header() const { return header_; }
 

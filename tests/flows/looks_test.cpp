@@ -60,7 +60,7 @@ TEST_CASE("All elements are seen as they were read, and all bytes as they are in
           OutputFile::create(directory / "out", OutputFile::Existing::replace, OutputFile::Durability::none);
       Pieces read;
       Pieces written;
-      const std::string header = npy::format(plan.header);
+      const std::string header = npy::format(plan.output);
       engine.run(plan, input, output, bytes(header), Counting::off, {read.look(), written.look()});
       output.commit();
       CHECK((read.joined() == bytes_of(elements)));
@@ -80,7 +80,7 @@ TEST_CASE("Behind other members of an archive, too, chunks begin at pages of the
         OutputFile::create(directory / "out", OutputFile::Existing::replace, OutputFile::Durability::none);
     output.set_base(base);
     Pieces written;
-    const std::string header = npy::format(plan.header);
+    const std::string header = npy::format(plan.output);
     engine.run(plan, input, output, bytes(header), Counting::off, {{}, written.look()});
     std::size_t chunks = 0;
     for (const auto& [offset, piece] : written.pieces()) {

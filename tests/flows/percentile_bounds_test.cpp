@@ -57,7 +57,7 @@ TEST_CASE("every number of threads and chunk size finds the same percentiles") {
       options.chunk_size = chunk;
       Engine engine(options);
       InputFile input = InputFile::open(directory / "x.npy");
-      const npy::Header header = read_header(input, std::nullopt);
+      const TensorLayout header = read_header(input, std::nullopt);
       const std::vector<Number> wanted{0, *parse_number("50"), 100, *parse_number("12.5")};
       const auto found = as_elements(header.dtype, read_percentiles(engine, input, header, wanted));
       CHECK(from_bits<float>(*found[0]) == sorted.front());
@@ -101,7 +101,7 @@ TEST_CASE("a file that changed since it was opened has no percentiles") {
   write_file(path, float32_file(scattered_floats(100'000)));
   Engine engine{{}};
   InputFile input = InputFile::open(path);
-  const npy::Header header = read_header(input, std::nullopt);
+  const TensorLayout header = read_header(input, std::nullopt);
   touch(path);
   const std::vector<Number> wanted{50};
   CHECK(refusal(ErrorKind::io, [&] {
@@ -110,7 +110,7 @@ TEST_CASE("a file that changed since it was opened has no percentiles") {
 }
 
 TEST_CASE("a plan does not ignore a percentile that is unknown") {
-  npy::Header header;
+  TensorLayout header;
   header.shape = {3};
   header.count = 3;
   const auto refused = [&](const Request& request) {
@@ -123,7 +123,7 @@ TEST_CASE("a plan does not ignore a percentile that is unknown") {
 }
 
 TEST_CASE("the check before a run finds everything that does not depend on the elements") {
-  npy::Header header;
+  TensorLayout header;
   header.dtype = DType::uint8;
   const auto refused = [&](const Request& request) {
     return refusal(ErrorKind::usage, [&] { static_cast<void>(plan_before_reading(request, header)); });
@@ -137,7 +137,7 @@ TEST_CASE("the check before a run finds everything that does not depend on the e
 }
 
 TEST_CASE("a recorded plan is that of the same request only") {
-  npy::Header header;
+  TensorLayout header;
   header.shape = {4};
   header.count = 4;
   const std::vector<float> elements{5, -2, 7, 0};
@@ -157,7 +157,7 @@ TEST_CASE("a recorded plan is that of the same request only") {
 }
 
 TEST_CASE("a plan is recorded also where only the exact percentile exceeds max") {
-  npy::Header header;
+  TensorLayout header;
   header.dtype = DType::uint8;
   header.shape = {2};
   header.count = 2;
@@ -174,7 +174,7 @@ TEST_CASE("a plan is recorded also where only the exact percentile exceeds max")
 }
 
 TEST_CASE("a plan is recorded with the max that replaces NaN, also where min exceeds max") {
-  npy::Header header;
+  TensorLayout header;
   header.shape = {3};
   header.count = 3;
   const std::vector<float> elements{5, -2, 7};

@@ -128,7 +128,7 @@ void check_accepted(const Request& request, const Plan& plan) {
   again.min = parse_given("--min", element_text(op.dtype, op.lo));
   again.max = parse_given("--max", element_text(op.dtype, op.hi));
   again.min_above_max = MinAboveMax::max;
-  const Operation same = make_plan(again, plan.header).operation;
+  const Operation same = make_plan(again, plan.input).operation;
   require(same.lo == op.lo && same.hi == op.hi, "printed bounds are read back as the same bounds", text);
 }
 

@@ -175,11 +175,11 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
 
   InputFile input = InputFile::open(by_number(stream ? pipe_out : memory));
   Plan plan;
-  plan.header = read_header(input, std::nullopt);
-  plan.slice = {0, plan.header.count};
+  plan.input = read_header(input, std::nullopt);
+  plan.slice = {0, plan.input.count};
   plan.operation = op;
   Engine engine(options);
-  engine.prepare(plan.header.data_size());
+  engine.prepare(plan.input.data_size());
   OutputFile output =
       OutputFile::create(sandbox / "out", OutputFile::Existing::replace, OutputFile::Durability::none);
   const std::string header(alignment, 'h');

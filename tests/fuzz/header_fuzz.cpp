@@ -23,7 +23,7 @@ std::optional<DType> said_dtype(Bytes input) {
 }
 
 void check_count(const npy::Header& header) {
-  require(header.shape.size() <= npy::kMaxRank, "there are at most 64 dimensions");
+  require(header.shape.size() <= kMaxRank, "there are at most 64 dimensions");
   UInt128 bytes = traits(header.dtype).size;
   bool empty = false;
   for (const std::int64_t dimension : header.shape) {
@@ -34,7 +34,7 @@ void check_count(const npy::Header& header) {
   }
   require(header.data_size() == (empty ? 0 : bytes), "the count is the product of the shape");
   if (header.count > 0)
-    require(!npy::index_text(header, header.count - 1).empty(), "the last element has an index");
+    require(!index_text(header, header.count - 1).empty(), "the last element has an index");
 }
 
 bool has_one_order(const npy::Header& header) {

@@ -130,7 +130,7 @@ TEST_CASE("the golden headers cover every descriptor, both memory orders and ext
       CHECK(std::find(descriptors.begin(), descriptors.end(), order + std::string(dtype.descr)) !=
             descriptors.end());
     }
-  CHECK(largest_rank == npy::kMaxRank);
+  CHECK(largest_rank == kMaxRank);
   CHECK(fortran > 10);
   CHECK(wide > 10);
 }

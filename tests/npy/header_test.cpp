@@ -43,7 +43,7 @@ std::string read(std::string_view bytes, std::optional<DType> dtype = std::nullo
   try {
     const npy::Header header = npy::parse(view_of(bytes), dtype);
     return fmt::format("{}{} {} {} {}", header.order == kLittle ? '<' : '>', traits(header.dtype).name,
-                       header.fortran_order ? 'F' : 'C', npy::shape_text(header.shape), header.count);
+                       header.fortran_order ? 'F' : 'C', shape_text(header.shape), header.count);
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::input);
     return error.what();
@@ -95,7 +95,7 @@ std::vector<std::string> valid_files() {
       with_order("True"),
       file("{'shape': (), 'fortran_order': False, 'descr': '>i8'}"),
       npy::format(header_of(DType::bfloat16, kBig, true, {5, 6, 7})),
-      npy::format(header_of(DType::int64, kLittle, false, Shape(npy::kMaxRank, 1))),
+      npy::format(header_of(DType::int64, kLittle, false, Shape(kMaxRank, 1))),
   };
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("Every valid spelling of a header is read") {
       {with_shape("(2L, 3L)", 2), "<float32 C (2, 3) 6"},
       {with_shape("(np.int64(2), 3)"), "<float32 C (2, 3) 6"},
       {with_shape("(np.uint8( 2 ),)"), "<float32 C (2,) 2"},
-      {with_shape(ones(64)), fmt::format("<float32 C {} 1", npy::shape_text(Shape(64, 1)))},
+      {with_shape(ones(64)), fmt::format("<float32 C {} 1", shape_text(Shape(64, 1)))},
       {with_shape("(2305843009213693951,)"), "<float32 C (2305843009213693951,) 2305843009213693951"},
       {with_shape("(0, 2305843009213693951)"), "<float32 C (0, 2305843009213693951) 0"},
       // Syntax
@@ -481,15 +481,15 @@ TEST_CASE("A header with a damaged byte is read, or refused in one line") {
 
 TEST_CASE("index_of() respects the memory order") {
   const npy::Header c_order = header_of(DType::float32, kLittle, false, {2, 3, 4});
-  CHECK(npy::index_text(c_order, 0) == "[0, 0, 0]");
-  CHECK(npy::index_text(c_order, 1) == "[0, 0, 1]");
-  CHECK(npy::index_text(c_order, 17) == "[1, 1, 1]");
-  CHECK(npy::index_text(c_order, 23) == "[1, 2, 3]");
+  CHECK(index_text(c_order, 0) == "[0, 0, 0]");
+  CHECK(index_text(c_order, 1) == "[0, 0, 1]");
+  CHECK(index_text(c_order, 17) == "[1, 1, 1]");
+  CHECK(index_text(c_order, 23) == "[1, 2, 3]");
   // cnpy and marian read Fortran data as C.
   const npy::Header fortran_order = header_of(DType::float32, kLittle, true, {2, 3, 4});
-  CHECK(npy::index_text(fortran_order, 1) == "[1, 0, 0]");
-  CHECK(npy::index_text(fortran_order, 17) == "[1, 2, 2]");
-  CHECK(npy::index_text(fortran_order, 23) == "[1, 2, 3]");
-  CHECK(npy::index_text(header_of(DType::float32, kLittle, false, {}), 0) == "[]");
-  CHECK(npy::index_text(header_of(DType::int8, kLittle, false, {4, 1LL << 40}), 3LL << 40) == "[3, 0]");
+  CHECK(index_text(fortran_order, 1) == "[1, 0, 0]");
+  CHECK(index_text(fortran_order, 17) == "[1, 2, 2]");
+  CHECK(index_text(fortran_order, 23) == "[1, 2, 3]");
+  CHECK(index_text(header_of(DType::float32, kLittle, false, {}), 0) == "[]");
+  CHECK(index_text(header_of(DType::int8, kLittle, false, {4, 1LL << 40}), 3LL << 40) == "[3, 0]");
 }

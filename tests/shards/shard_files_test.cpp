@@ -83,7 +83,7 @@ TEST_CASE("An input is identified by its size, its time and samples of its bytes
     REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
     InputFile input = InputFile::open_regular(path);
     Plan plan;
-    plan.header = read_header(input, std::nullopt);
+    plan.input = read_header(input, std::nullopt);
     const ShardRun run = make_run(2, false, plan, input);
     CHECK(run.work.starts_with(plan.fingerprint() + ", of "));
     return run.work;

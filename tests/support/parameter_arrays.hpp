@@ -19,10 +19,10 @@ enum class Held : bool { no, yes };
 /// An array without a file.
 class ArrayInMemory : public ParameterArray {
  public:
-  ArrayInMemory(npy::Header header, std::string bytes, Held held)
+  ArrayInMemory(TensorLayout header, std::string bytes, Held held)
       : header_(std::move(header)), bytes_(std::move(bytes)), held_(held) {}
 
-  [[nodiscard]] const npy::Header& header() const override { return header_; }
+  [[nodiscard]] const TensorLayout& layout() const override { return header_; }
   [[nodiscard]] std::span<const std::byte> held() const override {
     return held_ == Held::yes ? all() : std::span<const std::byte>();
   }
@@ -37,14 +37,14 @@ class ArrayInMemory : public ParameterArray {
  private:
   [[nodiscard]] std::span<const std::byte> all() const { return std::as_bytes(std::span(bytes_)); }
 
-  npy::Header header_;
+  TensorLayout header_;
   std::string bytes_;
   Held held_;
 };
 
 /// A parameter of a request; `elements` are in the order of the header's file.
 template <class T>
-Given array_of(npy::Header header, const std::vector<T>& elements, Held held) {
+Given array_of(TensorLayout header, const std::vector<T>& elements, Held held) {
   std::string bytes = bytes_of(elements);
   if (header.order != kNativeOrder) bytes = byte_swapped(std::move(bytes), sizeof(T));
   Given given{Number{}, "@array.npy", header.dtype};

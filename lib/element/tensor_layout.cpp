@@ -1,0 +1,32 @@
+#include "element/tensor_layout.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace clipper {
+
+Message opaque_dtype(std::string_view descr) {
+  return fmt::format("dtype '{}' may be bfloat16; ", descr) + Term{"dtype", "if it is, say so"};
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::vector<std::uint64_t> index_of(const TensorLayout& layout, std::uint64_t position) {
+  const std::size_t rank = layout.shape.size();
+  std::vector<std::uint64_t> index(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::size_t axis = layout.fortran_order ? i : rank - 1 - i;
+    const auto extent = static_cast<std::uint64_t>(layout.shape[axis]);
+    index[axis] = position % extent;
+    position /= extent;
+  }
+  return index;
+}
+
+std::string index_text(const TensorLayout& layout, std::uint64_t position) {
+  return fmt::format("[{}]", fmt::join(index_of(layout, position), ", "));
+}
+
+}  // namespace clipper

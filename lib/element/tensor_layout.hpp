@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "element/dtype.hpp"
+#include "error.hpp"
+
+namespace clipper {
+
+inline constexpr std::size_t kMaxRank = 64;
+
+/// How a tensor's elements lie in a file or in memory, whatever the file's format.
+struct TensorLayout {
+  DType dtype = DType::float32;
+  ByteOrder order = kNativeOrder;   ///< of the elements; kNativeOrder for elements of one byte
+  bool opaque = false;              ///< bfloat16 that a file calls `|V2`, and that is written as such again
+  bool fortran_order = false;       ///< as in the file, even if both orders are the same (1-D, empty)
+  std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
+  std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
+
+  [[nodiscard]] std::uint64_t data_size() const { return count * traits(dtype).size; }
+};
+
+/// The error message for `|V2` if the user does not say that it is bfloat16.
+[[nodiscard]] Message opaque_dtype(std::string_view descr);
+
+/// "(3, 4)", "(7,)", "()": a shape as Python prints it.
+[[nodiscard]] std::string shape_text(std::span<const std::int64_t> shape);
+
+/// The index in the tensor of the element at `position`, which is less than `count`, in memory order.
+[[nodiscard]] std::vector<std::uint64_t> index_of(const TensorLayout& layout, std::uint64_t position);
+
+/// index_of() as text: "[0, 17, 3]", "[]".
+[[nodiscard]] std::string index_text(const TensorLayout& layout, std::uint64_t position);
+
+}  // namespace clipper
