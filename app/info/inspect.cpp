@@ -84,6 +84,7 @@ TensorInfo inspect_member(const InfoCommand& command, Engine& engine, const Arch
   add_member_header(command, archive, member, tensor);
   if (!command.statistics || !tensor.archived->other.empty()) return tensor;
   InputFile input = archive.open(member);
+  input.set_data_begin(tensor.header.data_offset);
   if (command.ignore_trailing) input.ignore_trailing();
   add_statistics(command, engine, input, tensor);
   return tensor;

@@ -129,7 +129,7 @@ TEST_CASE(
       const std::uint64_t begin = chunks[chunk].begin * sizeof(float);
       const std::size_t shift = transfer.shift(chunk, header_end);
       if (shift > Transfer::kMaxShift || shift % 64 != 0 ||
-          is_slow(shift - files.plan().data_offset() - begin) || is_slow(header_end + begin - shift))
+          is_slow(shift - files.input().data_begin() - begin) || is_slow(header_end + begin - shift))
         FAIL(header_end << " " << chunk << " " << shift);
     }
   }

@@ -22,7 +22,7 @@ namespace {
 
 struct Input {
   Request request;
-  npy::Header header;
+  TensorLayout layout;
 };
 
 std::size_t take_index(std::string_view& text, std::size_t size) {
@@ -47,9 +47,9 @@ std::optional<Given> take_number(std::string_view& text) {
 
 Input understood(std::string_view text) {
   Input input;
-  input.header.dtype = kDTypes[take_index(text, kDTypes.size())].dtype;
+  input.layout.dtype = kDTypes[take_index(text, kDTypes.size())].dtype;
   input.request.profile = &profiles()[take_index(text, profiles().size())];
-  input.header.shape.assign(std::max<std::size_t>(input.request.profile->min_rank, 1), 1);
+  input.layout.shape.assign(std::max<std::size_t>(input.request.profile->min_rank, 1), 1);
   input.request.min = take_number(text);
   input.request.max = take_number(text);
   input.request.scale = take_number(text);
@@ -157,7 +157,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       },
       ErrorKind::usage, ErrorKind::usage);
   if (!numbers) return 0;
-  const bool planned = fuzz::succeeds([&] { plan = make_plan(input.request, input.header); },
+  const bool planned = fuzz::succeeds([&] { plan = make_plan(input.request, input.layout); },
                                       ErrorKind::usage, ErrorKind::input);
   if (planned) fuzz::check_accepted(input.request, *plan);
   return 0;

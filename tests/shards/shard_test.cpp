@@ -12,13 +12,12 @@ namespace {
 
 constexpr std::uint64_t kMebi = 1 << 20;
 
-TensorLayout header_of(DType dtype, std::vector<std::int64_t> shape) {
-  TensorLayout header;
-  header.dtype = dtype;
-  header.shape = std::move(shape);
-  header.data_offset = 80;
-  for (const std::int64_t extent : header.shape) header.count *= static_cast<std::uint64_t>(extent);
-  return header;
+TensorLayout layout_of(DType dtype, std::vector<std::int64_t> shape) {
+  TensorLayout layout;
+  layout.dtype = dtype;
+  layout.shape = std::move(shape);
+  for (const std::int64_t extent : layout.shape) layout.count *= static_cast<std::uint64_t>(extent);
+  return layout;
 }
 
 struct Size {
@@ -36,7 +35,7 @@ TEST_CASE("The parts cover the whole tensor, and each begins at a multiple of 1 
                                            {DType::float16, 3'000'001},
                                            {DType::float64, 1'000'000'000'000'007}}));
   const auto shards = GENERATE(values<std::uint64_t>({1, 2, 7, 1000, kMaxShards}));
-  const TensorLayout header = header_of(size.dtype, {size.elements});
+  const TensorLayout header = layout_of(size.dtype, {size.elements});
   CAPTURE(size.elements, shards);
   constexpr std::uint64_t kHeader = 128;
   std::uint64_t elements = 0;
@@ -59,12 +58,12 @@ TEST_CASE("The parts cover the whole tensor, and each begins at a multiple of 1 
 
 TEST_CASE("A part's plan begins at the part's offset") {
   Plan whole;
-  whole.input = header_of(DType::float32, {1000, 1000});
+  whole.input = layout_of(DType::float32, {1000, 1000});
   Plan plan = whole;
   plan.slice = slice_of({1, 2}, whole.input, 128);
   CHECK(plan.slice.first == (2 * kMebi - 128) / 4);
   CHECK(plan.slice.count == 1'000'000 - plan.slice.first);
-  CHECK(plan.data_offset() == 80 + 2 * kMebi - 128);
+  CHECK(plan.slice_offset() == 2 * kMebi - 128);
   CHECK(plan.data_size() == 4 * plan.slice.count);
 }
 
@@ -72,29 +71,29 @@ TEST_CASE("Slabs cover all rows, in order") {
   const std::int64_t rows = GENERATE(0, 1, 10, 1001);
   const auto shards = GENERATE(values<std::uint64_t>({1, 3, 10, 64}));
   Plan whole;
-  whole.input = header_of(DType::int16, {rows, 3, 5});
+  whole.input = whole.output = layout_of(DType::int16, {rows, 3, 5});
   std::uint64_t next = 0;
   for (Shard shard{0, shards}; shard.index < shards; ++shard.index) {
     const Rows slab = rows_of(shard, whole.input);
     const Plan plan = slab_plan(whole, slab);
     CHECK(slab.begin == next);
     CHECK(plan.slice.first == next * 15);
-    CHECK(plan.data_offset() == 80 + next * 30);
-    CHECK(plan.input.count == slab.count * 15);
-    CHECK(plan.slice.count == plan.input.count);
-    CHECK(plan.input.shape == std::vector<std::int64_t>{static_cast<std::int64_t>(slab.count), 3, 5});
+    CHECK(plan.slice_offset() == next * 30);
+    CHECK(plan.output.count == slab.count * 15);
+    CHECK(plan.slice.count == plan.output.count);
+    CHECK(plan.output.shape == std::vector<std::int64_t>{static_cast<std::int64_t>(slab.count), 3, 5});
     next += slab.count;
   }
   CHECK(next == static_cast<std::uint64_t>(rows));
 }
 
 TEST_CASE("Only tensors in C order have slabs along axis 0") {
-  TensorLayout header = header_of(DType::int8, {});
+  TensorLayout header = layout_of(DType::int8, {});
   CHECK_THROWS_AS(rows_of({0, 1}, header), Error);
-  header = header_of(DType::int8, {4, 2});
+  header = layout_of(DType::int8, {4, 2});
   header.fortran_order = true;
   CHECK_THROWS_AS(rows_of({0, 1}, header), Error);
-  header = header_of(DType::int8, {4});
+  header = layout_of(DType::int8, {4});
   header.fortran_order = true;
   CHECK(rows_of({1, 2}, header).count == 2);
 }
