@@ -8,7 +8,10 @@ namespace clipper {
 
 ClipWay way_to(const ToFile& to) {
   ClipWay way;
-  way.name_outputs = [to](Jobs& jobs) { jobs.set_output(0, to.path); };
+  way.name_outputs = [to](Jobs& jobs) {
+    const bool is_given_up = jobs.size() == 0;  // IN is a directory, and --keep-going is given
+    if (!is_given_up) jobs.set_output(0, to.path);
+  };
   return way;
 }
 

@@ -196,6 +196,16 @@ TEST_CASE("--keep-going clips the remaining files and returns the highest status
   CHECK(std::filesystem::exists(directory / "out/bad.npy") == false);
 }
 
+TEST_CASE("--keep-going with only one input, a directory, is an error like any other") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "in");
+  const Result result = run_clipper(clip({"-k", "in", "out.npy"}), {directory.path()});
+  CHECK(result.exit_code == 4);
+  CHECK(result.error ==
+        "clipper: in: is a directory; to clip the .npy and .npz files below it, add --recursive\n");
+  CHECK(std::filesystem::exists(directory / "out.npy") == false);
+}
+
 TEST_CASE("--dry-run makes all checks and writes nothing") {
   const TemporaryDirectory directory;
   write_file(directory / "a.npy", input(1));
