@@ -1,14 +1,13 @@
 """Cases of array parameters that random cases do not reach: large arrays, many channels, one file as tensor and array."""
 
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 import array_cases
 import numpy as np
-from array_cases import Case, Draw, Tensor
+from array_cases import Case, Tensor
 
 MEMORY = 32  # MiB, the most that clipper may use
 LAUNCHER = """
@@ -192,13 +191,13 @@ def other_profiles(new_trial):
         yield profile, trial
 
 
-def edges(clipper, directory, levels, trial_type, ways):
+def edges(clipper, directory, trial_type, ways):
     """Tries all cases. Yields the name of each, the trial, and figures of its memory."""
     def new_trial(case, number=0):
-        rng = random.Random(number)
         for path in directory.glob("*"):
             path.unlink()
-        trial = trial_type(clipper, directory, rng, Draw(rng, np.random.default_rng(number)), case, array_cases.expected(case), levels)
+        trial = trial_type(clipper, number, directory)
+        trial.take(case)
         trial.prepare()
         return trial
 

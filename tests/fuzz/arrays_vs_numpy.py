@@ -1,66 +1,43 @@
 #!/usr/bin/env python3
 """Clips random tensors to arrays of bounds, scales and biases, with clipper and with numpy, and checks that both agree. One
-process of clipper per case; the ways to run it take turns.
+process of clipper per case; the ways to run it take turns."""
 
-    arrays_vs_numpy.py CLIPPER CASES [SEED [DIRECTORY]]
-
-Case K of a run uses the seed SEED + K. With DIRECTORY the files of the last case stay there.
-"""
-
+import functools
 import json
-import multiprocessing
-import os
 import random
-import shlex
-import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+import trials
+from trials import Run, np
 
-import libraries  # noqa: E402
-
-if __name__ == "__main__":
-    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
-
-import array_cases  # noqa: E402
-import array_edges  # noqa: E402
-import numpy as np  # noqa: E402
-from array_cases import Case, Draw  # noqa: E402
+import array_cases
+import array_edges
+from array_cases import Case, Draw
 
 SMALL, LARGE, HUGE = 5_000, 40_000, 800_000  # elements
-SHOWN = 20  # violations
 SHARDS = 3
 
 
 @dataclass
-class Run:
-    code: int
-    out: bytes
-    err: str
+class Trial(trials.Trial):
+    """One case: `case` and what is `expected`."""
 
+    def take(self, case: Case):
+        self.case, self.expected = case, array_cases.expected(case)
 
-@dataclass
-class Trial:
-    """One case in a directory of its own."""
-    clipper: str
-    directory: Path
-    rng: random.Random
-    draw: Draw
-    case: Case
-    expected: array_cases.Expected
-    levels: list[str]
-    lines: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    @property
+    def draw(self):
+        return Draw(self.rng, self.generator)
 
-    def path(self, name):
-        return self.directory / name
+    def draw_case(self, way):
+        case = self.draw.case(size_for(self.rng, way))
+        if way and self.rng.random() < 0.3 and all(array.elements.size for array in case.arrays().values()):
+            case = case.as_numbers()
+        self.take(case)
 
     def settings(self):
         """Random settings that must not change the result."""
@@ -70,7 +47,7 @@ class Trial:
         if rng.random() < 0.7:
             words += ["--chunk-size", str(rng.choice([4096, 4096, 5000, 8192, 65536, 1 << 20]))]
         if rng.random() < 0.7:
-            words += ["--simd", rng.choice(self.levels)]
+            words += ["--simd", rng.choice(simd_levels(self.clipper))]
         return words
 
     def operation(self):
@@ -90,21 +67,11 @@ class Trial:
             self.path(f"{option[2:]}.npy").write_bytes(array.file())
         self.path("in.npy").write_bytes(self.case.x.file())
 
-    def run(self, *words, stdin=None):
-        self.lines.append(shlex.join(["clipper", *words]))
-        done = subprocess.run([self.clipper, *words], cwd=self.directory, input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
-
     def clip(self, *words, stdin=None):
         return self.run(*self.operation(), *self.settings(), *words, stdin=stdin)
 
     def files(self):
         return {str(path.relative_to(self.directory)): path.read_bytes() for path in self.directory.rglob("*") if path.is_file()}
-
-    def check(self, true, text):
-        if not true:
-            self.wrong.append(text)
 
     def check_done(self, run):
         self.check(run.code == 0 and not run.err, f"exit {run.code}: {run.err.strip()}")
@@ -499,12 +466,6 @@ REFUSALS = [nan_bound, min_above_max, wrong_shape, wrong_dtype, infinite_factor,
 # Running -------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Outcome:
-    way: str
-    wrong: list[str]
-
-
 def size_for(rng, way):
     """The most elements of a case. Shards share a tensor only if it is larger than 1 MiB."""
     if way in (shards, split_output) and rng.random() < 0.2:
@@ -512,58 +473,37 @@ def size_for(rng, way):
     return LARGE if rng.random() < 0.05 else SMALL
 
 
-def new_trial(clipper, seed, directory, levels, way):
-    rng = random.Random(seed)
-    draw = Draw(rng, np.random.default_rng(seed))
-    case = draw.case(size_for(rng, way))
-    if way and rng.random() < 0.3 and all(array.elements.size for array in case.arrays().values()):
-        case = case.as_numbers()
-    return Trial(clipper, directory, rng, draw, case, array_cases.expected(case), levels)
-
-
 def described(tensor):
     return f"{tensor.dtype} {tensor.shape} {'CF'[tensor.fortran]}{'<>'[tensor.big]}"
 
 
-def report(trial, way, seed):
-    """What is wrong with a case, and how to run it again."""
-    given = (f"{option} {each if isinstance(each, str) else described(each)}" for option, each in trial.case.parameters.items())
-    about = f"{way}: {described(trial.case.x)}; {'; '.join(given)}"
-    return "\n  ".join([about, *trial.wrong, *trial.lines, f"arrays_vs_numpy.py CLIPPER 1 {seed} DIRECTORY"])
-
-
-def try_case(arguments):
-    clipper, seed, kept, levels = arguments
-    parent = Path(kept or tempfile.mkdtemp())
-    directory = parent / "case"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    choice = random.Random(f"way {seed}")
-    way = choice.choices(list(WAYS), WAYS.values())[0]
-    refusal = choice.choice(REFUSALS) if choice.random() < 0.15 else None
-    trial = new_trial(clipper, seed, directory, levels, None if refusal else way)
+def try_one(trial):
+    rng = random.Random(f"way {trial.seed}")
+    way = rng.choices(list(WAYS), WAYS.values())[0]
+    refusal = rng.choice(REFUSALS) if rng.random() < 0.15 else None
+    trial.draw_case(None if refusal else way)
     if refusal and refusal(trial):
         way = refusal
     else:
         if refusal:  # does not apply to this case
-            trial = new_trial(clipper, seed, directory, levels, way)
+            trial.draw_case(way)
         trial.prepare()
         way(trial)
-    if not kept:
-        shutil.rmtree(parent)
-    return Outcome(way.__name__, [report(trial, way.__name__, seed)] if trial.wrong else [])
+    given = (f"{option} {each if isinstance(each, str) else described(each)}" for option, each in trial.case.parameters.items())
+    trial.way, trial.about = way.__name__, f"{way.__name__}: {described(trial.case.x)}; {'; '.join(given)}"
 
 
+@functools.cache
 def simd_levels(clipper):
     line = next(line for line in subprocess.check_output([clipper, "--version"], text=True).splitlines() if "SIMD" in line)
     return line.split("has ")[1].rstrip(")").split(", ")
 
 
-def try_edges(clipper, levels):
+def try_edges(clipper):
     """Prints the violations of the cases of array_edges.py. Returns the numbers of cases and violations."""
     cases, violations, most = 0, 0, []
     with tempfile.TemporaryDirectory() as directory:
-        for name, trial, memory in array_edges.edges(clipper, Path(directory), levels, Trial, WAYS):
+        for name, trial, memory in array_edges.edges(clipper, Path(directory), Trial, WAYS):
             cases += 1
             most += memory
             if trial.wrong:
@@ -573,25 +513,5 @@ def try_edges(clipper, levels):
     return cases, violations
 
 
-def main(clipper, count, seed, directory):
-    levels = simd_levels(clipper)
-    jobs = ((clipper, seed + i, directory, levels) for i in range(count))
-    ways, violations = Counter(), 0
-    processes = 1 if directory else len(os.sched_getaffinity(0)) + 1
-    with multiprocessing.Pool(processes) as pool:
-        for outcome in pool.imap_unordered(try_case, jobs, chunksize=8):
-            ways[outcome.way] += 1
-            violations += len(outcome.wrong)
-            if outcome.wrong and violations <= SHOWN:
-                print(*outcome.wrong, sep="\n", flush=True)
-    if not directory:
-        cases, wrong = try_edges(clipper, levels)
-        count, violations = count + cases, violations + wrong
-    print(f"  seed {seed}; " + ", ".join(f"{way} {cases}" for way, cases in sorted(ways.items())))
-    print(json.dumps({"what": "array parameters against numpy and Python's integers", "cases": count, "violations": violations}))
-    return 1 if violations else 0
-
-
 if __name__ == "__main__":
-    given_seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)
-    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), given_seed, sys.argv[4] if len(sys.argv) > 4 else None))
+    trials.main("array parameters against numpy and Python's integers", try_one, trial_type=Trial, afterwards=try_edges)

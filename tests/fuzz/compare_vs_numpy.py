@@ -1,55 +1,23 @@
 #!/usr/bin/env python3
 """Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers, where numpy rounds
-or wraps, uses Python's integers and fractions.
-
-    compare_vs_numpy.py CLIPPER TENSORS [SEED]
-"""
+or wraps, uses Python's integers and fractions."""
 
 import json
 import math
-import random
-import subprocess
-import sys
-import tempfile
 from fractions import Fraction
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+import trials
+from trials import FLOATS, INTEGERS, edges, np, save
 
-import libraries  # noqa: E402
-
-if __name__ == "__main__":
-    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
-
-import ml_dtypes  # noqa: E402
-import numpy as np  # noqa: E402
-
-INTEGERS = [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
-FLOATS = [np.dtype(name) for name in ("float16", "float32", "float64")] + [np.dtype(ml_dtypes.bfloat16)]
 BATCH = 40  # pairs per run of clipper
 
 
-def edges(dtype):
-    """The bits of zeros, extremes, 1, infinities, NaNs and their neighbours."""
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    top = 1 << (8 * dtype.itemsize - 1)
-    middle = [0, top]
-    if dtype in FLOATS:
-        numbers = np.array([1, np.inf, np.nan, 0.1, 3], dtype).view(unsigned).tolist()
-        middle += numbers + [number ^ top for number in numbers]
-    else:
-        middle += [1, 100, 1 << (dtype.itemsize * 4), (1 << 53) % (2 * top)]
-    return [(bits + step) % (2 * top) for bits in middle for step in (-2, -1, 0, 1, 2)]
-
-
-def tensors(rng, dtype):
+def tensors(rng, generator, dtype):
     """Two tensors of one shape. Most of their elements are equal."""
     shape = rng.choice([(), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (40, 60), (2500,), (3, 1, 900), (200, 350)])
-    generator = np.random.default_rng(rng.randrange(1 << 32))
     count = math.prod(shape)
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    known = np.array(edges(dtype), unsigned)
+    known = edges(dtype)
+    unsigned = known.dtype
     bits = generator.bit_generator.random_raw(count)
     expected = np.where(generator.random(count) < 0.3, generator.choice(known, count), bits.astype(unsigned))
     if dtype in FLOATS and rng.random() < 0.5:
@@ -59,15 +27,6 @@ def tensors(rng, dtype):
     near = expected + generator.integers(-5, 6, count).astype(unsigned)
     actual[changed] = np.where(generator.random(count) < 0.7, near, generator.choice(known, count))[changed]
     return actual.view(dtype).reshape(shape), expected.view(dtype).reshape(shape)
-
-
-def save(path, tensor, rng):
-    """Saves the tensor in a random byte order (numpy has bfloat16 only in its own) and memory order. Returns the memory order."""
-    if tensor.dtype in INTEGERS + FLOATS[:3] and rng.random() < 0.3:
-        tensor = tensor.astype(tensor.dtype.newbyteorder(">"))
-    order = rng.choice("CF")
-    np.save(path, np.asarray(tensor, order=order))
-    return order
 
 
 def tolerance(rng):
@@ -156,52 +115,30 @@ def wrong_differences(found, actual, expected, rule):
     return f"--diff-out is {found.dtype} {found.tolist()}\n  oracle says   {right.dtype} {right.tolist()}"
 
 
-def compare_batch(clipper, rng, directory, count):
-    """Compares pairs of random dtypes by one rule in one run, and the last pair with --diff-out. Returns the violations."""
-    rule = random_rule(rng)
+def compare_batch(trial):
+    """Compares pairs of random dtypes by one rule in one run, and the last pair with --diff-out."""
+    rng, rule = trial.rng, random_rule(trial.rng)
     options = [word for option in rule.items() for word in option]
+    trial.path("got").mkdir()
+    trial.path("want").mkdir()
     pairs = []
-    for i in range(count):
-        actual, expected = tensors(rng, rng.choice(INTEGERS + FLOATS))
-        save(directory / "got" / f"{i:03}.npy", actual, rng)
-        pairs.append((actual, expected, save(directory / "want" / f"{i:03}.npy", expected, rng)))
-    words = [clipper, "compare", "--json", *options]
-    run = subprocess.run([*words, "got", "want"], cwd=directory, capture_output=True, text=True)
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    for i in range(BATCH):
+        actual, expected = tensors(rng, trial.generator, rng.choice(INTEGERS + FLOATS))
+        save(trial.path(f"got/{i:03}.npy"), actual, rng)
+        pairs.append((actual, expected, save(trial.path(f"want/{i:03}.npy"), expected, rng)))
+    run = trial.run("compare", "--json", *options, "got", "want")
+    lines = [json.loads(line) for line in run.out.splitlines()]
     status = max((line["status"] for line in lines), default=0)
-    violations = []
-    if len(lines) != count or run.returncode != status or run.stderr:
-        violations.append(f"exit status {run.returncode}, {len(lines)} lines of {count}: {run.stderr}")
+    trial.check(len(lines) == BATCH and run.code == status and not run.err, f"exit status {run.code}, {len(lines)} lines: {run.err}")
     for (actual, expected, order), line in zip(pairs, lines):
         if wrong := wrong_words(line, actual, expected, order, rule):
-            violations.append(f"{options} {actual.dtype} {actual.shape}\n  {wrong}")
+            trial.wrong.append(f"{actual.dtype} {actual.shape}\n  {wrong}")
 
-    last = f"{count - 1:03}.npy"
-    subprocess.run([*words, "--diff-out", "d.npy", f"got/{last}", f"want/{last}"], cwd=directory, stdout=subprocess.DEVNULL)
-    if wrong := wrong_differences(np.load(directory / "d.npy"), *pairs[-1][:2], rule):
-        violations.append(f"{options} {wrong}")
-    return violations
-
-
-def main(clipper, count, seed):
-    np.seterr(all="ignore")
-    rng = random.Random(seed)
-    violations = []
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        for side in ("got", "want"):
-            (directory / side).mkdir()
-        for start in range(0, count, BATCH):
-            batch = compare_batch(clipper, rng, directory, min(BATCH, count - start))
-            for each in batch:
-                print(each)
-            violations += batch
-            for file in directory.rglob("*.npy"):
-                file.unlink()
-    print(f"  seed {seed}")
-    print(json.dumps({"what": "compare against numpy and Python's integers", "cases": count, "violations": len(violations)}))
-    return 1 if violations else 0
+    last = f"{BATCH - 1:03}.npy"
+    trial.run("compare", *options, "--diff-out", "d.npy", f"got/{last}", f"want/{last}")
+    if wrong := wrong_differences(np.load(trial.path("d.npy")), *pairs[-1][:2], rule):
+        trial.wrong.append(wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)))
+    trials.main("compare against numpy and Python's integers", compare_batch, BATCH)

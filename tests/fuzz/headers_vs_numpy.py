@@ -19,21 +19,11 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent.parent / "scripts")]
+import trials  # noqa: F401  (makes numpy know the name 'bfloat16')
+from numpy.lib import _format_impl as npy  # numpy has no public function for version 3.0
 
-import libraries  # noqa: E402
-
-if __name__ == "__main__":
-    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
-
-import ml_dtypes  # noqa: E402, F401  (makes numpy know the name 'bfloat16')
-from numpy.lib import _format_impl as npy  # noqa: E402  (numpy has no public function for version 3.0)
-
-import corpus  # noqa: E402
+import corpus
 
 TEXT_AT = {1: 10, 2: 12, 3: 12}
 BATCH = 10_000

@@ -1,43 +1,21 @@
 #!/usr/bin/env python3
 """Clips random .npz archives with clipper and with numpy, and checks with numpy and zipfile that both agree. One archive per case;
-the ways to run clipper take turns.
-
-    npz_vs_numpy.py CLIPPER CASES [SEED [DIRECTORY]]
-
-Case K of a run uses the seed SEED + K. With DIRECTORY the files of the last case stay there.
-"""
+the ways to run clipper take turns."""
 
 import io
 import json
-import multiprocessing
-import os
-import random
-import shlex
 import shutil
-import subprocess
-import sys
-import tempfile
 import zipfile
-from collections import Counter
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
-
-import libraries  # noqa: E402
-
-if __name__ == "__main__":
-    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
-
-import numpy as np  # noqa: E402
+import trials
+from trials import np
 
 NUMBERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 NAMES = ["w", "weight", "größe", "層", "a b", "x.y", "net/0/bias", "../up", "/top", "-", "@at", "a:b", "w.npz", "arr_0", "1%", "{name}"]
 OTHERS = ["readme.txt", "sub/", "meta.json", "w", "noext"]
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 HUGE = 700_000  # elements of the largest members
-SHOWN = 20  # violations
 
 
 def clipped(array, low, high):
@@ -74,9 +52,8 @@ class Member:
 class Draw:
     """Random archives."""
 
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
-        self.numpy = np.random.default_rng(seed)
+    def __init__(self, trial):
+        self.rng, self.numpy = trial.rng, trial.generator
 
     def shape(self):
         rng = self.rng
@@ -155,25 +132,16 @@ def write(draw, form, arrays, others, path):
 
 
 @dataclass
-class Run:
-    code: int
-    out: bytes
-    err: str
+class Trial(trials.Trial):
+    """One archive."""
 
-
-@dataclass
-class Trial:
-    """One archive in a directory of its own."""
-    clipper: str
-    directory: Path
-    draw: Draw
-    form: str
-    arrays: dict
-    others: dict
-    members: list
-    bounds: tuple
-    lines: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    def draw_archive(self, form, way):
+        self.draw, self.form = Draw(self), form
+        self.arrays, self.others = self.draw.members(), other_members(self.draw)
+        if way is compare:
+            self.arrays, self.others = {name: array for name, array in self.arrays.items() if array.dtype.str[1:] in NUMBERS}, {}
+        self.members = write(self.draw, form, self.arrays, self.others, self.path())
+        self.bounds = self.draw.bounds()
 
     def path(self, name="in.npz"):
         return self.directory / name
@@ -190,22 +158,11 @@ class Trial:
             words += ["--chunk-size", str(rng.choice([4096, 8192, 65536, 1 << 20]))]
         return words
 
-    def run(self, *words):
-        line = [self.clipper, *map(str, words)]
-        self.lines.append(shlex.join(["clipper", *line[1:]]))
-        done = subprocess.run(line, cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-        return Run(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
-
     def clip(self, *words):
         return self.run(*self.operation, *self.settings(), *words)
 
-    def expect(self, right, text):
-        if not right:
-            self.wrong.append(text)
-        return right
-
     def done(self, run, code=0):
-        return self.expect(run.code == code and (code or not run.err), f"exit {run.code}, not {code}: {run.err.strip()}")
+        return self.check(run.code == code and (code or not run.err), f"exit {run.code}, not {code}: {run.err.strip()}")
 
     def expected(self, chosen=None, drop=False):
         """The members of the result: (member, content)."""
@@ -219,8 +176,8 @@ class Trial:
 
     def refused(self, run, code, *unwritten):
         self.done(run, code)
-        self.expect(len(run.err.splitlines()) == 1 and run.err.startswith("clipper: "), f"one line expected: {run.err!r}")
-        self.expect(not any(self.path(name).exists() for name in unwritten), "refused, but written")
+        self.check(len(run.err.splitlines()) == 1 and run.err.startswith("clipper: "), f"one line expected: {run.err!r}")
+        self.check(not any(self.path(name).exists() for name in unwritten), "refused, but written")
 
     def can_be_clipped(self):
         return not self.members or any(member.is_clipped for member in self.members)
@@ -228,30 +185,30 @@ class Trial:
     def check_archive(self, name, wanted, original=None):
         """The archive has these members; what was not clipped has the bytes that it had."""
         path = self.path(name)
-        if not self.expect(path.exists(), f"{name} is missing"):
+        if not self.check(path.exists(), f"{name} is missing"):
             return
         try:
             archive, source = zipfile.ZipFile(path), zipfile.ZipFile(original or self.path())
             bad = archive.testzip()
         except Exception as error:
-            self.expect(False, f"{name}: {error}")
+            self.check(False, f"{name}: {error}")
             return
-        self.expect(bad is None, f"{name}: {bad} is damaged")
-        self.expect(archive.comment == source.comment, f"{name}: another comment")
-        self.expect(archive.namelist() == [member.name for member, _ in wanted], f"{name}: members {archive.namelist()}")
+        self.check(bad is None, f"{name}: {bad} is damaged")
+        self.check(archive.comment == source.comment, f"{name}: another comment")
+        self.check(archive.namelist() == [member.name for member, _ in wanted], f"{name}: members {archive.namelist()}")
         with archive, source, np.load(path, allow_pickle=True) as loaded:
             for info, (member, content) in zip(archive.infolist(), wanted):
                 was = source.getinfo(member.name)
                 for each in ("compress_type", "date_time", "external_attr", "create_system", "comment"):
-                    self.expect(getattr(info, each) == getattr(was, each), f"{name}: another {each} of {member.name}")
-                self.expect(archive.read(info) == content, f"{name}: wrong bytes in {member.name}")
+                    self.check(getattr(info, each) == getattr(was, each), f"{name}: another {each} of {member.name}")
+                self.check(archive.read(info) == content, f"{name}: wrong bytes in {member.name}")
                 if content == member.content and not member.is_clipped:
-                    self.expect(raw(path, info) == raw(original or self.path(), was), f"{name}: {member.name} is not copied as it is")
+                    self.check(raw(path, info) == raw(original or self.path(), was), f"{name}: {member.name} is not copied as it is")
                 if member.is_clipped and content != member.content:
-                    self.expect(loaded[member.name].dtype == member.array.dtype, f"{name}: another dtype of {member.name}")
+                    self.check(loaded[member.name].dtype == member.array.dtype, f"{name}: another dtype of {member.name}")
 
     def compared(self, run, equal):
-        self.expect(run.code == (0 if equal else 1), f"compare ends with {run.code}, not {0 if equal else 1}: {run.err.strip()}")
+        self.check(run.code == (0 if equal else 1), f"compare ends with {run.code}, not {0 if equal else 1}: {run.err.strip()}")
 
     def names(self):
         return [member.name for member in self.members if member.is_clipped]
@@ -276,7 +233,7 @@ def to_file(trial):
     if not trial.done(first) or not trial.done(second):
         return
     trial.check_archive("out.npz", trial.expected())
-    trial.expect(trial.path("out.npz").read_bytes() == trial.path("again.npz").read_bytes(), "two runs gave different archives")
+    trial.check(trial.path("out.npz").read_bytes() == trial.path("again.npz").read_bytes(), "two runs gave different archives")
     if trial.form == "savez" and not trial.others:
         savez(trial, "out.npz")
 
@@ -284,7 +241,7 @@ def to_file(trial):
 def savez(trial, name):
     np.savez(trial.path("numpy.npz"), **{key: clipped(array, *trial.bounds) if array.dtype.str[1:] in NUMBERS else array
                                           for key, array in trial.arrays.items()})
-    trial.expect(trial.path("numpy.npz").read_bytes() == trial.path(name).read_bytes(), f"{name} is not np.savez's archive")
+    trial.check(trial.path("numpy.npz").read_bytes() == trial.path(name).read_bytes(), f"{name} is not np.savez's archive")
 
 
 def in_place(trial):
@@ -293,7 +250,7 @@ def in_place(trial):
     run = trial.clip("--in-place", "in.npz")
     if not trial.can_be_clipped():
         trial.refused(run, 3)
-        trial.expect(trial.path().read_bytes() == before, "refused, but changed")
+        trial.check(trial.path().read_bytes() == before, "refused, but changed")
     elif trial.done(run):
         trial.check_archive("in.npz", trial.expected(), trial.path("before.npz"))
         if trial.form == "savez" and not trial.others:
@@ -328,9 +285,9 @@ def member_as_file(trial):
         key = name if name.removesuffix(".npy") in trial.others or trial.draw.rng.random() < 0.5 else name.removesuffix(".npy")
         wanted = dict((member.name, content) for member, content in trial.expected())[name]
         run = trial.clip(f"in.npz:{key}", "-")
-        trial.expect(run.code == 0 and run.out == wanted, f"{key} to a pipe: exit {run.code}: {run.err.strip()}")
+        trial.check(run.code == 0 and run.out == wanted, f"{key} to a pipe: exit {run.code}: {run.err.strip()}")
         run = trial.clip(f"in.npz:{key}", "out.npy")
-        trial.expect(run.code == 0 and trial.path("out.npy").read_bytes() == wanted, f"{key} to a file: exit {run.code}: {run.err.strip()}")
+        trial.check(run.code == 0 and trial.path("out.npy").read_bytes() == wanted, f"{key} to a file: exit {run.code}: {run.err.strip()}")
         trial.path("out.npy").unlink(missing_ok=True)
 
 
@@ -362,17 +319,17 @@ def batch(trial):
     np.save(trial.path("x.npy"), np.arange(9.0))
     run = trial.clip("--output-dir", "made", "in.npz", "x.npy", "second.npz")
     if not trial.can_be_clipped():
-        return trial.expect(run.code == 3, f"exit {run.code}: {run.err}")
+        return trial.check(run.code == 3, f"exit {run.code}: {run.err}")
     if trial.done(run):
         trial.check_archive("made/in.npz", trial.expected())
         trial.check_archive("made/second.npz", trial.expected())
-        trial.expect(trial.path("made/x.npy").read_bytes() == npy(clipped(np.arange(9.0), *trial.bounds)), "wrong bytes in x.npy")
+        trial.check(trial.path("made/x.npy").read_bytes() == npy(clipped(np.arange(9.0), *trial.bounds)), "wrong bytes in x.npy")
 
 
 def dry_run(trial):
     run = trial.clip("--dry-run", "in.npz", "out.npz")
-    trial.expect(run.code == (0 if trial.can_be_clipped() else 3), f"exit {run.code}: {run.err.strip()}")
-    trial.expect(sorted(path.name for path in trial.directory.iterdir()) == ["in.npz"], "a dry run has written")
+    trial.check(run.code == (0 if trial.can_be_clipped() else 3), f"exit {run.code}: {run.err.strip()}")
+    trial.check(sorted(path.name for path in trial.directory.iterdir()) == ["in.npz"], "a dry run has written")
 
 
 def info(trial):
@@ -380,82 +337,39 @@ def info(trial):
     if not trial.done(run):
         return
     told = {each["member"]: each for each in map(json.loads, run.out.splitlines()) if "member" in each}
-    trial.expect(list(told) == [member.name for member in trial.members], f"info lists {list(told)}")
+    trial.check(list(told) == [member.name for member in trial.members], f"info lists {list(told)}")
     for member in trial.members:
         if member.is_clipped and (each := told.get(member.name)):
-            trial.expect(each["shape"] == list(member.array.shape), f"info: another shape of {member.name}: {each}")
-            trial.expect(each["dtype"] == member.array.dtype.newbyteorder("=").name, f"info: another dtype of {member.name}: {each}")
+            trial.check(each["shape"] == list(member.array.shape), f"info: another shape of {member.name}: {each}")
+            trial.check(each["dtype"] == member.array.dtype.newbyteorder("=").name, f"info: another dtype of {member.name}: {each}")
 
 
 def counts(trial):
     """What --json says about each member."""
     run = trial.clip("--json", "in.npz", "out.npz")
-    if not trial.expect(run.code == (0 if trial.can_be_clipped() else 3), f"exit {run.code}: {run.err}") or run.code:
+    if not trial.check(run.code == (0 if trial.can_be_clipped() else 3), f"exit {run.code}: {run.err}") or run.code:
         return
     told = {each["member"]: each for each in map(json.loads, run.out.splitlines()) if "member" in each}
     low, high = trial.bounds
     for member in trial.members:
         each, action = told.get(member.name, {}), "clipped" if member.is_clipped else "copied"
-        trial.expect(each.get("action") == action, f"{member.name} is not {action}: {each}")
+        trial.check(each.get("action") == action, f"{member.name} is not {action}: {each}")
         if member.is_clipped:
             x = member.array
             wanted = [0 if low is None else int((x < low).sum()), 0 if high is None else int((x > high).sum()), int((x != x).sum())]
-            trial.expect([each.get(name) for name in ("raised", "lowered", "nan")] == wanted, f"{member.name}: not {wanted}: {each}")
+            trial.check([each.get(name) for name in ("raised", "lowered", "nan")] == wanted, f"{member.name}: not {wanted}: {each}")
 
 
 WAYS = {to_file: 6, in_place: 3, chosen_members: 3, other_words: 3, member_as_file: 3, compare: 3, batch: 2, dry_run: 1, info: 2, counts: 2}
 
 
-# Running -------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Outcome:
-    way: str
-    members: int
-    wrong: list[str]
-
-
-def try_case(arguments):
-    clipper, seed, kept = arguments
-    parent = Path(kept or tempfile.mkdtemp())
-    directory = parent / "case"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    draw = Draw(seed)
-    way = draw.rng.choices(list(WAYS), WAYS.values())[0]
-    form = draw.rng.choice(["savez", "savez", "savez_compressed", "zipfile", "zipfile", "streamed"])
-    arrays, others = draw.members(), other_members(draw)
-    if way is compare:
-        arrays, others = {name: array for name, array in arrays.items() if array.dtype.str[1:] in NUMBERS}, {}
-    members = write(draw, form, arrays, others, directory / "in.npz")
-    trial = Trial(clipper, directory, draw, form, arrays, others, members, draw.bounds())
-    try:
-        way(trial)
-    except Exception as error:  # of numpy or zipfile, about what clipper has written
-        trial.wrong.append(repr(error))
-    if not kept:
-        shutil.rmtree(parent)
-    about = f"{way.__name__} of {form}: {', '.join(f'{name} {array.dtype} {array.shape}' for name, array in arrays.items())}; {list(others)}"
-    text = "\n  ".join([about, *trial.wrong, *trial.lines, f"npz_vs_numpy.py CLIPPER 1 {seed} DIRECTORY"])
-    return Outcome(way.__name__, len(members), [text] if trial.wrong else [])
-
-
-def main(clipper, count, seed, directory):
-    jobs = ((clipper, seed + i, directory) for i in range(count))
-    ways, members, violations = Counter(), 0, 0
-    with multiprocessing.Pool(1 if directory else len(os.sched_getaffinity(0)) + 1) as pool:
-        for outcome in pool.imap_unordered(try_case, jobs, chunksize=4):
-            ways[outcome.way] += 1
-            members += outcome.members
-            violations += len(outcome.wrong)
-            if outcome.wrong and violations <= SHOWN:
-                print(*outcome.wrong, sep="\n", flush=True)
-    print(f"  seed {seed}; {members} members; " + ", ".join(f"{way} {cases}" for way, cases in sorted(ways.items())))
-    print(json.dumps({"what": "archives against numpy and zipfile", "cases": count, "violations": violations}))
-    return 1 if violations else 0
+def try_one(trial):
+    way = trial.rng.choices(list(WAYS), WAYS.values())[0]
+    trial.draw_archive(trial.rng.choice(["savez", "savez", "savez_compressed", "zipfile", "zipfile", "streamed"]), way)
+    names = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in trial.arrays.items())
+    trial.way, trial.about = way.__name__, f"{way.__name__} of {trial.form}: {names}; {list(trial.others)}"
+    way(trial)
 
 
 if __name__ == "__main__":
-    given_seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)
-    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), given_seed, sys.argv[4] if len(sys.argv) > 4 else None))
+    trials.main("archives against numpy and zipfile", try_one, trial_type=Trial)

@@ -1,49 +1,20 @@
 #!/usr/bin/env python3
 """Clips random tensors with `--min P% --max Q%` and compares the bounds with Python's fractions (sort, exact position, exact
 interpolation, then the conversion of the profile, as of a typed number), and the output with numpy.clip by these bounds. Checks
-the fractions themselves against numpy.percentile of the float64 copy.
-
-    percentiles_vs_numpy.py CLIPPER TENSORS [SEED]
-"""
+the fractions themselves against numpy.percentile of the float64 copy."""
 
 import json
 import math
-import random
-import subprocess
-import sys
-import tempfile
 from fractions import Fraction
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
-
-import libraries  # noqa: E402
-
-if __name__ == "__main__":
-    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
-
-import ml_dtypes  # noqa: E402
-import numpy as np  # noqa: E402
-
-from compare_vs_numpy import FLOATS, INTEGERS  # noqa: E402
+import trials
+from trials import FLOATS, INTEGERS, edges, ml_dtypes, np, save
 
 SHAPES = [(), (1,), (2,), (3,), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (2, 1, 3, 2, 1, 2), (40, 60), (17_000,), (3, 1, 9000),
           (200, 350), (150_000,)]
 
 
-def special(dtype):
-    """The bits of zeros, extremes, infinities, NaNs and their neighbours."""
-    top = 1 << (8 * dtype.itemsize - 1)
-    middle = [0, top]
-    if dtype in FLOATS:
-        numbers = np.array([1, np.inf, np.nan], dtype).view(f"u{dtype.itemsize}").tolist()
-        middle += numbers + [number ^ top for number in numbers]
-    return np.array([(bits + step) % (2 * top) for bits in middle for step in (-1, 0, 1)], f"u{dtype.itemsize}")
-
-
-def random_tensor(rng, dtype):
-    generator = np.random.default_rng(rng.randrange(1 << 32))
+def random_tensor(rng, generator, dtype):
     shape = rng.choice(SHAPES)
     count = math.prod(shape)
     bits = generator.bit_generator.random_raw(count).astype(f"u{dtype.itemsize}")
@@ -53,9 +24,9 @@ def random_tensor(rng, dtype):
     if kind == "near":  # many elements share their first bits
         bits = (bits[:1] if count else bits) ^ generator.integers(0, 3 + (1 << rng.randrange(1, 7)), count).astype(bits.dtype)
     if kind == "special":
-        bits = np.where(generator.random(count) < 0.5, generator.choice(special(dtype), count), bits)
+        bits = np.where(generator.random(count) < 0.5, generator.choice(edges(dtype), count), bits)
     if kind == "equal":
-        bits = np.full(count, generator.choice(special(dtype)))
+        bits = np.full(count, generator.choice(edges(dtype)))
     return bits.astype(f"u{dtype.itemsize}").view(dtype).reshape(shape)
 
 
@@ -158,12 +129,6 @@ def clipped(tensor, low, high):
     return np.where(result > hi, hi, result)
 
 
-def save(path, tensor, rng):
-    if tensor.dtype in INTEGERS + FLOATS[:3] and rng.random() < 0.3:
-        tensor = tensor.astype(tensor.dtype.newbyteorder(">"))
-    np.save(path, np.asarray(tensor, order=rng.choice("CF")))
-
-
 def random_options(rng):
     options = ["--threads", rng.choice("1234")] if rng.random() < 0.5 else []
     if rng.random() < 0.5:
@@ -173,62 +138,43 @@ def random_options(rng):
     return options + rng.choice([[], [], ["--in-place"], ["--in-place", "--direct"]])
 
 
-def wrong(clipper, folder, rng):
-    """Clips a tensor. Returns what is wrong, or None."""
+def check(trial):
+    """Clips a tensor."""
+    rng = trial.rng
     dtype = rng.choice(INTEGERS + FLOATS)
-    tensor = random_tensor(rng, dtype)
+    tensor = random_tensor(rng, trial.generator, dtype)
     texts = sorted((random_percentage(rng), random_percentage(rng)), key=Fraction)
     numbers = sorted_numbers(tensor)
     bounds = [expected(numbers, text, dtype) for text in texts]
-    save(folder / "x.npy", tensor, rng)
+    save(trial.path("x.npy"), tensor, rng)
     options = random_options(rng)
     if dtype.name == "bfloat16":
         options += ["--dtype", "bfloat16"]
-    out = folder / ("x.npy" if "--in-place" in options else "y.npy")
+    out = "x.npy" if "--in-place" in options else "y.npy"
     profile = rng.choice(["native", "native", "openvino", "onnx-13", "onnx-6"])
     if profile == "onnx-6" and (dtype in INTEGERS or dtype.name == "bfloat16"):
         profile = "native"
-    words = [clipper, "--json", "--profile", profile, "--min", f"{texts[0]}%", "--max", f"{texts[1]}%", *options, folder / "x.npy"]
-    run = subprocess.run(words + ([] if "--in-place" in options else [out]), capture_output=True, text=True)
-    about = f"{profile} {dtype} {tensor.shape} {texts} {options}: {run.stdout} {run.stderr}"
+    run = trial.run("--json", "--profile", profile, "--min", f"{texts[0]}%", "--max", f"{texts[1]}%", *options, "x.npy",
+                    *([] if out == "x.npy" else [out]))
+    trial.about = f"{dtype} {tensor.shape}: {run.out} {run.err}"
     if any(bound is None or bound != bound for bound in bounds):
-        return None if run.returncode == 3 else f"{about}\n  the oracle says {bounds}"
+        return trial.check(run.code == 3, f"the oracle says {bounds}")
     for text, bound in zip(texts, bounds):
         check_oracle(numbers, text, dtype, bound)
     bounds = [converted(bound, dtype, profile, side) for bound, side in zip(bounds, ("min", "max"))]
     if None in bounds or bounds[0] > bounds[1]:
-        return None if run.returncode == 2 else f"{about}\n  the oracle says {bounds}"
-    if run.returncode != 0:
-        return about
-    said = json.loads(run.stdout)
-    found = [as_number(said[name], dtype) for name in ("min", "max")]
-    right = [float(np.array(bound).astype(dtype)) if dtype in FLOATS else bound for bound in bounds]
-    found = [float(np.array(bound).astype(dtype)) if dtype in FLOATS else bound for bound in found]
-    if not all(same(a, b) for a, b in zip(found, right)):
-        return f"{about}\n  clipper says {found}\n  oracle says  {right}"
-    result = np.load(out)
+        return trial.check(run.code == 2, f"the oracle says {bounds}")
+    if not trial.check(run.code == 0, f"exit {run.code}"):
+        return
+    said = json.loads(run.out)
+    found, right = ([float(np.array(bound).astype(dtype)) if dtype in FLOATS else bound for bound in each]
+                    for each in ([as_number(said[name], dtype) for name in ("min", "max")], bounds))
+    trial.check(all(same(a, b) for a, b in zip(found, right)), f"clipper says {found}\n  oracle says  {right}")
+    result = np.load(trial.path(out))
     result = result.view(dtype) if dtype.name == "bfloat16" else result.astype(dtype)
-    bits = f"u{dtype.itemsize}"
-    if not np.array_equal(np.ascontiguousarray(result).view(bits), np.ascontiguousarray(clipped(tensor, *bounds)).view(bits)):
-        return f"{about}\n  the output differs from numpy.clip by {bounds}"
-    return None
-
-
-def main():
-    clipper, count = Path(sys.argv[1]).resolve(), int(sys.argv[2])
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(1 << 32)
-    np.seterr(all="ignore")
-    rng = random.Random(seed)
-    failures = 0
-    with tempfile.TemporaryDirectory() as name:
-        for _ in range(count):
-            if report := wrong(clipper, Path(name), rng):
-                failures += 1
-                print(report)
-    print(f"  seed {seed}")
-    print(json.dumps({"what": "percentiles against Python's fractions", "cases": count, "violations": failures}))
-    return 1 if failures else 0
+    found, right = (np.ascontiguousarray(each).view(f"u{dtype.itemsize}") for each in (result, clipped(tensor, *bounds)))
+    trial.check(np.array_equal(found, right), f"the output differs from numpy.clip by {bounds}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    trials.main("percentiles against Python's fractions", check)

@@ -1,37 +1,20 @@
 #!/usr/bin/env python3
 """Checks mean and standard deviation of `clipper info --stats` for random and edge tensors against Python's fractions: both are the
-float64 nearest to the exact value, for any number of threads and any byte order.
-
-    statistics_vs_exact.py CLIPPER TENSORS [SEED]
-"""
+float64 nearest to the exact value, for any number of threads and any byte order."""
 
 import json
 import math
-import random
-import subprocess
-import sys
-import tempfile
 from fractions import Fraction
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "scripts"))
+import trials
+from trials import FLOATS, INTEGERS, edges, np, save
 
-import libraries  # noqa: E402
-
-if __name__ == "__main__":
-    libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes")})
-
-import numpy as np  # noqa: E402
-
-from compare_vs_numpy import FLOATS, INTEGERS, edges, save  # noqa: E402
-
-BATCH = 40  # tensors per run of clipper
+BATCH = 40  # max number of tensors per run of clipper
 
 
 def random_bits(generator, dtype, count):
     """Elements of any bits, mixed with edges."""
-    known = np.array(edges(dtype), f"u{dtype.itemsize}")
+    known = edges(dtype)
     bits = generator.bit_generator.random_raw(count).astype(known.dtype)
     return np.where(generator.random(count) < 0.3, generator.choice(known, count), bits).view(dtype)
 
@@ -63,9 +46,8 @@ def random_floats(generator, dtype, count):
     return values.astype(dtype)
 
 
-def random_tensor(rng):
+def random_tensor(rng, generator):
     dtype = rng.choice(INTEGERS + FLOATS)
-    generator = np.random.default_rng(rng.randrange(1 << 32))
     count = rng.choice([0, 1, 2, 3, 7, 100, 1023, 1024, 1025, 3000, 5000])
     if rng.random() < 0.02:
         count = 300_000
@@ -105,41 +87,19 @@ def said(number):
     return number if number is None else float(number)
 
 
-def check_batch(clipper, rng, directory, count):
-    """Returns the violations."""
-    tensors = [random_tensor(rng) for _ in range(count)]
+def check_batch(trial):
+    tensors = [random_tensor(trial.rng, trial.generator) for _ in range(BATCH)]
     for i, tensor in enumerate(tensors):
-        save(directory / f"{i:03}.npy", tensor, rng)
-    words = [clipper, "info", "--stats", "--json", "--threads", rng.choice("123"), "."]
-    run = subprocess.run(words, cwd=directory, capture_output=True, text=True)
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
-    violations = []
-    if len(lines) != count or run.returncode or run.stderr:
-        violations.append(f"exit status {run.returncode}, {len(lines)} lines of {count}: {run.stderr}")
+        save(trial.path(f"{i:03}.npy"), tensor, trial.rng)
+    run = trial.run("info", "--stats", "--json", "--threads", trial.rng.choice("123"), ".")
+    lines = [json.loads(line) for line in run.out.splitlines()]
+    trial.check(len(lines) == BATCH and not run.code and not run.err, f"exit status {run.code}, {len(lines)} lines: {run.err}")
     for tensor, line in zip(tensors, lines):
         statistics = line.get("statistics", {})
         found = said(statistics.get("mean")), said(statistics.get("standard_deviation"))
         right = exact_statistics(tensor)
-        if found != right:
-            violations.append(f"{tensor.dtype} {tensor.shape} {tensor[:5]}\n  clipper says {found}\n  exact is     {right}")
-    return violations
-
-
-def main(clipper, count, seed):
-    np.seterr(all="ignore")
-    rng = random.Random(seed)
-    violations = []
-    for start in range(0, count, BATCH):
-        with tempfile.TemporaryDirectory() as name:
-            batch = check_batch(clipper, rng, Path(name), min(BATCH, count - start))
-        for each in batch:
-            print(each)
-        violations += batch
-    print(f"  seed {seed}")
-    print(json.dumps({"what": "mean and standard deviation against Python's fractions", "cases": count,
-                      "violations": len(violations)}))
-    return 1 if violations else 0
+        trial.check(found == right, f"{tensor.dtype} {tensor.shape} {tensor[:5]}\n  clipper says {found}\n  exact is     {right}")
 
 
 if __name__ == "__main__":
-    sys.exit(main(str(Path(sys.argv[1]).resolve()), int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 32)))
+    trials.main("mean and standard deviation against Python's fractions", check_batch, BATCH)
