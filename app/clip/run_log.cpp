@@ -1,8 +1,16 @@
 #include "clip/run_log.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/details/log_msg.h>
+#include <spdlog/details/os.h>
+#include <spdlog/formatter.h>
+
+// spdlog's formatter of patterns, which nobody calls, takes 4 CPU seconds to compile: only its declaration.
+#undef SPDLOG_HEADER_ONLY
+#include <spdlog/pattern_formatter.h>
+#define SPDLOG_HEADER_ONLY
 #include <spdlog/logger.h>
-#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/sink.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,19 +23,20 @@
 namespace clipper {
 namespace {
 
-/// Writes to standard error without mixing with the progress line.
-class ProgressSink : public spdlog::sinks::base_sink<std::mutex> {
+/// Writes to standard error without mixing with the progress line. Only the lines of -v are logged with
+/// spdlog. Errors and warnings are not: if there is no memory, spdlog would print a line of its own instead.
+class ProgressSink : public spdlog::sinks::sink {
  public:
   explicit ProgressSink(Progress& progress) : progress_(progress) {}
 
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    progress_.print(stderr, fmt::to_string(line));
+  void log(const spdlog::details::log_msg& message) override {
+    progress_.print(stderr, fmt::format("clipper: {}\n", message.payload));
   }
-  void flush_() override {}
+  void flush() override {}
+  void set_pattern(const std::string&) override {}
+  void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 
+ private:
   Progress& progress_;
 };
 
@@ -47,9 +56,8 @@ RunLog::RunLog(const Command& command, const Engine& engine)
     : command_(command), engine_(engine), progress_(command.progress, [this] {
         return Extent{engine_.done(), bytes_, files_done_, files_};
       }) {
-  if (!is_verbose(command)) return;
-  logger_ = std::make_unique<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
-  logger_->set_pattern("clipper: %v");
+  if (is_verbose(command))
+    logger_ = std::make_unique<spdlog::logger>("clipper", std::make_shared<ProgressSink>(progress_));
 }
 
 RunLog::~RunLog() = default;
@@ -85,12 +93,12 @@ void RunLog::planned(const ClipReport& report) {
   sized(report.plan->data_size());
   for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
-  logger_->info("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
-                report.profile);
+  logger_->info(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),
+                            report.profile));
   if (report.member) return;
   const unsigned threads = engine_.threads();
-  logger_->info("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
-                engine_.chunk_size() / 1024, to_string(command_.engine.level));
+  logger_->info(fmt::format("{} thread{}, {} KiB chunks, SIMD level {}", threads, threads == 1 ? "" : "s",
+                            engine_.chunk_size() / 1024, to_string(command_.engine.level)));
 }
 
 void RunLog::add_member(const ClipReport& member, Lines& lines) const {
