@@ -103,7 +103,7 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   Engine engine(engine_options(options.threads));
   ElementCount observer;
   ClipResult result;
-  clip_to_file({settings, engine, observer}, in, out, existing, result);
+  prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();
   return observer.counts_of(result);
 }
 
@@ -113,14 +113,13 @@ Counts clip_in_place(const std::string& path, const Request& request, const File
   ElementCount observer;
   ClipResult result;
   if (options.direct) {
-    rewrite_file({settings, engine, observer}, path, result);
+    prepare_direct({settings, engine, observer, result}, path)->write();
     return observer.counts_of(result);
   }
   std::exception_ptr failure;
   ReplacementBatch batch;
-  replace_file(
-      {settings, engine, observer}, path, batch, [&](std::exception_ptr why) { failure = std::move(why); },
-      result);
+  const auto done = [&](std::exception_ptr why) { failure = std::move(why); };
+  prepare_in_place({settings, engine, observer, result}, path, batch, done)->write();
   batch.commit();
   if (failure) std::rethrow_exception(failure);
   return observer.counts_of(result);

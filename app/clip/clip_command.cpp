@@ -85,9 +85,10 @@ int clip_files(const Command& command, const ClipWay& way) {
   const ClipRun run{command, way, settings, jobs, engine, replacements, log};
 
   const bool many = jobs.size() > 1;
-  if (many || command.recursive || way.makes_directories) keep_good(run, jobs);
-  if (way.makes_directories && !command.dry_run) make_directories(jobs);
-  if (many && way.rewriting != Rewriting::direct)  // one direct run needs the memory of many chunks
+  const bool makes_directories = way.directories == Directory::made_by_run;
+  if (many || command.recursive || makes_directories) keep_good(run, jobs);
+  if (makes_directories && !command.dry_run) make_directories(jobs);
+  if (many && !way.is_direct)  // one direct run needs the memory of many chunks
     engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
   else
     for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);

@@ -5,12 +5,14 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "error.hpp"
 #include "files/place.hpp"
+#include "flows/percentile_bounds.hpp"
 
 namespace clipper {
 namespace {
@@ -31,6 +33,15 @@ OutputFile::Existing existing_for(const Command& command, const Job& job) {
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
 }
 
+std::unique_ptr<Prepared> prepare(const ClipRun& run, const Job& job, const Clipping& clipping,
+                                  std::function<void(std::exception_ptr)> done = {}) {
+  const OutputFile::Existing existing = existing_for(run.command, job);
+  if (run.way.prepare && job.output) return run.way.prepare(clipping, job, existing);
+  if (job.output) return prepare_to_file(clipping, job.input, *job.output, existing, run.way.directories);
+  if (run.way.is_direct) return prepare_direct(clipping, job.input);
+  return prepare_in_place(clipping, job.input, run.replacements, std::move(done));
+}
+
 /// Clips one file and reports the result. For a file in place, the batch of replacements owns the job until
 /// the batch is committed.
 class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob> {
@@ -47,10 +58,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
         throw Error(
             ErrorKind::usage,
             fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
-      if (run_.command.dry_run)
-        try_out();
-      else
-        write();
+      work();
     } catch (...) {
       run_.log.failed(std::move(report_), std::current_exception());
     }
@@ -58,8 +66,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   }
 
  private:
-  void write();
-  void try_out();
+  void work();
 
   void opened(const InputFile& input) override;
   void sized(std::uint64_t bytes) override { run_.log.sized(bytes); }
@@ -78,7 +85,9 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   }
 
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
-  [[nodiscard]] Clipping clipping() { return {run_.settings, run_.engine, *this}; }
+  [[nodiscard]] Clipping clipping(Purpose purpose) {
+    return {run_.settings, run_.engine, *this, report_, purpose};
+  }
 
   ClipRun run_;
   ClipReport report_;
@@ -125,36 +134,24 @@ void ClipJob::complete(const ClipResult& result) {
   run_.log.add(report_, lines_);
 }
 
-void ClipJob::write() {
-  const Job& job = report_.job;
-  if (!job.output && run_.way.rewriting == Rewriting::with_second_file) {
+void ClipJob::work() {
+  const bool waits_for_batch = !report_.job.output && !run_.way.is_direct && !run_.command.dry_run;
+  if (run_.command.dry_run) {
+    prepare(run_, report_.job, clipping(Purpose::dry_run))->count();
+  } else if (!waits_for_batch) {
+    report_.is_part = run_.way.waits;
+    prepare(run_, report_.job, clipping(Purpose::run))->write();
+  } else {
     const auto done = [self = shared_from_this()](std::exception_ptr failure) {
       if (failure)
         self->run_.log.failed(self->report_, std::move(failure));
       else
         self->run_.log.done(self->lines_);
     };
-    replace_file(clipping(), job.input, run_.replacements, done, report_);
+    prepare(run_, report_.job, clipping(Purpose::run), done)->write();
     if (lines_.text.is_large() || lines_.json.is_large()) run_.replacements.commit();  // frees the lines
-    return;
   }
-  report_.is_part = run_.way.waits;
-  if (job.output)
-    run_.way.write(clipping(), job, existing(), report_);
-  else
-    rewrite_file(clipping(), job.input, report_);
-  run_.log.done(lines_);
-}
-
-void ClipJob::try_out() {
-  const Job& job = report_.job;
-  Clipping clipping = this->clipping();
-  if (run_.way.narrow) clipping.narrow = run_.way.narrow(job, existing());
-  if (job.output)
-    try_to_file(clipping, job.input, *job.output, existing(), run_.way.makes_directories, report_);
-  else
-    try_in_place(clipping, job.input, run_.way.rewriting, report_);
-  run_.log.done(lines_);
+  if (!waits_for_batch) run_.log.done(lines_);
 }
 
 }  // namespace
@@ -174,10 +171,13 @@ void clip_job(const ClipRun& run, const Job& job) {
 }
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
-  if (!job.output) return check_in_place(run.settings, job.input, run.way.rewriting);
-  if (!job.regular_file && is_stream(job.input)) return check_stream(run.settings);
-  return check_to_file(run.settings, job.input, *job.output, existing_for(run.command, job),
-                       run.way.makes_directories);
+  if (job.output && !job.regular_file && is_stream(job.input)) {
+    expect_no_percentiles_of_stream(run.settings.request);
+    return 0;
+  }
+  ClipObserver nobody;
+  ClipResult unused;
+  return prepare(run, job, {run.settings, run.engine, nobody, unused, Purpose::check})->size();
 }
 
 }  // namespace clipper

@@ -5,7 +5,6 @@
 #include "shards/clip_shard.hpp"
 
 namespace clipper {
-
 ClipWay way_to(const ToFile& to) {
   ClipWay way;
   way.name_outputs = [to](Jobs& jobs) {
@@ -17,7 +16,7 @@ ClipWay way_to(const ToFile& to) {
 
 ClipWay way_to(const IntoDirectory& to) {
   ClipWay way;
-  way.makes_directories = true;
+  way.directories = Directory::made_by_run;
   way.keeps_inputs = true;
   way.name_outputs = [to](Jobs& jobs) { write_below(to, jobs); };
   return way;
@@ -25,7 +24,8 @@ ClipWay way_to(const IntoDirectory& to) {
 
 ClipWay way_to(const ByTemplate& to) {
   ClipWay way;
-  way.makes_directories = has_placeholder(to.text);  // a template without a placeholder is a path like OUT
+  if (has_placeholder(to.text))
+    way.directories = Directory::made_by_run;  // without one, it is a path like OUT
   way.name_outputs = [to](Jobs& jobs) { write_named(to.text, jobs); };
   return way;
 }
@@ -36,37 +36,29 @@ ClipWay way_to(const InPlace& /*to*/) {
 
 ClipWay way_to(const Direct& /*to*/) {
   ClipWay way;
-  way.rewriting = Rewriting::direct;
+  way.is_direct = true;
   return way;
 }
 
 ClipWay way_to(const PartOf& to) {
-  const auto shard_job = [to](const Job& job, OutputFile::Existing existing) {
-    return ShardJob{job.input, to.path, to.shard, existing};
-  };
   ClipWay way = way_to(ToFile{to.path});
   way.shard = to.shard;
   way.waits = true;
-  way.narrow = [=](const Job& job, OutputFile::Existing existing) {
-    return narrow_to_part(shard_job(job, existing));
+  way.prepare = [to](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
+    return prepare_part(clipping, {job.input, to.path, to.shard, existing});
   };
-  way.write = [=](const Clipping& clipping, const Job& job, OutputFile::Existing existing,
-                  ClipResult& result) { clip_shard(clipping, shard_job(job, existing), result); };
   return way;
 }
 
 ClipWay way_to(const SlabOf& to) {
-  const auto shard_job = [to](const Job& job, OutputFile::Existing existing) {
-    return ShardJob{job.input, to.path, to.shard, existing};
-  };
-  const auto index_text = [to](const Plan& whole) { return slab_index_text(whole, to.path, to.shard.count); };
   ClipWay way = way_to(ToFile{slab_path(to.path, to.shard)});
   way.shard = to.shard;
-  way.narrow = [=](const Job& job, OutputFile::Existing existing) {
-    return narrow_to_slab(shard_job(job, existing));
+  way.prepare = [to](const Clipping& clipping, const Job& job, OutputFile::Existing existing) {
+    const auto index_text = [&](const Plan& whole) {
+      return slab_index_text(whole, to.path, to.shard.count);
+    };
+    return prepare_slab(clipping, {job.input, to.path, to.shard, existing}, index_text);
   };
-  way.write = [=](const Clipping& clipping, const Job& job, OutputFile::Existing existing,
-                  ClipResult& result) { clip_slab(clipping, shard_job(job, existing), index_text, result); };
   return way;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "clip/destination.hpp"
@@ -16,21 +17,14 @@ struct ClipWay {
   using Existing = OutputFile::Existing;
 
   std::function<void(Jobs&)> name_outputs = [](Jobs&) {};  ///< does nothing for files in place
-  bool makes_directories = false;                          ///< creates missing directories of outputs
+  Directory directories = Directory::expected;             ///< of outputs
   bool keeps_inputs = false;                               ///< refuses an input that is its own output
-  Rewriting rewriting = Rewriting::with_second_file;       ///< how files are changed in place
-
-  /// Clips a job that has an output.
-  std::function<void(const Clipping&, const Job&, Existing, ClipResult&)> write =
-      [](const Clipping& clipping, const Job& job, Existing existing, ClipResult& result) {
-        clip_to_file(clipping, job.input, *job.output, existing, result);
-      };
+  bool is_direct = false;                                  ///< changes files without a second file
 
   // For a process that clips one shard of a tensor:
+  std::function<std::unique_ptr<Prepared>(const Clipping&, const Job&, Existing)> prepare;
   std::optional<Shard> shard;
   bool waits = false;  ///< the output is not complete before --finalize
-  /// Makes the function that narrows a plan from the whole tensor to the shard.
-  std::function<std::function<void(Plan&, const InputFile&)>(const Job&, Existing)> narrow;
 };
 
 [[nodiscard]] ClipWay way_to(const ToFile& to);

@@ -20,7 +20,7 @@
 #include "files/archive_file.hpp"
 #include "files/place.hpp"
 #include "flows/archive_rules.hpp"
-#include "flows/file_plan.hpp"
+#include "flows/file_clip.hpp"
 
 namespace clipper {
 namespace {

@@ -157,9 +157,9 @@ void Engine::check(const Plan& plan, TensorClip& clip) {
 }
 
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
-                          std::span<const std::byte> layout, Counting counting, const Looks& looks) {
+                          std::span<const std::byte> header, Counting counting, const Looks& looks) {
   prepare(plan.data_size());
-  const std::uint64_t header_end = output.base() + layout.size();
+  const std::uint64_t header_end = output.base() + header.size();
   const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, header_end);
   Transfer transfer(plan, input, chunks, kernel_options());
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
@@ -174,16 +174,16 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   };
   const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
     memory += transfer.shift(chunk, header_end);
-    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, layout);
-    transfer.show_written(chunk, memory, layout, looks.written);
+    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
+    transfer.show_written(chunk, memory, header, looks.written);
     done_ += transfer.size(chunk);
   };
 
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  output.reserve(layout.size() + plan.data_size());
+  output.reserve(header.size() + plan.data_size());
   if (chunks.size() == 0) {
-    output.write(layout);
-    if (looks.written) looks.written(0, layout);
+    output.write(header);
+    if (looks.written) looks.written(0, header);
   }
   const bool streams = !input.is_regular() || !output.is_regular();
   if (streams && pool_ && !many_)

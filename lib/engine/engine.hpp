@@ -71,7 +71,7 @@ class Engine {
   /// Writes `header`, then every clipped element of the input. The caller commits the output. Error{input} if
   /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
   /// the counts are zero.
-  ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> layout,
+  ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
                     Counting counting = Counting::off, const Looks& looks = {});
 
   /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order,

@@ -128,8 +128,12 @@ std::uint64_t OutputFile::space_beside(const InputFile& input) {
                    : std::numeric_limits<std::uint64_t>::max();
 }
 
-void OutputFile::check_in_place(const InputFile& input, bool direct) {
-  if (!direct) check_room(input);
+void OutputFile::check_in_place(const InputFile& input) {
+  check_room(input);
+  check_beside(input);
+}
+
+void OutputFile::check_beside(const InputFile& input) {
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
   if (check_access(place.directory(), ".", W_OK | X_OK) != 0)

@@ -18,16 +18,16 @@ constexpr std::uint64_t kSmall = 512UL << 10;
 /// The work for a member that does not depend on its size, as bytes that are clipped meanwhile.
 constexpr std::uint64_t kWorkOfMember = 16UL << 10;
 
-std::uint64_t size_of(const std::vector<MemberUse>& uses) {
-  std::uint64_t size = 0;
-  for (const MemberUse& use : uses) size += use.size;
-  return size;
-}
-
 }  // namespace
 
 ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
     : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {}
+
+std::uint64_t ArchiveClip::size() const {
+  std::uint64_t size = 0;
+  for (const MemberUse& use : uses_) size += use.size;
+  return size;
+}
 
 /// Calls `large(index)` for a large member and `small(begin, end)` for consecutive small members, in order.
 template <class Large, class SmallOnes>
@@ -78,18 +78,18 @@ ClipResult ArchiveClip::result_of(std::size_t index) const {
   return result;
 }
 
-void ArchiveClip::begin(ClipResult& result) {
-  result_ = &result;
-  result.name = archive_.file().path();
-  if (counting_of(clipping_.settings) == Counting::on) result.counts.emplace();
-  clipping_.observer.sized(size_of(uses_));
+void ArchiveClip::begin() {
+  clipping_.result.name = archive_.file().path();
+  if (counting_of(clipping_.settings) == Counting::on) clipping_.result.counts.emplace();
+  clipping_.observer.sized(size());
 }
 
 void ArchiveClip::end(ClipResult& result) {
   if (result.plan) check_clip_limit(clipping_.settings, result);
   if (result.counts) {
-    if (!result_->counts) result_->counts.emplace();
-    *result_->counts += *result.counts;
+    std::optional<ElementCounts>& total = clipping_.result.counts;
+    if (!total) total.emplace();
+    *total += *result.counts;
   }
   clipping_.observer.member(result);
 }
@@ -102,6 +102,12 @@ void ArchiveClip::end_small(ClipResult& result) {
 }
 
 bool ArchiveClip::changes() {
+  if (has_changes()) return true;
+  count();
+  return false;
+}
+
+bool ArchiveClip::has_changes() {
   const auto is_dropped = [](const MemberUse& use) { return use.action == MemberAction::dropped; };
   std::atomic<bool> changes = std::ranges::any_of(uses_, is_dropped);
   std::atomic<std::uint64_t> scanned = 0;
@@ -120,9 +126,9 @@ bool ArchiveClip::changes() {
   return changes;
 }
 
-void ArchiveClip::count(ClipResult& result) {
-  begin(result);
-  result.counts.emplace();
+void ArchiveClip::count() {
+  begin();
+  clipping_.result.counts.emplace();
   const auto scan = [&](std::size_t i, Small& small) {
     small.result = result_of(i);
     if (!is_clipped(i)) return;
@@ -167,8 +173,8 @@ void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& 
   end(clip.result());
 }
 
-void ArchiveClip::write(OutputFile& output, Headers headers, ClipResult& result) {
-  begin(result);
+void ArchiveClip::write(OutputFile& output, Headers headers) {
+  begin();
   MemberWriter writer(clipping_.engine, archive_, output);
   const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
   const auto end_one = [&](std::size_t i, Small& small) {
@@ -181,10 +187,6 @@ void ArchiveClip::write(OutputFile& output, Headers headers, ClipResult& result)
   for_each([&](std::size_t i) { write_large(i, headers, writer); },
            [&](std::size_t begin, std::size_t end) { in_order(begin, end, make, end_one); });
   writer.finish();
-}
-
-std::uint64_t check_archive(const ClipSettings& settings, const InputFile& input) {
-  return size_of(member_uses(settings, ArchiveFile(input)));
 }
 
 }  // namespace clipper

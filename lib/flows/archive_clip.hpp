@@ -8,7 +8,6 @@
 #include "files/archive_file.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "flows/clipping.hpp"
 #include "flows/member_clip.hpp"
 #include "flows/member_uses.hpp"
 
@@ -20,20 +19,18 @@ class MemberWriter;
 /// the profile takes. All others are handled by MemberChoice::other, and are not compared with their CRC-32.
 /// Error{input} for damaged contents of a member that is clipped, and for the reasons of member_uses().
 /// Notifies the observer, unless stated otherwise.
-class ArchiveClip {
+class ArchiveClip : public ContentsClip {
  public:
   /// Reads the members' headers. Throws all errors that do not depend on elements; notifies nobody. `input`
   /// must outlive this.
   ArchiveClip(const Clipping& clipping, const InputFile& input);
 
-  /// Whether write() would change any byte of the contents, or drop a member. Notifies nobody.
-  [[nodiscard]] bool changes();
+  [[nodiscard]] std::uint64_t size() const override;
+  [[nodiscard]] bool changes() override;  ///< also if a member is dropped; notifies nobody of changes
+  void count() override;
 
-  /// Counts what write() would do, and writes nothing.
-  void count(ClipResult& result);
-
-  /// Writes the archive with clipped members to `output`, which is regular and which the caller commits.
-  void write(OutputFile& output, Headers headers, ClipResult& result);
+  /// Writes the archive with clipped members to `output`, which is regular.
+  void write(OutputFile& output, Headers headers) override;
 
  private:
   /// What became of a small member, in memory.
@@ -55,7 +52,8 @@ class ArchiveClip {
   void in_order(std::size_t begin, std::size_t end, const Make& make, const End& end_member);
   void clip_small(std::size_t index, Headers headers, Small& small) const;
   void write_large(std::size_t index, Headers headers, MemberWriter& writer);
-  void begin(ClipResult& result);
+  [[nodiscard]] bool has_changes();
+  void begin();
   [[nodiscard]] ClipResult result_of(std::size_t index) const;
   void end_small(ClipResult& result);
   void end(ClipResult& result);
@@ -63,10 +61,6 @@ class ArchiveClip {
   const Clipping& clipping_;
   ArchiveFile archive_;
   std::vector<MemberUse> uses_;
-  ClipResult* result_ = nullptr;  ///< of the archive
 };
-
-/// Throws the errors that are known from the members' headers. Returns the size of the elements to clip.
-[[nodiscard]] std::uint64_t check_archive(const ClipSettings& settings, const InputFile& input);
 
 }  // namespace clipper

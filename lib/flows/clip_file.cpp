@@ -4,25 +4,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "files/archive_file.hpp"
 #include "files/directory.hpp"
 #include "files/journaled_file.hpp"
 #include "files/place.hpp"
 #include "files/terms.hpp"
 #include "flows/archive_clip.hpp"
 #include "flows/archive_rules.hpp"
-#include "flows/clip_archive.hpp"
-#include "flows/file_plan.hpp"
-#include "flows/percentile_bounds.hpp"
-#include "npy/header.hpp"
+#include "flows/file_clip.hpp"
 
 namespace clipper {
 namespace {
+
+using Existing = OutputFile::Existing;
+
+class ToFile : public Prepared {
+ public:
+  ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
+         Directory directory)
+      : Prepared(clipping,
+                 clipping.purpose == Purpose::check ? InputFile::open_regular(in) : InputFile::open(in)),
+        out_(std::move(out)),
+        existing_(existing) {
+    if (is_archive_for(clipping_.settings, input_)) {
+      check_output_name(input_, true, out_);
+      contents_ = std::make_unique<ArchiveClip>(clipping_, input_);
+    } else {
+      contents_ = std::make_unique<FileClip>(clipping_, input_);
+      check_output_name(input_, false, out_);
+    }
+    check_output(clipping_, out_, existing, directory);
+  }
+
+  void write() override { write_output(out_, existing_); }
+
+ private:
+  std::string out_;
+  Existing existing_;
+};
 
 InputFile open_to_change(const std::string& path, ClipObserver& observer) {
   InputFile input = InputFile::open_to_change(path);
@@ -33,15 +55,35 @@ InputFile open_to_change(const std::string& path, ClipObserver& observer) {
   return input;
 }
 
-/// The shell command `clipper IN - >>IN` would append to the file that is read.
-void expect_other_file(const InputFile& input, const OutputFile& output) {
-  if (output.is_regular()) return;  // a new file
-  struct stat status {};
-  if (::fstat(output.descriptor().get(), &status) != 0)
-    throw_system_error(output.path(), "cannot be examined");
-  if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
-    refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));
-}
+class InPlace : public Prepared {
+ public:
+  InPlace(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
+          std::function<void(std::exception_ptr)> done)
+      : Prepared(clipping, open_to_change(path, clipping.observer)), batch_(batch), done_(std::move(done)) {
+    if (is_archive_for(clipping_.settings, input_))
+      contents_ = std::make_unique<ArchiveClip>(clipping_, input_);
+    else
+      contents_ = std::make_unique<FileClip>(clipping_, input_);
+    if (clipping_.purpose == Purpose::dry_run) OutputFile::check_in_place(input_);
+  }
+
+  void write() override {
+    if (OutputFile::space_beside(input_) < input_.size()) batch_.commit();  // frees space of replaced files
+    OutputFile output = OutputFile::create_in_place(input_);
+    if (!contents_->changes()) {
+      input_.expect_unchanged();
+      complete(false);
+      return done_(nullptr);
+    }
+    contents_->write(output, Headers::kept);
+    complete(true);
+    batch_.add({std::move(input_), std::move(output), std::move(done_)});
+  }
+
+ private:
+  ReplacementBatch& batch_;
+  std::function<void(std::exception_ptr)> done_;
+};
 
 /// Elements that are overwritten cannot give the parameters of later elements.
 void refuse_own_array(const InputFile& input, const Plan& plan) {
@@ -53,51 +95,82 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
                                         (" " + row.text + " is the file that would be changed"));
 }
 
-/// Counts in a separate pass before the first write, because output to a stream cannot be taken back.
-void check_limit_of_stream(const Clipping& clipping, InputFile& input, ClipResult& result) {
-  if (!input.is_regular())
-    throw Error(ErrorKind::usage, Term{"max_clipped", "a limit"} + ": " + Term{"input", "the input"} +
-                                      " or " + Term{"output", "the output"} +
-                                      " must be a file, not a stream");
-  result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
-  check_clip_limit(clipping.settings, result);
-}
-
-void run(const Clipping& clipping, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-         ClipResult& result) {
-  const Counting counting = counting_of(clipping.settings);
-  const ElementCounts counts = clipping.engine.run(*result.plan, input, output, header, counting);
-  result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
-  check_clip_limit(clipping.settings, result);
-}
-
-void complete(const Clipping& clipping, ClipResult& result, bool written) {
-  result.written = written;
-  clipping.observer.complete(result);
-}
-
-void count_for_trial(const Clipping& clipping, InputFile& input, ClipResult& result) {
-  if (result.plan->arrays) {
-    TensorClip clip(*result.plan, clipping.engine.kernel_options(), input.path());
-    clipping.engine.check(*result.plan, clip);
+class Direct : public Prepared {
+ public:
+  Direct(const Clipping& clipping, const std::string& path)
+      : Prepared(clipping, open_to_change(path, clipping.observer)), file_(expect_tensor_to_change()) {
+    contents_ = std::make_unique<FileClip>(clipping_, input_, &file_);
+    refuse_own_array(input_, *clipping_.result.plan);
+    if (clipping_.purpose == Purpose::dry_run) OutputFile::check_beside(input_);
   }
-  const bool counting = counting_of(clipping.settings) == Counting::on;
-  if (input.is_regular() && (result.plan->refuse_nan || counting))
-    result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
-  check_clip_limit(clipping.settings, result);
-  complete(clipping, result, false);
-}
 
-/// Throws the errors of OutputFile::create() as far as they are known before the directories are made.
-void check_output(const std::string& out, OutputFile::Existing existing, bool makes_directory) {
-  const bool may_lack_directory = makes_directory && ::access(directory_of(out).c_str(), F_OK) != 0;
-  if (!may_lack_directory) OutputFile::check(out, existing);
+  void write() override;
+
+ private:
+  const InputFile& expect_tensor_to_change() {
+    expect_no_direct_archive(input_);
+    static_cast<void>(is_archive_for(clipping_.settings, input_));  // refuses a choice of members
+    return input_;
+  }
+
+  JournaledFile file_;
+};
+
+void Direct::write() {
+  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  if (!file_.version() && (result.plan->refuse_nan || settings.max_clipped)) {
+    result.counts = engine.scan(*result.plan, input_, Counting::on);
+    check_clip_limit(settings, result);
+  }
+  bool has_name = true;
+  try {
+    result.counts = engine.rewrite(*result.plan, input_, file_);
+    result.resumed = file_.has_resumed();
+    complete(result.resumed || result.counts->changed);
+    has_name = input_.place().is(id_of(input_.status()));
+    file_.commit();
+  } catch (const Error& error) {
+    if (!file_.is_unfinished() || error.kind() == ErrorKind::refused) throw;
+    throw Error(error.kind(),
+                error.message() + "; unreadable until the same " + Term{"direct", "change"} + " finishes it");
+  }
+  if (!has_name)
+    observer.warn(fmt::format(
+        "{}: was renamed or replaced while it was changed; the file that had this name is complete",
+        input_.path()));
 }
 
 }  // namespace
 
-bool is_in_place(const std::string& in, const std::string& out, OutputFile::Existing existing) {
-  if (existing != OutputFile::Existing::replace || !is_same_file(in, out)) return false;
+void Prepared::complete(bool written) {
+  clipping_.result.written = written;
+  clipping_.observer.complete(clipping_.result);
+}
+
+void Prepared::count() {
+  contents_->count();
+  complete(false);
+}
+
+void Prepared::write_output(const std::string& out, Existing existing,
+                            const std::function<void()>& before_commit) {
+  OutputFile output = OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy());
+  contents_->write(output, Headers::numpys);
+  if (input_.is_regular()) input_.expect_unwritten();
+  complete(true);
+  before_commit();
+  output.commit();
+}
+
+void check_output(const Clipping& clipping, const std::string& out, Existing existing, Directory directory) {
+  const bool must_be_new = existing == Existing::refuse;
+  if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
+  if (directory == Directory::made_by_run && ::access(directory_of(out).c_str(), F_OK) != 0) return;
+  OutputFile::check(out, existing);
+}
+
+bool is_in_place(const std::string& in, const std::string& out, Existing existing) {
+  if (existing != Existing::replace || !is_same_file(in, out)) return false;
   const Place place = Place::resolved(in);
   const auto status = place.status();
   if (status && status->st_nlink == 1 && !place.is_same_place(Place::resolved(out)))
@@ -107,131 +180,19 @@ bool is_in_place(const std::string& in, const std::string& out, OutputFile::Exis
   return true;
 }
 
-void write_output(const Clipping& clipping, InputFile& input, OutputFile& output, ClipResult& result) {
-  expect_other_file(input, output);
-  if (clipping.settings.max_clipped && !output.is_regular()) check_limit_of_stream(clipping, input, result);
-  const std::string header = npy::format(result.plan->output);
-  run(clipping, input, output, std::as_bytes(std::span(header)), result);
-  if (input.is_regular()) input.expect_unwritten();
-  complete(clipping, result, true);
+std::unique_ptr<Prepared> prepare_to_file(const Clipping& clipping, const std::string& in,
+                                          const std::string& out, Existing existing, Directory directory) {
+  return std::make_unique<ToFile>(clipping, in, out, existing, directory);
 }
 
-void clip_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
-                  OutputFile::Existing existing, ClipResult& result) {
-  InputFile input = InputFile::open(in);
-  if (is_archive_for(clipping.settings, input)) {
-    check_output_name(input, true, out);
-    return clip_archive(clipping, input, out, existing, result);
-  }
-  plan_file(clipping, input, result);
-  check_output_name(input, false, out);
-  OutputFile output = OutputFile::create(out, existing, clipping.settings.durability, input.mode_of_copy());
-  write_output(clipping, input, output, result);
-  output.commit();
+std::unique_ptr<Prepared> prepare_in_place(const Clipping& clipping, const std::string& path,
+                                           ReplacementBatch& batch,
+                                           std::function<void(std::exception_ptr)> done) {
+  return std::make_unique<InPlace>(clipping, path, batch, std::move(done));
 }
 
-void replace_file(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
-                  std::function<void(std::exception_ptr)> done, ClipResult& result) {
-  InputFile input = open_to_change(path, clipping.observer);
-  if (is_archive_for(clipping.settings, input))
-    return replace_archive(clipping, std::move(input), batch, std::move(done), result);
-  std::vector<std::byte> header;
-  plan_file(clipping, input, result, &header);
-
-  if (OutputFile::space_beside(input) < input.size()) batch.commit();  // frees the space of replaced files
-  OutputFile output = OutputFile::create_in_place(input);
-  result.counts = clipping.engine.scan(*result.plan, input);
-  if (!result.counts->changed) {
-    input.expect_unchanged();
-    complete(clipping, result, false);
-    return done(nullptr);
-  }
-  run(clipping, input, output, header, result);
-  complete(clipping, result, true);
-  batch.add({std::move(input), std::move(output), std::move(done)});
-}
-
-void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult& result) {
-  InputFile input = open_to_change(path, clipping.observer);
-  expect_no_direct_archive(input);
-  JournaledFile file(input);
-  const bool is_fresh = !file.version();
-  plan_file(clipping, input, result, nullptr, &file);
-  refuse_own_array(input, *result.plan);
-
-  if (is_fresh && (result.plan->refuse_nan || clipping.settings.max_clipped)) {
-    result.counts = clipping.engine.scan(*result.plan, input, Counting::on);
-    check_clip_limit(clipping.settings, result);
-  }
-  bool has_name = true;
-  try {
-    result.counts = clipping.engine.rewrite(*result.plan, input, file);
-    result.resumed = file.has_resumed();
-    complete(clipping, result, result.resumed || result.counts->changed);
-    has_name = input.place().is(id_of(input.status()));
-    file.commit();
-  } catch (const Error& error) {
-    if (!file.is_unfinished() || error.kind() == ErrorKind::refused) throw;
-    throw Error(error.kind(),
-                error.message() + "; unreadable until the same " + Term{"direct", "change"} + " finishes it");
-  }
-  if (!has_name)
-    clipping.observer.warn(fmt::format(
-        "{}: was renamed or replaced while it was changed; the file that had this name is complete",
-        input.path()));
-}
-
-void try_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
-                 OutputFile::Existing existing, bool makes_directory, ClipResult& result) {
-  InputFile input = InputFile::open(in);
-  const bool archive = is_archive_for(clipping.settings, input);
-  if (clipping.narrow) expect_tensor(input, {"shard", "a shard"});
-  if (!archive) plan_file(clipping, input, result);
-  check_output_name(input, archive, out);
-  check_output(out, existing, makes_directory);
-  if (archive) return try_archive(clipping, input, result);
-  count_for_trial(clipping, input, result);
-}
-
-void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting,
-                  ClipResult& result) {
-  InputFile input = open_to_change(path, clipping.observer);
-  if (rewriting == Rewriting::direct) expect_no_direct_archive(input);
-  if (is_archive_for(clipping.settings, input)) {
-    OutputFile::check_in_place(input, false);
-    return try_archive(clipping, input, result);
-  }
-  std::optional<JournaledFile> changed;
-  if (rewriting == Rewriting::direct) changed.emplace(input);
-  plan_file(clipping, input, result, nullptr, changed ? &*changed : nullptr);
-  if (rewriting == Rewriting::direct) refuse_own_array(input, *result.plan);
-  OutputFile::check_in_place(input, rewriting == Rewriting::direct);
-  count_for_trial(clipping, input, result);
-}
-
-std::uint64_t check_stream(const ClipSettings& settings) {
-  expect_no_percentiles_of_stream(settings.request);
-  return 0;
-}
-
-std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in, const std::string& out,
-                            OutputFile::Existing existing, bool makes_directory) {
-  InputFile input = InputFile::open_regular(in);
-  const bool archive = is_archive_for(settings, input);
-  if (archive) check_output_name(input, true, out);
-  if (existing == OutputFile::Existing::refuse) check_output(out, existing, makes_directory);
-  if (archive) return check_archive(settings, input);
-  const std::uint64_t size = check_plan(settings, input);
-  check_output_name(input, false, out);
-  return size;
-}
-
-std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path, Rewriting rewriting) {
-  InputFile input = InputFile::open_to_change(path);
-  if (rewriting == Rewriting::direct) expect_no_direct_archive(input);
-  if (is_archive_for(settings, input)) return check_archive(settings, input);
-  return check_plan(settings, input,
-                    rewriting == Rewriting::direct ? JournaledFile(input).version() : std::nullopt);
+std::unique_ptr<Prepared> prepare_direct(const Clipping& clipping, const std::string& path) {
+  return std::make_unique<Direct>(clipping, path);
 }
 
 }  // namespace clipper

@@ -3,24 +3,63 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "files/replacement_batch.hpp"
 #include "flows/clipping.hpp"
 
-/// The ways to clip a file: to another file, in place, and in place without a second file. Each function
-/// opens, checks, plans, works and commits. No part of a result is visible before the result is complete.
+/// The ways to clip a file: to another file, in place, and in place without a second file. No part of a
+/// result is visible before the result is complete.
 namespace clipper {
 
-/// Clips the planned input to a new output, which the caller commits. Error{refused} if the output is the
-/// input file.
-void write_output(const Clipping& clipping, InputFile& input, OutputFile& output, ClipResult& result);
+/// A file that was opened, locked if it will be changed, and planned, and whose output was checked; nothing
+/// was created. All that a run refuses is refused in one sequence: a check drops the Prepared, a dry run
+/// counts with it, a run writes with it. Made by the functions below.
+class Prepared {
+ public:
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  virtual ~Prepared() = default;
 
-/// Clips `in` to `out`; "-" is standard input or output. If `out` is `in`, call replace_file() instead: see
-/// is_in_place().
-void clip_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
-                  OutputFile::Existing existing, ClipResult& result);
+  /// The bytes of the elements to clip.
+  [[nodiscard]] std::uint64_t size() const { return contents_->size(); }
+
+  /// Throws the errors of write() that depend on elements, and counts.
+  void count();
+
+  /// Clips the file, and puts the result in place.
+  virtual void write() = 0;
+
+ protected:
+  Prepared(const Clipping& clipping, InputFile input) : clipping_(clipping), input_(std::move(input)) {}
+
+  /// Writes to a new output; calls `before_commit` when it is complete, before it gets its name.
+  void write_output(
+      const std::string& out, OutputFile::Existing existing,
+      const std::function<void()>& before_commit = [] {});
+  void complete(bool written);
+
+  const Clipping clipping_;
+  InputFile input_;
+  std::unique_ptr<ContentsClip> contents_;
+};
+
+/// Whether the directory of an output exists, or the run makes it after the check.
+enum class Directory : std::uint8_t { expected, made_by_run };
+
+/// Throws the errors of OutputFile::create() that are known before the run, which finds them when it creates
+/// the output. A check looks only at an output that must be new.
+void check_output(const Clipping& clipping, const std::string& out, OutputFile::Existing existing,
+                  Directory directory = Directory::expected);
+
+/// Clips `in` to `out`; "-" is standard input or output. If `out` is `in`, call prepare_in_place() instead:
+/// see is_in_place(). A check takes no stream.
+[[nodiscard]] std::unique_ptr<Prepared> prepare_to_file(const Clipping& clipping, const std::string& in,
+                                                        const std::string& out, OutputFile::Existing existing,
+                                                        Directory directory = Directory::expected);
 
 /// Whether `out` is the file `in`, which is replaced then. Error{refused} if the names are two mounts of one
 /// file, because the new file would get only one of them.
@@ -28,32 +67,12 @@ void clip_to_file(const Clipping& clipping, const std::string& in, const std::st
 
 /// Replaces the file by its result, or leaves it alone if the result has the same bytes. `done` is called
 /// once the file is in place, possibly by `batch` and later, or with the error that prevented it: see
-/// ReplacementBatch. Errors that this function throws are not passed to `done`.
-void replace_file(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
-                  std::function<void(std::exception_ptr)> done, ClipResult& result);
+/// ReplacementBatch. Errors that are thrown are not passed to `done`.
+[[nodiscard]] std::unique_ptr<Prepared> prepare_in_place(const Clipping& clipping, const std::string& path,
+                                                         ReplacementBatch& batch,
+                                                         std::function<void(std::exception_ptr)> done);
 
 /// Changes the elements of the file where they are, or finishes an interrupted change: see JournaledFile.
-void rewrite_file(const Clipping& clipping, const std::string& path, ClipResult& result);
-
-/// A dry run of clip_to_file(): throws the errors that it would throw before it writes, and counts. With
-/// `makes_directory`, the directory of `out` may be missing.
-void try_to_file(const Clipping& clipping, const std::string& in, const std::string& out,
-                 OutputFile::Existing existing, bool makes_directory, ClipResult& result);
-
-enum class Rewriting : std::uint8_t { with_second_file, direct };
-
-/// A dry run of replace_file() or rewrite_file(): throws the errors that they would throw before they write,
-/// and counts.
-void try_in_place(const Clipping& clipping, const std::string& path, Rewriting rewriting, ClipResult& result);
-
-/// For a run that checks all files before it creates the first output. Returns the size of the elements in
-/// bytes; 0 for a stream, which is not opened, because that could consume its data. Throws the errors of
-/// opening, reading the header and planning and, if `out` must be new, of OutputFile::create().
-[[nodiscard]] std::uint64_t check_stream(const ClipSettings& settings);
-[[nodiscard]] std::uint64_t check_to_file(const ClipSettings& settings, const std::string& in,
-                                          const std::string& out, OutputFile::Existing existing,
-                                          bool makes_directory);
-[[nodiscard]] std::uint64_t check_in_place(const ClipSettings& settings, const std::string& path,
-                                           Rewriting rewriting);
+[[nodiscard]] std::unique_ptr<Prepared> prepare_direct(const Clipping& clipping, const std::string& path);
 
 }  // namespace clipper

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,13 +81,20 @@ class ClipObserver {
   virtual void warn(const std::string& /*line*/) {}
 };
 
-/// The arguments that all functions share. For a part of a tensor, `narrow` turns the plan for the whole
-/// tensor into the plan for the part.
+/// What a file is prepared for.
+enum class Purpose : std::uint8_t {
+  check,    ///< finding the errors that are known without the elements
+  dry_run,  ///< Prepared::count()
+  run,      ///< Prepared::write()
+};
+
+/// What the steps of clipping one file share.
 struct Clipping {
   const ClipSettings& settings;
   Engine& engine;
   ClipObserver& observer;
-  std::function<void(Plan&, const InputFile&)> narrow = nullptr;
+  ClipResult& result;
+  Purpose purpose = Purpose::run;
 };
 
 /// Which .npy header a clipped member of an archive gets: numpy's, or that of the input.
@@ -99,5 +105,26 @@ enum class Headers : std::uint8_t { numpys, kept };
 
 /// Error{different} if more elements were clipped than the settings allow.
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
+
+/// What is clipped: the tensor of a file, or the members of an archive.
+class ContentsClip {
+ public:
+  ContentsClip() = default;
+  ContentsClip(const ContentsClip&) = delete;
+  ContentsClip& operator=(const ContentsClip&) = delete;
+  virtual ~ContentsClip() = default;
+
+  /// The bytes of the elements to clip.
+  [[nodiscard]] virtual std::uint64_t size() const = 0;
+
+  /// Whether write() would change any byte. If not, the result has the counts of all elements.
+  [[nodiscard]] virtual bool changes() = 0;
+
+  /// Throws the errors of write(), counts what it would do, and writes nothing.
+  virtual void count() = 0;
+
+  /// Writes the clipped contents to `output`, which the caller commits.
+  virtual void write(OutputFile& output, Headers headers) = 0;
+};
 
 }  // namespace clipper

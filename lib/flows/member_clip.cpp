@@ -6,7 +6,7 @@
 
 #include "engine/transfer.hpp"
 #include "error.hpp"
-#include "flows/file_plan.hpp"
+#include "flows/file_clip.hpp"
 #include "npy/header.hpp"
 #include "npz/codecs.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "error.hpp"
 #include "files/member_header.hpp"
-#include "flows/file_plan.hpp"
+#include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
 
 namespace clipper {
@@ -50,7 +50,7 @@ MemberUse use_of(const ClipSettings& settings, const ArchiveFile& archive, const
 [[noreturn]] void refuse_chosen(const ClipSettings& settings, const ArchiveFile& archive,
                                 const npz::Member& member, const MemberUse& use) {
   InputFile input = archive.open(member);
-  static_cast<void>(check_plan(settings, input));
+  static_cast<void>(plan_without_elements(settings, input));
   throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
 }
 

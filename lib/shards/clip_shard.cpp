@@ -7,14 +7,14 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <span>
-#include <tuple>
 
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/place.hpp"
 #include "flows/archive_rules.hpp"
-#include "flows/file_plan.hpp"
+#include "flows/file_clip.hpp"
 #include "npy/header.hpp"
 #include "shards/shard_output.hpp"
 
@@ -27,12 +27,7 @@ namespace {
 constexpr Term kShard{"shard", "a shard"};
 constexpr Term kSlab{"split_output", "a slab"};
 
-std::string slab_index_path(const std::string& out) {
-  return fs::path(out).replace_extension(".json");
-}
-
-void check_slab_index(const ShardJob& job, const InputFile& input) {
-  const std::string index = slab_index_path(job.out);
+void check_slab_index(const std::string& index, const InputFile& input) {
   if (find_file(index) == id_of(input.status()))
     throw Error(ErrorKind::usage, input.path() + ": " + Term{"input", "the input"} +
                                       fmt::format(" is {}, which ", index) + Term{"split_output", "a slab"} +
@@ -67,41 +62,91 @@ void write_slab_index(const std::string& index, const std::string& text, mode_t 
   }
 }
 
-}  // namespace
-
-std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job) {
-  return [job](Plan& plan, const InputFile&) {
-    plan.slice = slice_of(job.shard, plan.input, npy::format(plan.output).size());
-  };
+/// The plan for the part of the job's shard.
+Plan part_plan(const Plan& whole, const ShardJob& job) {
+  Plan part = whole;
+  part.slice = slice_of(job.shard, whole.input, npy::format(whole.output).size());
+  return part;
 }
 
-void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result) {
-  InputFile input = InputFile::open_regular(job.in);
-  expect_tensor(input, kShard);
-  Plan whole;
-  Clipping narrowed = clipping;
-  narrowed.narrow = [&](Plan& plan, const InputFile& file) {
-    whole = plan;
-    narrow_to_part(job)(plan, file);
-  };
-  plan_file(narrowed, input, result);
-  const bool must_be_new = job.existing == OutputFile::Existing::refuse;
-  ShardOutput output = ShardOutput::create(job.out, make_run(job.shard.count, must_be_new, whole, input),
-                                           job.shard.index, input, clipping.settings.durability);
-  OutputFile part = output.begin_part();
-  const std::string header = npy::format(whole.output);
-  const std::span start = std::as_bytes(std::span(header)).first(job.shard.index == 0 ? header.size() : 0);
+class Part : public Prepared {
+ public:
+  Part(const Clipping& clipping, const ShardJob& job)
+      : Prepared(clipping, InputFile::open_regular(job.in)), shard_(job.shard) {
+    expect_tensor(input_, kShard);
+    const Plan whole = read_plan(clipping_.settings, input_);
+    contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
+    check_output_name(input_, false, job.out);
+    const bool must_be_new = job.existing == OutputFile::Existing::refuse;
+    output_.emplace(job.out, make_run(job.shard.count, must_be_new, whole, input_), job.shard.index, input_,
+                    clipping_.settings.durability);
+    if (clipping_.purpose != Purpose::run) output_->check_run();
+  }
+
+  void write() override;
+
+ private:
+  Shard shard_;
+  std::optional<ShardOutput> output_;
+};
+
+void Part::write() {
+  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  output_->write_run();
+  OutputFile part = output_->begin_part();
+  const std::string header = npy::format(result.plan->output);
+  const std::span start = std::as_bytes(std::span(header)).first(shard_.index == 0 ? header.size() : 0);
   std::atomic<std::uint64_t> sum = 0;
   const auto add = [&](std::uint64_t at, std::span<const std::byte> bytes) { sum += placed_sum(bytes, at); };
-  const Counting counting = counting_of(clipping.settings);
+  const Counting counting = counting_of(settings);
   const ElementCounts counts =
-      clipping.engine.run(*result.plan, input, part, start, counting, {.read = {}, .written = add});
+      engine.run(*result.plan, input_, part, start, counting, {.read = {}, .written = add});
   const auto last_read = std::chrono::steady_clock::now();
   if (counting == Counting::on) result.counts = counts;
-  input.expect_unwritten();
-  result.written = true;
-  clipping.observer.complete(result);
-  output.commit(part, sum, [&] { input.expect_unwritten_anywhere(last_read); });
+  input_.expect_unwritten();
+  complete(true);
+  output_->commit(part, sum, [&] { input_.expect_unwritten_anywhere(last_read); });
+}
+
+class Slab : public Prepared {
+ public:
+  Slab(const Clipping& clipping, const ShardJob& job,
+       const std::function<std::string(const Plan&)>& index_text)
+      : Prepared(clipping, InputFile::open(job.in)),
+        out_(slab_path(job.out, job.shard)),
+        existing_(job.existing),
+        index_(fs::path(job.out).replace_extension(".json")) {
+    expect_tensor(input_, kSlab);
+    const Plan whole = read_plan(clipping_.settings, input_);
+    text_ = index_text(whole);
+    const Rows rows = with_path(input_.path(), [&] { return rows_of(job.shard, whole.input); });
+    check_slab_index(index_, input_);
+    contents_ = std::make_unique<FileClip>(clipping_, input_, slab_plan(whole, rows));
+    static_cast<void>(has_slab_index(index_, text_));
+    check_output_name(input_, false, out_);
+    check_output(clipping_, out_, existing_);
+  }
+
+  void write() override {
+    write_output(out_, existing_, [&] { write_slab_index(index_, text_, input_.mode_of_copy()); });
+  }
+
+ private:
+  std::string out_;
+  OutputFile::Existing existing_;
+  std::string index_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Prepared> prepare_part(const Clipping& clipping, const ShardJob& job) {
+  return std::make_unique<Part>(clipping, job);
+}
+
+std::unique_ptr<Prepared> prepare_slab(const Clipping& clipping, const ShardJob& job,
+                                       const std::function<std::string(const Plan&)>& index_text) {
+  return std::make_unique<Slab>(clipping, job, index_text);
 }
 
 Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputFile::Existing existing,
@@ -123,33 +168,6 @@ std::string slab_path(const std::string& out, const Shard& shard) {
   const std::string name = fmt::format("{}.{:05}-of-{:05}{}", path.stem().string(), shard.index, shard.count,
                                        path.extension().string());
   return path.parent_path() / name;
-}
-
-std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job) {
-  return [job](Plan& plan, const InputFile& input) {
-    const Rows rows = with_path(input.path(), [&] { return rows_of(job.shard, plan.input); });
-    plan = slab_plan(plan, rows);
-    check_slab_index(job, input);
-  };
-}
-
-void clip_slab(const Clipping& clipping, const ShardJob& job,
-               const std::function<std::string(const Plan&)>& index_text, ClipResult& result) {
-  InputFile input = InputFile::open(job.in);
-  expect_tensor(input, kSlab);
-  std::string index;
-  Clipping narrowed = clipping;
-  narrowed.narrow = [&](Plan& plan, const InputFile& file) {
-    index = index_text(plan);
-    narrow_to_slab(job)(plan, file);
-  };
-  plan_file(narrowed, input, result);
-  std::ignore = has_slab_index(slab_index_path(job.out), index);
-  OutputFile output = OutputFile::create(slab_path(job.out, job.shard), job.existing,
-                                         clipping.settings.durability, input.mode_of_copy());
-  write_output(narrowed, input, output, result);
-  write_slab_index(slab_index_path(job.out), index, input.mode_of_copy());
-  output.commit();
 }
 
 }  // namespace clipper

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "files/output_file.hpp"
@@ -20,13 +21,9 @@ struct ShardJob {
   OutputFile::Existing existing = OutputFile::Existing::replace;
 };
 
-/// Returns a function that turns the plan for the whole tensor into the plan for the job's part; for
-/// ClipObserver and dry runs.
-[[nodiscard]] std::function<void(Plan&, const InputFile&)> narrow_to_part(const ShardJob& job);
-
 /// Clips the part and records that it is complete. A Join puts `out` in place when all parts are complete.
 /// Error{usage} if `out` is `in`: a shard that runs again would process its own result.
-void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& result);
+[[nodiscard]] std::unique_ptr<Prepared> prepare_part(const Clipping& clipping, const ShardJob& job);
 
 /// Returns a function that gives the run of shards with these settings, this input and this number of shards.
 /// If `shards` is 0, the number is taken from OUT.shards.
@@ -36,14 +33,11 @@ void clip_shard(const Clipping& clipping, const ShardJob& job, ClipResult& resul
 /// "dir/out.00002-of-00008.npy" for "dir/out.npy"; the names sort in the order of the slabs.
 [[nodiscard]] std::string slab_path(const std::string& out, const Shard& shard);
 
-/// Returns a function that turns the plan for the whole tensor into the plan for the job's slab, a part along
-/// axis 0 that becomes a tensor of its own. It throws the errors that writing the index would cause.
-[[nodiscard]] std::function<void(Plan&, const InputFile&)> narrow_to_slab(const ShardJob& job);
-
-/// Clips the slab to slab_path(). The shard that ends first also writes the index "dir/out.json": the text
-/// that `index_text` makes of the plan for the whole tensor. Error{refused} if there is an index with another
-/// text: slabs of different plans do not make a tensor.
-void clip_slab(const Clipping& clipping, const ShardJob& job,
-               const std::function<std::string(const Plan&)>& index_text, ClipResult& result);
+/// Clips the slab, a part along axis 0 that becomes a tensor of its own, to slab_path(). The shard that ends
+/// first also writes the index "dir/out.json": the text that `index_text` makes of the plan for the whole
+/// tensor. Error{refused} if there is an index with another text: slabs of different plans do not make a
+/// tensor.
+[[nodiscard]] std::unique_ptr<Prepared> prepare_slab(
+    const Clipping& clipping, const ShardJob& job, const std::function<std::string(const Plan&)>& index_text);
 
 }  // namespace clipper

@@ -26,20 +26,24 @@ void expect_other(const InputFile& input, const Place& place) {
                                       fmt::format(" is {}, which a shard would overwrite", place.path()));
 }
 
+ShardFiles checked(const std::string& out, const ShardRun& run) {
+  OutputFile::check(out, run.must_be_new ? Existing::refuse : Existing::replace);
+  return ShardFiles(out);
+}
+
 }  // namespace
 
-ShardOutput ShardOutput::create(const std::string& out, const ShardRun& run, std::uint64_t shard,
-                                const InputFile& input, Durability durability) {
-  OutputFile::check(out, run.must_be_new ? Existing::refuse : Existing::replace);
-  ShardOutput output(ShardFiles(out), run, shard, durability);
-  output.readers_ &= input.mode_of_copy();
-  const ShardFiles& files = output.files_;
-  if (files.out().is_append_only()) refuse(out, "its directory is append-only (chattr +a)");
+ShardOutput::ShardOutput(const std::string& out, const ShardRun& run, std::uint64_t shard,
+                         const InputFile& input, Durability durability)
+    : files_(checked(out, run)),
+      run_(run),
+      shard_(shard),
+      durability_(durability == Durability::none ? Durability::visible : durability),
+      readers_(0444 & input.mode_of_copy()) {
+  if (files_.out().is_append_only()) refuse(out, "its directory is append-only (chattr +a)");
   for (const Place& place :
-       {files.run(), files.common(run), files.part(run, shard), files.record(run, shard)})
+       {files_.run(), files_.common(run), files_.part(run, shard), files_.record(run, shard)})
     expect_other(input, place);
-  output.write_run();
-  return output;
 }
 
 /// Writes OUT.shards, the only file that several shards create, all with the same content. Does not rename
@@ -61,11 +65,6 @@ void ShardOutput::write_run() {
     }
   }
   held_ = files_.hold_run();
-}
-
-ShardOutput::ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, Durability durability)
-    : files_(std::move(files)), run_(run), shard_(shard), durability_(durability) {
-  if (durability == Durability::none) durability_ = Durability::visible;
 }
 
 /// The files of a shard must not be readable by more people than the output that they replace, or the input

@@ -16,11 +16,17 @@ namespace clipper {
 /// lib/shards/README.md for the protocol.
 class ShardOutput {
  public:
-  /// Writes OUT.shards, unless it already describes this run. Durability::none counts as visible, because
-  /// another machine may join the parts. Error{usage} if the input is one of the files that the shard writes.
-  /// Error{refused} for the reasons of OutputFile::create(), and if OUT.shards is not a file of clipper.
-  [[nodiscard]] static ShardOutput create(const std::string& out, const ShardRun& run, std::uint64_t shard,
-                                          const InputFile& input, OutputFile::Durability durability);
+  /// Creates nothing. Durability::none counts as visible, because another machine may join the parts.
+  /// Error{usage} if the input is one of the files that the shard writes. Error{refused} for the reasons of
+  /// OutputFile::create().
+  ShardOutput(const std::string& out, const ShardRun& run, std::uint64_t shard, const InputFile& input,
+              OutputFile::Durability durability);
+
+  /// Writes OUT.shards, unless it already describes this run. Error{refused} if it is not a file of clipper.
+  void write_run();
+
+  /// Throws the errors of write_run() that are known before it.
+  void check_run() const { static_cast<void>(files_.read_run()); }
 
   /// Opens the part, whose offset 0 is its first byte. Only commit() commits it.
   [[nodiscard]] OutputFile begin_part();
@@ -31,19 +37,17 @@ class ShardOutput {
       OutputFile& part, std::uint64_t sum, const std::function<void()>& last_look = [] {}) const;
 
  private:
-  ShardOutput(ShardFiles files, const ShardRun& run, std::uint64_t shard, OutputFile::Durability durability);
   [[nodiscard]] mode_t mode() const;
   [[nodiscard]] OutputFile begin(Place place, OutputFile::Existing existing) const;
   [[nodiscard]] Descriptor open_common() const;
-  void write_run();
   void write(Place place, const std::string& text, OutputFile::Existing existing) const;
 
   ShardFiles files_;
   ShardRun run_;
   std::uint64_t shard_;
   OutputFile::Durability durability_;
-  mode_t readers_ = 0444;  ///< who may read the input
-  Descriptor held_;        ///< OUT.shards, see ShardFiles::hold_run()
+  mode_t readers_;   ///< who may read the input
+  Descriptor held_;  ///< OUT.shards, see ShardFiles::hold_run()
   bool in_common_ = false;
 };
 

@@ -149,7 +149,7 @@ TEST_CASE("an archive whose name has hard links is refused without advice to cha
   std::filesystem::create_hard_link(archive.path(), archive.directory() / "b.npz");
   const InputFile file = InputFile::open_to_change(archive.path());
   CHECK(
-      refusal(ErrorKind::refused, [&] { OutputFile::check_in_place(file, false); }) ==
+      refusal(ErrorKind::refused, [&] { OutputFile::check_in_place(file); }) ==
       archive.path() +
           ": refused to avoid data loss: has 2 hard links, which a change in place would separate; write to "
           "another file");

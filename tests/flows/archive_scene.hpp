@@ -51,25 +51,25 @@ struct Scene {
   explicit Scene(const std::vector<NpzMember>& members) { write_file(in, npz_file(members)); }
 
   void clip() {
-    run([&](const Clipping& c) { clip_to_file(c, in, out, OutputFile::Existing::replace, result); });
+    run([&](const Clipping& c) { prepare_to_file(c, in, out, OutputFile::Existing::replace)->write(); });
   }
   void replace() {
     ReplacementBatch batch;
     run([&](const Clipping& c) {
-      replace_file(
-          c, in, batch, [](const std::exception_ptr&) {}, result);
+      prepare_in_place(c, in, batch, [](const std::exception_ptr&) {})->write();
     });
     batch.commit();
   }
   void dry_run() {
-    run([&](const Clipping& c) { try_to_file(c, in, out, OutputFile::Existing::replace, false, result); });
+    run([&](const Clipping& c) { prepare_to_file(c, in, out, OutputFile::Existing::replace)->count(); },
+        Purpose::dry_run);
   }
   template <class Work>
-  void run(const Work& work) {
+  void run(const Work& work, Purpose purpose = Purpose::run) {
     Engine engine(options);
     result = {};
     witness.seen.clear();
-    work(Clipping{settings, engine, witness});
+    work(Clipping{settings, engine, witness, result, purpose});
   }
 
   /// The error of clip(). Checks that nothing was written.

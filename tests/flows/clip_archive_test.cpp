@@ -1,5 +1,3 @@
-#include "flows/clip_archive.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -151,8 +149,9 @@ TEST_CASE("A batch of archives in many threads gives the same bytes as one after
   engine.for_each(6, [&](std::size_t i) {
     ClipResult result;
     ClipObserver observer;
-    clip_to_file({scene.settings, engine, observer}, scene.in, scene.directory / fmt::format("{}.npz", i),
-                 OutputFile::Existing::replace, result);
+    prepare_to_file({scene.settings, engine, observer, result}, scene.in,
+                    scene.directory / fmt::format("{}.npz", i), OutputFile::Existing::replace)
+        ->write();
   });
   for (int i = 0; i < 6; ++i) CHECK((read_file(scene.directory / fmt::format("{}.npz", i)) == expected));
 }

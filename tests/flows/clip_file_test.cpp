@@ -46,19 +46,19 @@ struct Scene {
   Witness witness;
   ClipResult result;
   ReplacementBatch batch;
-  std::string ended;  ///< the result that replace_file() passed to `done`
+  std::string ended;  ///< the result that prepare_in_place() passed to `done`
 
   explicit Scene(const std::vector<float>& elements) { write_file(in, float32_file(elements)); }
 
-  [[nodiscard]] Clipping clipping() { return {settings, engine, witness}; }
-  void clip() {
+  [[nodiscard]] Clipping clipping(Purpose purpose = Purpose::run) {
     result = {};
-    clip_to_file(clipping(), in, out, Existing::replace, result);
+    return {settings, engine, witness, result, purpose};
   }
+  void clip() { prepare_to_file(clipping(), in, out, Existing::replace)->write(); }
+  void rewrite() { prepare_direct(clipping(), in)->write(); }
   void replace() {
-    result = {};
     const auto done = [this](const std::exception_ptr& failure) { ended += failure ? "failed" : "done"; };
-    replace_file(clipping(), in, batch, done, result);
+    prepare_in_place(clipping(), in, batch, done)->write();
   }
 };
 
@@ -77,7 +77,9 @@ TEST_CASE("an observer sees the plan before anything is created, and the result 
    private:
     std::string path_;
   } witness(scene.out);
-  clip_to_file({scene.settings, scene.engine, witness}, scene.in, scene.out, Existing::replace, scene.result);
+  prepare_to_file({scene.settings, scene.engine, witness, scene.result}, scene.in, scene.out,
+                  Existing::replace)
+      ->write();
   CHECK(witness.seen == "planned written ");
   CHECK(read_file(scene.out) == float32_file({0, 3, 6}));
 }
@@ -96,10 +98,10 @@ TEST_CASE("an observer that throws when the result is complete prevents the comm
 TEST_CASE("a rewrite whose observer throws is finished by the same call") {
   Scene scene({-1, 3, 9});
   scene.witness.fails_when_complete = true;
-  CHECK_THROWS_AS(rewrite_file(scene.clipping(), scene.in, scene.result), std::runtime_error);
+  CHECK_THROWS_AS(scene.rewrite(), std::runtime_error);
   CHECK_THROWS_AS(scene.clip(), Error);  // no reader accepts it
   scene.witness.fails_when_complete = false;
-  rewrite_file(scene.clipping(), scene.in, scene.result);
+  scene.rewrite();
   CHECK(scene.result.resumed);
   CHECK(read_file(scene.in) == float32_file({0, 3, 6}));
 }
@@ -140,35 +142,24 @@ TEST_CASE("more clipped elements than the settings allow are an error, and nothi
 TEST_CASE("a trial counts the elements to be clipped and creates nothing") {
   Scene scene({-1, 3, 9});
   scene.settings.counting = true;
-  try_to_file(scene.clipping(), scene.in, scene.out, Existing::replace, false, scene.result);
+  prepare_to_file(scene.clipping(Purpose::dry_run), scene.in, scene.out, Existing::replace)->count();
   CHECK(scene.result.counts->raised == 1);
-  for (const Rewriting rewriting : {Rewriting::direct, Rewriting::with_second_file}) {
-    scene.result = {};
-    try_in_place(scene.clipping(), scene.in, rewriting, scene.result);
-  }
+  prepare_direct(scene.clipping(Purpose::dry_run), scene.in)->count();
+  prepare_in_place(scene.clipping(Purpose::dry_run), scene.in, scene.batch, {})->count();
   CHECK(scene.directory.entries() == std::vector<std::string>{"x.npy"});
   write_file(scene.out, "there");
-  scene.result = {};
-  CHECK_THROWS_AS(try_to_file(scene.clipping(), scene.in, scene.out, Existing::refuse, false, scene.result),
+  CHECK_THROWS_AS(prepare_to_file(scene.clipping(Purpose::dry_run), scene.in, scene.out, Existing::refuse),
                   Error);
 }
 
 TEST_CASE("a direct change is refused if the file is its own array of bounds, also by its trial") {
   Scene scene({1, 3, 9});
   scene.settings.request = {.min = read_parameter(scene.in)};
-  const auto refused = [&](const auto& work) {
-    return refusal(ErrorKind::usage, [&] {
-      scene.result = {};
-      work();
-    });
-  };
-  const std::string message = refused([&] { rewrite_file(scene.clipping(), scene.in, scene.result); });
-  CHECK(message == scene.in + ": min @" + scene.in + " is the file that would be changed");
-  CHECK(refused([&] { try_in_place(scene.clipping(), scene.in, Rewriting::direct, scene.result); }) ==
-        message);
-  scene.result = {};
-  try_in_place(scene.clipping(), scene.in, Rewriting::with_second_file,
-               scene.result);  // the array stays open
+  for (const Purpose purpose : {Purpose::run, Purpose::dry_run, Purpose::check})
+    CHECK(refusal(ErrorKind::usage, [&] {
+            static_cast<void>(prepare_direct(scene.clipping(purpose), scene.in));
+          }) == scene.in + ": min @" + scene.in + " is the file that would be changed");
+  prepare_in_place(scene.clipping(Purpose::dry_run), scene.in, scene.batch, {})->count();  // stays open
 }
 
 TEST_CASE("elements are counted only on request") {

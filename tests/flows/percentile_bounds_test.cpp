@@ -82,14 +82,13 @@ TEST_CASE("a file that changes after its percentiles were read is refused, and n
     Intruder intruder(path);
     ClipResult result;
     std::string message;
-    if (in_place) {
-      message = refusal(ErrorKind::io, [&] { rewrite_file({settings, engine, intruder}, path, result); });
-    } else {
+    const Clipping clipping{settings, engine, intruder, result};
+    if (in_place)
+      message = refusal(ErrorKind::io, [&] { prepare_direct(clipping, path)->write(); });
+    else
       message = refusal(ErrorKind::io, [&] {
-        clip_to_file({settings, engine, intruder}, path, directory / "y.npy", OutputFile::Existing::replace,
-                     result);
+        prepare_to_file(clipping, path, directory / "y.npy", OutputFile::Existing::replace)->write();
       });
-    }
     CHECK(message.starts_with(path + ": "));
     CHECK(directory.entries() == std::vector<std::string>{"x.npy"});
   }

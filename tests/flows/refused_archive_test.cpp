@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "flows/archive_scene.hpp"
-#include "flows/clip_archive.hpp"
 
 namespace clipper::testing {
 
@@ -79,17 +78,12 @@ TEST_CASE("Names and ways that do not fit an archive or a tensor are refused, al
   const std::string npy = scene.directory / "x.npy";
   write_file(npy, float32_file({9}));
   const auto refused = [&](ErrorKind kind, const std::string& in, const std::string& out) {
-    const auto run = [&](auto work) {
-      return refusal(kind, [&] { scene.run([&](const Clipping& c) { work(c); }); });
+    const auto prepare = [&](const Clipping& c) {
+      static_cast<void>(prepare_to_file(c, in, out, OutputFile::Existing::replace));
     };
-    const std::string message = run(
-        [&](const Clipping& c) { clip_to_file(c, in, out, OutputFile::Existing::replace, scene.result); });
-    CHECK(message == run([&](const Clipping& c) {
-            try_to_file(c, in, out, OutputFile::Existing::replace, false, scene.result);
-          }));
-    CHECK(message == run([&](const Clipping& c) {
-            static_cast<void>(check_to_file(c.settings, in, out, OutputFile::Existing::replace, false));
-          }));
+    const std::string message = refusal(kind, [&] { scene.run(prepare); });
+    for (const Purpose purpose : {Purpose::check, Purpose::dry_run})
+      CHECK(message == refusal(kind, [&] { scene.run(prepare, purpose); }));
     return message;
   };
   CHECK(refused(ErrorKind::usage, scene.in, npy).starts_with(npy + ": " + scene.in + " is an archive"));
@@ -107,7 +101,7 @@ TEST_CASE("Names and ways that do not fit an archive or a tensor are refused, al
   CHECK(refused(ErrorKind::usage, npy, scene.directory / "y.npy") ==
         npy + ": a choice of members needs an .npz archive");
   CHECK(refusal(ErrorKind::usage, [&] {
-          scene.run([&](const Clipping& c) { rewrite_file(c, scene.in, scene.result); });
+          scene.run([&](const Clipping& c) { prepare_direct(c, scene.in)->write(); });
         }) == scene.in + ": is an archive, which a direct change does not take; replace the file");
 }
 

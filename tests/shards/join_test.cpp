@@ -54,7 +54,9 @@ class ThreeShards {
   }
 
   [[nodiscard]] ShardOutput begin(std::uint64_t shard) const {
-    return ShardOutput::create(path(), run_, shard, InputFile::open(input()), OutputFile::Durability::none);
+    ShardOutput output(path(), run_, shard, InputFile::open(input()), OutputFile::Durability::none);
+    output.write_run();
+    return output;
   }
 
   static void write(OutputFile& part, std::uint64_t shard) {
@@ -378,8 +380,8 @@ TEST_CASE("A name that is too long is refused before anything is written") {
   const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .work = "elements"};
   const std::string out = directory / std::string(230, 'a');
   CHECK(refusal(ErrorKind::io, [&] {
-          static_cast<void>(ShardOutput::create(out, run, 0, InputFile::open(directory / "in"),
-                                                OutputFile::Durability::none));
+          static_cast<void>(
+              ShardOutput(out, run, 0, InputFile::open(directory / "in"), OutputFile::Durability::none));
         }).find("name too long") != std::string::npos);
   CHECK(directory.entries() == Names{"in"});
 }

@@ -40,7 +40,9 @@ struct Directory {
   Directory() { write_file(in, "in"); }
 
   [[nodiscard]] ShardOutput begin(std::uint64_t shard) const {
-    return ShardOutput::create(out, run, shard, InputFile::open(in), OutputFile::Durability::none);
+    ShardOutput output(out, run, shard, InputFile::open(in), OutputFile::Durability::none);
+    output.write_run();
+    return output;
   }
 
   [[nodiscard]] ByteRange range(std::uint64_t shard) const { return part_range({shard, kShards}, kSize); }

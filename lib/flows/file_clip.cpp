@@ -1,0 +1,125 @@
+#include "flows/file_clip.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "engine/tensor_clip.hpp"
+#include "error.hpp"
+#include "files/place.hpp"
+#include "flows/percentile_bounds.hpp"
+#include "npy/header.hpp"
+
+namespace clipper {
+namespace {
+
+npy::Header header_of(const ClipSettings& settings, InputFile& input,
+                      std::optional<std::byte> version = std::nullopt,
+                      std::vector<std::byte>* bytes = nullptr) {
+  if (settings.ignore_trailing) input.ignore_trailing();
+  return read_header(input, settings.dtype, bytes, version);
+}
+
+/// The shell command `clipper IN - >>IN` would append to the file that is read.
+void expect_other_file(const InputFile& input, const OutputFile& output) {
+  if (output.is_regular()) return;  // a new file
+  struct stat status {};
+  if (::fstat(output.descriptor().get(), &status) != 0)
+    throw_system_error(output.path(), "cannot be examined");
+  if (S_ISREG(status.st_mode) && id_of(status) == id_of(input.status()))
+    refuse(input.path(), fmt::format("refused to avoid data loss: {} is the same file", output.path()));
+}
+
+}  // namespace
+
+Plan plan_without_elements(const ClipSettings& settings, InputFile& input, std::optional<std::byte> version) {
+  const npy::Header header = header_of(settings, input, version);
+  return with_path(input.path(), [&] { return plan_before_reading(settings.request, header); });
+}
+
+Plan read_plan(const ClipSettings& settings, InputFile& input) {
+  const npy::Header header = header_of(settings, input);
+  return with_path(input.path(), [&] { return make_plan(settings.request, header); });
+}
+
+Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
+               const JournaledFile* changed) {
+  const Request& request = settings.request;
+  const npy::Header parsed =
+      header_of(settings, input, changed != nullptr ? changed->version() : std::nullopt, header);
+  const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
+  if (!has_percentiles(request)) return plan(make_plan);
+  if (changed != nullptr) {
+    if (auto recorded = recorded_plan(request, parsed, changed->recorded())) return *std::move(recorded);
+    if (changed->version()) return plan(plan_before_reading);  // JournaledFile::begin() refuses it
+  }
+  return plan_with_percentiles(request, parsed, engine, input);
+}
+
+FileClip::FileClip(const Clipping& clipping, InputFile& input, const JournaledFile* changed)
+    : clipping_(clipping), input_(input) {
+  const ClipSettings& settings = clipping.settings;
+  if (clipping.purpose == Purpose::check)
+    take(plan_without_elements(settings, input, changed != nullptr ? changed->version() : std::nullopt));
+  else
+    take(read_plan(clipping.engine, settings, input, &header_, changed));
+}
+
+FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)
+    : clipping_(clipping), input_(input) {
+  take(std::move(part));
+}
+
+void FileClip::take(Plan plan) {
+  ClipResult& result = clipping_.result;
+  result.name = input_.path();
+  result.plan = std::move(plan);
+  if (clipping_.purpose == Purpose::check) return;
+  clipping_.engine.prepare(size());
+  clipping_.observer.planned(result);
+}
+
+bool FileClip::changes() {
+  clipping_.result.counts = clipping_.engine.scan(*clipping_.result.plan, input_);
+  return clipping_.result.counts->changed;
+}
+
+void FileClip::count() {
+  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  if (result.plan->arrays) {
+    TensorClip clip(*result.plan, engine.kernel_options(), input_.path());
+    engine.check(*result.plan, clip);
+  }
+  const bool counting = counting_of(settings) == Counting::on;
+  if (input_.is_regular() && (result.plan->refuse_nan || counting))
+    result.counts = engine.scan(*result.plan, input_, Counting::on);
+  check_clip_limit(settings, result);
+}
+
+/// Counts in a separate pass before the first write, because output to a stream cannot be taken back.
+void FileClip::check_limit_of_stream() {
+  if (!input_.is_regular())
+    throw Error(ErrorKind::usage, Term{"max_clipped", "a limit"} + ": " + Term{"input", "the input"} +
+                                      " or " + Term{"output", "the output"} +
+                                      " must be a file, not a stream");
+  clipping_.result.counts = clipping_.engine.scan(*clipping_.result.plan, input_, Counting::on);
+  check_clip_limit(clipping_.settings, clipping_.result);
+}
+
+void FileClip::write(OutputFile& output, Headers headers) {
+  const auto& [settings, engine, observer, result, purpose] = clipping_;
+  expect_other_file(input_, output);
+  if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
+  const std::string numpys = npy::format(result.plan->output);
+  const std::span header =
+      headers == Headers::kept ? std::span<const std::byte>(header_) : std::as_bytes(std::span(numpys));
+  const Counting counting = counting_of(settings);
+  const ElementCounts counts = engine.run(*result.plan, input_, output, header, counting);
+  result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
+  check_clip_limit(settings, result);
+}
+
+}  // namespace clipper

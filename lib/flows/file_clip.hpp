@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "contract/plan.hpp"
+#include "files/input_file.hpp"
+#include "files/journaled_file.hpp"
+#include "flows/clipping.hpp"
+
+/// The tensor of a .npy file, or of a stream. The functions read its header and make a plan.
+namespace clipper {
+
+/// The plan with the widest bounds in place of percentiles, for finding errors.
+[[nodiscard]] Plan plan_without_elements(const ClipSettings& settings, InputFile& input,
+                                         std::optional<std::byte> version = std::nullopt);
+
+/// For a part of a tensor: Error{usage} for percentiles.
+[[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input);
+
+/// Reads the elements if a bound is a percentile. `header` is that of read_header(). `changed` is the file if
+/// it is changed directly: an interrupted change goes on with the bounds that its journal records.
+[[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
+                             std::vector<std::byte>* header = nullptr,
+                             const JournaledFile* changed = nullptr);
+
+/// Clips the tensor.
+class FileClip : public ContentsClip {
+ public:
+  /// Makes the plan: see read_plan(); without the elements for Purpose::check. Notifies the observer.
+  FileClip(const Clipping& clipping, InputFile& input, const JournaledFile* changed = nullptr);
+
+  /// Clips a part by a plan that was made from the header.
+  FileClip(const Clipping& clipping, InputFile& input, Plan part);
+
+  [[nodiscard]] std::uint64_t size() const override { return clipping_.result.plan->data_size(); }
+  [[nodiscard]] bool changes() override;
+  void count() override;
+
+  /// Error{refused} if the output is the input file.
+  void write(OutputFile& output, Headers headers) override;
+
+ private:
+  void take(Plan plan);
+  void check_limit_of_stream();
+
+  const Clipping& clipping_;
+  InputFile& input_;
+  std::vector<std::byte> header_;  ///< of the input
+};
+
+}  // namespace clipper
