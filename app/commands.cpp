@@ -15,7 +15,6 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/nearest_name.hpp"
-#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"

@@ -75,7 +75,8 @@ value of the dtype. Integer tensors have no NaN, and the option has no effect on
 profile.)"};
 
 inline constexpr Option kMinAboveMax{
-    .names = "--min-above-max", .type = "WHAT", .words = &min_above_max_words, .group = "Operation",
+    .names = "--min-above-max", .type = "WHAT", .words = [] { return Words{"error", "min", "max"}; },
+    .group = "Operation",
     .help = "If --min exceeds --max: error, or set every element to min or max",
     .details = R"(What to do if min is greater than max: `error`, or set every element to `min` or to `max`;
 NaN stays NaN. The default depends on the profile: an error, or the bound that the system gives (PROFILES).
@@ -106,7 +107,8 @@ name that an archive does not have is an error (2), and so is an input that is n
 what happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.)"};
 
 inline constexpr Option kOther{
-    .names = "--other", .type = "WHAT", .words = &other_words, .group = "Operation",
+    .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
+    .group = "Operation",
     .help = "Members of archives that are not clipped: copy (default), drop or error",
     .details = R"(What happens to the members of an .npz archive that are not clipped, because `--member` does
 not name them, because the profile does not take their dtype, or because they are no tensors: `copy` copies
@@ -247,7 +249,7 @@ on standard error and exit with 0. A GOLDEN with the same elements is not touche
 .npy file is refused (3). Set it by hand when a change of results is intended.)"};
 
 inline constexpr Option kShard{
-    .names = "--shard", .type = "K/N", .words = &shard_words, .group = "Many processes",
+    .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",
     .help = "Process part K (0 to N-1) of N of a tensor or of many inputs; auto: K and N from MPI or Slurm",
     .details = R"(Do part K of N, counted from 0. With IN and OUT every process clips its part of one tensor,
 and `clipper --finalize OUT` puts the whole tensor in place; with `--output-dir` or `--output` the inputs are

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "clip/clip_option_table.hpp"
+#include "clip/request_options.hpp"
 #include "command_line/command_line.hpp"
-#include "command_line/given_number.hpp"
 #include "command_line/tensor_tree.hpp"
-#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 #include "files/name_for_commands.hpp"
 #include "files/place.hpp"
@@ -25,57 +24,11 @@ namespace {
 
 using namespace clip_options;
 
-const Profile* parse_profile(std::string_view text) {
-  if (const Profile* const profile = profile_named(text)) return profile;
-  refuse_word(kProfile, text);
-}
-
-MinAboveMax parse_min_above_max(std::string_view text) {
-  if (const std::optional<MinAboveMax> meaning = min_above_max_named(text)) return *meaning;
-  refuse_word(kMinAboveMax, text);
-}
-
 SimdLevel parse_simd_level(std::string_view text) {
   const std::optional<SimdLevel> level = simd_level_named(text);
   if (!level) refuse_word(kSimd, text);
   if (*level > simd_levels().back()) refuse(fmt::format("--simd: this CPU does not have the level {}", text));
   return *level;
-}
-
-MemberChoice::Other parse_other(std::string_view text) {
-  const std::vector<std::string_view> words = other_words();
-  const auto word = std::ranges::find(words, text);
-  if (word == words.end()) refuse_word(kOther, text);
-  return static_cast<MemberChoice::Other>(word - words.begin());
-}
-
-struct NumberOption {
-  const Option* option;
-  std::optional<Given> Request::*number;
-  decltype(parse_given)* parse;
-};
-
-constexpr std::array kNumbers{
-    NumberOption{&kMin, &Request::min, parse_bound}, NumberOption{&kMax, &Request::max, parse_bound},
-    NumberOption{&kScale, &Request::scale, parse_given}, NumberOption{&kBias, &Request::bias, parse_given}};
-
-/// Where a number comes from. Numbers in files are read only after all other options are validated.
-enum class NumberSource : bool { typed, files };
-
-void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
-  for (const NumberOption& row : kNumbers)
-    if (raw.has(*row.option) && raw.text(*row.option).starts_with('@') == (source == NumberSource::files))
-      request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
-}
-
-/// The request, still without the numbers in files.
-Request validate_request(const RawOptions& raw) {
-  Request request;
-  if (raw.has(kProfile)) request.profile = parse_profile(raw.text(kProfile));
-  if (raw.has(kMinAboveMax)) request.min_above_max = parse_min_above_max(raw.text(kMinAboveMax));
-  take_numbers(raw, NumberSource::typed, request);
-  if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
-  return request;
 }
 
 /// The given options that decide where all results go. Without such an option, OUT is typed.
@@ -108,14 +61,6 @@ void validate_list(const RawOptions& raw, Command& command) {
   if (raw.has(kFiles0From)) command.list = FileList{raw.text(kFiles0From), '\0', raw.has(kAllowEmpty)};
   if (command.list && command.list->path == "-" && has_standard_input(raw))
     refuse("standard input cannot be both LIST and FILE");
-}
-
-bool is_without_effect(const RawOptions& raw, const Request& request) {
-  const Profile& profile = *request.profile;
-  const bool has_numbers =
-      std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
-  return !has_numbers && profile.bounds != Profile::Bounds::required &&
-         profile.absent_bound == Profile::AbsentBound::none && request.nan.action == OnNan::keep;
 }
 
 /// --verify takes one input, and writes no file except the golden file with --update-golden.
@@ -280,7 +225,7 @@ bool tensor_goes_to_stdout(const RawOptions& raw) {
 
 Command validate_clip(const RawOptions& raw) {
   Command command;
-  command.request = validate_request(raw);
+  command.request = typed_request(raw);
   validate_running(raw, command);  // before the files: `-j in.npy out.npy` lacks a number, not OUT
   if (raw.has(kDiscardShards)) {
     validate_discard(raw, command);
@@ -299,14 +244,14 @@ Command validate_clip(const RawOptions& raw) {
     command.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
   command.members.names = raw.texts(kMember);
-  if (raw.has(kOther)) command.members.other = parse_other(raw.text(kOther));
-  if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
+  command.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));
+  command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias or --nan; clipper info describes a file, "
         "clipper "
         "compare compares two");
-  take_numbers(raw, NumberSource::files, command.request);
+  read_number_files(raw, command.request);
   return command;
 }
 

@@ -10,6 +10,8 @@
 /// read.
 namespace clipper {
 
+using Words = std::vector<std::string_view>;
+
 /// What shells complete a value to, unless it is one of Option::words.
 enum class Value {
   text,
@@ -26,11 +28,11 @@ struct Option {
   std::string_view names;      ///< "-o,--output", the long name last; a positional has one name, in capitals
   std::string_view type = {};  ///< what --help calls the value: "FILE"; empty for flags and positionals
   Value value = Value::text;
-  std::vector<std::string_view> (*words)() = nullptr;  ///< a positional takes no other values, an option may
-  std::string_view group = "Running";                  ///< its heading in --help of a command that has groups
-  std::string_view overrides = {};                     ///< the long name of a flag: the last of the two wins
-  std::array<std::string_view, 5> excludes = {};       ///< long names: an error if one of them is given, too
-  std::string_view help;                               ///< one sentence without a period
+  Words (*words)() = nullptr;  ///< the default first if it is a word; a positional takes no other values
+  std::string_view group = "Running";             ///< its heading in --help of a command that has groups
+  std::string_view overrides = {};                ///< the long name of a flag: the last of the two wins
+  std::array<std::string_view, 5> excludes = {};  ///< long names: an error if one of them is given, too
+  std::string_view help;                          ///< one sentence without a period
   std::string_view details = {};  ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
 

@@ -53,8 +53,4 @@ Shard parse_shard(std::string_view text) {
   return shard_of(std::string(kFlag), text.substr(0, slash), text.substr(slash + 1));
 }
 
-std::vector<std::string_view> shard_words() {
-  return {"auto"};
-}
-
 }  // namespace clipper

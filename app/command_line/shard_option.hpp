@@ -13,6 +13,4 @@ namespace clipper {
 /// variables.
 [[nodiscard]] Shard parse_shard(std::string_view text);
 
-[[nodiscard]] std::vector<std::string_view> shard_words();  ///< for completions
-
 }  // namespace clipper

@@ -34,7 +34,8 @@ inline constexpr Option kThreads{
 on, and fewer if the tensor is small or memory is limited. The result does not depend on it.)"};
 
 inline constexpr Option kTrailing{
-    .names = "--trailing", .type = "WHAT", .words = &trailing_words, .group = "Operation",
+    .names = "--trailing", .type = "WHAT", .words = [] { return Words{"error", "ignore"}; },
+    .group = "Operation",
     .help = "Data after the tensor in a file: error (default), or ignore, as numpy does",
     .details = R"(What to do with bytes after the tensor. `error` refuses the file (3). `ignore` reads the
 tensor and leaves the rest, as numpy.load does with a file of several arrays. With `--in-place` such a file is
@@ -54,7 +55,7 @@ inline constexpr Option kNoProgress{
     .details = R"(Show no progress, not even on a terminal. `--progress` after it cancels it.)"};
 
 inline constexpr Option kColor{
-    .names = "--color", .type = "WHEN", .words = &color_words,
+    .names = "--color", .type = "WHEN", .words = [] { return Words{"auto", "always", "never"}; },
     .help = "Use color: auto (on a terminal), always or never",
     .details = R"(Color FAIL and ok, errors, warnings and the bounds in a histogram. `auto` uses color only on
 a terminal, and not if NO_COLOR is set; `always` uses color also in files and pipes; `never` uses none. Errors

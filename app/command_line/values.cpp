@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "command_line/command_line.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
 #include "error.hpp"
@@ -57,15 +58,22 @@ unsigned parse_threads(std::string_view text) {
   return static_cast<unsigned>(parse_count(long_name(kThreads), text, 1, 1024));
 }
 
-std::size_t word_index(const Option& option, std::string_view text) {
-  const std::vector<std::string_view> words = option.words();
-  const auto word = std::find(words.begin(), words.end(), text);
-  if (word == words.end()) refuse_word(option, text);
+std::size_t word_of(const RawOptions& raw, const Option& option) {
+  if (!raw.has(option)) return 0;
+  const Words words = option.words();
+  const auto word = std::ranges::find(words, raw.text(option));
+  if (word == words.end()) refuse_word(option, raw.text(option));
   return static_cast<std::size_t>(word - words.begin());
 }
 
-bool is_second_word(const Option& option, std::string_view text) {
-  return word_index(option, text) == 1;
+Progress::When progress_when(const RawOptions& raw) {
+  if (raw.has(kNoProgress)) return Progress::When::never;
+  return raw.has(kProgress) ? Progress::When::always : Progress::When::automatic;
+}
+
+ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw) {
+  const bool has_color = std::ranges::find(spec.options, &kColor) != spec.options.end();
+  return has_color ? static_cast<ColorWhen>(word_of(raw, kColor)) : ColorWhen::automatic;
 }
 
 }  // namespace clipper

@@ -6,12 +6,16 @@
 #include <string_view>
 
 #include "command_line/command_spec.hpp"
+#include "console/color.hpp"
+#include "console/progress.hpp"
 #include "element/dtype.hpp"
 #include "element/percentage.hpp"
 
 /// What the text of an option means. Each function throws Error{usage}, which names the option, unless it
 /// understands all of the text.
 namespace clipper {
+
+class RawOptions;
 
 [[noreturn]] void refuse(const std::string& message);  ///< throws Error{usage}
 
@@ -30,10 +34,13 @@ namespace clipper {
 [[nodiscard]] DType parse_dtype(std::string_view text);                                   ///< of --dtype
 [[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
 
-/// Which of the option's words the text is.
-[[nodiscard]] std::size_t word_index(const Option& option, std::string_view text);
+/// The place of the option's value among its words: 0, the place of the default, if the option was not given.
+[[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);
 
-/// Whether the text is the second of the option's two words.
-[[nodiscard]] bool is_second_word(const Option& option, std::string_view text);
+/// What --progress and --no-progress ask for. Both must be options of the command.
+[[nodiscard]] Progress::When progress_when(const RawOptions& raw);
+
+/// What --color asks for; automatic if the command has no such option.
+[[nodiscard]] ColorWhen color_when(const CommandSpec& spec, const RawOptions& raw);
 
 }  // namespace clipper

@@ -8,7 +8,6 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 
 namespace clipper {
@@ -42,8 +41,6 @@ Exit status:
   1          a difference was found
   2 or more  an error; see the exit status of clipper
 )";
-
-using Words = std::vector<std::string_view>;
 
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off
@@ -178,8 +175,8 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
   };
   command.rule.tolerance = {tolerance(kAtol), tolerance(kRtol)};
   if (raw.has(kUlp)) command.rule.ulps = parse_count("--ulp", raw.text(kUlp), 0, SIZE_MAX);
-  if (raw.has(kNan)) command.rule.nan_equal = !is_second_word(kNan, raw.text(kNan));
-  if (raw.has(kHeader)) command.strict_header = is_second_word(kHeader, raw.text(kHeader));
+  command.rule.nan_equal = word_of(raw, kNan) == 0;
+  command.strict_header = word_of(raw, kHeader) != 0;
   if (raw.has(kMaxMismatch)) command.allowance = parse_allowance(raw.text(kMaxMismatch));
 }
 
@@ -209,7 +206,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.rule.listed = std::max<std::size_t>(command.shown, 1);
   command.difference_file = raw.value(kDiffOut);
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
-  if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
+  command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.json = raw.has(kJson);
   command.verbose = raw.has(kVerbose);

@@ -6,7 +6,7 @@
 
 namespace clipper {
 
-/// The values of --color, in the order of color_words().
+/// The values of --color, in the order of its words.
 enum class ColorWhen : std::uint8_t {
   automatic,  ///< on a terminal, unless TERM is unset or "dumb" or NO_COLOR has a value (no-color.org)
   always,

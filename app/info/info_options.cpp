@@ -8,7 +8,6 @@
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
 #include "command_line/shared_options.hpp"
-#include "command_line/terminal_options.hpp"
 #include "command_line/values.hpp"
 #include "statistics/percentiles.hpp"
 
@@ -138,7 +137,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
   if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
-  if (raw.has(kTrailing)) command.ignore_trailing = is_second_word(kTrailing, raw.text(kTrailing));
+  command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (command.statistics) command.progress = progress_when(raw);
   return command;

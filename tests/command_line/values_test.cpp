@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "command_line/command_line.hpp"
 #include "command_line/shard_option.hpp"
 #include "command_line/shared_options.hpp"
 #include "support/catch.hpp"
@@ -18,13 +19,15 @@ std::string refused(const Parse& parse) {
 }  // namespace
 
 TEST_CASE("an unknown value is refused with the nearest value or with all values") {
-  CHECK(word_index(kColor, "auto") == 0);
-  CHECK(word_index(kColor, "never") == 2);
-  CHECK(is_second_word(kTrailing, "ignore"));
-  CHECK_FALSE(is_second_word(kTrailing, "error"));
-  CHECK(refused([] { return word_index(kColor, "alway"); }) ==
+  const auto word = [](const Option& option, const std::string& text) {
+    return word_of(RawOptions({{&option, {true, text, {text}}}}), option);
+  };
+  CHECK(word(kColor, "auto") == 0);
+  CHECK(word(kColor, "never") == 2);
+  CHECK(word_of(RawOptions({{&kColor, RawOption()}}), kColor) == 0);
+  CHECK(refused([&] { return word(kColor, "alway"); }) ==
         "--color: unknown value 'alway'; did you mean 'always'?");
-  CHECK(refused([] { return is_second_word(kTrailing, "drop"); }) ==
+  CHECK(refused([&] { return word(kTrailing, "drop"); }) ==
         "--trailing: unknown value 'drop'; expected one of: error, ignore");
   CHECK(refused([] { return parse_dtype("bfloat61"); }) ==
         "--dtype: unknown value 'bfloat61'; did you mean 'bfloat16'?");
