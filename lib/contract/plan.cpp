@@ -174,8 +174,7 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
     bias.given.number = bias.rounded<float>();
   }
 
-  const bool narrow = operation.dtype == DType::float32 || traits(operation.dtype).size == 2;
-  const bool in_float32 = is_floating(operation.dtype) && narrow;
+  const bool in_float32 = traits(operation.dtype).carrier == DType::float32;
   operation.arithmetic = in_float32 ? Arithmetic::float32 : Arithmetic::float64;
   operation.scale = in_float32 ? scale.rounded<float>() : scale.rounded<double>();
   operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();

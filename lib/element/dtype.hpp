@@ -15,24 +15,19 @@
 /// The element types of tensors, and numbers of any precision.
 namespace clipper {
 
-/// IEEE 754 binary16, as its bits in this machine's byte order. Storage only: arithmetic happens in float.
-struct Float16 {
+/// A float of 16 bits, as its bits in this machine's byte order: the sign, then the exponent, whose highest
+/// value means infinity or NaN, then the fraction. Storage only: arithmetic happens in float.
+template <int kExponent, int kFraction>
+requires(kExponent + kFraction == 15) struct SmallFloat {
+  static constexpr int kFractionBits = kFraction;
+  static constexpr std::uint16_t kInfinity = ((1 << kExponent) - 1) << kFraction;
   std::uint16_t bits;
-  static constexpr int kFractionBits = 10;
-  static constexpr std::uint16_t kInfinity = 0x7c00;
-  friend bool operator==(Float16, Float16) = default;
+  friend bool operator==(SmallFloat, SmallFloat) = default;
 };
 
-/// bfloat16, the upper half of a float32, as its bits in this machine's byte order. Storage only: arithmetic
-/// happens in float.
-struct BFloat16 {
-  std::uint16_t bits;
-  static constexpr int kFractionBits = 7;
-  static constexpr std::uint16_t kInfinity = 0x7f80;
-  friend bool operator==(BFloat16, BFloat16) = default;
-};
+using Float16 = SmallFloat<5, 10>;  ///< IEEE 754 binary16
+using BFloat16 = SmallFloat<8, 7>;  ///< bfloat16, the upper half of a float32
 
-/// A float of 16 bits.
 template <class T>
 concept HalfType = std::same_as<T, Float16> || std::same_as<T, BFloat16>;
 
@@ -67,23 +62,26 @@ struct DTypeTraits {
   std::string_view name;   ///< as numpy and ml_dtypes print it
   std::string_view descr;  ///< in .npy headers, after the character for the byte order: "f4"
   NumberKind kind;
-  std::size_t size;  ///< bytes of an element
+  std::size_t size;   ///< bytes of an element
+  DType carrier;      ///< of the arithmetic of scale and bias, unless that is exact in integers
+  int exponent_bits;  ///< of a float; otherwise 0
+  int fraction_bits;  ///< of a float, without the leading 1 that is not stored; otherwise 0
 };
 
 /// Every dtype, in the order of the enumerators.
 inline constexpr std::array<DTypeTraits, 12> kDTypes{{
-    {DType::int8, "int8", "i1", NumberKind::signed_integer, 1},
-    {DType::int16, "int16", "i2", NumberKind::signed_integer, 2},
-    {DType::int32, "int32", "i4", NumberKind::signed_integer, 4},
-    {DType::int64, "int64", "i8", NumberKind::signed_integer, 8},
-    {DType::uint8, "uint8", "u1", NumberKind::unsigned_integer, 1},
-    {DType::uint16, "uint16", "u2", NumberKind::unsigned_integer, 2},
-    {DType::uint32, "uint32", "u4", NumberKind::unsigned_integer, 4},
-    {DType::uint64, "uint64", "u8", NumberKind::unsigned_integer, 8},
-    {DType::float16, "float16", "f2", NumberKind::floating, 2},
-    {DType::float32, "float32", "f4", NumberKind::floating, 4},
-    {DType::float64, "float64", "f8", NumberKind::floating, 8},
-    {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2},
+    {DType::int8, "int8", "i1", NumberKind::signed_integer, 1, DType::float64, 0, 0},
+    {DType::int16, "int16", "i2", NumberKind::signed_integer, 2, DType::float64, 0, 0},
+    {DType::int32, "int32", "i4", NumberKind::signed_integer, 4, DType::float64, 0, 0},
+    {DType::int64, "int64", "i8", NumberKind::signed_integer, 8, DType::float64, 0, 0},
+    {DType::uint8, "uint8", "u1", NumberKind::unsigned_integer, 1, DType::float64, 0, 0},
+    {DType::uint16, "uint16", "u2", NumberKind::unsigned_integer, 2, DType::float64, 0, 0},
+    {DType::uint32, "uint32", "u4", NumberKind::unsigned_integer, 4, DType::float64, 0, 0},
+    {DType::uint64, "uint64", "u8", NumberKind::unsigned_integer, 8, DType::float64, 0, 0},
+    {DType::float16, "float16", "f2", NumberKind::floating, 2, DType::float32, 5, 10},
+    {DType::float32, "float32", "f4", NumberKind::floating, 4, DType::float32, 8, 23},
+    {DType::float64, "float64", "f8", NumberKind::floating, 8, DType::float64, 11, 52},
+    {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2, DType::float32, 8, 7},
 }};
 
 /// The dtype's row of kDTypes.

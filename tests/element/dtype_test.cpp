@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -42,9 +43,20 @@ TEST_CASE("each dtype has its name, descriptor, kind and size") {
     CHECK(traits(row.dtype).kind == row.kind);
     CHECK(traits(row.dtype).size == row.size);
     CHECK(is_floating(row.dtype) == (row.kind == floating));
+    const int sign_and_more = traits(row.dtype).exponent_bits + traits(row.dtype).fraction_bits + 1;
+    CHECK(sign_and_more == (row.kind == floating ? 8 * static_cast<int>(row.size) : 1));
     CHECK(dtype_named(row.name) == row.dtype);
     CHECK(with_type(row.dtype, []<class T>() { return sizeof(T); }) == row.size);
   }
+}
+
+TEST_CASE("floats have the exponent and fraction bits of their C++ types and of their infinities") {
+  CHECK(traits(DType::float32).fraction_bits == std::numeric_limits<float>::digits - 1);
+  CHECK(traits(DType::float64).fraction_bits == std::numeric_limits<double>::digits - 1);
+  CHECK(traits(DType::float16).fraction_bits == Float16::kFractionBits);
+  CHECK(traits(DType::bfloat16).fraction_bits == BFloat16::kFractionBits);
+  CHECK(Float16::kInfinity == 0x7c00);
+  CHECK(BFloat16::kInfinity == 0x7f80);
 }
 
 TEST_CASE("only the whole name, as numpy writes it, names a dtype") {

@@ -17,13 +17,16 @@
 namespace clipper::python {
 namespace {
 
-double value_of(Float16 half) {
-  constexpr int kFraction = 1 << Float16::kFractionBits;
-  const int exponent = half.bits >> Float16::kFractionBits & 31;
-  const int fraction = half.bits % kFraction;
-  double value = std::ldexp(exponent == 0 ? fraction : kFraction + fraction, std::max(exponent, 1) - 25);
-  if (exponent == 31) value = fraction == 0 ? HUGE_VAL : std::nan("");
-  return half.bits >> 15 == 0 ? value : -value;
+/// The value of a float of at most 32 bits.
+double value_of(const DTypeTraits& dtype, ElementBits bits) {
+  const int special = (1 << dtype.exponent_bits) - 1;  // of inf and NaN; half of it is 1's exponent
+  const int exponent = static_cast<int>(bits >> dtype.fraction_bits) & special;
+  const int leading = 1 << dtype.fraction_bits;
+  const int fraction = static_cast<int>(bits) & (leading - 1);
+  const int unit = std::max(exponent, 1) - special / 2 - dtype.fraction_bits;
+  double value = std::ldexp(exponent == 0 ? fraction : leading + fraction, unit);
+  if (exponent == special) value = fraction == 0 ? HUGE_VAL : std::nan("");
+  return bits >> (8 * dtype.size - 1) == 0 ? value : -value;
 }
 
 nb::object object_of(DType dtype, ElementBits bits) {
@@ -36,9 +39,7 @@ nb::object object_of(DType dtype, ElementBits bits) {
     case NumberKind::floating: break;
   }
   if (dtype == DType::float64) return nb::float_(std::bit_cast<double>(bits));
-  if (dtype == DType::float32) return nb::float_(static_cast<double>(from_bits<float>(bits)));
-  if (dtype == DType::bfloat16) return nb::float_(static_cast<double>(from_bits<float>(bits << 16)));
-  return nb::float_(value_of(from_bits<Float16>(bits)));
+  return nb::float_(value_of(traits(dtype), bits));
 }
 
 nb::object object_of(DType dtype, const std::optional<ElementBits>& bits) {
