@@ -178,7 +178,7 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   const std::optional<Given> max = or_default(profile, dtype, given_max, Side::max);
   const ElementBits lo = min ? convert_min(profile, dtype, *min) : lowest_element(dtype);
   const ElementBits hi = max ? convert_max(profile, dtype, *max) : highest_element(dtype);
-  const Bounds bounds{lo, hi, lo, hi};
+  const Bounds bounds = converted_bounds(dtype, lo, hi, min_above_max);
   if (!min || !max) return bounds;
 
   const bool typed = !min->dtype && !max->dtype;
@@ -188,13 +188,15 @@ Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<G
   if (!as_typed && typed)
     throw Error(ErrorKind::usage, fmt::format("no {} value lies between ", traits(dtype).name) +
                                       label(Side::min, *min) + " and " + label(Side::max, *max));
-  switch (min_above_max) {
-    case MinAboveMax::error:
-      refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
-    case MinAboveMax::min: return as_converted ? Bounds{highest_element(dtype), lo, lo, hi} : bounds;
-    case MinAboveMax::max: return bounds;
-  }
-  __builtin_unreachable();
+  if (min_above_max == MinAboveMax::error)
+    refuse(Side::min, *min, " exceeds " + label(Side::max, *max) + Term{"min_above_max", ""});
+  return bounds;
+}
+
+Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max, MinAboveMax min_above_max) {
+  const bool is_above = number_of(dtype, min) > number_of(dtype, max);
+  if (is_above && min_above_max == MinAboveMax::min) return {highest_element(dtype), min, min, max};
+  return {min, max, min, max};
 }
 
 std::vector<CutBound> cut_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,

@@ -34,6 +34,10 @@ struct Bounds {
 [[nodiscard]] Bounds convert_bounds(const Profile& profile, DType dtype, const std::optional<Given>& min,
                                     const std::optional<Given>& max, MinAboveMax min_above_max);
 
+/// Both bounds, already converted. If min exceeds max, `min_above_max` is not `error`.
+[[nodiscard]] Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max,
+                                      MinAboveMax min_above_max);
+
 /// A bound on an integer tensor whose fraction the profile cuts off, so that `element`, which is outside of
 /// the bound as given, is not clipped.
 struct CutBound {

@@ -30,7 +30,8 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
   check(plan, clip);
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =
-      file.begin({plan.fingerprint(), describe(plan), std::min(wanted, plan.data_size()), input.data_begin(),
+      file.begin({plan.fingerprint(), describe(plan), plan.min, plan.max, std::min(wanted, plan.data_size()),
+                  input.data_begin(),
                   [this, &input](std::uint64_t begin, std::uint64_t end) { return sum(input, begin, end); }});
   const std::size_t capacity = file.capacity();
   const auto memory = allocate(2 * capacity);

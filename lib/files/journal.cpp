@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".clipper-journal";
 constexpr std::uint64_t kMagic = 0x6c616e72756f6a2e;  // ".journal"
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kFormat = 4;
 constexpr std::uint64_t kSlots = 2;
 constexpr const char* kNoJournal = "is not a clipper journal; move it elsewhere and try again";
 
@@ -35,9 +35,11 @@ struct Block {
   std::array<std::byte, 8> start;
   std::uint64_t part_sum;
   std::uint64_t rest_sum;
+  std::uint64_t min;
+  std::uint64_t max;
   std::uint64_t parameters_size;
   std::uint64_t description_size;
-  std::array<char, 3992> text;  ///< the parameters, then the description
+  std::array<char, 3976> text;  ///< the parameters, then the description
   std::uint64_t checksum;       ///< of everything before
 };
 static_assert(sizeof(Block) == 4096);
@@ -142,6 +144,8 @@ std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
                        .start = block.start,
                        .part_sum = block.part_sum,
                        .rest_sum = block.rest_sum,
+                       .min = block.min,
+                       .max = block.max,
                        .parameters = {block.text.data(), block.parameters_size},
                        .description = {block.text.data() + block.parameters_size, block.description_size}};
 }
@@ -208,6 +212,8 @@ void Journal::write(const JournalRecord& record, std::span<const std::byte> byte
               .start = record.start,
               .part_sum = record.part_sum,
               .rest_sum = record.rest_sum,
+              .min = record.min,
+              .max = record.max,
               .parameters_size = record.parameters.size(),
               .description_size = 0,
               .text = {},

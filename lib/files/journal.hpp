@@ -28,8 +28,10 @@ struct JournalRecord {
   std::array<std::byte, 8> start{};  ///< the first bytes of the file before the change
   std::uint64_t part_sum = 0;        ///< placed_sum() of the part before it is overwritten
   std::uint64_t rest_sum = 0;        ///< placed_sum() of the rest of the file, with its original version
-  std::string parameters;            ///< everything that decides the result
-  std::string description;           ///< the parameters for people; truncated to fit the record
+  std::uint64_t min = 0;             ///< the bounds as elements, which can be percentiles of the original
+  std::uint64_t max = 0;
+  std::string parameters;   ///< everything that decides the result
+  std::string description;  ///< the parameters for people; truncated to fit the record
 
   [[nodiscard]] bool is_last() const noexcept { return length == 0; }
 };

@@ -61,8 +61,8 @@ std::optional<std::byte> JournaledFile::version() const {
   return next_.start[npy::kVersionAt];
 }
 
-std::string_view JournaledFile::recorded() const noexcept {
-  return journal_ && journal_->last() ? std::string_view(journal_->last()->parameters) : std::string_view();
+const JournalRecord* JournaledFile::recorded() const noexcept {
+  return journal_ && journal_->last() ? &*journal_->last() : nullptr;
 }
 
 std::uint64_t JournaledFile::header_sum() const {
@@ -106,6 +106,8 @@ std::optional<JournalRecord> JournaledFile::begin(Change change) {
   change_ = std::move(change);
   next_.parameters = change_.what;
   next_.description = change_.description;
+  next_.min = change_.min;
+  next_.max = change_.max;
   next_.capacity = change_.capacity;
   const std::uint64_t header = sum_before_ = header_sum();
   if (!journal_) return std::nullopt;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "files/input_file.hpp"
 #include "files/journal.hpp"
@@ -33,13 +32,15 @@ class JournaledFile {
   /// The file's version before the interrupted change; nothing if no change was interrupted.
   [[nodiscard]] std::optional<std::byte> version() const;
 
-  /// Change::what of the change that the journal records; empty if there is none.
-  [[nodiscard]] std::string_view recorded() const noexcept;
+  /// The last record of the journal; null if there is none.
+  [[nodiscard]] const JournalRecord* recorded() const noexcept;
 
   /// The change to be made.
   struct Change {
-    std::string what;           ///< everything that decides the result; identifies an interrupted change
-    std::string description;    ///< the change for people
+    std::string what;         ///< everything that decides the result; identifies an interrupted change
+    std::string description;  ///< the change for people
+    std::uint64_t min;        ///< the bounds as elements: see JournalRecord
+    std::uint64_t max;
     std::uint64_t capacity;     ///< max bytes of a part: a multiple of a page, or all data
     std::uint64_t data_offset;  ///< where the first part begins
     std::function<std::uint64_t(std::uint64_t begin, std::uint64_t end)> sum;  ///< placed_sum() of a range

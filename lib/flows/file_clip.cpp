@@ -53,7 +53,9 @@ Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, s
   const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
   if (!has_percentiles(request)) return plan(make_plan);
   if (changed != nullptr) {
-    if (auto recorded = recorded_plan(request, parsed, changed->recorded())) return *std::move(recorded);
+    if (const JournalRecord* const record = changed->recorded())
+      if (auto recorded = recorded_plan(request, parsed, record->parameters, record->min, record->max))
+        return *std::move(recorded);
     if (changed->version()) return plan(plan_before_reading);  // JournaledFile::begin() refuses it
   }
   return plan_with_percentiles(request, parsed, engine, input);

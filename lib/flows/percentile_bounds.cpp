@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,16 +93,6 @@ Plan plan_with_found(const Request& request, const TensorLayout& layout,
   return plan_with(request, layout, values);
 }
 
-/// The element after `name` in a plan's fingerprint: " lo=c0a00000".
-std::optional<ElementBits> element_in(std::string_view fingerprint, std::string_view name) {
-  const std::size_t at = fingerprint.find(name);
-  if (at == std::string_view::npos) return std::nullopt;
-  ElementBits element = 0;
-  const char* const begin = fingerprint.data() + at + name.size();
-  const auto [end, error] = std::from_chars(begin, fingerprint.data() + fingerprint.size(), element, 16);
-  return error == std::errc() ? std::optional(element) : std::nullopt;
-}
-
 }  // namespace
 
 bool has_percentiles(const Request& request) {
@@ -141,26 +130,19 @@ Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, E
   return with_path(input.path(), [&] { return plan_with_found(request, layout, found); });
 }
 
-/// A min above max can exchange the bounds (convert_bounds()): min is then hi, and max is below it. Such a
-/// max is recorded only as the element that replaces NaN, if it does.
 std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
-                                  std::string_view fingerprint) {
-  const std::optional<ElementBits> lo = element_in(fingerprint, " lo=");
-  const std::optional<ElementBits> hi = element_in(fingerprint, " hi=");
-  if (!lo || !hi) return std::nullopt;
-  const ElementBits lowest = lowest_element(layout.dtype);
-  const ElementBits nan = element_in(fingerprint, " nan=").value_or(lowest);
-  for (const auto& [min, max] : {std::pair(*lo, *hi), std::pair(*hi, lowest), std::pair(*hi, nan)}) {
-    std::vector<Number> values;
-    for (const Bound& bound : percentiles_in(request))
-      values.push_back(number_of(layout.dtype, bound.given == &Request::min ? min : max));
-    try {
-      Plan plan = plan_with(request, layout, values);
-      if (plan.fingerprint() == fingerprint) return plan;
-    } catch (const Error& /*error*/) {  // these elements are not the bounds of this request
-    }
+                                  std::string_view fingerprint, ElementBits min, ElementBits max) {
+  Plan plan = plan_before_reading(request, layout);
+  for (const Bound& bound : percentiles_in(request)) {
+    const bool is_min = bound.given == &Request::min;
+    (is_min ? plan.min : plan.max) = is_min ? min : max;
+    if (request.nan.action == (is_min ? OnNan::min : OnNan::max)) plan.operation.nan = is_min ? min : max;
   }
-  return std::nullopt;
+  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
+  const Bounds bounds = converted_bounds(layout.dtype, plan.min, plan.max, above);
+  plan.operation.lo = bounds.lo;
+  plan.operation.hi = bounds.hi;
+  return plan.fingerprint() == fingerprint ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 }  // namespace clipper

@@ -32,10 +32,10 @@ void expect_no_percentiles_of_stream(const Request& request);
 [[nodiscard]] Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, Engine& engine,
                                          InputFile& input);
 
-/// The plan that has this fingerprint, with the bounds that it records in place of percentiles; nothing if
-/// the request asks for anything else. For finishing an interrupted change: the changed elements have other
-/// percentiles.
+/// The plan with `min` and `max` in place of percentiles; nothing unless it has this fingerprint. For
+/// finishing an interrupted change: the changed elements have other percentiles.
 [[nodiscard]] std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
-                                                std::string_view fingerprint);
+                                                std::string_view fingerprint, ElementBits min,
+                                                ElementBits max);
 
 }  // namespace clipper

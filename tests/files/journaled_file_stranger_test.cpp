@@ -53,13 +53,13 @@ TEST_CASE("Parameters that do not fit the journal are refused before anything is
   CHECK(refusal(ErrorKind::refused, [&] {
           const InputFile input = InputFile::open_to_change(scratch.path);
           JournaledFile file(input);
-          CHECK_FALSE(file.begin(to_do(input, std::string(3993, 'x'))));
+          CHECK_FALSE(file.begin(to_do(input, std::string(3977, 'x'))));
           change(file, 0);
-        }).find("3993 bytes") != std::string::npos);
+        }).find("3977 bytes") != std::string::npos);
   CHECK(scratch.directory.snapshot() == snapshot);
   const InputFile input = InputFile::open_to_change(scratch.path);
   JournaledFile file(input);
-  CHECK_FALSE(file.begin(to_do(input, std::string(3992, 'x'))));
+  CHECK_FALSE(file.begin(to_do(input, std::string(3976, 'x'))));
   change(file, 0);
 }
 

@@ -249,16 +249,16 @@ TEST_CASE("A description that does not fit a record is cut off; parameters that 
     CHECK(found->remove());
     return std::pair(last.parameters.size(), last.description.size());
   };
-  CHECK(append(3992, 5000) == std::pair(std::size_t{3992}, std::size_t{0}));
-  CHECK(append(3000, 5000) == std::pair(std::size_t{3000}, std::size_t{992}));
+  CHECK(append(3976, 5000) == std::pair(std::size_t{3976}, std::size_t{0}));
+  CHECK(append(3000, 5000) == std::pair(std::size_t{3000}, std::size_t{976}));
   CHECK(append(10, 20) == std::pair(std::size_t{10}, std::size_t{20}));
   CHECK(refusal(ErrorKind::refused, [&] {
-          append(3993, 0);
-        }).ends_with("has no room for 3993 bytes of parameters (max 3992)"));
+          append(3977, 0);
+        }).ends_with("has no room for 3977 bytes of parameters (max 3976)"));
 }
 
 TEST_CASE("A journal of an older version is refused and left as it is") {
-  const std::string words("\x2ejournal\2\0\0\0\0\0\0\0", 16);  // as written by a little-endian machine
+  const std::string words("\x2ejournal\3\0\0\0\0\0\0\0", 16);  // as written by a little-endian machine
   for (const bool in_both_slots : {false, true}) {
     const Scratch scratch;
     std::string bytes = words + std::string(4096 - words.size(), '\x01');

@@ -74,7 +74,7 @@ inline JournaledFile::Change to_do(const InputFile& input, std::string_view what
     input.read_at(bytes, begin);
     return placed_sum(bytes, begin);
   };
-  return {std::string(what), fmt::format("{} in words", what), capacity, header().size(), sum};
+  return {std::string(what), fmt::format("{} in words", what), 0, 0, capacity, header().size(), sum};
 }
 
 inline void change(JournaledFile& file, std::size_t part) {
