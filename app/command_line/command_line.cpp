@@ -52,9 +52,9 @@ bool is_empty(const RawOption& typed) {
 }
 
 std::size_t help_columns() {
-  constexpr std::size_t kFewest = 40;
-  constexpr std::size_t kMost = 100;  // longer lines are hard to read
-  return std::clamp(terminal_columns(STDOUT_FILENO), kFewest, kMost);
+  constexpr std::size_t kMinColumns = 40;
+  constexpr std::size_t kMaxColumns = 100;  // longer lines are hard to read
+  return std::clamp(terminal_columns(STDOUT_FILENO), kMinColumns, kMaxColumns);
 }
 
 [[noreturn]] void fail_to_print() {

@@ -72,8 +72,8 @@ InputFile InputFile::open_path(const std::string& path, int flags) {
 
 /// A small file needs no other read.
 void InputFile::read_start() {
-  constexpr std::uint64_t kMost = 8192;
-  start_.resize(std::min(kMost, size()));
+  constexpr std::uint64_t kMaxStart = 8192;
+  start_.resize(std::min(kMaxStart, size()));
   start_.resize(clipper::read_at(fd_, start_, 0, path_));
 }
 

@@ -24,13 +24,13 @@ constexpr Method kAes{99};  // WinZip's encryption
 constexpr std::uint16_t kMaxVersion = 63;  // of Python's zipfile: version 6.3 of the format
 
 // Deflate's shortest code, 2 bits, stands for at most 258 bytes.
-constexpr std::uint64_t kMostPerByte = 1032;
+constexpr std::uint64_t kMaxPerByte = 1032;
 
 void check_contents(const Member& member) {
   const auto [crc, size, stored_size] = member.contents;
   if (member.method == Method::stored && stored_size != size)
     refuse(fmt::format("it is stored, but has {} bytes instead of {}", stored_size, size));
-  if (member.method == Method::deflated && size / kMostPerByte > stored_size)
+  if (member.method == Method::deflated && size / kMaxPerByte > stored_size)
     refuse(fmt::format("{} bytes cannot be deflated to {}", size, stored_size));
 }
 
