@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/directory.hpp"
 #include "files/place.hpp"
 

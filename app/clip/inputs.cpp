@@ -16,7 +16,7 @@
 #include "command_line/file_list.hpp"
 #include "command_line/tensor_tree.hpp"
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/directory.hpp"
 #include "files/place.hpp"
 

@@ -17,7 +17,7 @@
 #include "console/escape_for_terminal.hpp"
 #include "console/progress.hpp"
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/place.hpp"
 #include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"

@@ -11,7 +11,7 @@
 #include "command_line/values.hpp"
 #include "element/percentage.hpp"
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/parameter_file.hpp"
 
 namespace clipper {
@@ -29,7 +29,9 @@ Given read_given(std::string_view flag, const std::string& path) {
 }
 
 bool looks_like_file(const std::string& text) {
-  return text.ends_with(".npy") || member_path(text) || (!text.empty() && ::access(text.c_str(), F_OK) == 0);
+  const TensorFormat* const format = format_named(text);
+  return (format != nullptr && !format->has_entries) || member_path(text) ||
+         (!text.empty() && ::access(text.c_str(), F_OK) == 0);
 }
 
 /// "1%" as a number; nothing for texts that are not a number and a percent sign.

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "error.hpp"
+#include "files/container.hpp"
 #include "files/descriptor.hpp"
-#include "npz/codecs.hpp"
 
 namespace clipper {
 namespace {
@@ -46,7 +46,8 @@ const dirent* next_entry(DIR* directory, const std::string& path) {
 }
 
 bool has_tensors(std::string_view name) {
-  return name.ends_with(".npy") || (name.ends_with(".npz") && npz::is_supported());
+  const TensorFormat* const format = format_named(name);
+  return format != nullptr && format->is_supported();
 }
 
 Kind kind_of(mode_t mode) {

@@ -22,8 +22,7 @@
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "error.hpp"
-#include "files/archive_file.hpp"
-#include "files/member_header.hpp"
+#include "files/container.hpp"
 
 namespace clipper {
 namespace {
@@ -106,8 +105,8 @@ class Comparer {
     InputFile actual = open(pair.actual);
     InputFile expected = open(pair.expected);
     if (command_.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
-      const ArchiveFile actual_archive(actual, ArchiveFile::Records::dropped);
-      const ArchiveFile expected_archive(expected, ArchiveFile::Records::dropped);
+      const Container actual_archive(actual, Container::Records::dropped);
+      const Container expected_archive(expected, Container::Records::dropped);
       return compare_archives(actual_archive, expected_archive, report);
     }
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
@@ -122,12 +121,12 @@ class Comparer {
     report.status = passes ? 0 : static_cast<int>(ErrorKind::different);
   }
 
-  Outcome compare_archives(const ArchiveFile& actual, const ArchiveFile& expected, PairReport& whole) {
+  Outcome compare_archives(const Container& actual, const Container& expected, PairReport& whole) {
     if (command_.difference_file)
       throw Error(ErrorKind::usage,
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
                               actual.file().path()));
-    const std::vector<MemberPair> pairs = member_pairs(actual.list(), expected.list());
+    const std::vector<MemberPair> pairs = member_pairs(actual.entries(), expected.entries());
     whole.without_members = pairs.empty();
     if (pairs.empty()) return Outcome::found;
     std::uint64_t bytes = 0;
@@ -151,12 +150,12 @@ class Comparer {
   }
 
   /// Compares members that are no tensors byte by byte.
-  void compare_members(const ArchiveFile& actual, const ArchiveFile& expected, const MemberPair& pair,
+  void compare_members(const Container& actual, const Container& expected, const MemberPair& pair,
                        PairReport& report) {
     CompareSettings settings = compare_settings(command_);
-    const auto is_tensor = [&](const ArchiveFile& archive, const npz::Member& member) {
+    const auto is_tensor = [&](const Container& archive, const Entry& member) {
       const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-      return read_member_header(archive, member, settings.dtype, trailing).header.has_value();
+      return archive.header(member, settings.dtype, trailing).header.has_value();
     };
     if (!is_tensor(actual, *pair.actual) || !is_tensor(expected, *pair.expected)) {
       settings.whole_files = true;

@@ -10,7 +10,7 @@
 #include "command_line/shared_options.hpp"
 #include "console/escape_for_terminal.hpp"
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "generate/completions.hpp"
 #include "generate/manual.hpp"
@@ -26,9 +26,9 @@ constexpr std::string_view kMembers = "members";
 std::string members_of(const std::string& path) {
   const InputFile file = InputFile::open_regular(path);
   if (!is_archive(file)) throw Error(ErrorKind::input, path + ": not an .npz archive");
-  const ArchiveFile archive(file);
+  const Container archive(file);
   std::string lines;
-  for (const npz::Member& member : archive.list().members)
+  for (const Entry& member : archive.entries())
     if (const std::string_view key = archive.key_of(member); key == escape_for_terminal(key))
       lines.append(key).append("\n");
   return lines;

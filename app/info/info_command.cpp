@@ -20,7 +20,7 @@
 #include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "info/info_options.hpp"
 #include "info/info_report.hpp"
 #include "info/inspect.hpp"
@@ -36,9 +36,9 @@ std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
 }
 
 /// The bytes of all members.
-std::uint64_t contents_of(const ArchiveFile& archive) {
+std::uint64_t contents_of(const Container& archive) {
   std::uint64_t bytes = 0;
-  for (const npz::Member& member : archive.list().members) bytes += member.contents.size;
+  for (const Entry& member : archive.entries()) bytes += member.contents.size;
   return bytes;
 }
 
@@ -79,7 +79,7 @@ class Display {
     attempt(path, std::nullopt, [&] {
       InputFile input = InputFile::open(path);
       if (is_archive(input))
-        show_archive(ArchiveFile(input, ArchiveFile::Records::dropped));
+        show_archive(Container(input, Container::Records::dropped));
       else
         show_tensor(input, path);
     });
@@ -122,11 +122,11 @@ class Display {
   }
 
   /// Without statistics, shows a table; it is printed when the widths of all its cells are known.
-  void show_archive(const ArchiveFile& archive) {
+  void show_archive(const Container& archive) {
     const bool is_table = !command_.json && !command_.statistics;
     Table table = member_table();
     if (command_.statistics) tally_.expect(contents_of(archive));
-    for (const npz::Member& member : archive.list().members)
+    for (const Entry& member : archive.entries())
       attempt(archive.file().path(), member.name, [&] {
         const TensorInfo tensor = inspect_member(command_, engine_, archive, member);
         if (is_table)
@@ -134,7 +134,7 @@ class Display {
         else
           print_tensor(tensor);
       });
-    if (command_.json && archive.list().members.empty())
+    if (command_.json && archive.entries().empty())
       print(empty_archive_json(archive.file().path()), progress_);
     if (!is_table) return;
     print_block(escape_for_terminal(archive.file().path()) + "\n");

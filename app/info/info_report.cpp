@@ -29,14 +29,14 @@ std::string dtype_text(const npy::Header& header) {
   return header.opaque ? text + ", written as |V2" : text;
 }
 
-std::string_view word(npz::Method method) {
-  return method == npz::Method::stored ? "stored" : "deflated";
+std::string_view word(Codec method) {
+  return method == Codec::stored ? "stored" : "deflated";
 }
 
 /// "stored", or "deflated to 12.5 %".
 std::string compression_text(const Archived& archived) {
-  const npz::Contents& contents = archived.contents;
-  if (archived.method == npz::Method::stored || contents.size == 0) return std::string(word(archived.method));
+  const Contents& contents = archived.contents;
+  if (archived.method == Codec::stored || contents.size == 0) return std::string(word(archived.method));
   return fmt::format("{} to {:.3g} %", word(archived.method),
                      100 * static_cast<double>(contents.stored_size) / static_cast<double>(contents.size));
 }

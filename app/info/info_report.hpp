@@ -10,8 +10,8 @@
 #include "console/error_line.hpp"
 #include "console/table.hpp"
 #include "contract/plan.hpp"
+#include "files/container.hpp"
 #include "npy/header.hpp"
-#include "npz/archive.hpp"
 #include "statistics/statistics.hpp"
 
 namespace clipper {
@@ -24,8 +24,8 @@ struct Percentile {
 /// What info prints about a member of an archive besides its tensor.
 struct Archived {
   std::string member;  ///< its name
-  npz::Method method = npz::Method::stored;
-  npz::Contents contents;
+  Codec method = Codec::stored;
+  Contents contents;
   std::string other;  ///< what the member is if it is no tensor that clipper reads: "bool", "not .npy"
 };
 

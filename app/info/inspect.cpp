@@ -6,7 +6,7 @@
 
 #include "contract/plan.hpp"
 #include "error.hpp"
-#include "files/member_header.hpp"
+#include "files/container.hpp"
 #include "flows/tensor_percentiles.hpp"
 #include "flows/tensor_statistics.hpp"
 
@@ -45,11 +45,11 @@ void add_statistics(const InfoCommand& command, Engine& engine, InputFile& input
 }
 
 /// Reads the member's header into `tensor`, or what the member is instead of a tensor.
-void add_member_header(const InfoCommand& command, const ArchiveFile& archive, const npz::Member& member,
+void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
                        TensorInfo& tensor) {
   try {
-    MemberHeader read = read_member_header(archive, member, command.dtype,
-                                           command.ignore_trailing ? Trailing::ignored : Trailing::refused);
+    EntryHeader read = archive.header(member, command.dtype,
+                                      command.ignore_trailing ? Trailing::ignored : Trailing::refused);
     tensor.archived->other = read.other;
     if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
   } catch (const Error& error) {
@@ -75,8 +75,8 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, InputFile& input,
   return tensor;
 }
 
-TensorInfo inspect_member(const InfoCommand& command, Engine& engine, const ArchiveFile& archive,
-                          const npz::Member& member) {
+TensorInfo inspect_member(const InfoCommand& command, Engine& engine, const Container& archive,
+                          const Entry& member) {
   TensorInfo tensor;
   tensor.input = archive.file().path();
   tensor.path = archive.path_of(member);

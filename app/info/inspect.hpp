@@ -4,11 +4,10 @@
 
 #include "console/file_tally.hpp"
 #include "engine/engine.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "info/info_options.hpp"
 #include "info/info_report.hpp"
-#include "npz/archive.hpp"
 
 namespace clipper {
 
@@ -18,7 +17,7 @@ namespace clipper {
                                  const std::string& name, FileTally& tally);
 
 /// The same for a member of an archive. Without statistics, reads only the start of the member.
-[[nodiscard]] TensorInfo inspect_member(const InfoCommand& command, Engine& engine,
-                                        const ArchiveFile& archive, const npz::Member& member);
+[[nodiscard]] TensorInfo inspect_member(const InfoCommand& command, Engine& engine, const Container& archive,
+                                        const Entry& member);
 
 }  // namespace clipper

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/file_state.hpp"
 #include "files/mount.hpp"
 #include "files/name_for_commands.hpp"
@@ -245,14 +245,15 @@ void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes
 /// Error{input} if a file that begins with `start` is an .npz archive.
 void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
   const std::string& path = file.path();
-  if (!npz::can_be_archive(start) || npy::is_torch(start)) return;
-  if (!npy::is_npz(start) && !path.ends_with(".npz")) return;
+  const TensorFormat* const format = format_named(path);
+  const bool has_name = format != nullptr && format->has_entries;
+  if (!has_entries(start) || (!has_name && !npy::is_npz(start))) return;
   std::string advice = fmt::format("name a tensor in it: {}:NAME", path);
   if (!file.is_regular())
     advice = "save it as a file first";
   else if (file.is_member())
     advice = "extract it first";
-  else if (!path.ends_with(".npz"))
+  else if (!has_name)
     advice = fmt::format("rename it to name a tensor in it: {}.npz:NAME", path);
   throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but an .npz archive; {}", path, advice));
 }

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/attributes.hpp"
 #include "files/cleanup_registry.hpp"
 #include "files/directory.hpp"

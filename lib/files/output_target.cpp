@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/directory.hpp"
 
 namespace clipper {

@@ -33,7 +33,7 @@ std::uint64_t ArchiveClip::size() const {
 template <class Large, class SmallOnes>
 void ArchiveClip::for_each(const Large& large, const SmallOnes& small) const {
   const auto is_small = [&](std::size_t i) {
-    const npz::Contents& contents = member(i).contents;
+    const Contents& contents = member(i).contents;
     return std::max(contents.size, contents.stored_size) <= kSmall;
   };
   for (std::size_t i = 0; i < uses_.size();) {
@@ -152,7 +152,7 @@ void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) c
   clip.clip(headers, small.clipped);
   const std::span bytes = small.clipped.bytes();
   small.contents = {npz::crc32(bytes), bytes.size(), bytes.size()};
-  if (member(index).method != npz::Method::stored) {
+  if (member(index).method != Codec::stored) {
     small.deflated = npz::deflate_piece(bytes, true);
     small.contents.stored_size = small.deflated.size();
   }
@@ -179,7 +179,7 @@ void ArchiveClip::write(OutputFile& output, Headers headers) {
   const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
   const auto end_one = [&](std::size_t i, Small& small) {
     if (small.result.action == MemberAction::copied) writer.copy(member(i));
-    const bool is_stored = member(i).method == npz::Method::stored;
+    const bool is_stored = member(i).method == Codec::stored;
     if (small.result.action == MemberAction::clipped)
       writer.add(member(i), small.contents, is_stored ? small.clipped.bytes() : small.deflated);
     end_small(small.result);

@@ -5,7 +5,7 @@
 #include <exception>
 #include <vector>
 
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "flows/member_clip.hpp"
@@ -38,11 +38,11 @@ class ArchiveClip : public ContentsClip {
     ClipResult result;
     HeaderAndElements clipped;
     std::vector<std::byte> deflated;  ///< unless it is stored
-    npz::Contents contents;
+    Contents contents;
     std::exception_ptr failure;
   };
 
-  [[nodiscard]] const npz::Member& member(std::size_t index) const { return archive_.list().members[index]; }
+  [[nodiscard]] const Entry& member(std::size_t index) const { return archive_.entries()[index]; }
   [[nodiscard]] bool is_clipped(std::size_t index) const {
     return uses_[index].action == MemberAction::clipped;
   }
@@ -59,7 +59,7 @@ class ArchiveClip : public ContentsClip {
   void end(ClipResult& result);
 
   const Clipping& clipping_;
-  ArchiveFile archive_;
+  Container archive_;
   std::vector<MemberUse> uses_;
 };
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/place.hpp"
 #include "files/terms.hpp"
 #include "npz/codecs.hpp"
@@ -50,11 +50,10 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
   if (member_path(out)) refuse_usage(out, "a member cannot be written; write a file, or clip the archive");
   if (is_archive && is_stream(out))
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
-  if (is_archive && out.ends_with(".npy"))
-    refuse_usage(out, fmt::format("{} is an archive, so the result needs a name like OUT.npz", input.path()));
-  if (!is_archive && out.ends_with(".npz") && npz::is_supported())
-    refuse_usage(out,
-                 fmt::format("{} is not an archive, so the result needs a name like OUT.npy", input.path()));
+  const TensorFormat* const format = format_named(out);
+  if (format != nullptr && format->has_entries != is_archive && format->is_supported())
+    refuse_usage(out, fmt::format("{} is {} archive, so the result needs a name like OUT.{}", input.path(),
+                                  is_archive ? "an" : "not an", is_archive ? "npz" : "npy"));
   if (input.is_member() && find_file(out) == id_of(input.status()))
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/directory.hpp"
 #include "files/journaled_file.hpp"
 #include "files/place.hpp"

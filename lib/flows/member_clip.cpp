@@ -29,11 +29,11 @@ void HeaderAndElements::assign(std::span<const std::byte> header, std::size_t el
   std::ranges::copy(header, memory_.begin() + static_cast<std::ptrdiff_t>(begin_));
 }
 
-MemberClip::MemberClip(const Clipping& clipping, const ArchiveFile& archive, const npz::Member& member)
+MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const Entry& member)
     : clipping_(clipping),
       member_(member),
-      is_checked_(member.method == npz::Method::deflated || clipping.settings.ignore_trailing),
-      input_(archive.open(member, is_checked_ ? ArchiveFile::Check::now : ArchiveFile::Check::by_caller)),
+      is_checked_(member.method == Codec::deflated || clipping.settings.ignore_trailing),
+      input_(archive.open(member, is_checked_ ? Container::Check::now : Container::Check::by_caller)),
       crc_(member.contents.size) {
   result_.name = input_.path();
   result_.member = member.name;
@@ -94,15 +94,15 @@ void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
   note(transfer.counts());
 }
 
-npz::Contents MemberClip::write(Headers headers, OutputFile& output) {
+Contents MemberClip::write(Headers headers, OutputFile& output) {
   const std::vector<std::byte> header = this->header(headers);
-  const npz::Contents contents =
-      member_.method == npz::Method::stored ? write_stored(header, output) : write_deflated(header, output);
+  const Contents contents =
+      member_.method == Codec::stored ? write_stored(header, output) : write_deflated(header, output);
   expect_sound();
   return contents;
 }
 
-npz::Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile& output) {
+Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile& output) {
   const Plan& plan = *result_.plan;
   const std::uint64_t size = header.size() + plan.data_size();
   PlacedCrc written(size);
@@ -113,14 +113,14 @@ npz::Contents MemberClip::write_stored(std::span<const std::byte> header, Output
   return {written.value(), size, size};
 }
 
-npz::Contents MemberClip::write_deflated(std::span<const std::byte> header, OutputFile& output) {
+Contents MemberClip::write_deflated(std::span<const std::byte> header, OutputFile& output) {
   const Plan& plan = *result_.plan;
   Engine& engine = clipping_.engine;
   engine.prepare(plan.data_size(), Engine::Cost::high);
   const std::size_t element_size = traits(plan.input.dtype).size;
   const Chunks chunks(plan.slice.count, element_size, kPiece, header.size());
   Transfer transfer(plan, input_, chunks, engine.kernel_options());
-  npz::Contents contents{0, header.size() + plan.data_size(), 0};
+  Contents contents{0, header.size() + plan.data_size(), 0};
   PlacedCrc crc(contents.size);
   const std::uint64_t count = std::max<std::uint64_t>(chunks.size(), 1);
   std::vector<HeaderAndElements> pieces(engine.slots());

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "flows/clipping.hpp"
@@ -35,7 +35,7 @@ class HeaderAndElements {
 class MemberClip {
  public:
   /// Opens the member and makes its plan.
-  MemberClip(const Clipping& clipping, const ArchiveFile& archive, const npz::Member& member);
+  MemberClip(const Clipping& clipping, const Container& archive, const Entry& member);
 
   [[nodiscard]] ClipResult& result() noexcept { return result_; }
 
@@ -49,18 +49,18 @@ class MemberClip {
   void clip(Headers headers, HeaderAndElements& contents);
 
   /// Writes the clipped contents to a regular output, stored or deflated as the member is.
-  [[nodiscard]] npz::Contents write(Headers headers, OutputFile& output);
+  [[nodiscard]] Contents write(Headers headers, OutputFile& output);
 
  private:
   [[nodiscard]] std::vector<std::byte> header(Headers headers) const;
   [[nodiscard]] Look look();
-  [[nodiscard]] npz::Contents write_stored(std::span<const std::byte> header, OutputFile& output);
-  [[nodiscard]] npz::Contents write_deflated(std::span<const std::byte> header, OutputFile& output);
+  [[nodiscard]] Contents write_stored(std::span<const std::byte> header, OutputFile& output);
+  [[nodiscard]] Contents write_deflated(std::span<const std::byte> header, OutputFile& output);
   void note(const ElementCounts& counts);
   void expect_sound() const;
 
   const Clipping& clipping_;
-  const npz::Member& member_;
+  const Entry& member_;
   bool is_checked_;  ///< whether the contents were compared with the CRC-32 when the member was opened
   InputFile input_;
   std::vector<std::byte> header_;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "error.hpp"
-#include "files/member_header.hpp"
+#include "files/container.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/percentile_bounds.hpp"
 
@@ -15,15 +15,11 @@ namespace clipper {
 namespace {
 
 /// For each member whether it was chosen; empty if all are.
-std::vector<bool> chosen_members(const MemberChoice& choice, const ArchiveFile& archive) {
+std::vector<bool> chosen_members(const MemberChoice& choice, const Container& archive) {
   if (choice.names.empty()) return {};
-  const std::vector<npz::Member>& members = archive.list().members;
-  std::vector<bool> chosen(members.size());
-  for (const std::string& name : choice.names) {
-    const npz::Member* const member = archive.list().find(name);
-    if (member == nullptr) archive.refuse_name(name);
-    chosen[static_cast<std::size_t>(member - members.data())] = true;
-  }
+  std::vector<bool> chosen(archive.entries().size());
+  for (const std::string& name : choice.names)
+    chosen[static_cast<std::size_t>(&archive.named(name) - archive.entries().data())] = true;
   return chosen;
 }
 
@@ -35,9 +31,9 @@ std::string_view refused_by(const Profile& profile, const TensorLayout& layout) 
 }
 
 /// The use of a member that may be clipped.
-MemberUse use_of(const ClipSettings& settings, const ArchiveFile& archive, const npz::Member& member) {
+MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  const MemberHeader read = read_member_header(archive, member, settings.dtype, trailing);
+  const EntryHeader read = archive.header(member, settings.dtype, trailing);
   if (!read.header) return {MemberAction::copied, read.other};
   const std::string_view reason = refused_by(*settings.request.profile, *read.header);
   if (!reason.empty()) return {MemberAction::copied, reason};
@@ -47,27 +43,27 @@ MemberUse use_of(const ClipSettings& settings, const ArchiveFile& archive, const
 }
 
 /// Throws the error that a file with the contents of a chosen member causes.
-[[noreturn]] void refuse_chosen(const ClipSettings& settings, const ArchiveFile& archive,
-                                const npz::Member& member, const MemberUse& use) {
+[[noreturn]] void refuse_chosen(const ClipSettings& settings, const Container& archive, const Entry& member,
+                                const MemberUse& use) {
   InputFile input = archive.open(member);
   static_cast<void>(plan_without_elements(settings, input));
   throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
 }
 
-void expect_clipped_member(const ArchiveFile& archive, const std::vector<MemberUse>& uses) {
+void expect_clipped_member(const Container& archive, const std::vector<MemberUse>& uses) {
   const auto is_clipped = [](const MemberUse& use) { return use.action == MemberAction::clipped; };
   if (uses.empty() || std::ranges::any_of(uses, is_clipped)) return;
-  const std::string first = archive.path_of(archive.list().members.front());
+  const std::string first = archive.path_of(archive.entries().front());
   throw Error(ErrorKind::input, fmt::format("{}: no member can be clipped (the first, {}: {})",
                                             archive.file().path(), first, uses.front().reason));
 }
 
 }  // namespace
 
-std::vector<MemberUse> member_uses(const ClipSettings& settings, const ArchiveFile& archive) {
+std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive) {
   using Other = MemberChoice::Other;
   const std::vector<bool> chosen = chosen_members(settings.members, archive);
-  const std::vector<npz::Member>& members = archive.list().members;
+  const std::vector<Entry>& members = archive.entries();
   const Other other = settings.members.other;
   std::vector<MemberUse> uses(members.size(), {MemberAction::copied, "not chosen"});
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "flows/clipping.hpp"
 
 namespace clipper {
@@ -20,6 +20,6 @@ struct MemberUse {
 /// errors of planning, and Error{usage} for a chosen name that the archive lacks. Error{input} if no member
 /// can be clipped although there are members, for a chosen member that cannot be clipped and, if
 /// MemberChoice::other says so, for every other member that is not clipped.
-[[nodiscard]] std::vector<MemberUse> member_uses(const ClipSettings& settings, const ArchiveFile& archive);
+[[nodiscard]] std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container& archive);
 
 }  // namespace clipper

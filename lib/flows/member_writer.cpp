@@ -39,28 +39,27 @@ void MemberWriter::flush() {
   waiting_.clear();
 }
 
-void MemberWriter::add(const npz::Member& from, const npz::Contents& contents,
-                       std::span<const std::byte> data) {
+void MemberWriter::add(const Entry& from, const Contents& contents, std::span<const std::byte> data) {
   const std::uint64_t begin = written_ + waiting_.size();
   append(as_bytes(npz::ArchiveWriter::local_header(from, contents)));
   append(data);
   list_.add(from, contents, begin);
 }
 
-void MemberWriter::add(const npz::Member& from, std::uint64_t size,
-                       const std::function<npz::Contents(OutputFile&)>& write) {
+void MemberWriter::add(const Entry& from, std::uint64_t size,
+                       const std::function<Contents(OutputFile&)>& write) {
   flush();
   const std::uint64_t begin = written_;
   const std::uint64_t data = begin + npz::ArchiveWriter::local_header(from, {0, size, 0}).size();
   output_.set_base(data);
-  const npz::Contents contents = write(output_);
+  const Contents contents = write(output_);
   output_.set_base(0);
   output_.write_at(as_bytes(npz::ArchiveWriter::local_header(from, contents)), begin);
   list_.add(from, contents, begin);
   written_ = data + contents.stored_size;
 }
 
-void MemberWriter::copy(const npz::Member& from) {
+void MemberWriter::copy(const Entry& from) {
   const InputFile& file = from_.file();
   const std::uint64_t size = from.contents.stored_size;
   if (size <= kMaxWaiting) {

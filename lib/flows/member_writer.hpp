@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 #include "files/output_file.hpp"
 #include "npz/archive_writer.hpp"
 
@@ -17,19 +17,18 @@ namespace clipper {
 class MemberWriter {
  public:
   /// `output` is empty and regular.
-  MemberWriter(Engine& engine, const ArchiveFile& from, OutputFile& output)
-      : engine_(engine), from_(from), output_(output), list_(from.list()) {}
+  MemberWriter(Engine& engine, const Container& from, OutputFile& output)
+      : engine_(engine), from_(from), output_(output), list_(from.archive()) {}
 
   /// Adds a member in place of `from`, with `data` as its bytes in the archive.
-  void add(const npz::Member& from, const npz::Contents& contents, std::span<const std::byte> data);
+  void add(const Entry& from, const Contents& contents, std::span<const std::byte> data);
 
   /// Adds a member of `size` bytes in place of `from`. `write` writes its bytes to the output, where they
   /// begin at offset 0, and returns its contents.
-  void add(const npz::Member& from, std::uint64_t size,
-           const std::function<npz::Contents(OutputFile&)>& write);
+  void add(const Entry& from, std::uint64_t size, const std::function<Contents(OutputFile&)>& write);
 
   /// Adds a member as it is.
-  void copy(const npz::Member& from);
+  void copy(const Entry& from);
 
   /// Writes the list of members.
   void finish();
@@ -39,7 +38,7 @@ class MemberWriter {
   void flush();
 
   Engine& engine_;
-  const ArchiveFile& from_;
+  const Container& from_;
   OutputFile& output_;
   npz::ArchiveWriter list_;
   std::vector<std::byte> waiting_;  ///< the last bytes of the archive, not written yet

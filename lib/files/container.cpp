@@ -1,4 +1,4 @@
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -41,6 +41,29 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
   }
 }
 
+/// By suffix. A new format is a row here, and what Container does with it.
+constexpr TensorFormat kFormats[] = {{".npy", false, [] { return true; }},
+                                     {".npz", true, &npz::is_supported}};
+
+/// The type that parse() refused: see npy::kTypeField. Empty for other errors.
+std::string_view type_in(const Error& error) {
+  std::string_view type;
+  static_cast<void>(error.message().text_with([&](const Term& term) {
+    if (term.field == npy::kTypeField) type = term.words;
+    return term.words;
+  }));
+  return type;
+}
+
+/// The last colon before byte `end` of a path that may be the one of FILE:MEMBER.
+std::size_t entry_colon(std::string_view path, std::size_t end) {
+  for (std::size_t at = path.substr(0, end).rfind(':'); at != path.npos; at = path.substr(0, at).rfind(':')) {
+    const TensorFormat* const format = format_named(path.substr(0, at));
+    if (format != nullptr && format->has_entries) return at;
+  }
+  return path.npos;
+}
+
 [[noreturn]] void refuse_method(unsigned method) {
   constexpr std::pair<unsigned, std::string_view> kNames[] = {
       {9, ", Deflate64"}, {12, ", bzip2"}, {14, ", LZMA"}, {93, ", Zstandard"}, {95, ", xz"}};
@@ -53,23 +76,29 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
 
 }  // namespace
 
-bool is_archive(const InputFile& file) {
-  constexpr std::size_t kMagicSize = 4;
-  if (!file.is_regular() || file.is_member()) return false;
-  std::array<std::byte, npy::kKindSize> bytes{};
-  const auto start = [&](std::size_t size) {
-    return std::span(bytes).first(file.read_some_at(std::span(bytes).first(size), 0));
-  };
-  return npz::can_be_archive(start(kMagicSize)) && !npy::is_torch(start(bytes.size()));
+const TensorFormat* format_named(std::string_view name) {
+  const auto* const row = std::ranges::find_if(
+      kFormats, [&](const TensorFormat& format) { return name.ends_with(format.suffix); });
+  return row == std::end(kFormats) ? nullptr : row;
 }
 
-ArchiveFile::ArchiveFile(const InputFile& file, Records records)
+bool has_entries(std::span<const std::byte> start) {
+  return npz::can_be_archive(start) && !npy::is_torch(start);
+}
+
+bool is_archive(const InputFile& file) {
+  if (!file.is_regular() || file.is_member()) return false;
+  std::array<std::byte, npy::kKindSize> bytes{};
+  return has_entries(std::span(bytes).first(file.read_some_at(bytes, 0)));
+}
+
+Container::Container(const InputFile& file, Records records)
     : file_(file),
-      list_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
-  const bool has_npy_keys = std::ranges::any_of(list_.members, [](const npz::Member& member) {
+      archive_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
+  const bool has_npy_keys = std::ranges::any_of(archive_.members, [](const Entry& member) {
     return member.is_npy() && member.key().ends_with(".npy");
   });
-  for (npz::Member& member : list_.members) {
+  for (Entry& member : archive_.members) {
     if (!member.is_npy() || has_npy_keys) names_.insert(member.name);
     if (records == Records::kept) continue;
     std::string().swap(member.local);
@@ -77,46 +106,47 @@ ArchiveFile::ArchiveFile(const InputFile& file, Records records)
   }
 }
 
-std::string_view ArchiveFile::key_of(const npz::Member& member) const {
+std::string_view Container::key_of(const Entry& member) const {
   const std::string_view key = member.key();
   return key.size() != member.name.size() && names_.contains(key) ? member.name : key;
 }
 
-std::string ArchiveFile::path_of(const npz::Member& member) const {
+std::string Container::path_of(const Entry& member) const {
   return fmt::format("{}:{}", file_.path(), key_of(member));
 }
 
-void ArchiveFile::refuse_name(std::string_view name) const {
+const Entry& Container::named(std::string_view name) const {
+  if (const Entry* const found = archive_.find(name)) return *found;
   throw Error(ErrorKind::usage, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_keys()));
 }
 
-std::string ArchiveFile::first_keys() const {
+std::string Container::first_keys() const {
   constexpr std::size_t kShown = 5;
   constexpr std::size_t kLongest = 200;
-  if (list_.members.empty()) return "it has no members";
+  if (archive_.members.empty()) return "it has no members";
   std::string text = "it has ";
-  for (std::size_t i = 0; i < list_.members.size(); ++i) {
+  for (std::size_t i = 0; i < archive_.members.size(); ++i) {
     if (i > 0) text += ", ";
-    const std::string_view key = key_of(list_.members[i]);
+    const std::string_view key = key_of(archive_.members[i]);
     if (i == kShown || text.size() + key.size() > kLongest) return text + "...";
     text += key;
   }
   return text;
 }
 
-InputFile ArchiveFile::open(const npz::Member& member, Check check) const {
+InputFile Container::open(const Entry& member, Check check) const {
   std::string path = path_of(member);
   MemberContents contents = reading(file_, path, [&] {
     switch (member.method) {
-      case npz::Method::stored: return stored(member, check);
-      case npz::Method::deflated: return inflated(member);
+      case Codec::stored: return stored(member, check);
+      case Codec::deflated: return inflated(member);
     }
     refuse_method(static_cast<unsigned>(member.method));
   });
   return file_.member(std::move(path), std::move(contents));
 }
 
-MemberContents ArchiveFile::stored(const npz::Member& member, Check check) const {
+MemberContents Container::stored(const Entry& member, Check check) const {
   constexpr std::uint64_t kBuffer = 1UL << 18;
   MemberContents contents(member.data, member.contents.size);
   if (check == Check::by_caller) return contents;
@@ -132,7 +162,7 @@ MemberContents ArchiveFile::stored(const npz::Member& member, Check check) const
   return contents;
 }
 
-MemberContents ArchiveFile::inflated(const npz::Member& member) const {
+MemberContents Container::inflated(const Entry& member) const {
   if (member.contents.size <= kMaxHeld) {
     std::vector<std::byte> held;
     npz::inflate(reader(file_), member, [&](std::span<const std::byte> bytes) {
@@ -145,16 +175,16 @@ MemberContents ArchiveFile::inflated(const npz::Member& member) const {
   return {file.release(), member.contents.size};
 }
 
-std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::size_t size) const {
+std::vector<std::byte> Container::start(const Entry& member, std::size_t size) const {
   struct Enough {};
   size = std::min<std::uint64_t>(size, member.contents.size);
   return reading(file_, path_of(member), [&] {
     std::vector<std::byte> bytes(size);
-    if (member.method == npz::Method::stored) {
+    if (member.method == Codec::stored) {
       bytes.resize(read_at(file_.descriptor(), bytes, member.data, file_.path()));
       return bytes;
     }
-    if (member.method != npz::Method::deflated) refuse_method(static_cast<unsigned>(member.method));
+    if (member.method != Codec::deflated) refuse_method(static_cast<unsigned>(member.method));
     bytes.clear();
     try {
       npz::inflate(reader(file_), member, [&](std::span<const std::byte> part) {
@@ -168,34 +198,55 @@ std::vector<std::byte> ArchiveFile::start(const npz::Member& member, std::size_t
   });
 }
 
+EntryHeader Container::header(const Entry& member, std::optional<DType> dtype, Trailing trailing) const {
+  EntryHeader result;
+  const std::string path = path_of(member);
+  result.bytes = start(member, npy::kKindSize);
+  if (!npy::can_be_npy(result.bytes) && !member.is_npy()) {
+    result.other = "not .npy";
+    return result;
+  }
+  const std::uint64_t size = with_path(path, [&] { return npy::data_offset(result.bytes); });
+  if (size > result.bytes.size()) result.bytes = start(member, size);
+  try {
+    result.header = npy::parse(result.bytes, dtype);
+  } catch (const Error& error) {
+    result.other = type_in(error);
+    if (result.other.empty()) throw Error(error.kind(), path + ": " + error.message());
+    return result;
+  }
+  result.bytes.resize(result.header->data_offset);
+  with_path(path, [&] { npy::expect_data(*result.header, member.contents.size); });
+  const std::uint64_t end = result.header->data_offset + result.header->data_size();
+  if (trailing == Trailing::refused && member.contents.size > end)
+    refuse_trailing(path, member.contents.size - end);
+  return result;
+}
+
 std::optional<MemberPath> member_path(const std::string& path) {
-  constexpr std::string_view kEnd = ".npz:";
   struct stat status {};
-  std::size_t at = path.rfind(kEnd);
+  std::size_t at = entry_colon(path, path.size());
   if (at == std::string::npos || ::lstat(path.c_str(), &status) == 0) return std::nullopt;
   if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)  // there may be a file with this name
     throw_system_error(path, "cannot be examined");
-  for (; at != std::string::npos; at = at == 0 ? std::string::npos : path.rfind(kEnd, at - 1)) {
-    const std::size_t colon = at + kEnd.size() - 1;
-    std::string archive = path.substr(0, colon);
+  for (; at != std::string::npos; at = entry_colon(path, at)) {
+    std::string archive = path.substr(0, at);
     if (::stat(archive.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
-      return MemberPath{std::move(archive), path.substr(colon + 1)};
+      return MemberPath{std::move(archive), path.substr(at + 1)};
   }
   return std::nullopt;
 }
 
 InputFile open_member(const MemberPath& path) {
   if (!npz::is_supported())
-    throw Error(
-        ErrorKind::input,
-        path.archive + ": this clipper was built without ISA-L and zlib, so it reads no archives");
+    throw Error(ErrorKind::input,
+                path.archive + ": this clipper was built without ISA-L and zlib, so it reads no archives");
   const InputFile file = InputFile::open_regular(path.archive);
   if (!is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
-  const ArchiveFile archive(file);
-  if (const npz::Member* const member = archive.list().find(path.member)) return archive.open(*member);
-  archive.refuse_name(path.member);
+  const Container archive(file);
+  return archive.open(archive.named(path.member));
 }
 
 }  // namespace clipper

@@ -1,4 +1,4 @@
-#include "files/archive_file.hpp"
+#include "files/container.hpp"
 
 #include <sys/stat.h>
 
@@ -134,14 +134,14 @@ TEST_CASE("a member is named by its name or np.load's key, and its exact name wi
   CHECK(content(archive.path(":dir/../x")) == "path");
   CHECK(content(archive.path(":v.npy")) == "only");
   const InputFile file = InputFile::open(archive.path());
-  const ArchiveFile reader(file);
-  for (const npz::Member& member : reader.list().members) {
+  const Container reader(file);
+  for (const Entry& member : reader.entries()) {
     InputFile opened = reader.open(member);
     CHECK(content(opened) == content(reader.path_of(member)));
   }
-  CHECK(reader.path_of(reader.list().members[1]) == archive.path(":w.npy"));
-  CHECK(reader.path_of(reader.list().members[3]) == archive.path(":v"));
-  CHECK(reader.path_of(reader.list().members[4]) == archive.path(":v.npy.npy"));
+  CHECK(reader.path_of(reader.entries()[1]) == archive.path(":w.npy"));
+  CHECK(reader.path_of(reader.entries()[3]) == archive.path(":v"));
+  CHECK(reader.path_of(reader.entries()[4]) == archive.path(":v.npy.npy"));
 }
 
 TEST_CASE("an archive whose name has hard links is refused without advice to change it directly") {
@@ -212,9 +212,9 @@ TEST_CASE("damaged contents are an input error") {
   CHECK(error.starts_with(archive.path(":w: ")));
   CHECK(error.find("CRC-32") != std::string::npos);
   const InputFile file = InputFile::open(archive.path());
-  const ArchiveFile reader(file);
-  const npz::Member& member = reader.list().members.front();
-  if (!is_deflated) CHECK(reader.open(member, ArchiveFile::Check::by_caller).size() == contents.size());
+  const Container reader(file);
+  const Entry& member = reader.entries().front();
+  if (!is_deflated) CHECK(reader.open(member, Container::Check::by_caller).size() == contents.size());
 }
 
 TEST_CASE("a method that is not supported is named") {
@@ -244,9 +244,9 @@ TEST_CASE("an archive that was written to since it was opened is not damaged but
   const bool is_deflated = GENERATE(false, true);
   const Archive archive({{"w.npy", "abc", is_deflated}});
   const InputFile file = InputFile::open(archive.path());
-  const ArchiveFile reader(file);
+  const Container reader(file);
   archive.write("longer than an archive: " + std::string(1000, ' '));
-  CHECK(refusal(ErrorKind::io, [&] { static_cast<void>(reader.open(reader.list().members.front())); }) ==
+  CHECK(refusal(ErrorKind::io, [&] { static_cast<void>(reader.open(reader.entries().front())); }) ==
         archive.path(": changed while it was read"));
 }
 
@@ -256,8 +256,8 @@ TEST_CASE("a member can be read after its archive is closed") {
   std::optional<InputFile> member;
   {
     const InputFile file = InputFile::open(archive.path());
-    const ArchiveFile reader(file);
-    member = reader.open(reader.list().members.front());
+    const Container reader(file);
+    member = reader.open(reader.entries().front());
   }
   std::filesystem::remove(archive.path());
   CHECK(content(*member) == "abc");
@@ -266,8 +266,8 @@ TEST_CASE("a member can be read after its archive is closed") {
 TEST_CASE("a member of an archive that is replaced in place must not lose bytes") {
   const Archive archive({{"w.npy", float32_file({1}) + "trailing"}});
   const InputFile file = InputFile::open_to_change(archive.path());
-  const ArchiveFile reader(file);
-  InputFile member = reader.open(reader.list().members.front());
+  const Container reader(file);
+  InputFile member = reader.open(reader.entries().front());
   member.ignore_trailing();
   CHECK(refusal(ErrorKind::refused, [&] {
           static_cast<void>(read_header(member, std::nullopt));
