@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,9 +37,7 @@ std::string plain(std::string text) {
       {R"(\fB)", ""},   {R"(\fI)", ""},    {R"(\fR)", ""},   {R"(\&)", ""},
       {R"(\-)", "-"},   {R"(\(aq)", "'"},  {R"(\(ga)", "`"}, {R"(\(ha)", "^"},
       {R"(\(ti)", "~"}, {R"(\(dq)", "\""}, {R"(\e)", "\\"}};
-  for (const auto& [escape, character] : escapes)
-    for (std::size_t at = 0; (at = text.find(escape, at)) != text.npos; at += character.size())
-      text.replace(at, escape.size(), character);
+  for (const auto& [escape, character] : escapes) text = replaced(text, escape, character);
   return text;
 }
 
@@ -178,9 +176,9 @@ class Example {
 
 /// Whether the text matches the pattern, in which "..." stands for any text.
 bool fits(const std::string& text, const std::string& pattern) {
-  const std::string escaped = std::regex_replace(pattern, std::regex(R"([.^$|()\[\]{}*+?\\])"), R"(\$&)");
-  const std::regex dots(R"( *\\\.\\\.\\\.)");
-  return std::regex_match(text, std::regex(std::regex_replace(escaped, dots, "[^]*")));
+  std::string glob = replaced(replaced(pattern, "  ...", "..."), " ...", "...");
+  for (const std::string special : {"\\", "*", "?", "["}) glob = replaced(glob, special, "\\" + special);
+  return ::fnmatch(replaced(glob, "...", "*").c_str(), text.c_str(), 0) == 0;
 }
 
 /// Files that are clipped at the same time report in any order.

@@ -14,4 +14,11 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// The text with every `from` replaced by `to`.
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 }  // namespace clipper::testing
