@@ -20,83 +20,33 @@
 namespace clipper {
 namespace {
 
-std::string_view word(Profile::Bounds bounds) {
-  switch (bounds) {
-    case Profile::Bounds::optional: return "optional";
-    case Profile::Bounds::required: return "required";
-  }
-  __builtin_unreachable();
-}
-
-std::string_view word(Profile::AbsentBound absent) {
-  switch (absent) {
-    case Profile::AbsentBound::none: return "none";
-    case Profile::AbsentBound::float32_limits: return "float32-limits";
-    case Profile::AbsentBound::dtype_limits: return "dtype-limits";
-  }
-  __builtin_unreachable();
-}
-
-std::string_view word(Profile::Carrier carrier) {
-  switch (carrier) {
-    case Profile::Carrier::element: return "dtype";
-    case Profile::Carrier::float32: return "float32";
-    case Profile::Carrier::float64: return "float64";
-  }
-  __builtin_unreachable();
-}
-
-std::string_view word(Profile::Inexact inexact) {
-  switch (inexact) {
-    case Profile::Inexact::truncate: return "truncate";
-    case Profile::Inexact::inward: return "inward";
-    case Profile::Inexact::error: return "error";
-  }
-  __builtin_unreachable();
-}
-
-std::string_view word(MinAboveMax min_above_max) {
-  switch (min_above_max) {
-    case MinAboveMax::error: return "error";
-    case MinAboveMax::min: return "min";
-    case MinAboveMax::max: return "max";
-  }
-  __builtin_unreachable();
-}
-
-std::string_view word(Profile::NanBound nan_bound) {
-  switch (nan_bound) {
-    case Profile::NanBound::error: return "error";
-    case Profile::NanBound::ignored: return "ignored";
-  }
-  __builtin_unreachable();
-}
-
-std::string_view word(Profile::ScaleBias scale_bias) {
-  switch (scale_bias) {
-    case Profile::ScaleBias::exact: return "yes";
-    case Profile::ScaleBias::float32: return "float32";
-    case Profile::ScaleBias::none: return "no";
-  }
-  __builtin_unreachable();
-}
-
 /// What a profile decides, as a member in JSON and as a column in tables.
 struct Column {
   std::string_view name;  ///< in JSON
   std::string_view heading;
-  std::string_view (*word_of)(const Profile&);
+  std::array<std::string_view, 3> words;  ///< in the order of the enumerators
+  std::size_t (*word)(const Profile&);
 };
 
+template <auto Profile::*member>
+std::size_t index(const Profile& profile) {
+  return static_cast<std::size_t>(profile.*member);
+}
+
 constexpr std::array kColumns{
-    Column{"bounds", "BOUNDS", [](const Profile& row) { return word(row.bounds); }},
-    Column{"absent_bound", "ABSENT", [](const Profile& row) { return word(row.absent_bound); }},
-    Column{"bound_text_to", "TEXT TO", [](const Profile& row) { return word(row.carrier); }},
-    Column{"inexact_integer_bound", "INEXACT", [](const Profile& row) { return word(row.inexact); }},
-    Column{"min_above_max", "MIN>MAX", [](const Profile& row) { return word(row.min_above_max); }},
-    Column{"nan_bound", "NAN BOUND", [](const Profile& row) { return word(row.nan_bound); }},
-    Column{"scale_bias", "SCALE", [](const Profile& row) { return word(row.scale_bias); }},
+    Column{"bounds", "BOUNDS", {"optional", "required"}, index<&Profile::bounds>},
+    Column{
+        "absent_bound", "ABSENT", {"none", "float32-limits", "dtype-limits"}, index<&Profile::absent_bound>},
+    Column{"bound_text_to", "TEXT TO", {"dtype", "float32", "float64"}, index<&Profile::carrier>},
+    Column{"inexact_integer_bound", "INEXACT", {"truncate", "inward", "error"}, index<&Profile::inexact>},
+    Column{"min_above_max", "MIN>MAX", {"error", "min", "max"}, index<&Profile::min_above_max>},
+    Column{"nan_bound", "NAN BOUND", {"error", "ignored"}, index<&Profile::nan_bound>},
+    Column{"scale_bias", "SCALE", {"yes", "float32", "no"}, index<&Profile::scale_bias>},
 };
+
+std::string_view word_of(const Column& column, const Profile& profile) {
+  return column.words.at(column.word(profile));
+}
 
 constexpr std::string_view kLegend = R"(
 DIMS       number of dimensions that a tensor may have
@@ -142,7 +92,7 @@ std::string as_json() {
     Json row{{"name", profile.name},         {"family", profile.family},
              {"system", profile.system},     {"dtypes", dtype_names(profile)},
              {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
-    for (const Column& column : kColumns) row.add(column.name, column.word_of(profile));
+    for (const Column& column : kColumns) row.add(column.name, word_of(column, profile));
     rows.add(std::move(row));
   }
   return rows.dump(2) + "\n";
@@ -153,7 +103,7 @@ std::string cell(const Profile& profile, std::string_view heading) {
   if (heading == "STANDS FOR") return std::string(profile.system);
   if (heading == "DTYPES") return short_dtypes(profile);
   if (heading == "DIMS") return dimensions(profile);
-  return std::string(std::ranges::find(kColumns, heading, &Column::heading)->word_of(profile));
+  return std::string(word_of(*std::ranges::find(kColumns, heading, &Column::heading), profile));
 }
 
 std::string as_table() {
