@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <exception>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "clip/clip_command.hpp"
 #include "clip/clip_option_table.hpp"
+#include "clip/clip_options.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/values.hpp"
@@ -20,11 +22,11 @@
 #include "compare/compare_options.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
+#include "console/json.hpp"
 #include "generate/generate_command.hpp"
 #include "help_command.hpp"
 #include "info/info_command.hpp"
 #include "info/info_options.hpp"
-#include "json_failure.hpp"
 #include "profiles/profiles_command.hpp"
 
 namespace clipper {
@@ -98,6 +100,19 @@ void check_first_file(const RawOptions& raw) {
   const std::vector<std::string_view> names = command_names();
   if (std::ranges::find(names, files.front()) != names.end() && !is_file(files.front()))
     refuse(fmt::format("a command comes before its options: clipper {} ...", files.front()));
+}
+
+/// Prints {"version":2,"status":2,"error":"..."} if --json was typed on a command line that failed, which may
+/// have mistakes. The object goes to standard output, or to standard error if the tensor would go to standard
+/// output. Ignores errors while printing: the exit status is that of `failure`.
+void print_json_failure(const CommandLine& line, const Failure& failure) {
+  if (!line.has("--json")) return;
+  const bool is_clip = &line.spec() == &kClipSpec;
+  std::FILE* const stream = is_clip && tensor_goes_to_stdout(line.typed()) ? stderr : stdout;
+  const Json json{
+      {"version", kJsonVersion}, {"status", static_cast<int>(failure.kind)}, {"error", failure.message}};
+  std::fputs((json.dump() + "\n").c_str(), stream);
+  std::fflush(stream);
 }
 
 }  // namespace
