@@ -58,7 +58,7 @@ ROWS = (
     Row("networks", f"tests/engines/moosefs {SCHEDULES} --disturb --name MooseFS", None, "--schedules 100", "--schedules 1000"),
     Row("networks", f"tests/engines/sshfs {SCHEDULES} --name sshfs", None, "--schedules 30", "--schedules 100"),
     Row("fuzz", f"{FUZZ} damaged_headers", "some", "all", "all"),
-    Row("fuzz", f"{FUZZ} damaged_headers some build/clipper", None, "", ""),
+    Row("fuzz", "python3 tests/fuzz/damaged_headers.py build/clipper some one", None, "", ""),
     Row("fuzz", f"{FUZZ} headers_vs_numpy", "5000", "100000", "1000000"),
     Row("fuzz", f"{FUZZ} arrays_vs_numpy", "100", "4000", "100000"),
     Row("fuzz", "python3 tests/fuzz/arrays_vs_numpy.py build/clipper", "1000", "20000", "100000"),
