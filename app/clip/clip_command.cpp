@@ -32,7 +32,7 @@ Overloaded(Functions...) -> Overloaded<Functions...>;  // clang++-14 needs this 
 
 /// Files that are read besides the inputs. No output may replace them.
 std::vector<OptionFile> also_read(const Command& command) {
-  std::vector<OptionFile> files = number_files(command.request);
+  std::vector<OptionFile> files = number_files(command.settings.request);
   if (command.list && command.list->path != "-")
     files.push_back({command.list->separator == '\0' ? "--files0-from" : "--files-from", command.list->path});
   return files;
@@ -81,8 +81,7 @@ int clip_files(const Command& command, const ClipWay& way) {
   way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);
-  const ClipSettings settings = settings_of(command);
-  const ClipRun run{command, way, settings, jobs, engine, replacements, log};
+  const ClipRun run{command, way, jobs, engine, replacements, log};
 
   const bool many = jobs.size() > 1;
   const bool makes_directories = way.directories == Directory::made_by_run;

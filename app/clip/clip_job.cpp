@@ -86,7 +86,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
 
   [[nodiscard]] OutputFile::Existing existing() const { return existing_for(run_.command, report_.job); }
   [[nodiscard]] Clipping clipping(Purpose purpose) {
-    return {run_.settings, run_.engine, *this, report_, purpose};
+    return {run_.command.settings, run_.engine, *this, report_, purpose};
   }
 
   ClipRun run_;
@@ -156,28 +156,18 @@ void ClipJob::work() {
 
 }  // namespace
 
-ClipSettings settings_of(const Command& command) {
-  return {.request = command.request,
-          .dtype = command.dtype,
-          .ignore_trailing = command.ignore_trailing,
-          .durability = command.durability,
-          .counting = command.verbose || command.json,
-          .max_clipped = command.max_clipped,
-          .members = command.members};
-}
-
 void clip_job(const ClipRun& run, const Job& job) {
   std::make_shared<ClipJob>(run, job)->clip();
 }
 
 std::uint64_t check_job(const ClipRun& run, const Job& job) {
   if (job.output && !job.regular_file && is_stream(job.input)) {
-    expect_no_percentiles_of_stream(run.settings.request);
+    expect_no_percentiles_of_stream(run.command.settings.request);
     return 0;
   }
   ClipObserver nobody;
   ClipResult unused;
-  return prepare(run, job, {run.settings, run.engine, nobody, unused, Purpose::check})->size();
+  return prepare(run, job, {run.command.settings, run.engine, nobody, unused, Purpose::check})->size();
 }
 
 }  // namespace clipper

@@ -15,14 +15,11 @@ namespace clipper {
 struct ClipRun {
   const Command& command;
   const ClipWay& way;
-  const ClipSettings& settings;
   const Jobs& jobs;
   Engine& engine;
   ReplacementBatch& replacements;
   RunLog& log;
 };
-
-[[nodiscard]] ClipSettings settings_of(const Command& command);
 
 /// Clips one file and reports the result in the log. The result of a file in place may be reported only when
 /// run.replacements are committed. Throws only what RunLog::stop_after_failure() throws.

@@ -170,8 +170,8 @@ void validate_finalize(const RawOptions& raw, Command& command) {
                &kRelativeTo, &kFlat, &kRecursive, &kFilesFrom, &kFiles0From, &kAllowEmpty, &kFailIfClipped,
                &kKeepGoing, &kDryRun, &kMember, &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
-  const bool has_operation =
-      !is_without_effect(raw, command.request) || raw.has(kShard) || raw.has(kDtype) || raw.has(kTrailing);
+  const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
+                             raw.has(kDtype) || raw.has(kTrailing);
   if (files.size() != (has_operation ? 2 : 1) || has_standard_input(raw))
     refuse("--finalize takes only OUT, or all options of the shards with their IN OUT");
   command.destination =
@@ -225,7 +225,7 @@ bool tensor_goes_to_stdout(const RawOptions& raw) {
 
 Command validate_clip(const RawOptions& raw) {
   Command command;
-  command.request = typed_request(raw);
+  command.settings.request = typed_request(raw);
   validate_running(raw, command);  // before the files: `-j in.npy out.npy` lacks a number, not OUT
   if (raw.has(kDiscardShards)) {
     validate_discard(raw, command);
@@ -239,19 +239,20 @@ Command validate_clip(const RawOptions& raw) {
   }
   if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
     command.existing = OutputFile::Existing::refuse;
-  if (raw.has(kSync)) command.durability = OutputFile::Durability::on_disk;
+  if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   if (raw.has(kFailIfClipped))
-    command.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
-  if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
-  command.members.names = raw.texts(kMember);
-  command.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));
-  command.ignore_trailing = word_of(raw, kTrailing) != 0;
-  if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.request))
+    command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
+  if (raw.has(kDtype)) command.settings.dtype = parse_dtype(raw.text(kDtype));
+  command.settings.members.names = raw.texts(kMember);
+  command.settings.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));
+  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
+  if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
         "nothing to do without --min, --max, --scale, --bias or --nan; clipper info describes a file, "
         "clipper "
         "compare compares two");
-  read_number_files(raw, command.request);
+  read_number_files(raw, command.settings.request);
+  command.settings.counting = command.verbose || command.json;
   return command;
 }
 

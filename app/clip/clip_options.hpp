@@ -7,9 +7,6 @@
 #include "clip/destination.hpp"
 #include "command_line/file_list.hpp"
 #include "console/progress.hpp"
-#include "contract/plan.hpp"
-#include "element/dtype.hpp"
-#include "element/percentage.hpp"
 #include "engine/engine.hpp"
 #include "files/output_file.hpp"
 #include "flows/clipping.hpp"
@@ -21,21 +18,15 @@ class RawOptions;
 
 /// A parsed command line, not yet compared with any file.
 struct Command {
-  Request request;
+  ClipSettings settings;
   std::vector<std::string> inputs;  ///< "-" is standard input
   bool recursive = false;           ///< inputs may be directories
   bool allow_empty = false;         ///< directories and the list may have no input
   std::optional<FileList> list;     ///< names more inputs; without a list, `inputs` is not empty
   Destination destination;
   std::optional<Shard> share;  ///< divides the inputs among processes
-  std::optional<DType> dtype;
-  bool ignore_trailing = false;  ///< --trailing, for inputs and the golden file
-  MemberChoice members;          ///< of inputs that are archives
   OutputFile::Existing existing = OutputFile::Existing::replace;
-  OutputFile::Durability durability = OutputFile::Durability::none;
   Engine::Options engine;
-  std::optional<Percentage>
-      max_clipped;          ///< if more elements of a tensor would be clipped, nothing is written
   bool keep_going = false;  ///< clips the other inputs after a failure
   bool dry_run = false;
   bool json = false;

@@ -1,6 +1,5 @@
 #include "clip/finalize.hpp"
 
-#include "clip/clip_job.hpp"
 #include "command_line/command_line.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
@@ -12,7 +11,7 @@ namespace {
 /// The run that the command's operation and input belong to; null without an input.
 Join::Wanted wanted_run(const Command& command, std::uint64_t shards) {
   if (command.inputs.empty()) return nullptr;
-  return run_of(settings_of(command), command.inputs.front(), command.existing, shards);
+  return run_of(command.settings, command.inputs.front(), command.existing, shards);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void RunLog::expect(std::size_t files, std::uint64_t bytes) {
 ClipReport RunLog::report_of(const Job& job) const {
   ClipReport report;
   report.job = job;
-  report.profile = command_.request.profile->name;
+  report.profile = command_.settings.request.profile->name;
   report.trial = command_.dry_run;
   return report;
 }

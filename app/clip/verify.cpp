@@ -7,7 +7,6 @@
 #include <exception>
 
 #include "clip/clip_command.hpp"
-#include "clip/clip_job.hpp"
 #include "clip/clip_report.hpp"
 #include "command_line/command_line.hpp"
 #include "compare/compare_report.hpp"
@@ -30,7 +29,7 @@ InputFile open(const Command& command, const Verify& to, const std::string& path
     throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
   InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
   expect_tensor(file, {"verify", "--verify"});
-  if (command.ignore_trailing) file.ignore_trailing();
+  if (command.settings.ignore_trailing) file.ignore_trailing();
   return file;
 }
 
@@ -48,13 +47,13 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
   if (to.updates) expect_file_to_update(to.golden);
   InputFile input = open(command, to, report.actual);
   Engine engine(command.engine);
-  const Plan plan = read_plan(engine, settings_of(command), input);
+  const Plan plan = read_plan(engine, command.settings, input);
   report.notes = notes_on(plan);
   if (to.updates && is_missing(report.expected)) {
     report.reason = fmt::format("{} is missing", report.expected);
   } else {
     InputFile golden = open(command, to, report.expected);
-    report.layout = read_header(golden, command.dtype);
+    report.layout = read_header(golden, command.settings.dtype);
     report.reason = difference_as_whole(plan.input, report.layout);
     if (report.reason.empty()) {
       const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });
@@ -70,6 +69,7 @@ void write_golden(const Command& command, const std::string& path) {
   const bool exists = !is_missing(path);
   Command writing = command;
   writing.json = false;
+  writing.settings.counting = command.verbose;
   static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // 0: without --keep-going, it throws
   if (!command.quiet)
     std::fputs(

@@ -74,7 +74,7 @@ Request parse(const std::string& profile, const std::string& arguments) {
   words.insert(words.end(), {"in.npy", "out.npy"});
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
-  return validate_clip(parse(CommandLine(kClipSpec, argv)).value()).request;
+  return validate_clip(parse(CommandLine(kClipSpec, argv)).value()).settings.request;
 }
 
 std::vector<std::byte> clipped(const Plan& plan, const Tensor& input, SimdLevel level) {
