@@ -3,6 +3,7 @@
 #include "command_line/command_line.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
+#include "shards/all_runs.hpp"
 #include "shards/clip_shard.hpp"
 
 namespace clipper {

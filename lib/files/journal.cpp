@@ -236,8 +236,9 @@ void Journal::keep() {
   if (registration_ >= 0) unregister_temporary(std::exchange(registration_, -1));
 }
 
-bool Journal::remove() {
-  return place_.remove(id_) && place_.sync();
+std::error_code Journal::remove() {
+  const bool is_removed = place_.remove(id_) && place_.sync();
+  return {is_removed ? 0 : errno, std::generic_category()};
 }
 
 }  // namespace clipper

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 
 #include "files/descriptor.hpp"
 #include "files/place.hpp"
@@ -77,9 +78,9 @@ class Journal {
   /// Keeps the journal when the process ends from now on. Its name is on the disk when this returns.
   void keep();
 
-  /// Removes the journal, unless it was removed already or another file has its name now. Returns false, with
-  /// errno, if the journal may exist after a power failure.
-  [[nodiscard]] bool remove();
+  /// Removes the journal, unless it was removed already or another file has its name now. Returns the error
+  /// if the journal may exist after a power failure.
+  [[nodiscard]] std::error_code remove();
 
   [[nodiscard]] const std::string& path() const noexcept { return place_.path(); }
 

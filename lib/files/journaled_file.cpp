@@ -95,7 +95,8 @@ void JournaledFile::refuse_changed() const {
 }
 
 void JournaledFile::discard_journal() {
-  if (!journal_->remove()) throw_system_error(journal_->path(), "cannot be removed");
+  if (const std::error_code error = journal_->remove())
+    throw_system_error(journal_->path(), "cannot be removed", error.value());
   journal_.reset();
 }
 
@@ -209,10 +210,10 @@ void JournaledFile::commit() {
   check_close(input_.descriptor(), input_.path());
   expect_named();
   unfinished_ = false;
-  if (!journal_->remove())
+  if (const std::error_code error = journal_->remove())
     throw Error(ErrorKind::not_durable,
                 fmt::format("{}: complete, but cannot confirm that its journal {} is removed: {}",
-                            input_.path(), journal_->path(), std::generic_category().message(errno)));
+                            input_.path(), journal_->path(), error.message()));
 }
 
 /// Checks that no other process has written to the file. Cannot detect a write between this process's last

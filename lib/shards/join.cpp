@@ -15,13 +15,13 @@
 #include <span>
 #include <string_view>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "error.hpp"
 #include "files/descriptor.hpp"
 #include "files/directory.hpp"
 #include "files/mount.hpp"
+#include "shards/all_runs.hpp"
 
 namespace clipper {
 namespace {
@@ -29,7 +29,6 @@ namespace {
 constexpr auto kPause = std::chrono::milliseconds(100);
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr Term kAnotherJoin{"finalize", "another process"};
-constexpr Term kRunning{"finalize", "a shard or the process that joins them"};
 constexpr std::string_view kMeanwhile = " has already finished it";
 constexpr std::string_view kNoShards = "no shards to finalize: none have run, or they are already finalized";
 
@@ -39,11 +38,6 @@ std::string subject(const std::vector<std::uint64_t>& shards, std::uint64_t all,
   const bool is_one = shards.size() == 1;
   return fmt::format("{} {} of {} {}", is_one ? "shard" : "shards", list_text(shards), all,
                      is_one ? one : many);
-}
-
-void remove(const Place& place) {
-  if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
-    throw_system_error(place.path(), "cannot be removed");
 }
 
 }  // namespace
@@ -141,7 +135,7 @@ void Join::refuse_missing(const std::vector<std::uint64_t>& missing) const {
 Message Join::reasons(const std::vector<std::uint64_t>& missing) const {
   std::set<std::uint64_t> changed;
   std::set<std::uint64_t> others;
-  const std::vector<OtherRecord> records = files_.other_records(run_);
+  const std::vector<OtherRecord> records = other_records(files_.out(), run_);
   for (const OtherRecord& record : records) {
     const bool is_same = record.shards == run_.shards && operation_of(record.work) == operation_of(run_.work);
     if (is_same && std::ranges::binary_search(missing, record.shard)) changed.insert(record.shard);
@@ -335,38 +329,11 @@ void Join::mark() {
 void Join::remove_all() {
   (void)is_of_another_run();
   for (std::uint64_t shard = 0; shard < run_.shards; ++shard) {
-    remove(files_.record(run_, shard));
-    remove(files_.part(run_, shard));
+    remove_file(files_.record(run_, shard));
+    remove_file(files_.part(run_, shard));
   }
-  remove(files_.common(run_));
-  if (!is_of_another_run()) remove(files_.run());
-}
-
-/// The locks are held until everything is removed. OUT.shards goes last. Parts and records are never locked,
-/// and may be more files than a process can open.
-std::vector<std::string> discard_shards(const std::string& out, bool dry_run) {
-  const ShardFiles files(out);
-  std::ignore = files.read_run();  // throws if shards did not make OUT.shards
-  std::vector<Place> places = files.of_all_runs();
-  std::ranges::sort(places, {}, &Place::path);
-  // std, not std::ranges: clang 14 cannot compile the subrange that g++ 12's library returns.
-  std::stable_partition(places.begin(), places.end(),
-                        [&](const Place& place) { return place.path() != files.run().path(); });
-  std::vector<Descriptor> locked;
-  for (const Place& place : places) {
-    const bool may_be_locked = place.path().starts_with(files.run().path());
-    Descriptor fd = open_own(place, may_be_locked ? O_RDWR : O_RDONLY);  // NFS locks only what can be written
-    if (!may_be_locked) continue;
-    if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      refuse(out, kRunning + (" is running and uses " + place.path()));
-    locked.push_back(std::move(fd));
-  }
-  std::vector<std::string> paths;
-  for (const Place& place : places) {
-    if (!dry_run) remove(place);
-    paths.push_back(place.path());
-  }
-  return paths;
+  remove_file(files_.common(run_));
+  if (!is_of_another_run()) remove_file(files_.run());
 }
 
 }  // namespace clipper

@@ -71,9 +71,4 @@ class Join {
   std::string placed_;  ///< time_text() of the output in place, if known
 };
 
-/// Removes all that shards and --finalize have left beside `out`, of all runs, and not `out` itself. Returns
-/// the paths; with `dry_run` removes nothing. Error{refused}, with nothing removed, if a shard is running on
-/// this machine, or on another one if the file system's locks reach it; also for the errors of open_own().
-[[nodiscard]] std::vector<std::string> discard_shards(const std::string& out, bool dry_run);
-
 }  // namespace clipper

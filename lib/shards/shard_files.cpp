@@ -1,6 +1,5 @@
 #include "shards/shard_files.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -10,18 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <memory>
 #include <span>
-#include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/descriptor.hpp"
 #include "npy/header.hpp"
+#include "shards/take.hpp"
 
 namespace clipper {
 namespace {
@@ -47,28 +42,6 @@ std::uint64_t hash_of(std::string_view text) {
   return checksum(std::as_bytes(std::span(text)));
 }
 
-/// Removes the word from the start of the text; false if the text does not begin with it.
-bool take(std::string_view& text, std::string_view word) {
-  if (!text.starts_with(word)) return false;
-  text.remove_prefix(word.size());
-  return true;
-}
-
-std::optional<std::uint64_t> take_number(std::string_view& text, int base = 10) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
-}
-
-/// Removes the first line and its newline from the text, and returns the line.
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
-
 /// Everything that decides the output's bytes, and whether it may replace a file.
 std::string identity_text(const ShardRun& run) {
   return fmt::format("{}{} shards of {} bytes, {}\n{}\n", kTitle, run.shards, run.size,
@@ -81,28 +54,6 @@ std::string record_start(const ShardRun& run, std::uint64_t shard, bool in_commo
   return fmt::format("clipper shard, format 2: {} of {} of {:016x}, {} bytes at {}, {}, sum ", shard,
                      run.shards, run.fingerprint(), range.size, range.offset,
                      in_common ? "in the common file" : "in a file of their own");
-}
-
-/// The content of the file, or its first kMaxText bytes, which are not valid in any file of clipper. On a
-/// network file system, an open file that another machine has replaced may vanish: then reads the file that
-/// replaced it.
-std::optional<std::string> read_text(const Place& place) {
-  std::string text(kMaxText, '\0');
-  for (int tries = 0; tries < kMaxTries; ++tries) {
-    const Descriptor fd = open_own(place, O_RDONLY);
-    if (fd.get() < 0) return std::nullopt;
-    std::size_t done = 0;
-    ssize_t got = 1;
-    while (got > 0) {
-      got = retry_interrupted([&] {
-        return ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
-      });
-      if (got > 0) done += static_cast<std::size_t>(got);
-    }
-    if (got == 0) return text.substr(0, done);
-    if (!is_gone(errno)) throw_system_error(place.path(), "cannot be read");
-  }
-  return std::nullopt;
 }
 
 Place place_of(const std::string& out) {
@@ -127,6 +78,16 @@ std::uint64_t sum_of_samples(const InputFile& input) {
     if (last == 0) break;
   }
   return sum;
+}
+
+/// Called if the file cannot be opened (EACCES). Error{refused} if another user's umask is the reason.
+void expect_access(const Place& place) {
+  struct stat status {};
+  const bool is_known = ::fstatat(place.directory(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_known && status.st_uid != ::geteuid())
+    refuse(place.path(),
+           fmt::format("belongs to user {}, whose umask keeps you out (mode {:03o}); run this as that user",
+                       status.st_uid, status.st_mode & 0777));
 }
 
 }  // namespace
@@ -253,120 +214,16 @@ std::optional<ShardRecord> ShardFiles::read_record(const ShardRun& run, std::uin
   return text ? parsed_record(run, shard, *text) : std::nullopt;
 }
 
-namespace {
-
-bool is_hexadecimal(std::string_view text) {
-  constexpr std::size_t kDigits = 16;
-  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
-/// A name after OUT's: ".shard-K-of-N.F" or, with a record, ".shard-K-of-N.F.done".
-struct ShardName {
-  std::uint64_t shard = 0;
-  std::uint64_t shards = 0;
-  std::string_view fingerprint;
-  bool is_record = false;
-};
-
-std::optional<ShardName> parsed_name(std::string_view text) {
-  constexpr std::string_view kRecord = ".done";
-  ShardName name;
-  name.is_record = text.ends_with(kRecord);
-  if (name.is_record) text.remove_suffix(kRecord.size());
-  const auto number = [&](std::string_view before) {
-    return take(text, before) ? take_number(text) : std::nullopt;
-  };
-  const auto shard = number(".shard-");
-  const auto shards = number("-of-");
-  if (!shard || !shards || !take(text, ".") || !is_hexadecimal(text)) return std::nullopt;
-  name.shard = *shard;
-  name.shards = *shards;
-  name.fingerprint = text;
-  return name;
-}
-
-/// Whether shards of OUT, or --finalize, give such a name, which follows OUT's, to a file.
-bool is_of_shards(std::string_view text) {
-  if (parsed_name(text)) return true;
-  return take(text, ".shards") && (text.empty() || (take(text, ".") && is_hexadecimal(text)));
-}
-
-/// Removes from a temporary file's name what makes it one.
-std::string_view without_suffix(std::string_view name) {
-  constexpr std::string_view kTemporary = ".clipper-";
-  const std::size_t at = name.rfind(kTemporary);
-  const bool is_temporary =
-      name.starts_with('.') && at != name.npos && is_hexadecimal(name.substr(at + kTemporary.size()));
-  return is_temporary ? name.substr(1, at - 1) : name;
-}
-
-}  // namespace
-
-std::vector<Place> ShardFiles::of_all_runs() const {
-  Descriptor fd(
-      retry_interrupted([&] { return ::openat(out_.directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd.get() < 0 ? nullptr : ::fdopendir(fd.get()),
-                                                      &::closedir);
-  if (!directory) throw_system_error(out_.path(), "its directory cannot be read");
-  std::ignore = fd.release();
-  std::vector<Place> places;
-  errno = 0;
-  while (const dirent* const entry = ::readdir(directory.get())) {
-    const std::string_view name = without_suffix(entry->d_name);
-    if (name.starts_with(out_.name()) && is_of_shards(name.substr(std::strlen(out_.name()))))
-      places.push_back(out_.with_name(entry->d_name));
-    errno = 0;
-  }
-  if (errno != 0) throw_system_error(out_.path(), "its directory cannot be read");
-  return places;
-}
-
-std::vector<OtherRecord> ShardFiles::other_records(const ShardRun& run) const {
-  std::vector<OtherRecord> records;
-  const std::string own = fmt::format("{:016x}", run.fingerprint());
-  try {
-    for (const Place& place : of_all_runs()) {
-      const std::string_view name = place.name();
-      const auto parsed = parsed_name(name.substr(std::min(name.size(), std::strlen(out_.name()))));
-      if (!parsed || !parsed->is_record || parsed->fingerprint == own) continue;
-      const std::string text = read_text(place).value_or("");
-      std::string_view rest = text;
-      take_line(rest);
-      OtherRecord record{parsed->shard, parsed->shards, std::string(take_line(rest)),
-                         std::string(take_line(rest))};
-      if (!record.description.empty()) records.push_back(std::move(record));
-    }
-  } catch (const Error& /*error*/) {  // must not hide the message that the caller makes
-  }
-  return records;
-}
-
-namespace {
-
-/// Called if the file cannot be opened (EACCES). Error{refused} if another user's umask is the reason;
-/// otherwise leaves errno as it is.
-void expect_access(const Place& place) {
-  struct stat status {};
-  const bool is_known = ::fstatat(place.directory(), place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (is_known && status.st_uid != ::geteuid())
-    refuse(place.path(),
-           fmt::format("belongs to user {}, whose umask keeps you out (mode {:03o}); run this as that user",
-                       status.st_uid, status.st_mode & 0777));
-  errno = EACCES;
-}
-
-}  // namespace
-
 /// The rule for owners is that of the kernel's fs.protected_regular. Network file systems may show one user
 /// as the owner of every file.
 Descriptor open_own(const Place& place, int flags, mode_t mode) {
   flags |= O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return ::openat(place.directory(), place.name(), flags, mode); }));
-  if (fd.get() < 0 && is_gone(errno)) return fd;
-  const bool is_no_file = errno == ELOOP || errno == ENXIO || errno == EISDIR;
-  if (fd.get() < 0 && is_no_file) refuse(place.path(), kNotOwn);
-  if (fd.get() < 0 && errno == EACCES) expect_access(place);
-  if (fd.get() < 0) throw_system_error(place.path(), "cannot be opened");
+  const int error = fd.get() < 0 ? errno : 0;
+  if (is_gone(error)) return fd;
+  if (error == ELOOP || error == ENXIO || error == EISDIR) refuse(place.path(), kNotOwn);
+  if (error == EACCES) expect_access(place);
+  if (error != 0) throw_system_error(place.path(), "cannot be opened", error);
   struct stat status {};
   struct stat directory {};
   if (::fstat(fd.get(), &status) != 0 || ::fstat(place.directory(), &directory) != 0) {
@@ -378,6 +235,30 @@ Descriptor open_own(const Place& place, int flags, mode_t mode) {
     refuse(place.path(),
            fmt::format("belongs to user {}, not to you; remove it or choose another output", status.st_uid));
   return fd;
+}
+
+std::optional<std::string> read_text(const Place& place) {
+  std::string text(kMaxText, '\0');
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const Descriptor fd = open_own(place, O_RDONLY);
+    if (fd.get() < 0) return std::nullopt;
+    std::size_t done = 0;
+    ssize_t got = 1;
+    while (got > 0) {
+      got = retry_interrupted([&] {
+        return ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+      });
+      if (got > 0) done += static_cast<std::size_t>(got);
+    }
+    if (got == 0) return text.substr(0, done);
+    if (!is_gone(errno)) throw_system_error(place.path(), "cannot be read");
+  }
+  return std::nullopt;
+}
+
+void remove_file(const Place& place) {
+  if (::unlinkat(place.directory(), place.name(), 0) != 0 && errno != ENOENT)
+    throw_system_error(place.path(), "cannot be removed");
 }
 
 std::string list_text(const std::vector<std::uint64_t>& numbers) {

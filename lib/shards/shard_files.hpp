@@ -53,14 +53,6 @@ struct ShardRecord {
 /// The part of ShardRun::work before the input: equal for runs that differ in nothing but the input.
 [[nodiscard]] std::string_view operation_of(std::string_view work);
 
-/// A record of another run of the same output.
-struct OtherRecord {
-  std::uint64_t shard = 0;
-  std::uint64_t shards = 0;
-  std::string work;         ///< ShardRun::work
-  std::string description;  ///< ShardRun::description
-};
-
 /// The content of a record, and the record for such a content; nothing for any other text.
 [[nodiscard]] std::string text_of(const ShardRun& run, std::uint64_t shard, const ShardRecord& record);
 [[nodiscard]] std::optional<ShardRecord> parsed_record(const ShardRun& run, std::uint64_t shard,
@@ -93,13 +85,6 @@ class ShardFiles {
   /// Reads a record. Nothing if it does not exist yet or belongs to another run.
   [[nodiscard]] std::optional<ShardRecord> read_record(const ShardRun& run, std::uint64_t shard) const;
 
-  /// The records of all other runs, for messages: a network file system may list names late. Without those
-  /// that cannot be read.
-  [[nodiscard]] std::vector<OtherRecord> other_records(const ShardRun& run) const;
-
-  /// All files that shards, --finalize, or killed ones of these have made for OUT, whatever the run.
-  [[nodiscard]] std::vector<Place> of_all_runs() const;
-
  private:
   Place out_;
   std::optional<struct stat> replaced_;
@@ -109,6 +94,14 @@ class ShardFiles {
 /// Error{refused} if it is not a regular file, if another user's umask keeps this process out, or if it
 /// belongs neither to this process's user nor to the owner of the directory (who could replace it anyway).
 [[nodiscard]] Descriptor open_own(const Place& place, int flags, mode_t mode = 0);
+
+/// The content of such a file, or its first 64 KiB, which are not valid in any file of clipper. On a network
+/// file system, an open file that another machine has replaced may vanish: then reads the file that replaced
+/// it.
+[[nodiscard]] std::optional<std::string> read_text(const Place& place);
+
+/// Removes the file, unless that was done already.
+void remove_file(const Place& place);
 
 /// "1, 4 to 7"
 [[nodiscard]] std::string list_text(const std::vector<std::uint64_t>& numbers);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "files/checksum.hpp"
+#include "shards/all_runs.hpp"
 #include "shards/shard_output.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
