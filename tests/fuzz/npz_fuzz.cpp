@@ -16,7 +16,7 @@
 #include "npz/archive.hpp"
 #include "npz/archive_writer.hpp"
 #include "npz/codecs.hpp"
-#include "npz/zip_builder.hpp"
+#include "npz/read_zip.hpp"
 
 /// The input is an archive or, if it begins with kRecipe, members and the faults of an archive that is built.
 namespace clipper::fuzz {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "npz/codecs.hpp"
-#include "npz/zip_builder.hpp"
+#include "npz/read_zip.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/tsv.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "error.hpp"
-#include "npz/zip_builder.hpp"
+#include "npz/read_zip.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

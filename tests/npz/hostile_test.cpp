@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "npz/zip_builder.hpp"
+#include "npz/read_zip.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
