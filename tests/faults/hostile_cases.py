@@ -1,11 +1,13 @@
 """The hostile archives, what clipper must say about them, and its exit codes: the table of hostile.py, of tests/npz/hostile_test.cpp
 and of npz_fuzz's first inputs.
 
-    hostile_cases.py        prints a line for each archive that is small: the message of npz::read_archive(), a tab,
-        the bytes in hex
+    hostile_cases.py        prints a line for each archive that is small: the message of npz::read_archive() and the bytes in hex. If
+                            there is no message, also what Python's zipfile reads in hex, and whether the contents are sound
 """
 
+import io
 import struct
+import zipfile
 import zlib
 from array import array
 from collections.abc import Callable
@@ -181,8 +183,12 @@ refused("damaged: the end record and the ZIP64 end record disagree",
         count_here=ended64(on_disk=1))
 refused("more than 400000 members", **{str(number): ended64(count=number, on_disk=number) for number in (2**32, 2**63, 2**64 - 1)})
 case("a comment", ended(comment=b"saved by np.savez"), EQUAL)
+case("a comment of 65,535 bytes", ended(comment=b"x" * 65535), EQUAL)
+case("a list in another order than the data", made.members + v().entry(first) + w().entry(0) + end_bytes, EQUAL)
 case("no members", archive(), "01200")
 case("ZIP64 records without need", ended64(), EQUAL)
+case("ZIP64 records, and the end record has the numbers, too",
+     ended64(end={"count": 2, "on_disk": 2, "size": size, "begin": begin_of_list}), EQUAL)
 
 # The list of members --------------------------------------------------------------------------------------
 
@@ -286,9 +292,18 @@ refused(r"member 'w\xff.npy': its extra field 0x7075 gives it another name",
 about_w("its comment is not text in UTF-8, although the archive says so", byte=two(flags=UTF8, listed={"comment": b"\xff"}),
         control=two(flags=UTF8, listed={"comment": b"\2"}))
 about_w("ambiguous: it ends with a record of a zip archive", locator=two(listed={"comment": LOCATOR_MAGIC + bytes(16)}))
+case("sizes in ZIP64 fields", two(
+    local={"size": UNKNOWN, "stored_size": UNKNOWN, "extra": field(0xCAFE, b"") + zip64(len(W), len(W))},
+    listed={"size": UNKNOWN, "stored_size": UNKNOWN, "begin": UNKNOWN,
+            "extra": zip64(len(W), len(W), len(v().local_header()) + len(V)) + field(0xCAFE, b"x")}), TAKEN)
+case("sizes in a ZIP64 field, too, as by Python before 3.11.4", two(local={"extra": zip64(len(W), len(W))}), TAKEN)
 case("a Unicode path that is the name", two(extra=unicode_path(b"w.npy", b"w.npy")), TAKEN)
-for name in ("../../w", "/w", "C:\\w", "a.npz:w", "@w", ""):
+for name in ("../../w", "/w", "C:\\w", "a.npz:w", "@w", "", "w'", "a b"):
     case(f"the name {name}.npy", named(f"{name}.npy".encode()), TAKEN, name or ".npy")
+case("a name without .npy", named(b"w"), TAKEN)
+case("a name in no Unicode", named(b"gr\x94\xe1e.npy"), TAKEN, "v")
+case("a name beyond ASCII", named("größe 🍎.npy".encode(), flags=UTF8), TAKEN, "größe 🍎")
+case("a directory", archive(v(), Member(b"d/", b"")), TAKEN, "v")
 case("a name of 60,000 bytes", lambda: named(b"w" * 59996 + b".npy"), TAKEN, "v")
 
 # Flags, methods, extra fields -----------------------------------------------------------------------------
@@ -320,6 +335,9 @@ def described(*numbers: int, magic: bytes = DESCRIPTOR_MAGIC, form: str = "<III"
 W_CRC, W_SIZE = zlib.crc32(W), len(W)
 case("a data descriptor", described(W_CRC, W_SIZE, W_SIZE), TAKEN)
 case("a data descriptor without a magic number", described(W_CRC, W_SIZE, W_SIZE, magic=b""), TAKEN)
+for magic in (DESCRIPTOR_MAGIC, b""):
+    case(f"a data descriptor of 64 bits after {magic}", two(
+        flags=DESCRIPTOR, local=UNSAID | {"extra": zip64(0, 0)}, descriptor=magic + struct.pack("<IQQ", W_CRC, W_SIZE, W_SIZE)), TAKEN)
 about_w("its data descriptor is malformed, or disagrees with the list of members",
         of_64_bits_without_ZIP64=described(W_CRC, W_SIZE, W_SIZE, form="<IQQ"), crc=described(1, W_SIZE, W_SIZE),
         size=described(W_CRC, W_SIZE, W_SIZE + 1),
@@ -334,7 +352,7 @@ about_w("16 bytes after its data belong to no member",
 
 case("a wrong CRC, stored", two(crc=1), UNREAD)
 case("a wrong CRC, deflated", two(crc=1, method=DEFLATED), UNREAD)
-case("a wrong CRC of a text", archive(v(), w(), Member(b"notes.txt", b"text", crc=1)), TAKEN)  # a copied member keeps its damage
+case("a wrong CRC of a text", lambda: archive(v(), w(), Member(b"notes.txt", b"text", crc=1)), TAKEN)  # a copied member keeps its damage
 case("a changed element, stored", two(data=W[:-1] + b"\1"), UNREAD)
 large = tensor(numbers(500))
 packed = deflated(large)
@@ -404,7 +422,15 @@ def many(count: int, content: bytes, *more: Member, names: int = 0) -> bytes:
     return made.members + made.list + made.end64()
 
 
+def read_by_zipfile(content: bytes) -> bytes:
+    """The comment and the names, each in a line, as they are in the archive."""
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        names = (info.orig_filename.encode("utf-8" if info.flag_bits & UTF8 else "cp437") for info in file.infolist())
+        return b"\n".join([file.comment, *names])
+
+
 if __name__ == "__main__":
     for each in CASES:
         if not callable(each.content):
-            print(f"{each.says}\t{each.content.hex()}")
+            read = "" if each.says else f"\t{read_by_zipfile(each.content).hex()}\t{int(each.codes in (TAKEN, EQUAL))}"
+            print(f"{each.says}\t{each.content.hex()}{read}")
