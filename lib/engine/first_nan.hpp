@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "element/dtype.hpp"
+#include "clip/clip.hpp"
 #include "parallel/first_position.hpp"
 
 namespace clipper {
@@ -14,7 +14,9 @@ class FirstNan : public FirstPosition {
  public:
   /// Searches `count` elements; the first of them has the index `position` in the tensor.
   void look_at(DType dtype, ByteOrder order, const std::byte* elements, std::size_t count,
-               std::uint64_t position) noexcept;
+               std::uint64_t position) noexcept {
+    if (const auto nan = find_nan(dtype, order, elements, count)) note(position + *nan);
+  }
 };
 
 }  // namespace clipper

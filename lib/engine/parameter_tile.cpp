@@ -1,7 +1,5 @@
 #include "engine/parameter_tile.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

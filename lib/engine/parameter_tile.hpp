@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "clip/clip_vectors.hpp"
 #include "contract/plan.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "contract/plan.hpp"
 #include "flows/memory_clip.hpp"
 

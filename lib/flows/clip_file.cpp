@@ -1,7 +1,6 @@
 #include "flows/clip_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>

@@ -16,8 +16,11 @@
 namespace clipper {
 namespace {
 
-npy::Header header_of(const ClipSettings& settings, InputFile& input,
-                      std::optional<std::byte> version = std::nullopt,
+std::optional<std::byte> version_of(const JournaledFile* changed) {
+  return changed != nullptr ? changed->version() : std::nullopt;
+}
+
+npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<std::byte> version,
                       std::vector<std::byte>* bytes = nullptr) {
   if (settings.ignore_trailing) input.ignore_trailing();
   return read_header(input, settings.dtype, bytes, version);
@@ -35,21 +38,16 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
 
 }  // namespace
 
-Plan plan_without_elements(const ClipSettings& settings, InputFile& input, std::optional<std::byte> version) {
+Plan plan_header(const ClipSettings& settings, InputFile& input,
+                 Plan (*make)(const Request&, const TensorLayout&), std::optional<std::byte> version) {
   const npy::Header header = header_of(settings, input, version);
-  return with_path(input.path(), [&] { return plan_before_reading(settings.request, header); });
-}
-
-Plan read_plan(const ClipSettings& settings, InputFile& input) {
-  const npy::Header header = header_of(settings, input);
-  return with_path(input.path(), [&] { return make_plan(settings.request, header); });
+  return with_path(input.path(), [&] { return make(settings.request, header); });
 }
 
 Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
                const JournaledFile* changed) {
   const Request& request = settings.request;
-  const npy::Header parsed =
-      header_of(settings, input, changed != nullptr ? changed->version() : std::nullopt, header);
+  const npy::Header parsed = header_of(settings, input, version_of(changed), header);
   const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
   if (!has_percentiles(request)) return plan(make_plan);
   if (changed != nullptr) {
@@ -63,11 +61,9 @@ Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, s
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, const JournaledFile* changed)
     : clipping_(clipping), input_(input) {
-  const ClipSettings& settings = clipping.settings;
-  if (clipping.purpose == Purpose::check)
-    take(plan_without_elements(settings, input, changed != nullptr ? changed->version() : std::nullopt));
-  else
-    take(read_plan(clipping.engine, settings, input, &header_, changed));
+  take(clipping.purpose == Purpose::check
+           ? plan_header(clipping.settings, input, plan_before_reading, version_of(changed))
+           : read_plan(clipping.engine, clipping.settings, input, &header_, changed));
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)

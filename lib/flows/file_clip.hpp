@@ -10,18 +10,18 @@
 #include "files/journaled_file.hpp"
 #include "flows/clipping.hpp"
 
-/// The tensor of a .npy file, or of a stream. The functions read its header and make a plan.
+/// The tensor of a .npy file, or of a stream.
 namespace clipper {
 
-/// The plan with the widest bounds in place of percentiles, for finding errors.
-[[nodiscard]] Plan plan_without_elements(const ClipSettings& settings, InputFile& input,
-                                         std::optional<std::byte> version = std::nullopt);
+/// Reads the header and makes the plan by `make`: make_plan() for a part of a tensor, plan_before_reading()
+/// for finding errors. `version` and `header` are those of read_header().
+[[nodiscard]] Plan plan_header(const ClipSettings& settings, InputFile& input,
+                               Plan (*make)(const Request&, const TensorLayout&),
+                               std::optional<std::byte> version = std::nullopt);
 
-/// For a part of a tensor: Error{usage} for percentiles.
-[[nodiscard]] Plan read_plan(const ClipSettings& settings, InputFile& input);
-
-/// Reads the elements if a bound is a percentile. `header` is that of read_header(). `changed` is the file if
-/// it is changed directly: an interrupted change goes on with the bounds that its journal records.
+/// Reads the header and makes the plan. Reads the elements if a bound is a percentile. `header` is that of
+/// read_header(). `changed` is the file if it is changed directly: an interrupted change goes on with the
+/// bounds that its journal records.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
                              std::vector<std::byte>* header = nullptr,
                              const JournaledFile* changed = nullptr);

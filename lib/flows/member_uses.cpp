@@ -46,7 +46,7 @@ MemberUse use_of(const ClipSettings& settings, const Container& archive, const E
 [[noreturn]] void refuse_chosen(const ClipSettings& settings, const Container& archive, const Entry& member,
                                 const MemberUse& use) {
   InputFile input = archive.open(member);
-  static_cast<void>(plan_without_elements(settings, input));
+  static_cast<void>(plan_header(settings, input, plan_before_reading));
   throw Error(ErrorKind::input, fmt::format("{}: cannot be clipped ({})", input.path(), use.reason));
 }
 

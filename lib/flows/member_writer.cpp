@@ -1,7 +1,5 @@
 #include "flows/member_writer.hpp"
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "files/descriptor.hpp"

@@ -74,7 +74,7 @@ class Part : public Prepared {
   Part(const Clipping& clipping, const ShardJob& job)
       : Prepared(clipping, InputFile::open_regular(job.in)), shard_(job.shard) {
     expect_tensor(input_, kShard);
-    const Plan whole = read_plan(clipping_.settings, input_);
+    const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
     check_output_name(input_, false, job.out);
     const bool must_be_new = job.existing == OutputFile::Existing::refuse;
@@ -117,7 +117,7 @@ class Slab : public Prepared {
         existing_(job.existing),
         index_(fs::path(job.out).replace_extension(".json")) {
     expect_tensor(input_, kSlab);
-    const Plan whole = read_plan(clipping_.settings, input_);
+    const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     text_ = index_text(whole);
     const Rows rows = with_path(input_.path(), [&] { return rows_of(job.shard, whole.input); });
     check_slab_index(index_, input_);
@@ -153,7 +153,7 @@ Join::Wanted run_of(const ClipSettings& settings, const std::string& in, OutputF
                     std::uint64_t shards) {
   InputFile input = InputFile::open_regular(in);
   expect_tensor(input, kShard);
-  const Plan plan = read_plan(settings, input);
+  const Plan plan = plan_header(settings, input, make_plan);
   const ShardRun run = make_run(shards, existing == OutputFile::Existing::refuse, plan, input);
   return [run](const std::optional<ShardRun>& there) -> std::optional<ShardRun> {
     if (run.shards == 0 && !there) return std::nullopt;

@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <span>
-#include <utility>
 
 #include "error.hpp"
 #include "files/checksum.hpp"

@@ -1,7 +1,6 @@
 #include "engine/engine.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>

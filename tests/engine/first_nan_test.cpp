@@ -1,7 +1,6 @@
 #include "engine/first_nan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <random>
 #include <thread>

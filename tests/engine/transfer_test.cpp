@@ -1,7 +1,5 @@
 #include "engine/transfer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <random>
 #include <span>

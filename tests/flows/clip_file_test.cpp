@@ -1,7 +1,6 @@
 #include "flows/clip_file.hpp"
 
 #include <filesystem>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "flows/archive_scene.hpp"

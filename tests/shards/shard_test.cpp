@@ -1,7 +1,6 @@
 #include "shards/shard.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "error.hpp"
