@@ -24,11 +24,11 @@ namespace {
 
 using namespace clip_options;
 
-SimdLevel parse_simd_level(std::string_view text) {
-  const std::optional<SimdLevel> level = simd_level_named(text);
-  if (!level) refuse_word(kSimd, text);
-  if (*level > simd_levels().back()) refuse(fmt::format("--simd: this CPU does not have the level {}", text));
-  return *level;
+SimdLevel simd_level_of(const RawOptions& raw) {
+  const SimdLevel level = kSimdLevels.at(word_of(raw, kSimd));
+  if (level > simd_levels().back())
+    refuse(fmt::format("--simd: this CPU does not have the level {}", to_string(level)));
+  return level;
 }
 
 /// The given options that decide where all results go. Without such an option, OUT is typed.
@@ -212,7 +212,7 @@ void validate_running(const RawOptions& raw, Command& command) {
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (raw.has(kChunkSize))
     command.engine.chunk_size = parse_count("--chunk-size", raw.text(kChunkSize), 4096, std::size_t{1} << 30);
-  if (raw.has(kSimd)) command.engine.level = parse_simd_level(raw.text(kSimd));
+  if (raw.has(kSimd)) command.engine.level = simd_level_of(raw);
 }
 
 }  // namespace
@@ -242,7 +242,7 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
-  if (raw.has(kDtype)) command.settings.dtype = parse_dtype(raw.text(kDtype));
+  if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.members.names = raw.texts(kMember);
   command.settings.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;

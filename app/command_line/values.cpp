@@ -49,11 +49,6 @@ Percentage parse_percentage(std::string_view flag, std::string_view text) {
   refuse(fmt::format("{}: '{}' is not a percentage from 0 to 100", flag, text));
 }
 
-DType parse_dtype(std::string_view text) {
-  if (const std::optional<DType> dtype = dtype_named(text)) return *dtype;
-  refuse_unknown("--dtype: unknown value", text, dtype_names());
-}
-
 unsigned parse_threads(std::string_view text) {
   return static_cast<unsigned>(parse_count(long_name(kThreads), text, 1, 1024));
 }

@@ -8,7 +8,6 @@
 #include "command_line/command_spec.hpp"
 #include "console/color.hpp"
 #include "console/progress.hpp"
-#include "element/dtype.hpp"
 #include "element/percentage.hpp"
 
 /// What the text of an option means. Each function throws Error{usage}, which names the option, unless it
@@ -31,7 +30,6 @@ class RawOptions;
 [[nodiscard]] std::size_t parse_count(std::string_view flag, std::string_view text, std::size_t lowest,
                                       std::size_t highest);
 [[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
-[[nodiscard]] DType parse_dtype(std::string_view text);                                   ///< of --dtype
 [[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
 
 /// The place of the option's value among its words: 0, the place of the default, if the option was not given.

@@ -205,7 +205,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   if (raw.has(kShow)) command.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
   command.rule.listed = std::max<std::size_t>(command.shown, 1);
   command.difference_file = raw.value(kDiffOut);
-  if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
+  if (raw.has(kDtype)) command.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.json = raw.has(kJson);

@@ -136,7 +136,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.max = given(raw, kMax);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
-  if (raw.has(kDtype)) command.dtype = parse_dtype(raw.text(kDtype));
+  if (raw.has(kDtype)) command.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (command.statistics) command.progress = progress_when(raw);

@@ -1,7 +1,5 @@
 #include "simd/levels.hpp"
 
-#include <algorithm>
-
 // Asks glibc, whose loader has tested the CPU already: on a virtual machine, testing it again
 // (__builtin_cpu_supports) takes longer than clipping a small file.
 #if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
@@ -53,13 +51,6 @@ std::string_view to_string(SimdLevel level) noexcept {
     case SimdLevel::v4: return "v4";
   }
   __builtin_unreachable();
-}
-
-std::optional<SimdLevel> simd_level_named(std::string_view text) noexcept {
-  const auto* const found = std::find_if(kSimdLevels.begin(), kSimdLevels.end(),
-                                         [=](SimdLevel level) { return to_string(level) == text; });
-  if (found == kSimdLevels.end()) return std::nullopt;
-  return *found;
 }
 
 std::span<const SimdLevel> simd_levels() noexcept {

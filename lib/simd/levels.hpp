@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -18,9 +17,6 @@ enum class SimdLevel : std::uint8_t {
 inline constexpr std::array kSimdLevels{SimdLevel::baseline, SimdLevel::v3, SimdLevel::v4};
 
 [[nodiscard]] std::string_view to_string(SimdLevel level) noexcept;
-
-/// The level called `name` ("v3"), even if this CPU lacks it; nothing for other names.
-[[nodiscard]] std::optional<SimdLevel> simd_level_named(std::string_view name) noexcept;
 
 /// The levels that both this CPU and this build have, lowest first; never empty.
 [[nodiscard]] std::span<const SimdLevel> simd_levels() noexcept;
