@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "error.hpp"
-#include "files/container.hpp"
 #include "files/attributes.hpp"
 #include "files/cleanup_registry.hpp"
+#include "files/container.hpp"
 #include "files/directory.hpp"
 #include "files/output_target.hpp"
 #include "files/terms.hpp"
