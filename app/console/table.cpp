@@ -13,7 +13,7 @@ constexpr std::size_t kWidestColumn = 50;
 
 /// How many columns of a terminal the text takes: fmt pads to columns, of which a character takes 1 or 2.
 std::size_t columns_of(const std::string& text) {
-  return 2 * text.size() - fmt::formatted_size("{:{}}", text, text.size());
+  return 2 * text.size() - fmt::format("{:{}}", text, text.size()).size();
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ std::string histogram_text(const ElementStatistics& statistics, const std::optio
     end_width = std::max(end_width, labels.back().end.size());
   }
   const std::uint64_t max_count = *std::max_element(histogram.counts.begin(), histogram.counts.end());
-  const std::size_t count_width = fmt::formatted_size("{}", max_count);
+  const std::size_t count_width = std::to_string(max_count).size();
 
   std::string text;
   for (std::size_t row = 0; row <= histogram.rows; ++row) {

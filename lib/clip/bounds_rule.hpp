@@ -8,7 +8,7 @@
 #include "element/dtype.hpp"
 #include "simd/vector.hpp"
 
-/// Clips by minimum and maximum. Where another rule is faster, clip_by_rule() in clip_loop.hpp chooses it.
+/// Clips by minimum and maximum. Where another rule is faster, RuleChoice (kernel.hpp) chooses it.
 namespace clipper {
 
 enum class NanElements : std::uint8_t { keep, replace };

@@ -44,11 +44,6 @@ ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
   return table;
 }
 
-bool replaces_nan_by_nan(const Operation& operation) noexcept {
-  return operation.nan &&
-         with_type(operation.dtype, [&]<class T>() { return is_nan(from_bits<T>(*operation.nan)); });
-}
-
 }  // namespace
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
@@ -65,8 +60,7 @@ ElementCounts clip_and_count(const Operation& operation, const std::byte* in, st
                              std::size_t count, SimdLevel level) noexcept {
   const bool exchanged = are_exchanged(operation);
   const bool scales = scales_integers(operation);
-  if (!exchanged && !scales && !replaces_nan_by_nan(operation))
-    return clip_with<Counting::on>(operation, NoVectors{}, in, out, count, level);
+  if (!exchanged && !scales) return clip_and_replace_nan(operation, NoVectors{}, in, out, count, level);
   // These cases are too rare for kernels of their own: each block is clipped twice, the first time to count.
   // With lo > hi elements move to hi, as if both bounds were hi; the sign that a zero takes from hi is no
   // move.

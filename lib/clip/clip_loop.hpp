@@ -7,14 +7,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "clip/bounds_rule.hpp"
 #include "clip/clip.hpp"
 #include "clip/parameters.hpp"
 #include "clip/rule.hpp"
 #include "clip/rule_source.hpp"
-#include "clip/scaled_rule.hpp"
-#include "clip/select_rule.hpp"
-#include "clip/straddling_rule.hpp"
 #include "clip/tally.hpp"
 #include "element/byte_order.hpp"
 #include "simd/vector.hpp"
@@ -165,17 +161,13 @@ template <class AnyTally, Byteswap kSwap, class T, class Rules>
     counts[i] = clip_range<AnyTally, kSwap, kGroup>(rules, ranges[i]);
 
   if constexpr (AnyTally::kCounts) {
-    if constexpr (!R::kCalculates)
-      counts[0].changed =
-          counts[0].raised != 0 || counts[0].lowered != 0 || (R::kReplacesNan && counts[0].nan != 0);
+    if constexpr (!R::kCalculates) counts[0].changed = counts[0].raised != 0 || counts[0].lowered != 0;
     if constexpr (!std::is_integral_v<T>) counts[1].nan -= rest == 0 ? 0 : kGroup - rest;
     counts[1].changed = rest != 0 && std::memcmp(last.data(), all.in + whole, rest * sizeof(T)) != 0;
   }
   if (rest != 0) std::memcpy(all.out + whole, last.data(), rest * sizeof(T));
   return counts[0] += counts[1];
 }
-
-// From an Operation to the loop.
 
 template <Counting kCounting, Rule R>
 using TallyIf = std::conditional_t<kCounting == Counting::on, Tally<R>, NoTally>;
@@ -191,56 +183,16 @@ template <Byteswap kSwap, class T, class Vectors>
     return 0;  // the padding of the bounds
 }
 
-template <Rule R, Counting kCounting, Byteswap kSwap, class T, class Vectors>
-[[gnu::always_inline]] inline ElementCounts clip_by(const Operation& operation,
-                                                    const InOut<T, Vectors>& all) noexcept {
-  return clip_all<TallyIf<kCounting, R>, kSwap>(RulesOf<R, T, Vectors>(operation), all,
-                                                padding<kSwap, T, Vectors>(operation));
-}
-
-template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, NanElements kNan, class T, class Vectors>
-[[gnu::always_inline]] inline ElementCounts clip_by_rule(const Operation& operation,
-                                                         const InOut<T, Vectors>& all) noexcept {
-  constexpr ExchangedBounds kExchanged =
-      std::is_same_v<Vectors, NoVectors> ? ExchangedBounds::miscounted : ExchangedBounds::counted;
-  if constexpr (!std::is_integral_v<T>)
-    if (operation.arithmetic != Arithmetic::none)
-      return clip_by<ScaledRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
-  if constexpr (HalfType<T> && std::is_same_v<Vectors, NoVectors> && kNan == NanElements::keep)
-    if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
-      if constexpr (kBytes == vector_bytes(SimdLevel::v4))
-        return clip_by<StraddlingSelectRule<kBytes, T>, kCounting, kSwap>(operation, all);
-      if (*lower == LowerBound::zero)
-        return clip_by<StraddlingRule<kBytes, T, LowerBound::zero>, kCounting, kSwap>(operation, all);
-      return clip_by<StraddlingRule<kBytes, T, LowerBound::negative>, kCounting, kSwap>(operation, all);
-    }
-  if constexpr (selects<T, kBytes, kCounting, kSwap>())
-    return clip_by<SelectRule<kBytes, T>, kCounting, kSwap>(operation, all);
-  else
-    return clip_by<BoundsRule<kBytes, T, kNan, kExchanged>, kCounting, kSwap>(operation, all);
-}
-
-template <std::size_t kBytes, Counting kCounting, Byteswap kSwap, class T, class Vectors>
-[[gnu::always_inline]] inline ElementCounts clip_ordered(const Operation& operation,
-                                                         const InOut<T, Vectors>& all) noexcept {
-  if constexpr (!std::is_integral_v<T>)
-    if (replaces_nan(operation, all.vectors))
-      return clip_by_rule<kBytes, kCounting, kSwap, NanElements::replace>(operation, all);
-  return clip_by_rule<kBytes, kCounting, kSwap, NanElements::keep>(operation, all);
-}
-
-/// Clips elements; ignores scale and bias of integers. With Counting::on it returns what it did; with
-/// NoVectors the counts are wrong if lo > hi or if NaN becomes another NaN.
-template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
-[[gnu::always_inline]] inline ElementCounts clip_bytes(const Operation& operation, const Vectors& vectors,
-                                                       const std::byte* in, std::byte* out,
-                                                       std::size_t count) noexcept {
-  constexpr std::size_t kBytes = vector_bytes(kLevel);
-  const InOut<T, Vectors> all{reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count, vectors};
-  if constexpr (sizeof(T) > 1)
-    if (operation.order != kNativeOrder)
-      return clip_ordered<kBytes, kCounting, Byteswap::yes>(operation, all);
-  return clip_ordered<kBytes, kCounting, Byteswap::no>(operation, all);
+/// Clips elements by a rule; ignores scale and bias of integers. With Counting::on it returns what it did;
+/// with NoVectors the counts are wrong if lo > hi or if NaN becomes another NaN.
+template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
+[[gnu::always_inline]] inline ElementCounts clip_by(const Operation& operation, const Vectors& vectors,
+                                                    const std::byte* in, std::byte* out,
+                                                    std::size_t count) noexcept {
+  return clip_all<TallyIf<kCounting, R>, kSwap>(
+      RulesOf<R, T, Vectors>(operation),
+      InOut<T, Vectors>{reinterpret_cast<const T*>(in), reinterpret_cast<T*>(out), count, vectors},
+      padding<kSwap, T, Vectors>(operation));
 }
 
 }  // namespace clipper

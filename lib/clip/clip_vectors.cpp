@@ -38,7 +38,7 @@ ElementCounts clip_and_count(const Operation& operation, const ParameterVectors&
                              SimdLevel level) noexcept {
   if (scales_integers(operation))
     return clip_scaled<Counting::on>(operation, parameters, in, out, count, level);
-  return clip_with<Counting::on>(operation, parameters, in, out, count, level);
+  return clip_and_replace_nan(operation, parameters, in, out, count, level);
 }
 
 }  // namespace clipper

@@ -3,71 +3,120 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 // Only inlined functions have vectors as parameters or results.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#include "clip/bounds_rule.hpp"
 #include "clip/clip.hpp"
 #include "clip/clip_loop.hpp"
+#include "clip/scaled_rule.hpp"
+#include "clip/select_rule.hpp"
+#include "clip/straddling_rule.hpp"
+#include "element/byte_order.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
 
-/// The loop over vectors (clip_loop.hpp) and its rule (bounds_rule.hpp, scaled_rule.hpp) are inlined into one
+/// The loop over vectors (clip_loop.hpp) and a rule (bounds_rule.hpp, scaled_rule.hpp) are inlined into one
 /// wrapper per instruction set. The last elements go through the same loop, in a padded vector. The code that
 /// clips an element therefore exists once and cannot differ between instruction sets or between the first
 /// elements and the last. Vectors is NoVectors (clip.cpp) or ParameterVectors (clip_vectors.cpp).
 namespace clipper {
 
-// One wrapper per instruction set, which the loop is inlined into.
-
 template <class Vectors>
 using Kernel = ElementCounts (*)(const Operation&, const Vectors&, const std::byte*, std::byte*,
                                  std::size_t) noexcept;
 
-template <class T, Counting kCounting, class Vectors>
+// The wrappers. Nothing but the loop may be inlined into them: g++ would optimize it once more for each
+// function around it.
+
+template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
 ElementCounts clip_baseline(const Operation& operation, const Vectors& vectors, const std::byte* in,
                             std::byte* out, std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::baseline, T, kCounting>(operation, vectors, in, out, count);
+  return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
 }
 
 #if defined(__x86_64__)
-template <class T, Counting kCounting, class Vectors>
+template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
 [[gnu::target("arch=x86-64-v3"), gnu::flatten]] ElementCounts clip_v3(const Operation& operation,
                                                                       const Vectors& vectors,
                                                                       const std::byte* in, std::byte* out,
                                                                       std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::v3, T, kCounting>(operation, vectors, in, out, count);
+  return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
 }
 
-template <class T, Counting kCounting, class Vectors>
+template <Rule R, class T, Counting kCounting, Byteswap kSwap, class Vectors>
 [[gnu::target("arch=x86-64-v4"), gnu::flatten]] ElementCounts clip_v4(const Operation& operation,
                                                                       const Vectors& vectors,
                                                                       const std::byte* in, std::byte* out,
                                                                       std::size_t count) noexcept {
-  return clip_bytes<SimdLevel::v4, T, kCounting>(operation, vectors, in, out, count);
+  return clip_by<R, T, kCounting, kSwap>(operation, vectors, in, out, count);
 }
 #endif
 
-template <class T, Counting kCounting, class Vectors>
-Kernel<Vectors> kernel_of(SimdLevel level) noexcept {
-  switch (level) {
-    case SimdLevel::baseline: break;
-#if defined(__x86_64__)
-    case SimdLevel::v3: return clip_v3<T, kCounting, Vectors>;
-    case SimdLevel::v4: return clip_v4<T, kCounting, Vectors>;
-#else
-    case SimdLevel::v3: break;
-    case SimdLevel::v4: break;
-#endif
+/// Chooses the rule of an operation.
+template <SimdLevel kLevel, class T, Counting kCounting, Byteswap kSwap, class Vectors>
+class RuleChoice {
+  static constexpr std::size_t kBytes = vector_bytes(kLevel);
+  static constexpr bool kSame = std::is_same_v<Vectors, NoVectors>;
+  static constexpr ExchangedBounds kExchanged =
+      kSame ? ExchangedBounds::miscounted : ExchangedBounds::counted;
+
+ public:
+  [[nodiscard]] static Kernel<Vectors> kernel(const Operation& operation, const Vectors& vectors) noexcept {
+    if constexpr (!std::is_integral_v<T> && kCounting == Counting::off)
+      if (replaces_nan(operation, vectors)) return kernel<NanElements::replace>(operation);
+    return kernel<NanElements::keep>(operation);
   }
-  return clip_baseline<T, kCounting, Vectors>;
+
+ private:
+  template <NanElements kNan>
+  static Kernel<Vectors> kernel(const Operation& operation) noexcept {
+    if constexpr (!std::is_integral_v<T>)
+      if (operation.arithmetic != Arithmetic::none) return by<ScaledRule<kBytes, T, kNan, kExchanged>>();
+    if constexpr (HalfType<T> && kSame && kNan == NanElements::keep)
+      if (const std::optional<LowerBound> lower = straddling<T>(operation)) {
+        if constexpr (kLevel == SimdLevel::v4) return by<StraddlingSelectRule<kBytes, T>>();
+        if (*lower == LowerBound::zero) return by<StraddlingRule<kBytes, T, LowerBound::zero>>();
+        return by<StraddlingRule<kBytes, T, LowerBound::negative>>();
+      }
+    if constexpr (selects<T, kBytes, kCounting, kSwap>())
+      return by<SelectRule<kBytes, T>>();
+    else
+      return by<BoundsRule<kBytes, T, kNan, kExchanged>>();
+  }
+
+  template <Rule R>
+  static Kernel<Vectors> by() noexcept {
+#if defined(__x86_64__)
+    if constexpr (kLevel == SimdLevel::v3) return clip_v3<R, T, kCounting, kSwap, Vectors>;
+    if constexpr (kLevel == SimdLevel::v4) return clip_v4<R, T, kCounting, kSwap, Vectors>;
+#endif
+    return clip_baseline<R, T, kCounting, kSwap, Vectors>;
+  }
+};
+
+template <SimdLevel kLevel, class T, Counting kCounting, class Vectors>
+Kernel<Vectors> kernel_of(const Operation& operation, const Vectors& vectors) noexcept {
+  if constexpr (sizeof(T) > 1)
+    if (operation.order != kNativeOrder)
+      return RuleChoice<kLevel, T, kCounting, Byteswap::yes, Vectors>::kernel(operation, vectors);
+  return RuleChoice<kLevel, T, kCounting, Byteswap::no, Vectors>::kernel(operation, vectors);
 }
 
 template <Counting kCounting, class Vectors>
-Kernel<Vectors> kernel_for(DType dtype, SimdLevel level) noexcept {
-  return with_type(dtype, [=]<class T>() { return kernel_of<T, kCounting, Vectors>(level); });
+Kernel<Vectors> kernel_for(const Operation& operation, const Vectors& vectors, SimdLevel level) noexcept {
+  return with_type(operation.dtype, [&]<class T>() {
+#if defined(__x86_64__)
+    if (level == SimdLevel::v3) return kernel_of<SimdLevel::v3, T, kCounting>(operation, vectors);
+    if (level == SimdLevel::v4) return kernel_of<SimdLevel::v4, T, kCounting>(operation, vectors);
+#endif
+    return kernel_of<SimdLevel::baseline, T, kCounting>(operation, vectors);
+  });
 }
 
 /// Bytes of a block, which must fit the first-level cache.
@@ -104,11 +153,31 @@ inline bool scales_integers(const Operation& operation) noexcept {
   return !is_floating(operation.dtype) && operation.arithmetic != Arithmetic::none;
 }
 
-/// All of an operation that does not scale integers; the counts are those of clip_bytes().
+/// All of an operation that does not scale integers; the counts are those of clip_by().
 template <Counting kCounting, class Vectors>
 ElementCounts clip_with(const Operation& operation, const Vectors& vectors, const std::byte* in,
                         std::byte* out, std::size_t count, SimdLevel level) noexcept {
-  return kernel_for<kCounting, Vectors>(operation.dtype, level)(operation, vectors, in, out, count);
+  return kernel_for<kCounting>(operation, vectors, level)(operation, vectors, in, out, count);
+}
+
+/// clip_with() that counts and replaces NaN. No kernel does both: NaNs pass a kernel that counts them, and
+/// blocks that have any are clipped once more.
+template <class Vectors>
+ElementCounts clip_and_replace_nan(const Operation& operation, const Vectors& vectors, const std::byte* in,
+                                   std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  if (!replaces_nan(operation, vectors))
+    return clip_with<Counting::on>(operation, vectors, in, out, count, level);
+  Operation replacing = operation;
+  replacing.arithmetic = Arithmetic::none;
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const Vectors of_block =
+            after(done, vectors, traits(operation.dtype).size, factor_size(operation.arithmetic));
+        const ElementCounts counts = clip_with<Counting::on>(operation, of_block, from, to, length, level);
+        if (counts.nan != 0) clip_with<Counting::off>(replacing, of_block, to, to, length, level);
+        return counts;
+      });
 }
 
 }  // namespace clipper

@@ -155,7 +155,7 @@ std::string format(const TensorLayout& layout) {
     // numpy leaves room for the digits of the dimension that grows when elements are appended to the file.
     constexpr std::size_t kGrowthDigits = 21;
     const std::int64_t growing = fortran_order ? layout.shape.back() : layout.shape.front();
-    text.append(kGrowthDigits - fmt::formatted_size("{}", growing), ' ');
+    text.append(kGrowthDigits - std::to_string(growing).size(), ' ');
   }
 
   const auto padded = [&](std::size_t text_at) {

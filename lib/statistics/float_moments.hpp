@@ -231,22 +231,30 @@ template <std::size_t kBytes, class E, class T>
     add_windows<kBytes, E>(elements, highest, moments);
 }
 
-template <std::size_t kBytes, Addends kAddends, class T>
-[[gnu::always_inline]] inline void add_floats(const T* elements, std::size_t count,
+template <Addends kAddends, class T, class Block>
+[[gnu::always_inline]] inline void copy_addends(const T* elements, std::size_t count, Block& block) noexcept {
+  for (std::size_t i = 0; i < count; ++i) block[i] = addend<kAddends>(elements[i]);
+}
+
+/// With `all` all elements are finite, without it those that are not are left out.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline void add_floats(const T* elements, std::size_t count, bool all,
                                               Moments& moments) noexcept {
-  using Addend = decltype(addend<kAddends>(T{}));
-  if constexpr (kAddends == Addends::all && std::is_same_v<T, Addend>) {
-    for (; count >= kSumBlock; count -= kSumBlock) {
-      add_block<kBytes, T>(elements, moments);
-      elements += kSumBlock;
-    }
-  }
+  using Addend = decltype(addend<Addends::all>(T{}));
   std::array<Addend, kSumBlock> block;
   while (count != 0) {
     const std::size_t length = std::min(kSumBlock, count);
-    for (std::size_t i = 0; i < length; ++i) block[i] = addend<kAddends>(elements[i]);
-    std::fill(block.begin() + static_cast<std::ptrdiff_t>(length), block.end(), Addend{});
-    add_block<kBytes, T>(block.data(), moments);
+    const Addend* addends = block.data();
+    if constexpr (std::is_same_v<T, Addend>)
+      if (all && length == kSumBlock) addends = elements;
+    if (addends == block.data()) {
+      if (all)
+        copy_addends<Addends::all>(elements, length, block);
+      else
+        copy_addends<Addends::finite>(elements, length, block);
+      std::fill(block.begin() + static_cast<std::ptrdiff_t>(length), block.end(), Addend{});
+    }
+    add_block<kBytes, T>(addends, moments);
     elements += length;
     count -= length;
   }

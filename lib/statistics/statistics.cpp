@@ -63,10 +63,8 @@ template <std::size_t kBytes, class T>
   const KeyRange<T> range = key_range(elements, result.count);
   if constexpr (std::is_integral_v<T>)
     add_integers(elements, result.count, result.moments);
-  else if (range.all)
-    add_floats<kBytes, Addends::all>(elements, result.count, result.moments);
   else
-    add_floats<kBytes, Addends::finite>(elements, result.count, result.moments);
+    add_floats<kBytes>(elements, result.count, range.all, result.moments);
   if (range.any) {
     result.finite = {to_bits(element_of<T>(range.lowest)), to_bits(element_of<T>(range.highest))};
     result.histogram = histogram_for(result.dtype, result.finite->lowest, result.finite->highest);
