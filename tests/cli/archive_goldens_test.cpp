@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/paths.hpp"
 #include "support/tsv.hpp"
 
 /// Archives of the programs that write .npz files: see data/archives/cases.tsv.
@@ -21,7 +22,7 @@ struct Contents {
 /// What Python's zipfile reads.
 Contents read_contents(const std::string& archive) {
   const TemporaryDirectory directory;
-  const Words words{CLIPPER_PYTHON, CLIPPER_TESTS_DIR "/cli/zip_members.py", archive, directory.path()};
+  const Words words{debian_python(), source_path("tests/cli/zip_members.py"), archive, directory.path()};
   const Result result = Process(words, {}).finish();
   INFO(archive << ": " << result.error);
   REQUIRE(result.exit_code == 0);
@@ -42,7 +43,7 @@ const Contents& contents_of(const std::string& archive) {
 }
 
 std::string archive_path(const std::string& name) {
-  return CLIPPER_DATA_DIR "/archives/" + name + ".npz";
+  return source_path("data/archives/" + name + ".npz");
 }
 
 /// Checks that clipper's result is the expected archive of a row.

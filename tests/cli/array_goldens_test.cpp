@@ -5,6 +5,7 @@
 
 #include "cli/clipper.hpp"
 #include "simd/levels.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 #include "support/tsv.hpp"
 
@@ -18,7 +19,7 @@ std::string file_of(const std::string& cell) {
   REQUIRE(parts.size() == 6);
   std::string& pool = pools[parts[0]];
   if (pool.empty()) {
-    const std::string file = read_file(CLIPPER_DATA_DIR "/arrays/" + parts[0] + ".npy");
+    const std::string file = read_file(source_path("data/arrays/" + parts[0] + ".npy"));
     pool = file.substr(file.find('\n') + 1);
   }
   const std::string& descr = parts[1];

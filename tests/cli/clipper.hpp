@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,18 +7,13 @@
 #include "cli/json_record.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/process.hpp"
 
 /// Runs clipper as its users do.
 namespace clipper::testing {
 
 using Words = std::vector<std::string>;
-
-/// The program to test: $CLIPPER if set, otherwise the program of this build.
-inline std::string clipper_binary() {
-  const char* const named = std::getenv("CLIPPER");
-  return named == nullptr ? CLIPPER_BINARY : named;
-}
 
 inline Words clipper_words(const Words& arguments) {
   Words words{clipper_binary()};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/clipper.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -196,7 +197,7 @@ TEST_CASE("info prints numpy's statistics for every dtype") {
   for (const Row& row : rows) {
     INFO(row.name);
     const Json statistics =
-        info_of({"--min", "0", "--max", "6", CLIPPER_DATA_DIR "/edge/" + row.name + ".npy"})["statistics"];
+        info_of({"--min", "0", "--max", "6", source_path("data/edge/" + row.name + ".npy")})["statistics"];
     CHECK(text_of(statistics["min"]) == row.min);
     CHECK(text_of(statistics["max"]) == row.max);
     CHECK(statistics["nan"] == row.nan);
@@ -401,8 +402,8 @@ TEST_CASE("info escapes a path that is not printable UTF-8") {
 }
 
 TEST_CASE("wrong usage of info is refused") {
-  const std::string example = CLIPPER_DATA_DIR "/in.npy";
-  const std::string int8 = CLIPPER_DATA_DIR "/edge/int8.npy";
+  const std::string example = source_path("data/in.npy");
+  const std::string int8 = source_path("data/edge/int8.npy");
   const auto check_usage = [](Words arguments, std::string_view word) {
     arguments.insert(arguments.begin(), "info");
     const Result result = run_clipper(arguments);

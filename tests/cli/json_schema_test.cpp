@@ -11,6 +11,7 @@
 #include "element/dtype.hpp"
 #include "generate/troff.hpp"
 #include "support/archives.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 
 namespace clipper::testing {
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json read_schema() {
-  std::ifstream file(CLIPPER_DATA_DIR "/clipper.schema.json");
+  std::ifstream file(source_path("data/clipper.schema.json"));
   return Json::parse(file);
 }
 

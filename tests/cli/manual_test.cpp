@@ -16,6 +16,7 @@
 #include "error.hpp"
 #include "support/archives.hpp"
 #include "support/lines.hpp"
+#include "support/paths.hpp"
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
@@ -128,7 +129,7 @@ esac)"},
 class Example {
  public:
   Example() {
-    const std::string tensor = read_file(CLIPPER_DATA_DIR "/in.npy");
+    const std::string tensor = read_file(source_path("data/in.npy"));
     for (const char* directory : {"bin", "in/train", "golden", "out"})
       std::filesystem::create_directories(directory_ / directory);
     for (const char* name :
@@ -146,12 +147,12 @@ class Example {
       write_file(directory_ / name,
                  npz_file({NpzMember{"weights.npy", read_file(directory_ / "golden.npy")}}));
     for (const std::string side : {"lo", "hi"})
-      std::filesystem::copy_file(CLIPPER_DATA_DIR "/bounds/float32-" + side + ".npy",
+      std::filesystem::copy_file(source_path("data/bounds/float32-" + side + ".npy"),
                                  directory_ / (side + ".npy"));
     const std::pair<const char*, const char*> readme[] = {
         {"lo", "lows"}, {"hi", "highs"}, {"scale", "scale"}, {"bias", "bias"}, {"images", "images"}};
     for (const auto& [from, to] : readme)
-      std::filesystem::copy_file(fmt::format("{}/{}.npy", CLIPPER_DATA_DIR, from),
+      std::filesystem::copy_file(source_path(fmt::format("data/{}.npy", from)),
                                  directory_ / fmt::format("{}.npy", to));
     write_file(directory_ / "list", "in/train/a.npy\nin/train/b.npy\n");
     for (const auto& [name, script] : kPrograms) write_program(name, script);

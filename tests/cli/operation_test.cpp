@@ -8,6 +8,7 @@
 #include "cli/clipper.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 #include "support/tsv.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kUsualHeader = 128;
 
 std::string data_file(const std::string& name) {
-  return read_file(CLIPPER_DATA_DIR "/" + name);
+  return read_file(source_path("data/" + name));
 }
 
 /// What clipper writes for the file.

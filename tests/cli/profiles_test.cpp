@@ -8,6 +8,7 @@
 #include "cli/clipper.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 #include "support/tsv.hpp"
 
@@ -18,7 +19,7 @@ constexpr std::size_t kUsualHeader = 128;
 
 /// The input of a row of data/goldens: `elements`, by default the first of edge/`dtype`.npy, in a shape.
 std::string tensor(const std::string& dtype, const std::string& shape, std::string elements = "") {
-  const std::string edge = read_file(CLIPPER_DATA_DIR "/edge/" + dtype + ".npy");
+  const std::string edge = read_file(source_path("data/edge/" + dtype + ".npy"));
   if (elements.empty()) elements = edge.substr(kUsualHeader);
   const std::size_t size = traits(dtype_named(dtype).value()).size;
   std::size_t count = 1;
@@ -30,7 +31,7 @@ std::string tensor(const std::string& dtype, const std::string& shape, std::stri
 Words arguments_of(const std::string& profile, const std::string& typed) {
   Words arguments{"--profile", profile};
   for (const std::string& word : tsv::split(typed, ' '))
-    arguments.push_back(word.starts_with("@data") ? "@" CLIPPER_DATA_DIR + word.substr(5) : word);
+    arguments.push_back(word.starts_with("@data") ? "@" + source_path("data") + word.substr(5) : word);
   arguments.insert(arguments.end(), {"in.npy", "out.npy"});
   return arguments;
 }
@@ -46,11 +47,11 @@ TEST_CASE("--profile gives the goldens of every profile") {
     if (row[4] != "--min 0 --max 6" || !seen.insert(profile).second) continue;
     CAPTURE(profile, dtype);
     const TemporaryDirectory directory;
-    const std::string edge = read_file(CLIPPER_DATA_DIR "/edge/" + dtype + ".npy");
+    const std::string edge = read_file(source_path("data/edge/" + dtype + ".npy"));
     write_file(directory / "in.npy", four_dimensions ? tensor(dtype, row[5]) : edge);
     check_done(run_clipper(arguments_of(profile, row[4]), {directory.path()}));
     const std::string output = read_file(directory / "out.npy").substr(kUsualHeader);
-    CHECK(output == read_file(CLIPPER_DATA_DIR "/goldens/" + profile + "/" + dtype + ".npy")
+    CHECK(output == read_file(source_path("data/goldens/" + profile + "/" + dtype + ".npy"))
                         .substr(kUsualHeader + std::stoul(row[2]) * output.size(), output.size()));
   }
   CHECK(seen.size() == profiles().size());

@@ -12,6 +12,7 @@
 
 #include "cli/clipper.hpp"
 #include "support/lines.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 
 /// Checks the README's claims. tests/install runs its commands for set-up and installation, and its programs.
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 std::string readme() {
-  return read_file(CLIPPER_DATA_DIR "/../README.md");
+  return read_file(source_path("README.md"));
 }
 
 /// The lines of all fenced blocks in a language.
@@ -82,7 +83,7 @@ bool is_shown_by(const Lines& actual, const Lines& shown) {
 class Reader {
  public:
   Reader() {
-    fs::copy(CLIPPER_DATA_DIR, directory_ / "data", fs::copy_options::recursive);
+    fs::copy(source_path("data"), directory_ / "data", fs::copy_options::recursive);
     for (const char* place : {"build", "scripts"}) fs::create_directory(directory_ / place);
     for (const char* name : {"build/clipper", "scripts/run"})
       fs::create_symlink(fs::absolute(clipper_binary()), directory_ / name);
@@ -115,11 +116,10 @@ class Reader {
 
 /// Whether .gitignore of the project's root has the name.
 bool is_ignored(const std::string& name) {
-  return std::ranges::any_of(lines_of(read_file(CLIPPER_DATA_DIR "/../.gitignore")),
-                             [&](std::string pattern) {
-                               if (pattern.ends_with('/')) pattern.pop_back();
-                               return ::fnmatch(pattern.c_str(), ("/" + name).c_str(), FNM_PATHNAME) == 0;
-                             });
+  return std::ranges::any_of(lines_of(read_file(source_path(".gitignore"))), [&](std::string pattern) {
+    if (pattern.ends_with('/')) pattern.pop_back();
+    return ::fnmatch(pattern.c_str(), ("/" + name).c_str(), FNM_PATHNAME) == 0;
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "error.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {
@@ -47,7 +48,7 @@ TEST_CASE("Paths and words that are not terms are not replaced") {
 TEST_CASE("The program has words of its own for every term of the library") {
   const std::regex term_text(R"re(Term(?: \w+)?\{"(\w+)",\s+"([^"]*)"\})re");
   std::size_t terms = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(CLIPPER_DATA_DIR "/../lib")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::source_path("lib"))) {
     if (!entry.is_regular_file()) continue;
     const std::string source = testing::read_file(entry.path());
     for (std::sregex_iterator found(source.begin(), source.end(), term_text), end; found != end;

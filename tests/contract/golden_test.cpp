@@ -24,6 +24,7 @@
 #include "files/input_file.hpp"
 #include "simd/levels.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper {
@@ -35,7 +36,7 @@ struct Tensor {
 };
 
 Tensor read_tensor(const std::string& name) {
-  InputFile file = InputFile::open(CLIPPER_DATA_DIR "/" + name);
+  InputFile file = InputFile::open(testing::source_path("data/" + name));
   Tensor tensor{read_header(file, std::nullopt), {}};
   tensor.elements.resize(tensor.header.data_size());
   file.read_exactly(tensor.elements);
@@ -70,7 +71,8 @@ Request parse(const std::string& profile, const std::string& arguments) {
   }
   std::vector<std::string> words{"clipper", "--profile", profile};
   for (const std::string& word : tsv::split(arguments, ' '))
-    words.push_back(word.starts_with(kData) ? "@" CLIPPER_DATA_DIR + word.substr(kData.size()) : word);
+    words.push_back(word.starts_with(kData) ? "@" + testing::source_path("data") + word.substr(kData.size())
+                                            : word);
   words.insert(words.end(), {"in.npy", "out.npy"});
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());

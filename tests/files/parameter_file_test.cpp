@@ -8,6 +8,7 @@
 #include "contract/plan.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"
 
@@ -45,7 +46,7 @@ std::string refused(ErrorKind kind, DType dtype, const std::string& path) {
 }
 
 std::string data_file(std::string_view name) {
-  return CLIPPER_DATA_DIR "/bounds/" + std::string(name);
+  return testing::source_path("data/bounds/" + std::string(name));
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ TEST_CASE("an array that broadcasts is part of the plan") {
 TEST_CASE("a missing or incomplete .npy file is named in the error") {
   const std::string missing = data_file("missing.npy");
   CHECK(refused(ErrorKind::io, float32, missing).starts_with(missing + ": "));
-  const std::string text = CLIPPER_DATA_DIR "/README.md";
+  const std::string text = testing::source_path("data/README.md");
   CHECK(refused(ErrorKind::input, float32, text).starts_with(text + ": not a .npy file but text"));
   for (const std::string elements : {"", "abc", "abcde"}) {
     INFO(elements);

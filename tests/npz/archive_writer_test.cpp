@@ -9,6 +9,7 @@
 #include "npz/read_zip.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/tsv.hpp"
 
 using namespace clipper;
@@ -24,7 +25,7 @@ std::string list_of(const ArchiveWriter& writer, std::uint64_t begin) {
 }
 
 std::string archive_bytes(const std::string& name) {
-  return testing::read_file(CLIPPER_DATA_DIR "/archives/" + name + ".npz");
+  return testing::read_file(testing::source_path("data/archives/" + name + ".npz"));
 }
 
 /// Writes all members of an archive again, with the same data.
@@ -75,7 +76,7 @@ TEST_CASE("The records of np.savez are those of Python's zipfile, for every size
 }
 
 TEST_CASE("An archive that is written again is the same, unless sizes followed the data") {
-  for (const auto& file : std::filesystem::directory_iterator(CLIPPER_DATA_DIR "/archives")) {
+  for (const auto& file : std::filesystem::directory_iterator(testing::source_path("data/archives"))) {
     const std::string name = file.path().stem().string();
     if (file.path().extension() != ".npz") continue;
     CAPTURE(name);

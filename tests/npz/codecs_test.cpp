@@ -13,6 +13,7 @@
 #include "npz/read_zip.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/refusal.hpp"
 
 using namespace clipper;
@@ -103,7 +104,7 @@ TEST_CASE("Deflate makes data smaller, and bytes that cannot become smaller litt
 TEST_CASE("The deflated members of other programs are inflated") {
   for (const std::string name : {"savez_compressed", "debian-savez_compressed", "ndarray_compressed", "zip-6",
                                  "zip-streamed", "streamed_compressed"}) {
-    const std::string bytes = testing::read_file(CLIPPER_DATA_DIR "/archives/" + name + ".npz");
+    const std::string bytes = testing::read_file(testing::source_path("data/archives/" + name + ".npz"));
     for (const Member& member : zip::read(bytes).members) {
       CAPTURE(name, member.name);
       if (member.method != npz::Method::deflated) continue;

@@ -7,6 +7,7 @@
 
 #include "npz/read_zip.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 #include "support/refusal.hpp"
 
 /// Archives that programs could read differently.
@@ -35,7 +36,7 @@ std::string from_hex(std::string_view hex) {
 }  // namespace
 
 TEST_CASE("Archives that programs could read differently are refused; all others are what Python reads") {
-  std::istringstream table(output_of("python3 -B " CLIPPER_DATA_DIR "/../tests/faults/hostile_cases.py"));
+  std::istringstream table(output_of("python3 -B " + testing::source_path("tests/faults/hostile_cases.py")));
   std::size_t refused = 0;
   for (std::string says, hex, read, sound; std::getline(table, says, '\t');) {
     std::getline(table, hex, says.empty() ? '\t' : '\n');

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 
 /// Reads the tables in data/.
 namespace clipper::tsv {
@@ -27,7 +28,7 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
 
 /// The rows of data/`name` without the heading. Each row must have as many fields as the heading.
 inline std::vector<std::vector<std::string>> read(const std::string& name) {
-  std::ifstream file(CLIPPER_DATA_DIR "/" + name);
+  std::ifstream file(testing::source_path("data/" + name));
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(file, line);) rows.push_back(split(line, '\t'));
   INFO(name);
