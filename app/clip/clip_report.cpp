@@ -43,10 +43,10 @@ Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
 }
 
 void add_plan(const Plan& plan, Json& json) {
-  json.add("dtype", traits(plan.input.dtype).name);
-  json.add("shape", plan.input.shape);
-  json.add("fortran_order", plan.input.fortran_order);
-  json.add("byte_order", plan.input.order == ByteOrder::little ? "little" : "big");
+  json.add("dtype", traits(plan.output.dtype).name);
+  json.add("shape", plan.output.shape);
+  json.add("fortran_order", plan.output.fortran_order);
+  json.add("byte_order", plan.output.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.data_size());
   json.add("min", bound_json(plan, Parameter::min, plan.min));

@@ -305,6 +305,14 @@ TEST_CASE("--split-output writes slabs that are tensors, and their index") {
   CHECK(index["slabs"][2]["end"] == 5);
 }
 
+TEST_CASE("the JSON of a shard of --split-output has the slab's shape") {
+  const TemporaryDirectory directory;
+  write_file(directory / "in.npy", npy_file("<f4", "False", "(5, 1)", bytes_of<float>({0, 1, 2, 3, 4})));
+  const Result result = run_clipper(
+      shard(1, 2, {"--json", "--split-output", "--max", "6", "in.npy", "out.npy"}), {directory.path()});
+  CHECK(nlohmann::json::parse(result.output)["shape"] == std::vector<int>{2, 1});
+}
+
 TEST_CASE("a shard of --split-output names a NaN by its index in the whole tensor") {
   const TemporaryDirectory directory;
   write_file(directory / "in.npy",
