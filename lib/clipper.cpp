@@ -66,14 +66,14 @@ Engine::Options engine_options(unsigned threads) {
   return options;
 }
 
-npy::Header header_of(const Tensor& tensor) {
-  npy::Header header;
-  header.dtype = tensor.dtype;
-  header.order = tensor.order;
-  header.fortran_order = tensor.fortran_order;
-  header.shape = tensor.shape;
-  for (const std::int64_t size : tensor.shape) header.count *= static_cast<std::uint64_t>(size);
-  return header;
+TensorLayout layout_of(const Tensor& tensor) {
+  TensorLayout layout;
+  layout.dtype = tensor.dtype;
+  layout.order = tensor.order;
+  layout.fortran_order = tensor.fortran_order;
+  layout.shape = tensor.shape;
+  for (const std::int64_t size : tensor.shape) layout.count *= static_cast<std::uint64_t>(size);
+  return layout;
 }
 
 InputFile open(const std::string& path, const FileOptions& options) {
@@ -140,13 +140,13 @@ Tensor tensor_in(const std::string& path, const FileOptions& options) {
 }
 
 Given from_memory(const Tensor& tensor, const void* elements) {
-  return parameter_in_memory(header_of(tensor), static_cast<const std::byte*>(elements));
+  return parameter_in_memory(layout_of(tensor), static_cast<const std::byte*>(elements));
 }
 
 PreparedClip::PreparedClip(const Request& request, const Tensor& tensor, const void* elements,
                            unsigned threads)
     : plan_(std::make_shared<Plan>(
-          plan_in_memory(with_profile(request), header_of(tensor), elements, threads))) {}
+          plan_in_memory(with_profile(request), layout_of(tensor), elements, threads))) {}
 
 void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads) const {
   clip_in_memory(*plan_, {in, out, count}, threads, Counting::off);

@@ -53,7 +53,7 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
     report.reason = fmt::format("{} is missing", report.expected);
   } else {
     InputFile golden = open(command, to, report.expected);
-    report.layout = read_header(golden, command.settings.dtype);
+    report.layout = read_header(golden, command.settings.dtype).layout();
     report.reason = difference_as_whole(plan.input, report.layout);
     if (report.reason.empty()) {
       const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });

@@ -17,16 +17,16 @@ namespace {
 
 constexpr Term kDifferences{"diff_out", "the difference file"};
 
-/// The header of a tensor whose elements are all bytes of a file.
-npy::Header header_of_bytes(const InputFile& file) {
+/// The layout of a tensor whose elements are all bytes of a file.
+TensorLayout layout_of_bytes(const InputFile& file) {
   if (!file.is_regular())
     throw Error(ErrorKind::input,
                 file.path() + ": " + Term{"bytes", "a comparison of bytes"} + " needs a regular file");
-  npy::Header header;
-  header.dtype = DType::uint8;
-  header.shape = {static_cast<std::int64_t>(file.size())};
-  header.count = file.size();
-  return header;
+  TensorLayout layout;
+  layout.dtype = DType::uint8;
+  layout.shape = {static_cast<std::int64_t>(file.size())};
+  layout.count = file.size();
+  return layout;
 }
 
 std::string header_difference(const std::vector<std::byte>& actual, const std::vector<std::byte>& expected) {
@@ -36,15 +36,15 @@ std::string header_difference(const std::vector<std::byte>& actual, const std::v
              : fmt::format("the headers differ at byte {}", at - actual.begin());
 }
 
-/// Returns the actual header. Sets result.layout to the expected one, and result.reason if the files differ.
-npy::Header compare_headers(const CompareSettings& settings, InputFile& actual, InputFile& expected,
-                            FileComparison& result) {
+/// Returns the actual layout. Sets result.layout to the expected one, and result.reason if the files differ.
+TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual, InputFile& expected,
+                             FileComparison& result) {
   if (settings.whole_files) {
-    npy::Header header = header_of_bytes(actual);
-    result.layout = header_of_bytes(expected);
-    if (header.count != result.layout.count)
-      result.reason = fmt::format("{} bytes, expected {}", header.count, result.layout.count);
-    return header;
+    TensorLayout layout = layout_of_bytes(actual);
+    result.layout = layout_of_bytes(expected);
+    if (layout.count != result.layout.count)
+      result.reason = fmt::format("{} bytes, expected {}", layout.count, result.layout.count);
+    return layout;
   }
   if (settings.ignore_trailing) {
     actual.ignore_trailing();
@@ -52,12 +52,12 @@ npy::Header compare_headers(const CompareSettings& settings, InputFile& actual, 
   }
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
-  npy::Header header = read_header(actual, settings.dtype, &actual_bytes);
-  result.layout = read_header(expected, settings.dtype, &expected_bytes);
-  result.reason = difference_as_whole(header, result.layout);
+  TensorLayout layout = read_header(actual, settings.dtype, &actual_bytes).layout();
+  result.layout = read_header(expected, settings.dtype, &expected_bytes).layout();
+  result.reason = difference_as_whole(layout, result.layout);
   if (result.reason.empty() && settings.strict_header)
     result.reason = header_difference(actual_bytes, expected_bytes);
-  return header;
+  return layout;
 }
 
 DifferenceFile create_difference_file(const std::string& path, const TensorInput& actual,
@@ -88,9 +88,9 @@ ElementComparison compare_elements(Engine& engine, const CompareSettings& settin
 
 void compare_files(Engine& engine, const CompareSettings& settings, InputFile& actual, InputFile& expected,
                    FileComparison& result) {
-  const npy::Header header = compare_headers(settings, actual, expected, result);
+  const TensorLayout layout = compare_headers(settings, actual, expected, result);
   if (!result.reason.empty()) return;
-  result.comparison = compare_elements(engine, settings, {actual, header}, {expected, result.layout});
+  result.comparison = compare_elements(engine, settings, {actual, layout}, {expected, result.layout});
 }
 
 }  // namespace clipper

@@ -46,6 +46,8 @@ inline constexpr std::string_view kTypeField = "type";
 /// What a file's header says.
 struct Header : TensorLayout {
   std::uint64_t data_offset = 0;  ///< where the elements begin in the file
+
+  [[nodiscard]] const TensorLayout& layout() const { return *this; }
 };
 
 /// What parse() does with `|V2` if the caller gives no dtype: refuse it, or take it for bfloat16.
