@@ -32,13 +32,6 @@ std::string escape_for_terminal(const std::string& bytes) {
   return text;
 }
 
-std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes;
-}
-
 DType dtype_of(std::string_view descr) {
   for (const DTypeTraits& row : kDTypes)
     if (row.descr == descr.substr(1)) return row.dtype;
@@ -56,7 +49,7 @@ std::vector<Saved> read_saved() {
     array.opaque = !ordered && array.dtype == DType::bfloat16;
     array.fortran_order = row[1] == "True";
     array.shape = tsv::shape(row[2]);
-    all.push_back({array, from_hex(row[3])});
+    all.push_back({array, tsv::from_hex(row[3])});
   }
   return all;
 }

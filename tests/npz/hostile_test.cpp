@@ -9,6 +9,7 @@
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
+#include "support/tsv.hpp"
 
 /// Archives that programs could read differently.
 
@@ -26,13 +27,6 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
-  return bytes;
-}
-
 }  // namespace
 
 TEST_CASE("Archives that programs could read differently are refused; all others are what Python reads") {
@@ -41,7 +35,7 @@ TEST_CASE("Archives that programs could read differently are refused; all others
   for (std::string says, hex, read, sound; std::getline(table, says, '\t');) {
     std::getline(table, hex, says.empty() ? '\t' : '\n');
     CAPTURE(says, hex);
-    const std::string bytes = from_hex(hex);
+    const std::string bytes = tsv::from_hex(hex);
     if (!says.empty()) {
       CHECK(refusal(ErrorKind::input, [&] { zip::read(bytes); }) == says);
       ++refused;
@@ -57,7 +51,7 @@ TEST_CASE("Archives that programs could read differently are refused; all others
       if (sound == "1" && member.method == npz::Method::stored)
         CHECK(zip::crc32_of(data) == member.contents.crc);
     }
-    CHECK(found == from_hex(read));
+    CHECK(found == tsv::from_hex(read));
   }
   CHECK(refused > 180);
 }

@@ -38,6 +38,14 @@ inline std::vector<std::vector<std::string>> read(const std::string& name) {
   return rows;
 }
 
+/// "504b" -> "PK".
+inline std::string from_hex(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
+
 /// "3,4" -> {3, 4}; "" -> {}, the shape of a 0-d tensor.
 inline std::vector<std::int64_t> shape(std::string_view field) {
   std::vector<std::int64_t> dimensions;
