@@ -1,13 +1,9 @@
 #include "files/output_target.hpp"
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 
 #include "error.hpp"
 #include "files/container.hpp"
@@ -17,21 +13,6 @@ namespace clipper {
 namespace {
 
 using Kind = OutputTarget::Kind;
-
-/// Whether the links in the path lead to a descriptor, such as /proc/self/fd/1.
-bool is_descriptor(std::filesystem::path path) {
-  constexpr int kMaxLinks = 40;  // as in the kernel
-  for (int links = 0; links < kMaxLinks; ++links) {
-    struct statfs system {};
-    if (::statfs(directory_of(path).c_str(), &system) != 0) return false;
-    if (system.f_type == PROC_SUPER_MAGIC) return true;
-    std::error_code error;
-    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
-    if (error) return false;
-    path = path.parent_path() / target;
-  }
-  return false;
-}
 
 /// The target of a symbolic link, with its status. It has a place if it is a regular file that can be
 /// replaced under its name. The file of a descriptor may have no name, or another file may have it: then it
@@ -43,8 +24,7 @@ OutputTarget follow(const std::string& path) {
     refuse(path, "is a dangling symbolic link");
   }
   if (!S_ISREG(target.status.st_mode)) return target;
-  target.place = Place::of_file(path, id_of(target.status));
-  if (!target.place && !is_descriptor(path)) throw_system_error(path, "cannot be examined", ESTALE);
+  target.place = Place::of_file(path, target.status);
   return target;
 }
 

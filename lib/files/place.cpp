@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <system_error>
 #include <tuple>
 
 #include "error.hpp"
@@ -42,6 +46,21 @@ struct HeldFile {
   Descriptor fd;
   std::optional<FileId> id;  ///< nothing if find_file() would return nothing
 };
+
+/// Whether the links in the path lead to a descriptor, such as /proc/self/fd/1.
+bool is_descriptor(std::filesystem::path path) {
+  constexpr int kMaxLinks = 40;  // as in the kernel
+  for (int links = 0; links < kMaxLinks; ++links) {
+    struct statfs system {};
+    if (::statfs(directory_of(path).c_str(), &system) != 0) return false;
+    if (system.f_type == PROC_SUPER_MAGIC) return true;
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) return false;
+    path = path.parent_path() / target;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -89,18 +108,28 @@ Place Place::of(const std::string& path, std::string_view what) {
 }
 
 Place Place::resolved(const std::string& path) {
-  const std::optional<FileId> file = find_file(path);
-  if (!file) throw_system_error(path, "cannot be opened", ENOENT);
-  if (auto place = of_file(path, *file)) return *std::move(place);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    expect_lasting(errno, path);
+    throw_system_error(path, "cannot be opened", ENOENT);
+  }
+  if (auto place = of_file(path, status)) return *std::move(place);
   refuse(path, "leads to a file that is not under its name: it was removed, replaced or hidden by a mount");
 }
 
-std::optional<Place> Place::of_file(const std::string& path, const FileId& file) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  if (!real && errno != ENOENT && errno != ENOTDIR) throw_system_error(path, "cannot be opened");
-  if (!real) return std::nullopt;
-  Place place = of(real.get());
-  return place.is(file) ? std::optional(std::move(place)) : std::nullopt;
+std::optional<Place> Place::of_file(const std::string& path, struct stat& status) {
+  constexpr int kMaxTries = 100;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+    if (!real && errno != ENOENT && errno != ENOTDIR) throw_system_error(path, "cannot be opened");
+    if (real) {
+      Place place = of(real.get());
+      if (place.is(id_of(status))) return place;
+    }
+    if (is_descriptor(path)) return std::nullopt;
+    if (::stat(path.c_str(), &status) != 0) throw_system_error(path, "cannot be examined");
+  }
+  throw_system_error(path, "cannot be examined", ESTALE);
 }
 
 Place Place::beside(std::string_view suffix, bool shortened) const {

@@ -45,13 +45,14 @@ class Place {
   [[nodiscard]] static Place of(const std::string& path, std::string_view what = "cannot be opened");
 
   /// The file that the path leads to, links followed. Error{io} if it does not exist. Error{refused} if
-  /// of_file() finds no name.
+  /// the path is that of a descriptor, and the file is not under its name.
   [[nodiscard]] static Place resolved(const std::string& path);
 
-  /// The name of `file`, to which the path leads, links followed. Nothing if `file` is not under the name
-  /// that the path resolves to. This is so for good if the path is that of a descriptor, such as /dev/stdin,
-  /// and the file was removed, replaced, or hidden by a mount.
-  [[nodiscard]] static std::optional<Place> of_file(const std::string& path, const FileId& file);
+  /// The name of the file that the path leads to, links followed, and the file's status, which the caller
+  /// begins with; if another program replaces the file meanwhile, the one that it puts there. Nothing if the
+  /// path is that of a descriptor, such as /dev/stdin, and the file is not under its name: it was removed,
+  /// replaced, or hidden by a mount. Error{io} if the file is replaced again and again.
+  [[nodiscard]] static std::optional<Place> of_file(const std::string& path, struct stat& status);
 
   /// The name ".NAME" and the suffix in the same directory, for internal files of clipper. If `shortened`,
   /// NAME is cut to keep within NAME_MAX.

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "error.hpp"
+#include "files/output_target.hpp"
 #include "support/append_only.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"
@@ -79,6 +82,32 @@ TEST_CASE("of() is the name itself, resolved() the file that its links lead to")
   CHECK_FALSE(none.id());
   CHECK_FALSE(none.is(files.id));
   CHECK_THROWS_AS(Place::resolved(files.directory / "none"), Error);
+}
+
+TEST_CASE("a link leads to its file, whoever replaces the file meanwhile") {
+  const Files files;
+  const std::string link = files.directory / "link";
+  fs::create_symlink("file", link);
+  std::atomic<bool> done = false;
+  std::thread stranger([&] {
+    for (const std::string next = files.directory / "next"; !done;) {
+      write_file(next, "");
+      fs::rename(next, files.file);
+    }
+  });
+  constexpr int kLooks = 2'000;  // with a single look, hundreds of them lost the file
+  int lost = 0;
+  for (int look = 0; look < kLooks; ++look) {
+    try {
+      lost += Place::resolved(link).name() != std::string("file");
+      lost += examine(link, OutputFile::Existing::replace).place->name() != std::string("file");
+    } catch (const Error&) {
+      ++lost;
+    }
+  }
+  done = true;
+  stranger.join();
+  CHECK(lost == 0);
 }
 
 TEST_CASE("a place stays in its directory when the path changes") {

@@ -45,19 +45,19 @@ def sorted_numbers(tensor):
 
 
 def rounded(value, dtype):
-    """The float of the dtype nearest to a fraction, ties to even."""
+    """The float of the dtype nearest to a fraction, ties to even; infinity beyond the greatest one."""
     if dtype == np.float64:
         return float(value)  # Python rounds once
     fraction_bits, lowest = {"float32": (23, -149), "float16": (10, -24), "bfloat16": (7, -133)}[dtype.name]
     if value == 0:
         return 0.0
-    exponent = math.floor(math.log2(abs(value)))
+    # A float would underflow: a percentile may lie between zero and the smallest double.
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
     if Fraction(2) ** exponent > abs(value):
         exponent -= 1
-    elif Fraction(2) ** (exponent + 1) <= abs(value):
-        exponent += 1
     unit = Fraction(2) ** max(exponent - fraction_bits, lowest)
-    return math.copysign(float(round(value / unit) * unit), value)  # round() to even
+    nearest = abs(round(value / unit) * unit)  # round() to even
+    return math.copysign(math.inf if nearest > float(ml_dtypes.finfo(dtype).max) else float(nearest), value)
 
 
 def converted(value, dtype, profile, side):
@@ -73,14 +73,9 @@ def converted(value, dtype, profile, side):
     bound = value
     for kind in [np.dtype(carrier) for carrier in carriers] + [dtype]:
         if bound and math.isfinite(bound):
-            bound = within(rounded(Fraction(bound), kind), kind)
+            bound = rounded(Fraction(bound), kind)
     unsatisfiable = math.inf if side == "min" else -math.inf
     return None if bound == unsatisfiable != value else float(bound)
-
-
-def within(value, dtype):
-    """The value, or the infinity to which it rounds."""
-    return math.copysign(math.inf, value) if abs(value) > float(ml_dtypes.finfo(dtype).max) else value
 
 
 def expected(numbers, text, dtype):
