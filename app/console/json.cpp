@@ -3,23 +3,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "element/number.hpp"
+#include "npy/utf8.hpp"
 
-// Uses nlohmann-json only to escape text: its lists and objects end the process if there is no memory.
+// nlohmann-json's lists and objects would end the process if there is no memory.
 
 namespace clipper {
 namespace {
 
-/// The text as a JSON string.
-std::string escaped(std::string_view text, nlohmann::json::error_handler_t not_utf8) {
-  return nlohmann::json(text).dump(-1, ' ', false, not_utf8);
-}
-
 bool is_utf8(std::string_view text) {
-  using Handler = nlohmann::json::error_handler_t;
-  return escaped(text, Handler::replace) == escaped(text, Handler::ignore);
+  while (!text.empty())
+    if (!npy::take_code_point(text)) return false;
+  return true;
 }
 
 /// RFC 4648, section 4.
@@ -96,7 +92,22 @@ std::string Json::dump(std::size_t indent) const {
 }
 
 std::string Json::quoted(std::string_view text) {
-  return escaped(text, nlohmann::json::error_handler_t::replace);
+  constexpr std::string_view kEscaped = "\b\f\n\r\t\"\\";
+  constexpr std::string_view kLetters = "bfnrt\"\\";
+  std::string json = "\"";
+  while (!text.empty()) {
+    const std::string_view from = text;
+    const std::optional<char32_t> code = npy::take_code_point(text);
+    if (!code)
+      json += "\xef\xbf\xbd";  // U+FFFD
+    else if (const std::size_t at = kEscaped.find(from.front()); at != kEscaped.npos)
+      json.append("\\") += kLetters[at];
+    else if (*code < ' ')
+      json += fmt::format("\\u{:04x}", static_cast<unsigned>(*code));
+    else
+      json += from.substr(0, from.size() - text.size());
+  }
+  return json + '"';
 }
 
 void Json::append_to(std::string& text, std::size_t indent, std::size_t level) const {

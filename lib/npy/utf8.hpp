@@ -1,0 +1,33 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace clipper::npy {
+
+/// Removes the character that `text`, which is not empty, starts with in UTF-8, and returns its code point.
+/// Nothing if the bytes are not UTF-8: then removes the longest part of a character that they start with, or
+/// one byte, which readers replace by one U+FFFD.
+inline std::optional<char32_t> take_code_point(std::string_view& text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const auto length = static_cast<std::size_t>(std::max(1, std::countl_one(first)));
+  char32_t code = length == 1 ? first : first & (0x7fU >> length);
+  bool is_valid = first < 0x80 || (first >= 0xc2 && first <= 0xf4);
+  std::size_t taken = 1;
+  for (; is_valid && taken < length; ++taken) {
+    // Others would be a longer form of a lower code point, a surrogate, or beyond U+10FFFF.
+    const unsigned min = taken > 1 ? 0x80 : first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    const unsigned max = taken > 1 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    is_valid = taken < text.size() && byte(taken) >= min && byte(taken) <= max;
+    if (!is_valid) break;
+    code = code << 6U | (byte(taken) & 0x3fU);
+  }
+  text.remove_prefix(taken);
+  return is_valid ? std::optional(code) : std::nullopt;
+}
+
+}  // namespace clipper::npy
