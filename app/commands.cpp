@@ -17,6 +17,7 @@
 #include "clip/clip_options.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/nearest_name.hpp"
+#include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
 #include "compare/compare_command.hpp"
 #include "compare/compare_options.hpp"
@@ -24,7 +25,6 @@
 #include "console/error_line.hpp"
 #include "console/json.hpp"
 #include "generate/generate_command.hpp"
-#include "help_command.hpp"
 #include "info/info_command.hpp"
 #include "info/info_options.hpp"
 #include "profiles/profiles_command.hpp"
@@ -32,10 +32,29 @@
 namespace clipper {
 namespace {
 
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+constexpr Option kCommand{
+    .names = "COMMAND", .words = &command_names,
+    .help = "The command to explain",
+    .details = R"(The name of a command, such as compare. Without COMMAND, clipper prints the help of the
+command that clips. `clipper help compare` prints what `clipper compare --help` does.)"};
+// clang-format on
+constexpr std::array kPositionals{Positional{&kCommand, Arity::optional}};
+constexpr std::array<std::string_view, 1> kForms{"[COMMAND]"};
+constexpr std::array kOptions{&kHelp};
+
 struct CommandRow {
   const CommandSpec* spec;
   int (*run)(const RawOptions&);  ///< returns the exit status
 };
+
+int show_help(const RawOptions& raw) {
+  const CommandSpecs specs = command_specs();
+  const auto named = std::ranges::find(specs, std::string_view(raw.text(kCommand)), &CommandSpec::name);
+  print_help(**named, listed_commands(**named));
+  return 0;
+}
 
 int generate(const RawOptions& raw) {
   return generate_file(raw, command_specs());
@@ -116,6 +135,15 @@ void print_json_failure(const CommandLine& line, const Failure& failure) {
 }
 
 }  // namespace
+
+constexpr CommandSpec kHelpSpec{
+    .name = "help",
+    .summary = "print the help of clipper or of a command",
+    .description = "Prints the help of clipper, or of one of its commands.",
+    .forms = kForms,
+    .positionals = kPositionals,
+    .options = kOptions,
+};
 
 CommandSpecs command_specs() {
   CommandSpecs specs;

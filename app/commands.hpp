@@ -7,6 +7,9 @@
 
 namespace clipper {
 
+/// `clipper help [COMMAND]`, which prints what `clipper [COMMAND] --help` prints.
+extern const CommandSpec kHelpSpec;
+
 /// All commands. The first has no name: it runs if the first word names no other command.
 [[nodiscard]] CommandSpecs command_specs();
 

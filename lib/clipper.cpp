@@ -15,12 +15,10 @@
 #include "contract/plan.hpp"
 #include "element/number.hpp"
 #include "engine/engine.hpp"
-#include "engine/parameter_memory.hpp"
 #include "files/parameter_file.hpp"
 #include "flows/bounds_clip.hpp"
 #include "flows/clip_file.hpp"
 #include "flows/memory_clip.hpp"
-#include "flows/tensor_percentiles.hpp"
 #include "flows/tensor_statistics.hpp"
 
 namespace clipper {

@@ -9,15 +9,17 @@
 
 #include "clip/clip_job.hpp"
 #include "clip/conflicts.hpp"
-#include "clip/finalize.hpp"
 #include "clip/inputs.hpp"
 #include "clip/jobs.hpp"
 #include "clip/run_log.hpp"
 #include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
+#include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "files/replacement_batch.hpp"
+#include "shards/all_runs.hpp"
+#include "shards/clip_shard.hpp"
 #include "shards/shard.hpp"
 
 namespace clipper {
@@ -68,6 +70,30 @@ void keep_good(const ClipRun& run, Jobs& jobs) {
   });
   jobs.keep(good);
   run.log.expect(jobs.size(), bytes);
+}
+
+/// The run that the command's operation and input belong to; null without an input.
+Join::Wanted wanted_run(const Command& command, std::uint64_t shards) {
+  if (command.inputs.empty()) return nullptr;
+  return run_of(command.settings, command.inputs.front(), command.existing, shards);
+}
+
+/// Puts the output of a run of shards in place: of wanted_run(), or without an input of the run that
+/// OUT.shards names.
+int finalize(const Command& command, const Finalize& to) {
+  Join join(to.path, command.existing, wanted_run(command, to.shards));
+  Engine engine(command.engine);
+  const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
+  join.run(engine);
+  return 0;
+}
+
+/// Removes what shards of OUT have left; a dry run prints the names instead.
+int discard(const Command& command, const DiscardShards& to) {
+  std::string text;
+  for (const std::string& path : discard_shards(to.path, command.dry_run)) text += path + "\n";
+  if (command.dry_run) print(text);
+  return 0;
 }
 
 }  // namespace

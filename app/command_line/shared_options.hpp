@@ -1,10 +1,15 @@
 #pragma once
 
-#include "command_line/choices.hpp"
 #include "command_line/command_spec.hpp"
 
 /// Options of several commands.
 namespace clipper {
+
+// Words that options take as values, from tables of lib.
+[[nodiscard]] Words profile_names();  ///< each family before its versions
+[[nodiscard]] Words nan_words();      ///< --nan takes numbers, too
+[[nodiscard]] Words dtype_names();
+[[nodiscard]] Words simd_level_names();
 
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off

@@ -7,7 +7,6 @@
 #include "contract/plan.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
-#include "flows/tensor_percentiles.hpp"
 #include "flows/tensor_statistics.hpp"
 
 namespace clipper {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "compare/difference_file.hpp"
+#include "engine/first_nan.hpp"
+#include "engine/tensor_clip.hpp"
 #include "error.hpp"
 #include "files/output_file.hpp"
 #include "files/place.hpp"
@@ -91,6 +93,29 @@ void compare_files(Engine& engine, const CompareSettings& settings, InputFile& a
   const TensorLayout layout = compare_headers(settings, actual, expected, result);
   if (!result.reason.empty()) return;
   result.comparison = compare_elements(engine, settings, {actual, layout}, {expected, result.layout});
+}
+
+ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
+                                const TensorInput& golden) {
+  Plan in_order = plan;  // positions of pairs are those of the golden file
+  in_order.input.fortran_order = golden.layout.fortran_order;
+  if (in_order.arrays) lay_out(*in_order.arrays, plan.input.shape, golden.layout.fortran_order);
+  engine.prepare(plan.data_size());
+  TensorClip clip(in_order, engine.kernel_options(), input.path());
+  FirstNan first_nan;
+  const auto clip_actual = [&](const ElementPairs& pairs) {
+    clip.clip(pairs.position, pairs.actual, pairs.actual, pairs.count, Counting::off);
+    if (plan.refuse_nan)
+      first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
+  };
+  ComparisonRule rule;
+  rule.bits = true;
+  ElementComparison comparison = compare(engine, {input, plan.input}, golden, rule, clip_actual);
+  clip.expect_valid();
+  if (const std::optional<std::uint64_t> nan = first_nan.position())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: NaN at {}", input.path(), index_text(golden.layout, *nan)));
+  return comparison;
 }
 
 }  // namespace clipper

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -72,6 +73,38 @@ class ParameterFile : public ParameterArray {
   std::vector<std::byte> held_;
 };
 
+class ParameterMemory : public ParameterArray {
+ public:
+  ParameterMemory(TensorLayout layout, std::span<const std::byte> elements)
+      : layout_(std::move(layout)), elements_(elements) {}
+
+  [[nodiscard]] const TensorLayout& layout() const override { return layout_; }
+  [[nodiscard]] std::span<const std::byte> held() const override { return elements_; }
+  void read(std::uint64_t position, std::span<std::byte> elements) const override {
+    std::memcpy(elements.data(), elements_.data() + position * traits(layout_.dtype).size, elements.size());
+  }
+  [[nodiscard]] std::uint64_t fingerprint() const override {
+    const std::string header = npy::format(layout_);
+    return checksum(std::as_bytes(std::span(header))) ^ placed_sum(elements_, 0);
+  }
+  void expect_unwritten() const override {}
+  [[nodiscard]] bool is(const struct stat& /*file*/) const override { return false; }
+
+ private:
+  TensorLayout layout_;
+  std::span<const std::byte> elements_;
+};
+
+/// The value of the only element of an array.
+Number only_element(const TensorLayout& layout, std::span<const std::byte> element) {
+  ElementBits bits = 0;
+  for (std::size_t i = 0; i < element.size(); ++i) {
+    const std::size_t place = layout.order == ByteOrder::little ? i : element.size() - 1 - i;
+    bits |= std::to_integer<ElementBits>(element[i]) << (8 * place);
+  }
+  return number_of(layout.dtype, bits);
+}
+
 Number read_only_element(InputFile& file, const npy::Header& header) {
   std::array<std::byte, sizeof(ElementBits)> bytes{};
   const std::span element = std::span(bytes).first(traits(header.dtype).size);
@@ -81,15 +114,6 @@ Number read_only_element(InputFile& file, const npy::Header& header) {
 }
 
 }  // namespace
-
-Number only_element(const TensorLayout& layout, std::span<const std::byte> element) {
-  ElementBits bits = 0;
-  for (std::size_t i = 0; i < element.size(); ++i) {
-    const std::size_t place = layout.order == ByteOrder::little ? i : element.size() - 1 - i;
-    bits |= std::to_integer<ElementBits>(element[i]) << (8 * place);
-  }
-  return number_of(layout.dtype, bits);
-}
 
 Given read_parameter(const std::string& path) {
   InputFile file = InputFile::open(path);
@@ -105,6 +129,17 @@ Given read_parameter(const std::string& path) {
                 fmt::format("{}: has shape {}, but is a stream; an array must be in a regular file", path,
                             shape_text(header.shape)));
   given.array = std::make_shared<ParameterFile>(std::move(file), std::move(header));
+  return given;
+}
+
+Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements) {
+  const std::span bytes(elements, layout.data_size());
+  Given given{Number{}, "array", layout.dtype};
+  given.shape = layout.shape;
+  if (layout.count == 1)
+    given.number = only_element(layout, bytes);
+  else
+    given.array = std::make_shared<ParameterMemory>(layout, bytes);
   return given;
 }
 

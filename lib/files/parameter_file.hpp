@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 
 #include "contract/profile.hpp"
-#include "npy/header.hpp"
+#include "element/tensor_layout.hpp"
 
 namespace clipper {
 
@@ -14,7 +13,7 @@ namespace clipper {
 /// while it is used. Error{usage} for an array in a stream; other errors are those of InputFile.
 [[nodiscard]] Given read_parameter(const std::string& path);
 
-/// The value of the only element of an array.
-[[nodiscard]] Number only_element(const TensorLayout& layout, std::span<const std::byte> element);
+/// A parameter from elements in memory. They are not copied and must outlive the result.
+[[nodiscard]] Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements);
 
 }  // namespace clipper

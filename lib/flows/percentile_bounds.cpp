@@ -10,7 +10,7 @@
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
-#include "flows/tensor_percentiles.hpp"
+#include "flows/tensor_statistics.hpp"
 
 namespace clipper {
 namespace {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "npz/archive.hpp"
+#include "npz/refuse.hpp"
 
 namespace clipper::npz {
 
@@ -17,7 +20,16 @@ class Window {
       : read_(read), size_(size), ahead_(ahead) {}
 
   /// The `length` bytes at byte `at`, until the next call. Error{input} if the archive ends before their end.
-  [[nodiscard]] std::string_view bytes(std::uint64_t at, std::size_t length);
+  [[nodiscard]] std::string_view bytes(std::uint64_t at, std::size_t length) {
+    if (at > size_ || length > size_ - at) refuse("truncated: a record of the zip archive is incomplete");
+    if (at < begin_ || at - begin_ > held_.size() || length > held_.size() - (at - begin_)) {
+      begin_ = at;
+      held_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(std::max(length, ahead_), size_ - at)));
+      if (read_(std::as_writable_bytes(std::span(held_)), at) != held_.size())
+        refuse("truncated while it was read");
+    }
+    return std::string_view(held_).substr(static_cast<std::size_t>(at - begin_), length);
+  }
 
  private:
   const ReadAt& read_;

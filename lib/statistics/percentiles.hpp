@@ -27,6 +27,13 @@ struct ElementSource {
   std::string_view path = "";  ///< of the file, for errors; empty for elements in memory
 };
 
+/// The denominator of fractions between two elements.
+inline constexpr std::uint64_t kFractionOne = 1'000'000'000'000'000'000;
+
+/// a + (b - a) * fraction / kFractionOne, exactly. Both must be finite, and the fraction at most
+/// kFractionOne.
+[[nodiscard]] Number interpolate(const Number& a, const Number& b, std::uint64_t fraction);
+
 /// Whether percentiles_of() takes the number: from 0 to 100, with at most 16 decimal places.
 [[nodiscard]] bool is_percentile(const Number& number);
 

@@ -7,7 +7,6 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "commands.hpp"
-#include "help_command.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

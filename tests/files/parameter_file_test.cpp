@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "contract/plan.hpp"
+#include "npy/header.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"

@@ -9,7 +9,7 @@
 
 #include "error.hpp"
 #include "flows/clip_file.hpp"
-#include "flows/tensor_percentiles.hpp"
+#include "flows/tensor_statistics.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"

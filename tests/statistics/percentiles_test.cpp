@@ -14,7 +14,6 @@
 #include "element/element_key.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
-#include "statistics/interpolate.hpp"
 #include "statistics/rank_search.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"

@@ -1,4 +1,4 @@
-#include "command_line/choices.hpp"
+#include "command_line/shared_options.hpp"
 
 #include <algorithm>
 

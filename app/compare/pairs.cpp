@@ -1,9 +1,12 @@
-#include "compare/file_pairs.hpp"
+#include "compare/pairs.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "command_line/tensor_tree.hpp"
@@ -36,6 +39,23 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
   std::vector<FilePair> result;
   for (auto& [name, pair] : pairs) result.push_back(std::move(pair));
   return result;
+}
+
+std::vector<MemberPair> member_pairs(const std::vector<Entry>& actual, const std::vector<Entry>& expected) {
+  std::vector<MemberPair> pairs;
+  for (const Entry& member : expected) pairs.push_back({nullptr, &member});
+  const auto name_of = [&](std::size_t place) -> std::string_view { return pairs[place].expected->name; };
+  std::vector<std::size_t> sorted(pairs.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::ranges::sort(sorted, {}, name_of);
+  for (const Entry& member : actual) {
+    const auto found = std::ranges::lower_bound(sorted, std::string_view(member.name), {}, name_of);
+    if (found != sorted.end() && name_of(*found) == member.name)
+      pairs[*found].actual = &member;
+    else
+      pairs.push_back({&member, nullptr});
+  }
+  return pairs;
 }
 
 }  // namespace clipper
