@@ -1,12 +1,13 @@
 #include "command_line/help.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "element/joined.hpp"
 
 namespace clipper {
 namespace {
@@ -55,8 +56,7 @@ class Section {
     const std::vector<std::string_view> names = names_of(option);
     const bool is_positional = !option.names.starts_with('-');
     const std::string_view indent = names.size() > 1 || is_positional ? "  " : "      ";
-    return fmt::format("{}{}{}{}", indent, fmt::join(names, ", "), option.type.empty() ? "" : " ",
-                       option.type);
+    return fmt::format("{}{}{}{}", indent, joined(names, ", "), option.type.empty() ? "" : " ", option.type);
   }
 
   void end(std::string& line) {

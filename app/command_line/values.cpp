@@ -1,7 +1,6 @@
 #include "command_line/values.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +10,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
+#include "element/joined.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -22,7 +22,7 @@ void refuse(const std::string& message) {
 void refuse_unknown(std::string_view what, std::string_view text, std::span<const std::string_view> words) {
   if (const auto meant = nearest_name(text, words))
     refuse(fmt::format("{} '{}'; did you mean '{}'?", what, text, *meant));
-  refuse(fmt::format("{} '{}'; expected one of: {}", what, text, fmt::join(words, ", ")));
+  refuse(fmt::format("{} '{}'; expected one of: {}", what, text, joined(words, ", ")));
 }
 
 void refuse_word(const Option& option, std::string_view text) {

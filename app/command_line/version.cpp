@@ -1,11 +1,11 @@
 #include "command_line/version.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string_view>
 #include <vector>
 
+#include "element/joined.hpp"
 #include "parallel/pool.hpp"
 #include "simd/levels.hpp"
 
@@ -34,7 +34,7 @@ std::string version_text() {
                      "SIMD level: {} (this CPU has {})\n"
                      "oneTBB: {}\n"
                      "build: {}, {}{}\n",
-                     levels.back(), fmt::join(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
+                     levels.back(), joined(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
                      kInstrumented);
 }
 

@@ -1,12 +1,12 @@
 #include "generate/completions.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <span>
 #include <string_view>
 
+#include "element/joined.hpp"
 #include "generate/completions_text.hpp"
 
 namespace clipper {
@@ -37,14 +37,14 @@ Offer offer_of(Value value) {
 }
 
 std::string joined_words(const Option& option) {
-  return fmt::format("{}", fmt::join(option.words(), " "));
+  return joined(option.words(), " ");
 }
 
 /// The names of all commands but the first, which has none.
 std::string names_after_main(const CommandSpecs& commands, std::string_view separator) {
   std::vector<std::string_view> names;
   for (const CommandSpec* const command : std::span(commands).subspan(1)) names.push_back(command->name);
-  return fmt::format("{}", fmt::join(names, separator));
+  return joined(names, separator);
 }
 
 /// The positional whose values bash and fish offer for all positionals: their scripts do not count words.
@@ -72,8 +72,7 @@ std::string bash_value(const CommandSpec& command, const Option& option) {
   for (const std::string_view name : names_of(option))
     patterns.push_back(fmt::format("{},{}", command.name, name));
   const std::string action = bash_action(option);
-  return fmt::format("    {}) {}{}return ;;\n", fmt::join(patterns, " | "), action,
-                     action.empty() ? "" : "; ");
+  return fmt::format("    {}) {}{}return ;;\n", joined(patterns, " | "), action, action.empty() ? "" : "; ");
 }
 
 /// The names of all options that --help shows.
@@ -82,7 +81,7 @@ std::string visible_names(const CommandSpec& command) {
   for (const Option* const option : command.options)
     if (option->group != kHidden)
       for (const std::string_view name : names_of(*option)) names.push_back(name);
-  return fmt::format("{}", fmt::join(names, " "));
+  return joined(names, " ");
 }
 
 std::string zsh_action(const Option& option) {
@@ -110,8 +109,8 @@ std::string zsh_option(const CommandSpec& command, const Option& option) {
   const std::string help = escaped(escaped(option.help, "\\[]"), "'", R"('\')");
   const std::string value = takes_value ? fmt::format(":{}:{}", option.type, zsh_action(option)) : "";
   return fmt::format(
-      "'{}({})'{}'[{}]{}'", option.group == kHidden ? "!" : "", fmt::join(names_after(command, option), " "),
-      names.size() > 1 ? fmt::format("{{{}}}", fmt::join(names, ",")) : names.front(), help, value);
+      "'{}({})'{}'[{}]{}'", option.group == kHidden ? "!" : "", joined(names_after(command, option), " "),
+      names.size() > 1 ? fmt::format("{{{}}}", joined(names, ",")) : names.front(), help, value);
 }
 
 std::string zsh_arguments(const CommandSpec& command) {
@@ -133,7 +132,7 @@ std::string fish_option(const CommandSpec& command, const Option& option) {
   const std::vector<std::string_view> names = names_of(option);
   std::string text = fmt::format(
       "complete --command clipper --condition '__clipper_command_is \"{}\"{}'", command.name,
-      option.group == kHidden ? fmt::format("; and __fish_prev_arg_in {}", fmt::join(names, " ")) : "");
+      option.group == kHidden ? fmt::format("; and __fish_prev_arg_in {}", joined(names, " ")) : "");
   for (const std::string_view name : names)
     text += name.starts_with("--") ? fmt::format(" --long-option {}", name.substr(2))
                                    : fmt::format(" --short-option {}", name.substr(1));

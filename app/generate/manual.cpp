@@ -1,7 +1,6 @@
 #include "generate/manual.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <clipper_texts.hpp>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "element/joined.hpp"
 #include "generate/troff.hpp"
 #include "profiles/profiles_command.hpp"
 
@@ -28,7 +28,7 @@ std::string heading_of(const Option& option) {
     names.push_back(fmt::format("\\fB{}\\fR", escaped_for_troff(name)));
   const std::string value =
       option.type.empty() ? "" : fmt::format(" \\fI{}\\fR", escaped_for_troff(option.type));
-  return fmt::format("{}{}", fmt::join(names, ", "), value);
+  return fmt::format("{}{}", joined(names, ", "), value);
 }
 
 /// An option's details, followed by the list of its words unless the details name all of them.
@@ -40,7 +40,7 @@ std::string text_of(const Option& option) {
   const bool said =
       std::ranges::all_of(words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
   const std::string_view what = option.type.empty() ? option.names : option.type;
-  if (!said) text += fmt::format(" {} is one of {}.", what, fmt::join(words, ", "));
+  if (!said) text += fmt::format(" {} is one of {}.", what, joined(words, ", "));
   return text;
 }
 
@@ -75,8 +75,8 @@ std::string own_options(const CommandSpec& command, const CommandSpec& main) {
     else
       others.push_back(heading_of(*option));
   if (!others.empty())
-    text += fmt::format(".PP\nOPTIONS explains the other options of this command: {}.\n",
-                        fmt::join(others, "; "));
+    text +=
+        fmt::format(".PP\nOPTIONS explains the other options of this command: {}.\n", joined(others, "; "));
   return text;
 }
 

@@ -1,7 +1,6 @@
 #include "profiles/profiles_command.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include "console/json.hpp"
 #include "console/table.hpp"
 #include "contract/profile.hpp"
+#include "element/joined.hpp"
 #include "npy/header.hpp"
 
 namespace clipper {
@@ -78,7 +78,7 @@ std::string short_dtypes(const Profile& profile) {
     const std::size_t digits = name.find_first_of("0123456789");
     codes.push_back(fmt::format("{}{}", name.substr(0, name.starts_with('b') ? 2 : 1), name.substr(digits)));
   }
-  return codes.size() == kDTypes.size() ? "all" : fmt::format("{}", fmt::join(codes, " "));
+  return codes.size() == kDTypes.size() ? "all" : joined(codes, " ");
 }
 
 std::string dimensions(const Profile& profile) {

@@ -1,7 +1,6 @@
 #include "compare/comparison_text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <bit>
 #include <charconv>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "element/element.hpp"
+#include "element/joined.hpp"
 
 namespace clipper {
 namespace {
@@ -61,7 +61,7 @@ std::string advice_text(const FileComparison& files, Compared compared, const To
   if (const auto ulps = passing_ulps(files.comparison, compared))
     options.push_back(fmt::format("{}{}", names.ulps, *ulps));
   if (options.empty()) return "; no tolerance would let it pass";
-  return fmt::format("; would pass with {}", fmt::join(options, " or "));
+  return fmt::format("; would pass with {}", joined(options, " or "));
 }
 
 /// "3 of 1048576 differ (0.000286 %)"
@@ -100,7 +100,7 @@ std::string mismatch_text(const FileComparison& files, Compared compared, const 
   if (compared == Compared::bits && difference == Difference{0})
     text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);
   else if (!distances.empty())
-    text += fmt::format(" ({})", fmt::join(distances, ", "));
+    text += fmt::format(" ({})", joined(distances, ", "));
   return text;
 }
 

@@ -1,12 +1,12 @@
 #include "contract/plan.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <utility>
 
 #include "element/element.hpp"
+#include "element/joined.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
 
@@ -93,7 +93,7 @@ void check_tensor(const Profile& profile, const TensorLayout& layout) {
     for (const DTypeTraits& row : kDTypes)
       if (profile.dtypes.contains(row.dtype)) names.push_back(row.name);
     throw Error(ErrorKind::input,
-                fmt::format("{} takes {}; this tensor is {}{}", profile.system, fmt::join(names, ", "),
+                fmt::format("{} takes {}; this tensor is {}{}", profile.system, joined(names, ", "),
                             traits(layout.dtype).name, newer_that_takes(profile, layout)));
   }
   const std::size_t rank = layout.shape.size();

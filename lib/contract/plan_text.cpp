@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 
 #include "contract/plan.hpp"
 #include "element/element.hpp"
+#include "element/joined.hpp"
 
 /// Plans as text, for people and for journals.
 namespace clipper {
@@ -39,7 +39,7 @@ std::string Plan::fingerprint() const {
   const std::string nan = operation.nan ? fmt::format("{:x}", *operation.nan) : refuse_nan ? "error" : "keep";
   return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
                      traits(input.dtype).descr, input.opaque ? " opaque" : "",
-                     input.fortran_order ? 'F' : 'C', fmt::join(input.shape, ","), slice.first, slice.count,
+                     input.fortran_order ? 'F' : 'C', joined(input.shape, ","), slice.first, slice.count,
                      arithmetic(), operation.lo, operation.hi, nan) +
          (arrays ? arrays->fingerprint() : "") + (percentiles.empty() ? "" : " of" + percentiles);
 }

@@ -1,7 +1,8 @@
 #include "element/tensor_layout.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "element/joined.hpp"
 
 namespace clipper {
 
@@ -10,7 +11,7 @@ Message opaque_dtype(std::string_view descr) {
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  return fmt::format("({}{})", joined(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 std::vector<std::uint64_t> index_of(const TensorLayout& layout, std::uint64_t position) {
@@ -26,7 +27,7 @@ std::vector<std::uint64_t> index_of(const TensorLayout& layout, std::uint64_t po
 }
 
 std::string index_text(const TensorLayout& layout, std::uint64_t position) {
-  return fmt::format("[{}]", fmt::join(index_of(layout, position), ", "));
+  return fmt::format("[{}]", joined(index_of(layout, position), ", "));
 }
 
 }  // namespace clipper
