@@ -33,17 +33,19 @@ struct Term {
 class Message {
  public:
   // NOLINTBEGIN(google-explicit-constructor): messages are composed of texts and terms.
-  Message(std::string text) : text_(std::move(text)) {}
-  Message(std::string_view text) : text_(text) {}
-  Message(const char* text) : text_(text) {}
-  Message(const Term& term) : text_(term.words), terms_{{0, term}} {}
+  Message(std::string text);
+  Message(std::string_view text);
+  Message(const char* text);
+  Message(const Term& term);
   // NOLINTEND(google-explicit-constructor)
 
-  Message& operator+=(const Message& other) {
-    for (const auto& [begin, term] : other.terms_) terms_.push_back({text_.size() + begin, term});
-    text_ += other.text_;
-    return *this;
-  }
+  Message(const Message& other);
+  Message(Message&& other) noexcept;
+  Message& operator=(const Message& other);
+  Message& operator=(Message&& other) noexcept;
+  ~Message();
+
+  Message& operator+=(const Message& other);
 
   /// The text in the library's words.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -74,16 +76,13 @@ class Message {
   std::vector<Place> terms_;
 };
 
-[[nodiscard]] inline Message operator+(Message a, const Message& b) {
-  return std::move(a += b);
-}
+[[nodiscard]] Message operator+(Message a, const Message& b);
 
 /// The library's exception type. `what()` is one complete line for the user: the file's path as it was given,
 /// the problem and the offending value.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, Message message)
-      : std::runtime_error(message.text()), kind_(kind), message_(std::move(message)) {}
+  Error(ErrorKind kind, Message message);
 
   [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
 
@@ -99,9 +98,10 @@ class Error : public std::runtime_error {
 };
 
 /// Throws Error{refused} with "PATH: " in front of the message: "out.npy: already exists".
-[[noreturn]] inline void refuse(const std::string& path, const Message& why) {
-  throw Error(ErrorKind::refused, path + ": " + why);
-}
+[[noreturn]] void refuse(const std::string& path, const Message& why);
+
+/// Throws the error again with "PATH: " in front of its message.
+[[noreturn]] void throw_with_path(const std::string& path, const Error& error);
 
 /// Returns work(). An Error that work() throws is thrown again with "PATH: " in front of its message.
 template <class Work>
@@ -109,7 +109,7 @@ auto with_path(const std::string& path, Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    throw Error(error.kind(), path + ": " + error.message());
+    throw_with_path(path, error);
   }
 }
 
