@@ -88,6 +88,10 @@ void check_tolerance(std::string_view field, const Number& number) {
 
 }  // namespace
 
+std::string_view version() noexcept {
+  return CLIPPER_VERSION;
+}
+
 Given from_file(const std::string& path) {
   return read_parameter(path);
 }

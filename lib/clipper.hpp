@@ -12,6 +12,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -34,6 +35,9 @@
 namespace clipper {
 
 struct Plan;
+
+/// The version of the library: "0.1.0".
+[[nodiscard]] std::string_view version() noexcept;
 
 /// What clipping did to a tensor's elements.
 struct Counts {

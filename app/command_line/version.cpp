@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "clipper.hpp"
 #include "element/joined.hpp"
 #include "parallel/pool.hpp"
 #include "simd/levels.hpp"
@@ -29,13 +30,13 @@ constexpr std::string_view kInstrumented = "";
 std::string version_text() {
   std::vector<std::string_view> levels;
   for (const SimdLevel level : simd_levels()) levels.push_back(to_string(level));
-  return fmt::format("clipper " CLIPPER_VERSION
-                     "\n"
-                     "SIMD level: {} (this CPU has {})\n"
-                     "oneTBB: {}\n"
-                     "build: {}, {}{}\n",
-                     levels.back(), joined(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
-                     kInstrumented);
+  return fmt::format(
+      "clipper {}\n"
+      "SIMD level: {} (this CPU has {})\n"
+      "oneTBB: {}\n"
+      "build: {}, {}{}\n",
+      version(), levels.back(), joined(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
+      kInstrumented);
 }
 
 }  // namespace clipper

@@ -109,7 +109,8 @@ Kernel<Vectors> kernel_of(const Operation& operation, const Vectors& vectors) no
 }
 
 template <Counting kCounting, class Vectors>
-Kernel<Vectors> kernel_for(const Operation& operation, const Vectors& vectors, SimdLevel level) noexcept {
+Kernel<Vectors> kernel_for(const Operation& operation, const Vectors& vectors,
+                           [[maybe_unused]] SimdLevel level) noexcept {
   return with_type(operation.dtype, [&]<class T>() {
 #if defined(__x86_64__)
     if (level == SimdLevel::v3) return kernel_of<SimdLevel::v3, T, kCounting>(operation, vectors);

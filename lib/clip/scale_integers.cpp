@@ -258,7 +258,7 @@ template <class Work, class T, class... Arguments>
 #endif
 
 template <class Work, class... Arguments>
-typename Work::Result at_level(SimdLevel level, const Operation& operation,
+typename Work::Result at_level([[maybe_unused]] SimdLevel level, const Operation& operation,
                                const Arguments&... arguments) noexcept {
   return with_type(operation.dtype, [&]<class T>() -> typename Work::Result {
     if constexpr (std::is_integral_v<T>) {

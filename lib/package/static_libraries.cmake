@@ -16,7 +16,7 @@ if(NOT archives)
   string(APPEND archives /pool/main)
 endif()
 
-# unpack(NAME FOLDER FILE SHA256): sets NAME_SOURCE_DIR and NAME_BINARY_DIR. FOLDER is the archive's place at Debian.
+# unpack(NAME FOLDER FILE SHA256): sets NAME_SOURCE_DIR, NAME_BINARY_DIR and NAME_version. FOLDER is the archive's place at Debian.
 macro(unpack name folder file sha256)
   set(url ${archives}/${folder}/${file})
   if(CLIPPER_SOURCES)
@@ -25,6 +25,7 @@ macro(unpack name folder file sha256)
   FetchContent_Declare(${name} URL ${url} URL_HASH SHA256=${sha256}
     SOURCE_SUBDIR none)  # none: do not add it yet
   FetchContent_MakeAvailable(${name})
+  string(REGEX REPLACE ".*_([0-9.]+)[.].*" "\\1" ${name}_version ${file})
 endmacro()
 unpack(onetbb o/onetbb onetbb_2021.8.0.orig.tar.xz 7e9111b8bb59c8800bf6d0b06afe7b0891937443d2dae1ee1101c8e2ede6a7ef)
 unpack(isal libi/libisal libisal_2.30.0.orig.tar.xz f363f1be3d657d5676cef5253ee2233e60116e2fa9c9de86881185bf81e0e4b8)

@@ -1,6 +1,7 @@
 """The stubs describe the package that is installed."""
 
 import ast
+import importlib.metadata
 import importlib.resources
 import inspect
 import subprocess
@@ -25,6 +26,10 @@ first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
 clipper.clip(x, threads="2")  # type: ignore[call-overload]
 clipper.clip_file("in.npy")  # type: ignore[call-arg]
 """
+
+
+def test_version():
+    assert clipper.__version__ == importlib.metadata.version("clipper-npy-core")
 
 
 def test_names():

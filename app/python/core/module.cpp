@@ -73,6 +73,7 @@ void translate(const std::exception_ptr& exception, void* type) {
 NB_MODULE(_core, module) {
   using namespace clipper::python;
   if (_import_array() < 0) throw nb::python_error();
+  module.attr("__version__") = nb::str(clipper::version().data(), clipper::version().size());
   nb::object error = nb::module_::import_("clipper._errors").attr("ClipperError");
   nb::register_exception_translator(translate, error.release().ptr());
   const auto optional = [](const char* name) { return nb::arg(name) = nb::none(); };

@@ -8,7 +8,7 @@ clip() works on arrays in memory, clip_file() and clip_in_place() on files. comp
 percentiles() take arrays and files. "a.npz:w" is the path of the member w of an archive.
 """
 
-from ._core import clip, profiles
+from ._core import __version__, clip, profiles
 from ._errors import ClipperError
 from ._files import Counts, clip_file, clip_in_place
 from ._tensors import Comparison, Info, Mismatch, assert_same, compare, info, percentiles

@@ -4,6 +4,8 @@ from typing import Any, Iterable, Literal, NamedTuple, Optional, Sequence, Suppo
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+__version__: str
+
 _Number = Union[int, float, str, SupportsFloat, SupportsIndex]
 _Path = Union[str, bytes, PathLike[Any]]
 _Parameter = Union[_Number, NDArray[Any], PathLike[Any], None]
