@@ -9,6 +9,7 @@
 namespace clipper {
 namespace {
 
+/// Rounded, only for display.
 double percent(std::uint64_t count, std::uint64_t of) {
   return of == 0 ? 0 : 100 * static_cast<double>(count) / static_cast<double>(of);
 }
@@ -79,10 +80,6 @@ std::string members_of(const Json& json) {
 
 }  // namespace
 
-double clipped_percent(const Plan& plan, const ElementCounts& counts) {
-  return percent(counts.raised + counts.lowered, plan.slice.count);
-}
-
 std::vector<std::string> notes_on(const Plan& plan) {
   std::vector<std::string> notes;
   const DType dtype = plan.input.dtype;
@@ -103,7 +100,7 @@ std::string as_text(const ClipReport& report) {
     const ElementCounts& counts = *report.counts;
     const std::uint64_t all = report.plan->slice.count;
     text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered), {};",
-                        clipped_percent(*report.plan, counts), percent(counts.raised, all),
+                        percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
                         percent(counts.lowered, all), nan_text(*report.plan, counts));
   }
   if (report.members) text += fmt::format(" {};", text_of(*report.members));

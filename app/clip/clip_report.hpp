@@ -30,9 +30,6 @@ struct ClipReport : ClipResult {
   std::optional<Failure> failed;
 };
 
-/// The share of elements that clipping raised or lowered, in percent; rounded, only for display.
-[[nodiscard]] double clipped_percent(const Plan& plan, const ElementCounts& counts);
-
 /// Warnings about bounds that the dtype cannot hold: "--min 1.5 becomes 1 for int32".
 [[nodiscard]] std::vector<std::string> notes_on(const Plan& plan);
 

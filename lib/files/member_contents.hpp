@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,7 +34,17 @@ class MemberContents {
   /// Reads at `offset` of the contents. Returns the number of bytes, less than requested only at the end.
   /// Callable from many threads. Error{io} names `path`.
   [[nodiscard]] std::size_t read_at(const Descriptor& archive, std::span<std::byte> bytes,
-                                    std::uint64_t offset, const std::string& path) const;
+                                    std::uint64_t offset, const std::string& path) const {
+    if (offset >= size_) return 0;
+    bytes = bytes.first(std::min<std::uint64_t>(bytes.size(), size_ - offset));
+    if (const auto* const begin = std::get_if<std::uint64_t>(&where_))
+      return clipper::read_at(archive, bytes, *begin + offset, path);
+    if (const auto* const file = std::get_if<Descriptor>(&where_))
+      return clipper::read_at(*file, bytes, offset, path);
+    const auto& held = std::get<std::vector<std::byte>>(where_);
+    std::copy_n(held.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
+    return bytes.size();
+  }
 
  private:
   std::variant<std::uint64_t, Descriptor, std::vector<std::byte>> where_;

@@ -3,10 +3,8 @@
 #include <utility>
 
 #include "npz/codecs.hpp"
-#include "npz/end_record.hpp"
-#include "npz/local_headers.hpp"
-#include "npz/member_list.hpp"
 #include "npz/member_name.hpp"
+#include "npz/read_records.hpp"
 
 namespace clipper::npz {
 

@@ -1,5 +1,3 @@
-#include "npz/end_record.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "npz/read_records.hpp"
 #include "npz/refuse.hpp"
 #include "npz/zip_records.hpp"
 

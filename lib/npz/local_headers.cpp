@@ -1,5 +1,3 @@
-#include "npz/local_headers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string_view>
 
 #include "npz/extra_fields.hpp"
+#include "npz/read_records.hpp"
 #include "npz/record_limit.hpp"
 #include "npz/refuse.hpp"
 #include "npz/window.hpp"

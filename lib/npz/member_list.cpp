@@ -1,5 +1,3 @@
-#include "npz/member_list.hpp"
-
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -7,6 +5,7 @@
 #include <string_view>
 
 #include "npz/extra_fields.hpp"
+#include "npz/read_records.hpp"
 #include "npz/record_limit.hpp"
 #include "npz/refuse.hpp"
 #include "npz/window.hpp"
