@@ -18,4 +18,3 @@ set(CMAKE_CXX_COMPILER ${ZIG} c++)
 
 # musl declares fstat64(), which spdlog calls, only with this definition. zig instruments code that is not optimized.
 set(CMAKE_CXX_FLAGS_INIT "-D_LARGEFILE64_SOURCE -fno-sanitize=undefined")
-set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)  # clang refuses one of the library for the program, which is optimized for size
