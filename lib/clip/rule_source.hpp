@@ -100,8 +100,11 @@ template <std::size_t kBytes, std::size_t... kIndex>
 [[gnu::always_inline]] inline void separate(const Vector<float, kBytes>& low,
                                             const Vector<float, kBytes>& high, FloatPair<kBytes>& pair,
                                             std::index_sequence<kIndex...> /*of the lanes*/) noexcept {
-  pair.even = __builtin_shufflevector(low, high, (2 * kIndex)...);
-  pair.odd = __builtin_shufflevector(low, high, (2 * kIndex + 1)...);
+  // widen() makes `even` of the lower halves of 32-bit lanes, which on big-endian machines are the odd
+  // elements.
+  constexpr std::size_t kEven = kNativeOrder == ByteOrder::little ? 0 : 1;
+  pair.even = __builtin_shufflevector(low, high, (2 * kIndex + kEven)...);
+  pair.odd = __builtin_shufflevector(low, high, (2 * kIndex + 1 - kEven)...);
 }
 
 template <std::size_t kBytes>
