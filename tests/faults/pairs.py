@@ -73,6 +73,7 @@ class Outsiders:
     stuff: tuple[Stuff, Stuff]
     stopped: list[Tree] = field(default_factory=list)
     acted: list[Tree] = field(default_factory=list)
+    outputs: frozenset[str] = frozenset()  # after either action
     took: bool = False
 
     def __call__(self, pid: int) -> None:
@@ -91,6 +92,7 @@ class Outsiders:
         self.stopped.append(tree())
         ACTIONS[name].do(self.case.target, stuff)
         self.acted.append(tree())
+        self.outputs |= conservation.outputs(self.case.mode)
         self.took |= took_result(self.case.mode, name, self.case.target, self.stopped[-1], self.acted[-1])
 
 
@@ -105,7 +107,7 @@ def try_case(case: Case) -> Outcome:
     if not acting.acted:
         return outcome
     action = ACTIONS[case.second if len(acting.acted) == 2 else case.first]
-    scene = Scene(mode, action, case.target, False, given, acting.stopped[-1], acting.acted[-1], conservation.outputs(mode), tree(), run,
+    scene = Scene(mode, action, case.target, False, given, acting.stopped[-1], acting.acted[-1], acting.outputs, tree(), run,
                   begun=begun, earlier=acting.stopped[0], first=acting.acted[0], took_result=acting.took)
     outcome.violations += [f"{case}: {text}" for text in conservation.violations(scene)]
     return outcome
