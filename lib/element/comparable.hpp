@@ -10,7 +10,7 @@ namespace clipper {
 template <class T>
 [[gnu::always_inline]] inline bool is_nan(T x) noexcept {
   if constexpr (HalfType<T>)
-    return (x.bits & 0x7fff) > T::kInfinity;
+    return x.is_nan();
   else
     return std::is_floating_point_v<T> && x != x;  // NOLINT(misc-redundant-expression): also for integers
 }

@@ -21,7 +21,9 @@ template <int kExponent, int kFraction>
 requires(kExponent + kFraction == 15) struct SmallFloat {
   static constexpr int kFractionBits = kFraction;
   static constexpr std::uint16_t kInfinity = ((1 << kExponent) - 1) << kFraction;
+  static constexpr std::uint16_t kHighestFinite = kInfinity - 1;
   std::uint16_t bits;
+  [[nodiscard]] constexpr bool is_nan() const noexcept { return (bits & 0x7fff) > kInfinity; }
   friend bool operator==(SmallFloat, SmallFloat) = default;
 };
 
@@ -66,22 +68,23 @@ struct DTypeTraits {
   DType carrier;      ///< of the arithmetic of scale and bias, unless that is exact in integers
   int exponent_bits;  ///< of a float; otherwise 0
   int fraction_bits;  ///< of a float, without the leading 1 that is not stored; otherwise 0
+  bool has_infinity;  ///< after the highest finite element, in the order of the bits
 };
 
 /// Every dtype, in the order of the enumerators.
 inline constexpr std::array<DTypeTraits, 12> kDTypes{{
-    {DType::int8, "int8", "i1", NumberKind::signed_integer, 1, DType::float64, 0, 0},
-    {DType::int16, "int16", "i2", NumberKind::signed_integer, 2, DType::float64, 0, 0},
-    {DType::int32, "int32", "i4", NumberKind::signed_integer, 4, DType::float64, 0, 0},
-    {DType::int64, "int64", "i8", NumberKind::signed_integer, 8, DType::float64, 0, 0},
-    {DType::uint8, "uint8", "u1", NumberKind::unsigned_integer, 1, DType::float64, 0, 0},
-    {DType::uint16, "uint16", "u2", NumberKind::unsigned_integer, 2, DType::float64, 0, 0},
-    {DType::uint32, "uint32", "u4", NumberKind::unsigned_integer, 4, DType::float64, 0, 0},
-    {DType::uint64, "uint64", "u8", NumberKind::unsigned_integer, 8, DType::float64, 0, 0},
-    {DType::float16, "float16", "f2", NumberKind::floating, 2, DType::float32, 5, 10},
-    {DType::float32, "float32", "f4", NumberKind::floating, 4, DType::float32, 8, 23},
-    {DType::float64, "float64", "f8", NumberKind::floating, 8, DType::float64, 11, 52},
-    {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2, DType::float32, 8, 7},
+    {DType::int8, "int8", "i1", NumberKind::signed_integer, 1, DType::float64, 0, 0, false},
+    {DType::int16, "int16", "i2", NumberKind::signed_integer, 2, DType::float64, 0, 0, false},
+    {DType::int32, "int32", "i4", NumberKind::signed_integer, 4, DType::float64, 0, 0, false},
+    {DType::int64, "int64", "i8", NumberKind::signed_integer, 8, DType::float64, 0, 0, false},
+    {DType::uint8, "uint8", "u1", NumberKind::unsigned_integer, 1, DType::float64, 0, 0, false},
+    {DType::uint16, "uint16", "u2", NumberKind::unsigned_integer, 2, DType::float64, 0, 0, false},
+    {DType::uint32, "uint32", "u4", NumberKind::unsigned_integer, 4, DType::float64, 0, 0, false},
+    {DType::uint64, "uint64", "u8", NumberKind::unsigned_integer, 8, DType::float64, 0, 0, false},
+    {DType::float16, "float16", "f2", NumberKind::floating, 2, DType::float32, 5, 10, true},
+    {DType::float32, "float32", "f4", NumberKind::floating, 4, DType::float32, 8, 23, true},
+    {DType::float64, "float64", "f8", NumberKind::floating, 8, DType::float64, 11, 52, true},
+    {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2, DType::float32, 8, 7, true},
 }};
 
 /// The dtype's row of kDTypes.

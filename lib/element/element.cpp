@@ -22,12 +22,9 @@ std::string half_text(T x) {
   return fmt::format("{}", value);
 }
 
-template <class T>
-ElementBits infinity(bool negative) {
-  if constexpr (HalfType<T>)
-    return negative ? T::kInfinity | 0x8000U : T::kInfinity;
-  else
-    return to_bits(negative ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity());
+/// The bits of the dtype's sign; 0 if it has none.
+ElementBits sign_of(const DTypeTraits& row) {
+  return ElementBits{row.kind != NumberKind::unsigned_integer} << (8 * row.size - 1);
 }
 
 }  // namespace
@@ -53,31 +50,23 @@ std::string element_text(DType dtype, ElementBits element) {
 }
 
 ElementBits lowest_element(DType dtype) {
-  return with_type(dtype, []<class T>() -> ElementBits {
-    if constexpr (std::is_integral_v<T>)
-      return to_bits(std::numeric_limits<T>::lowest());
-    else
-      return infinity<T>(true);
-  });
+  const ElementBits sign = sign_of(traits(dtype));
+  return is_floating(dtype) ? highest_element(dtype) | sign : sign;
 }
 
 ElementBits highest_element(DType dtype) {
-  return with_type(dtype, []<class T>() -> ElementBits {
-    if constexpr (std::is_integral_v<T>)
-      return to_bits(std::numeric_limits<T>::max());
-    else
-      return infinity<T>(false);
-  });
+  return highest_finite(dtype) + ElementBits{traits(dtype).has_infinity};
 }
 
-// As bits, the largest finite float is infinity - 1.
-
 ElementBits lowest_finite(DType dtype) {
-  return is_floating(dtype) ? lowest_element(dtype) - 1 : lowest_element(dtype);
+  return lowest_element(dtype) - ElementBits{traits(dtype).has_infinity};
 }
 
 ElementBits highest_finite(DType dtype) {
-  return is_floating(dtype) ? highest_element(dtype) - 1 : highest_element(dtype);
+  const DTypeTraits& row = traits(dtype);
+  const ElementBits magnitude = ~ElementBits{0} >> (64 - 8 * row.size) & ~sign_of(row);
+  const ElementBits special = row.has_infinity ? ElementBits{1} << row.fraction_bits : 0;  // infinity and NaN
+  return magnitude - special;
 }
 
 }  // namespace clipper

@@ -34,7 +34,7 @@ template <class T>
 template <class T>
 [[nodiscard]] constexpr Key<T> highest_finite_key() noexcept {
   if constexpr (HalfType<T>)
-    return static_cast<Key<T>>(T::kInfinity - 1);
+    return static_cast<Key<T>>(T::kHighestFinite);
   else
     return key_of(std::numeric_limits<T>::max());
 }
