@@ -63,12 +63,12 @@ void fail_stat() {
 }
 
 /// Contains a.npy, b.npy, and real/ with copies of both.
-class Directory : public TemporaryDirectory {
+class Directory : public WorkingDirectory {
  public:
   Directory() {
     for (const char* name : {"real", "mount", "in"}) fs::create_directory(*this / name);
-    for (const char* name : {"a.npy", "real/a.npy"}) write_file(*this / name, input(1));
-    for (const char* name : {"b.npy", "real/b.npy"}) write_file(*this / name, input(2));
+    for (const char* name : {"a.npy", "real/a.npy"}) write(name, input(1));
+    for (const char* name : {"b.npy", "real/b.npy"}) write(name, input(2));
   }
 };
 
@@ -78,9 +78,9 @@ TEST_CASE("an output that is an input through a bind mount is refused") {
   if (!may_mount()) return;
   const Directory directory;
   const auto refused = [&](const Words& words, const char* why) {
-    check_refused_untouched(directory, clip(words), 2, why, mount_real);
-    CHECK(read_file(directory / "real/a.npy") == input(1));
-    CHECK(read_file(directory / "real/b.npy") == input(2));
+    directory.refused(clip(words), 2, why, mount_real);
+    CHECK(directory.read("real/a.npy") == input(1));
+    CHECK(directory.read("real/b.npy") == input(2));
   };
   refused({"a.npy", "real/b.npy", "-o", "mount/b.npy"},
           "a.npy would be written to mount/b.npy, which is the input real/b.npy");
@@ -90,7 +90,7 @@ TEST_CASE("an output that is an input through a bind mount is refused") {
           "not below the --relative-to directory in");
   fs::copy(directory / "a.npy", directory / "in/a.npy");
   fs::create_directory(directory / "real/in");
-  write_file(directory / "real/in/a.npy", input(3));
+  directory.write("real/in/a.npy", input(3));
   refused({"real/in/a.npy", "in/a.npy", "--output-dir", "mount"},
           "in/a.npy would be written to mount/in/a.npy, which is the input real/in/a.npy");
   refused({"-i", "real/a.npy", "mount/a.npy"}, "real/a.npy and mount/a.npy are the same file");
@@ -101,21 +101,21 @@ TEST_CASE("two outputs that are one file through a bind mount are refused") {
   const Directory directory;
   for (const char* name : {"real/new", "mount/new"}) fs::remove_all(directory / name);
   const auto refused = [&](const Words& words) {
-    check_refused_untouched(directory, clip(words), 2, "would both be written to", mount_real);
+    directory.refused(clip(words), 2, "would both be written to", mount_real);
   };
   fs::create_directories(directory / "in/mount");
   fs::create_directories(directory / "in/real");
-  write_file(directory / "in/mount/x.npy", input(1));
-  write_file(directory / "in/real/x.npy", input(2));
+  directory.write("in/mount/x.npy", input(1));
+  directory.write("in/real/x.npy", input(2));
   const Words both{"in/mount/x.npy", "in/real/x.npy"};
   refused({"-o{dir}/../../mount/x.npy", both[0], both[1]});
   refused({"--output-dir=.", "--relative-to=in", both[0], both[1]});
-  write_file(directory / "real/x.npy", "old");
+  directory.write("real/x.npy", "old");
   refused({"--output-dir=.", "--relative-to=in", both[0], both[1]});
   fs::create_directories(directory / "in/mount/deep/er");
   fs::create_directories(directory / "in/real/deep/er");
-  write_file(directory / "in/mount/deep/er/y.npy", input(1));
-  write_file(directory / "in/real/deep/er/y.npy", input(2));
+  directory.write("in/mount/deep/er/y.npy", input(1));
+  directory.write("in/real/deep/er/y.npy", input(2));
   refused({"--output-dir=.", "--relative-to=in", "in/mount/deep/er/y.npy", "in/real/deep/er/y.npy"});
 }
 
@@ -125,28 +125,25 @@ TEST_CASE("an output does not replace another new output of the same run") {
   const Directory directory;
   fs::create_directory(directory / "in/first");
   fs::create_directory(directory / "in/second");
-  write_file(directory / "in/first/x.npy", input(1));
-  write_file(directory / "in/second/x.npy", input(2));
+  directory.write("in/first/x.npy", input(1));
+  directory.write("in/second/x.npy", input(2));
   fs::create_directory(directory / "out");
   fs::create_directory_symlink("first", directory / "out/second");
   const Result result =
-      run_clipper(clip({"--output-dir=out", "--relative-to=in", "in/first/x.npy", "in/second/x.npy"}),
-                  {directory.path()});
+      directory.run(clip({"--output-dir=out", "--relative-to=in", "in/first/x.npy", "in/second/x.npy"}));
   check_refused(result, 5, "out/");
-  const std::string kept = read_file(directory / "out/first/x.npy");
+  const std::string kept = directory.read("out/first/x.npy");
   CHECK((kept == output(1) || kept == output(2)));
 }
 
 TEST_CASE("an output that is a link to an input or to another output is refused") {
   const Directory directory;
-  const auto refused = [&](const Words& words, const char* why) {
-    check_refused_untouched(directory, clip(words), 2, why);
-  };
+  const auto refused = [&](const Words& words, const char* why) { directory.refused(clip(words), 2, why); };
   fs::create_hard_link(directory / "b.npy", directory / "a.out");
   refused({"a.npy", "b.npy", "-o", "{stem}.out"},
           "a.npy would be written to a.out, which is the input b.npy");
   fs::remove(directory / "a.out");
-  write_file(directory / "a.out", "old");
+  directory.write("a.out", "old");
   fs::create_hard_link(directory / "a.out", directory / "b.out");
   refused({"a.npy", "b.npy", "-o", "{stem}.out"}, "would both be written to a.out, the same file as b.out");
   refused({"a.npy", "b.npy", "-o", "new/../{name}"}, "new/..: '..' after a directory that does not exist");
@@ -154,41 +151,35 @@ TEST_CASE("an output that is a link to an input or to another output is refused"
 
 TEST_CASE("a file that numbers or names are read from is refused as an output") {
   const Directory directory;
-  write_file(directory / "lo.npy", npy_file("<f4", "False", "()", float32_file({0.25F}).substr(128)));
-  const auto refused = [&](const Words& words, const char* why) {
-    check_refused_untouched(directory, words, 2, why);
-  };
+  directory.write("lo.npy", npy_file("<f4", "False", "()", float32_file({0.25F}).substr(128)));
+  const auto refused = [&](const Words& words, const char* why) { directory.refused(words, 2, why); };
   refused({"-i", "--scale", "2", "--min", "@lo.npy", "a.npy", "lo.npy", "b.npy"},
           "lo.npy would be written to lo.npy, which --min reads");
   refused({"--max", "@./lo.npy", "-o", "{dir}/lo.npy", "a.npy"},
           "a.npy would be written to ./lo.npy, which --max reads");
-  write_file(directory / "list", "a.npy\n");
+  directory.write("list", "a.npy\n");
   refused({"--max", "1", "-o", "list", "--files-from", "list"},
           "a.npy would be written to list, which --files-from reads");
 }
 
 TEST_CASE("IN and OUT that cannot be examined are not assumed to be different files") {
   const Directory directory;
-  check_refused_untouched(directory, clip({"a.npy", "a.npy"}), 4, "a.npy: cannot be examined", fail_stat);
-  check_refused_untouched(directory, clip({"a.npy", "b.npy", "--output-dir=."}), 4, "cannot be examined",
-                          fail_stat);
+  directory.refused(clip({"a.npy", "a.npy"}), 4, "a.npy: cannot be examined", fail_stat);
+  directory.refused(clip({"a.npy", "b.npy", "--output-dir=."}), 4, "cannot be examined", fail_stat);
 }
 
 TEST_CASE("IN that is also mounted at OUT is not replaced") {
   if (!may_mount()) return;
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", input(1));
-  write_file(directory / "out.npy", "below the mount");
+  const WorkingDirectory directory{{"in.npy", input(1)}, {"out.npy", "below the mount"}};
   const Process::Settings mounted{directory.path(), [] { mount_again("in.npy", "out.npy"); }};
   for (const Words& names : {Words{"in.npy", "out.npy"}, Words{"out.npy", "in.npy"}})
     check_refused(run_clipper(clip(names), mounted), 5, "is mounted as " + names.back());
-  CHECK(read_file(directory / "in.npy") == input(1));
-  CHECK(read_file(directory / "out.npy") == "below the mount");
+  CHECK(directory.read("in.npy") == input(1));
+  CHECK(directory.read("out.npy") == "below the mount");
 }
 
 TEST_CASE("standard output that is the input is refused before anything is written") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", input(1));
+  const WorkingDirectory directory{{"in.npy", input(1)}};
   for (const char* const script : {"\"$@\" in.npy - 1<>in.npy", "\"$@\" in.npy - >>in.npy",
                                    "\"$@\" - - <in.npy 1<>in.npy", "\"$@\" in.npy /dev/fd/3 3>>in.npy"}) {
     CAPTURE(script);
@@ -196,9 +187,9 @@ TEST_CASE("standard output that is the input is refused before anything is writt
       skip_without("/proc");
       continue;
     }
-    const Result result = run_in_shell(script, clip({}), {directory.path()});
+    const Result result = directory.run_in_shell(script, clip({}));
     CHECK(result.exit_code == (std::string_view(script).ends_with("3>>in.npy") ? 0 : 5));
-    if (result.exit_code == 5) CHECK(read_file(directory / "in.npy") == input(1));
+    if (result.exit_code == 5) CHECK(directory.read("in.npy") == input(1));
   }
 }
 

@@ -21,7 +21,7 @@ struct Contents {
 
 /// What Python's zipfile reads.
 Contents read_contents(const std::string& archive) {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const Words words{debian_python(), source_path("tests/cli/zip_members.py"), archive, directory.path()};
   const Result result = Process(words, {}).finish();
   INFO(archive << ": " << result.error);
@@ -29,7 +29,7 @@ Contents read_contents(const std::string& archive) {
   Contents contents{result.output, {}, {}};
   for (std::size_t i = 0; i < directory.entries().size(); ++i) {
     contents.names.push_back(tsv::split(tsv::split(result.output, '\n')[i], '\t').front());
-    contents.files.push_back(read_file(directory / std::to_string(i)));
+    contents.files.push_back(directory.read(std::to_string(i)));
   }
   return contents;
 }
@@ -56,16 +56,11 @@ void check_result(const std::string& result, const std::string& expected, const 
   CHECK((ours.files == theirs.files));
 }
 
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("a clipped archive is what its writer writes of np.clip's arrays") {
   for (const auto& row : tsv::read("archives/cases.tsv")) {
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     const std::string input = archive_path(row[0]);
     const std::string expected = archive_path(row[2]);
     const Words words = tsv::split(row[4], ' ');
@@ -77,10 +72,10 @@ TEST_CASE("a clipped archive is what its writer writes of np.clip's arrays") {
         check_done(run_clipper(joined(words, {"--threads", threads, input, out})));
         check_result(out, expected, row[3]);
       }
-      const std::string result = read_file(directory / "1.npz");
-      CHECK((read_file(directory / "3.npz") == result));
+      const std::string result = directory.read("1.npz");
+      CHECK((directory.read("3.npz") == result));
       check_done(run_clipper(joined(words, {"--flat", "-f", "--output-dir", directory / "batch", input})));
-      CHECK((read_file(directory / "batch/" + row[0] + ".npz") == result));
+      CHECK((directory.read("batch/" + row[0] + ".npz") == result));
     }
     if (row[1] != "new") {
       const std::string changed = directory / "changed.npz";
@@ -95,7 +90,7 @@ TEST_CASE("a member of an archive is clipped as a file") {
   std::size_t clipped = 0;
   for (const auto& row : tsv::read("archives/cases.tsv")) {
     if (row[1] == "in place" || row[4].find("--member") != std::string::npos) continue;
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     const Contents before = contents_of(archive_path(row[0]));
     const Contents expected = contents_of(archive_path(row[2]));
     if (before.names != expected.names) continue;
@@ -115,7 +110,7 @@ TEST_CASE("a member of an archive is clipped as a file") {
 TEST_CASE("an archive that is clipped already stays as it is") {
   for (const auto& row : tsv::read("archives/cases.tsv")) {
     if (row[1] == "in place" || row[4].find("--other") != std::string::npos) continue;
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     const std::string changed = directory / "changed.npz";
     std::filesystem::copy_file(archive_path(row[2]), changed);
     const auto before = directory.snapshot();
@@ -128,7 +123,7 @@ TEST_CASE("an archive that is clipped already stays as it is") {
 TEST_CASE("compare finds no difference between results and expected archives") {
   for (const auto& row : tsv::read("archives/cases.tsv")) {
     if (row[1] == "in place") continue;
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     const std::string out = directory / "out.npz";
     INFO(row[0] << ": " << row[4]);
     check_done(run_clipper(joined(tsv::split(row[4], ' '), {archive_path(row[0]), out})));

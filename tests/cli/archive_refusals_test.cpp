@@ -15,24 +15,24 @@ struct Mistake {
 };
 
 /// Contains archives and tensors.
-class Directory : public TemporaryDirectory {
+class Directory : public WorkingDirectory {
  public:
   Directory() {
-    write_file(*this / "a.npz", mixed_archive());
-    write_file(*this / "b.npz", archive(1));
-    write_file(*this / "bad.npz", npz_file({{"w.npy", input(1)}, {"x.npy", "no tensor"}}));
-    write_file(*this / "empty.npz", "");
-    write_file(*this / "mask.npz", npz_file({{"mask.npy", kMask}}));
-    write_file(*this / "cut.npz", mixed_archive().substr(0, 200));
+    write("a.npz", mixed_archive());
+    write("b.npz", archive(1));
+    write("bad.npz", npz_file({{"w.npy", input(1)}, {"x.npy", "no tensor"}}));
+    write("empty.npz", "");
+    write("mask.npz", npz_file({{"mask.npy", kMask}}));
+    write("cut.npz", mixed_archive().substr(0, 200));
     std::string damaged = archive(1);
     damaged[damaged.find(input(1)) + 130] ^= 1;
-    write_file(*this / "crc.npz", damaged);
-    write_file(*this / "x.npy", input(1));
+    write("crc.npz", damaged);
+    write("x.npy", input(1));
     REQUIRE(::symlink("b.npz", (*this / "link.npy").c_str()) == 0);
   }
 
   void check(const std::vector<Mistake>& mistakes) const {
-    for (const auto& [words, code, why] : mistakes) check_refused_untouched(*this, clip(words), code, why);
+    for (const auto& [words, code, why] : mistakes) refused(clip(words), code, why);
   }
 };
 
@@ -84,13 +84,12 @@ TEST_CASE("a member has no output in a directory or by a template") {
       {{"-o", "{dir}/{stem}.clip.npy", "a.npz:w"}, 2, why},
       {{"--dry-run", "--output-dir", "out", "a.npz:w"}, 2, why},
   });
-  check_done(run_clipper(clip({"-o", "o.npy", "a.npz:w"}), {directory.path()}));
-  CHECK(read_file(directory / "o.npy") == output(1));
-  const Result kept =
-      run_clipper(clip({"-k", "--json", "--output-dir", "out", "a.npz:w", "x.npy"}), {directory.path()});
+  directory.done(clip({"-o", "o.npy", "a.npz:w"}));
+  CHECK(directory.read("o.npy") == output(1));
+  const Result kept = directory.run(clip({"-k", "--json", "--output-dir", "out", "a.npz:w", "x.npy"}));
   check_refused(kept, 2, why);
   CHECK(kept.output.starts_with(R"({"version":2,"input":"a.npz:w","status":2,)"));
-  CHECK(read_file(directory / "out/x.npy") == output(1));
+  CHECK(directory.read("out/x.npy") == output(1));
 }
 
 TEST_CASE("what takes one tensor refuses an archive") {
@@ -130,8 +129,8 @@ TEST_CASE("options that cannot be used with --member say so") {
       {{"--member", "w", "-", "o.npy"}, 2, "--member needs an .npz archive"},
       {{"--member"}, 2, "--member has no value"},
   });
-  check_done(run_clipper(clip({"--other", "error", "x.npy", "o.npy"}), {directory.path()}));
-  CHECK(read_file(directory / "o.npy") == output(1));
+  directory.done(clip({"--other", "error", "x.npy", "o.npy"}));
+  CHECK(directory.read("o.npy") == output(1));
 }
 
 TEST_CASE("a member that does not exist or is no tensor is refused") {

@@ -58,14 +58,13 @@ std::vector<Json> expected(const Json& start) {
   return lines;
 }
 
-class Directory : public TemporaryDirectory {
+class Directory : public WorkingDirectory {
  public:
-  Directory() { write_file(*this / "a.npz", mixed_archive()); }
+  Directory() { write("a.npz", mixed_archive()); }
 
-  [[nodiscard]] Result run(const Words& words) const { return run_clipper(clip(words), {path()}); }
   [[nodiscard]] std::vector<Json> json(Words words) const {
     words.insert(words.begin(), "--json");
-    const Result result = run(words);
+    const Result result = run(clip(words));
     check_done(result);
     return parsed(result.output);
   }
@@ -84,25 +83,26 @@ TEST_CASE("-v and --dry-run print a line for each member and one for the archive
   const std::string plans =
       "clipper: a.npz:w: float32 (3,), little-endian, C order, min 0, max 6, profile native\n"
       "clipper: a.npz:b: int32 (3,), little-endian, C order, min 0, max 6, profile native\n";
-  CHECK(directory.run({"--dry-run", "a.npz", "out.npz"}).error ==
+  CHECK(directory.run(clip({"--dry-run", "a.npz", "out.npz"})).error ==
         members + "; would be written to out.npz\n");
-  CHECK(directory.run({"--dry-run", "-i", "a.npz"}).error == members + "; would be replaced\n");
-  CHECK(directory.run({"-v", "a.npz", "out.npz"}).error == plans + members + "\n");
-  CHECK(directory.run({"-v", "-i", "a.npz"}).error == plans + members + "\n");
+  CHECK(directory.run(clip({"--dry-run", "-i", "a.npz"})).error == members + "; would be replaced\n");
+  CHECK(directory.run(clip({"-v", "a.npz", "out.npz"})).error == plans + members + "\n");
+  CHECK(directory.run(clip({"-v", "-i", "a.npz"})).error == plans + members + "\n");
   CHECK(
-      directory.run({"-v", "-i", "a.npz"})
+      directory.run(clip({"-v", "-i", "a.npz"}))
           .error.ends_with("clipper: a.npz: 2 members clipped, 2 copied; nothing changes, not rewritten\n"));
-  CHECK(directory.run({"-v", "--other", "drop", "--member", "b", "a.npz", "out.npz"})
+  CHECK(directory.run(clip({"-v", "--other", "drop", "--member", "b", "a.npz", "out.npz"}))
             .error.ends_with("clipper: a.npz:w: dropped (not chosen)\n"
                              "clipper: a.npz:mask: dropped (not chosen)\n"
                              "clipper: a.npz:b: clipped 0 % (0 % raised, 0 % lowered), 0 NaN\n"
                              "clipper: a.npz:note.txt: dropped (not chosen)\n"
                              "clipper: a.npz: 1 member clipped, 3 dropped\n"));
-  CHECK(directory.run({"--dry-run", "-i", "a.npz"}).error.ends_with("; nothing changes, not rewritten\n"));
-  CHECK(directory.run({"--dry-run", "-i", "--other", "drop", "a.npz"})
+  CHECK(directory.run(clip({"--dry-run", "-i", "a.npz"}))
+            .error.ends_with("; nothing changes, not rewritten\n"));
+  CHECK(directory.run(clip({"--dry-run", "-i", "--other", "drop", "a.npz"}))
             .error.ends_with("clipper: a.npz: 2 members clipped, 2 dropped; would be replaced\n"));
-  write_file(directory / "empty.npz", npz_file({}));
-  CHECK(directory.run({"-v", "empty.npz", "out.npz"}).error == "clipper: empty.npz: no members\n");
+  directory.write("empty.npz", npz_file({}));
+  CHECK(directory.run(clip({"-v", "empty.npz", "out.npz"})).error == "clipper: empty.npz: no members\n");
 }
 
 TEST_CASE("--json prints one line per member, in the archive's order") {
@@ -120,9 +120,8 @@ TEST_CASE("--json prints one line per member, in the archive's order") {
 }
 
 TEST_CASE("--json prints one line for an archive without members") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz", npz_file({}));
-  const Result result = run_clipper(clip({"--json", "a.npz", "out.npz"}), {directory.path()});
+  const WorkingDirectory directory{{"a.npz", npz_file({})}};
+  const Result result = directory.run(clip({"--json", "a.npz", "out.npz"}));
   check_done(result);
   Json line = start("out.npz", true, false);
   line["members"] = 0;
@@ -133,9 +132,7 @@ TEST_CASE("an archive that fails has one line of JSON and no lines about members
   const Directory directory;
   const auto check = [&](const Words& words, int code, std::string_view why) {
     CAPTURE(words);
-    Words all{"--json", "-v"};
-    all.insert(all.end(), words.begin(), words.end());
-    const Result result = directory.run(all);
+    const Result result = directory.run(clip(joined({"--json", "-v"}, words)));
     CHECK(result.exit_code == code);
     const std::vector<Json> lines = parsed(result.output);
     REQUIRE(lines.size() == 1);
@@ -144,8 +141,8 @@ TEST_CASE("an archive that fails has one line of JSON and no lines about members
     CHECK(lines[0].at("error").get<std::string>().starts_with(why));
     CHECK(lines[0].at("written") == false);
     CHECK_FALSE(lines[0].contains("member"));
-    CHECK(result.error.find("clipped 66.7 % (") == std::string::npos);
-    CHECK(result.error.find("copied") == std::string::npos);
+    CHECK_FALSE(contains(result.error, "clipped 66.7 % ("));
+    CHECK_FALSE(contains(result.error, "copied"));
   };
   check({"--fail-if-clipped", "50", "a.npz", "out.npz"}, 1,
         "a.npz:w: 66.7 % would be clipped, more than 50 %");
@@ -157,44 +154,42 @@ TEST_CASE("an archive that fails has one line of JSON and no lines about members
 }
 
 TEST_CASE("names of members are printed as they are, and as JSON strings") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const Words names{"{}", "%s", "../x", "a:b", "quote\"\\", "\xc3\xa9"};
   std::vector<NpzMember> members;
   for (const std::string& name : names) members.push_back({name + ".npy", input(1)});
-  write_file(directory / "a.npz", npz_file(members));
-  const Result result = run_clipper(clip({"--json", "-v", "a.npz", "out.npz"}), {directory.path()});
+  directory.write("a.npz", npz_file(members));
+  const Result result = directory.run(clip({"--json", "-v", "a.npz", "out.npz"}));
   CHECK(result.exit_code == 0);
   const std::vector<Json> lines = parsed(result.output);
   REQUIRE(lines.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     CHECK(lines[i].at("member") == names[i] + ".npy");
-    CHECK(result.error.find("\nclipper: a.npz:" + names[i] + ": clipped 66.7 %") != std::string::npos);
+    CHECK(contains(result.error, "\nclipper: a.npz:" + names[i] + ": clipped 66.7 %"));
   }
   CHECK(directory.entries() == std::vector<std::string>{"a.npz", "out.npz"});
 }
 
 TEST_CASE("unwritable lines about members are an error, and the archive stays in place") {
   const Directory directory;
-  check_refused(run_in_shell("\"$@\" >/dev/full", clip({"--json", "-i", "a.npz"}), {directory.path()}), 6,
+  check_refused(directory.run_in_shell("\"$@\" >/dev/full", clip({"--json", "-i", "a.npz"})), 6,
                 "standard output");
-  CHECK(read_file(directory / "a.npz") == mixed_result());
+  CHECK(directory.read("a.npz") == mixed_result());
 }
 
 TEST_CASE("--fail-if-clipped judges each member by itself") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz",
-             npz_file({{"half.npy", float32_file({1, 7})}, {"none.npy", float32_file({1, 2})}}));
-  const auto run = [&](const Words& words) { return run_clipper(clip(words), {directory.path()}); };
+  const WorkingDirectory directory{
+      {"a.npz", npz_file({{"half.npy", float32_file({1, 7})}, {"none.npy", float32_file({1, 2})}})}};
+  const auto run = [&](const Words& words) { return directory.run(clip(words)); };
   check_refused(run({"--fail-if-clipped", "49", "a.npz", "out.npz"}), 1, "a.npz:half: 50 % would be clipped");
   check_done(run({"--fail-if-clipped", "50", "a.npz", "out.npz"}));
   check_done(run({"--fail-if-clipped", "0", "--member", "none", "a.npz", "out.npz"}));
 }
 
 TEST_CASE("a warning about a bound is printed once for all members") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz",
-             npz_file({{"a.npy", int32_file({1})}, {"b.npy", int32_file({1})}, {"c.npy", input(1)}}));
-  const Result result = run_clipper({"--min", "0.5", "--json", "a.npz", "out.npz"}, {directory.path()});
+  const WorkingDirectory directory{
+      {"a.npz", npz_file({{"a.npy", int32_file({1})}, {"b.npy", int32_file({1})}, {"c.npy", input(1)}})}};
+  const Result result = directory.run(clip({"--min", "0.5", "--json", "a.npz", "out.npz"}));
   CHECK(result.exit_code == 0);
   CHECK(result.error == "clipper: warning: --min 0.5 becomes 0 for int32\n");
   const std::vector<Json> lines = parsed(result.output);
@@ -204,12 +199,12 @@ TEST_CASE("a warning about a bound is printed once for all members") {
 }
 
 TEST_CASE("all lines about 65,536 members are printed, in order") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   constexpr std::size_t kCount = 65'536;
   std::vector<NpzMember> members;
   const std::string tensor = npy_file("|i1", "False", "()", std::string(1, '\x7F'), 16);
   for (std::size_t i = 0; i < kCount; ++i) members.push_back({std::to_string(i) + ".npy", tensor});
-  write_file(directory / "a.npz", npz_file(members));
+  directory.write("a.npz", npz_file(members));
   // Not run_clipper(): json_output.py would validate all lines.
   const Result result =
       Process(clipper_words(clip({"--json", "--dry-run", "a.npz", "out.npz"})), {directory.path()}).finish();

@@ -10,22 +10,22 @@ namespace clipper::testing {
 namespace {
 
 /// Contains in.npy.
-class Directory : public TemporaryDirectory {
+class Directory : public WorkingDirectory {
  public:
-  Directory() { write_file(*this / "in.npy", float32_file({-9, -0.7F, 0, 9})); }
+  Directory() { write("in.npy", float32_file({-9, -0.7F, 0, 9})); }
 
   /// What clipper writes for in.npy.
   [[nodiscard]] std::string clipped_by(Words arguments) const {
     arguments.insert(arguments.end(), {"in.npy", "out.npy"});
     CAPTURE(arguments);
-    check_done(run_clipper(arguments, {path()}));
-    return read_file(*this / "out.npy");
+    done(arguments);
+    return read("out.npy");
   }
 
   /// Checks that the arguments, followed by in.npy and out.npy, are a usage error.
   void check_usage(Words arguments, std::string_view word) const {
     arguments.insert(arguments.end(), {"in.npy", "out.npy"});
-    check_refused_untouched(*this, arguments, 2, word);
+    refused(arguments, 2, word);
   }
 };
 
@@ -42,7 +42,7 @@ TEST_CASE("negative numbers in every notation are values, not options") {
   CHECK(directory.clipped_by({"--min", "-6"}) == float32_file({-6, -0.7F, 0, 9}));
   CHECK(directory.clipped_by({"--min=-6"}) == float32_file({-6, -0.7F, 0, 9}));
   CHECK(directory.clipped_by({"--min=-inf", "--max", "-.5"}) == float32_file({-9, -0.7F, -0.5F, -0.5F}));
-  CHECK(directory.clipped_by({"--min", "-inf"}) == read_file(directory / "in.npy"));
+  CHECK(directory.clipped_by({"--min", "-inf"}) == directory.read("in.npy"));
   CHECK(directory.clipped_by({"--min", "-.5"}) == float32_file({-0.5F, -0.5F, 0, 9}));
   CHECK(directory.clipped_by({"--min", "-1e-3"}) == float32_file({-1e-3F, -1e-3F, 0, 9}));
   CHECK(directory.clipped_by({"--max", "-0x1p-1"}) == float32_file({-9, -0.7F, -0.5F, -0.5F}));
@@ -54,14 +54,14 @@ TEST_CASE("options are accepted before, between and after files") {
        {Words{"in.npy", "out.npy", "--max", "6"}, Words{"in.npy", "--max=6", "out.npy"},
         Words{"--max", "6", "--", "in.npy", "out.npy"}, Words{"--max", "6", "in.npy", "--", "out.npy"}}) {
     CAPTURE(arguments);
-    check_done(run_clipper(arguments, {directory.path()}));
-    CHECK(read_file(directory / "out.npy") == float32_file({-9, -0.7F, 0, 6}));
+    directory.done(arguments);
+    CHECK(directory.read("out.npy") == float32_file({-9, -0.7F, 0, 6}));
   }
 }
 
 TEST_CASE("a command that would change no element is refused") {
   const Directory directory;
-  write_file(directory / "out.npy", float32_file({-9, 0}));
+  directory.write("out.npy", float32_file({-9, 0}));
   for (const Words& arguments :
        {Words{}, Words{"-v"}, Words{"--nan", "keep"}, Words{"--min-above-max", "max"},
         Words{"--dtype", "float32"}, Words{"--sync"}, Words{"--dry-run"}, Words{"--fail-if-clipped", "0"},
@@ -72,16 +72,15 @@ TEST_CASE("a command that would change no element is refused") {
     directory.check_usage(arguments, "clipper compare");
     directory.check_usage(arguments, "clipper info");
   }
-  check_refused_untouched(directory, {"in.npy", "--verify", "out.npy"}, 2, "nothing to do");
-  check_refused_untouched(directory, {"in.npy", "--verify", "out.npy", "--update-golden"}, 2,
-                          "nothing to do");
-  check_refused_untouched(directory, {"--in-place", "--files-from", "-"}, 2, "nothing to do");
+  directory.refused({"in.npy", "--verify", "out.npy"}, 2, "nothing to do");
+  directory.refused({"in.npy", "--verify", "out.npy", "--update-golden"}, 2, "nothing to do");
+  directory.refused({"--in-place", "--files-from", "-"}, 2, "nothing to do");
   directory.check_usage({"--profile", "directml"}, "--min");
 }
 
 TEST_CASE("a profile's own bound, --nan, --scale or --bias alone is an operation") {
   const Directory directory;
-  write_file(directory / "in.npy", float32_file({-INFINITY, 1}));
+  directory.write("in.npy", float32_file({-INFINITY, 1}));
   const float lowest = -3.4028234663852886e+38F;
   for (const char* profile : {"onnx-6", "onnx-11", "onnx"})
     CHECK(directory.clipped_by({"--profile", profile}) == float32_file({lowest, 1}));
@@ -96,17 +95,13 @@ TEST_CASE("an empty file name is refused before any work") {
        {Words{"", "out.npy"}, Words{"in.npy", ""}, Words{"in.npy", "", "-i"},
         Words{"in.npy", "", "--output-dir", "new"}, Words{"", "--verify", "in.npy"},
         Words{"in.npy", "--verify", ""}, Words{"-i", "--files-from", "-", ""}, Words{"--finalize", ""}}) {
-    Words words{"--min", "0"};
-    words.insert(words.end(), files.begin(), files.end());
-    check_refused_untouched(directory, words, 2, "is a shell variable empty?");
+    directory.refused(joined({"--min", "0"}, files), 2, "is a shell variable empty?");
   }
-  check_refused_untouched(directory, {"info", "in.npy", ""}, 2, "is a shell variable empty?");
-  check_refused_untouched(directory, {"--min", "@", "in.npy", "out.npy"}, 2, "is a shell variable empty?");
+  directory.refused({"info", "in.npy", ""}, 2, "is a shell variable empty?");
+  directory.refused({"--min", "@", "in.npy", "out.npy"}, 2, "is a shell variable empty?");
   for (const Words& files :
        {Words{"", "in.npy"}, Words{"in.npy", ""}, Words{"in.npy", "in.npy", "--diff-out", ""}}) {
-    Words words{"compare"};
-    words.insert(words.end(), files.begin(), files.end());
-    check_refused_untouched(directory, words, 2, "is a shell variable empty?");
+    directory.refused(joined({"compare"}, files), 2, "is a shell variable empty?");
   }
 }
 
@@ -118,7 +113,7 @@ TEST_CASE("an option does not take the next word for an empty or missing value")
     directory.check_usage({option, ""}, option + " has no value");
   }
   directory.check_usage({"--min", "--max", "6"}, "--min has no value; --max follows");
-  check_refused_untouched(directory, {"in.npy", "out.npy", "--min"}, 2, "--min has no value");
+  directory.refused({"in.npy", "out.npy", "--min"}, 2, "--min has no value");
 }
 
 TEST_CASE("a number followed by other text is refused") {
@@ -150,12 +145,11 @@ TEST_CASE("counts are whole decimal numbers") {
   directory.check_usage({"--threads", "1025"}, "--threads");
   directory.check_usage({"--chunk-size", "4095"}, "--chunk-size");
 
-  write_file(directory / "large.npy", float32_file(scattered_floats(100'000)));
+  directory.write("large.npy", float32_file(scattered_floats(100'000)));
   const Result result =
-      run_clipper({"-v", "--min", "0", "--threads", "010", "--chunk-size", "4096", "large.npy", "out.npy"},
-                  {directory.path()});
+      directory.run({"-v", "--min", "0", "--threads", "010", "--chunk-size", "4096", "large.npy", "out.npy"});
   CHECK(result.exit_code == 0);
-  CHECK(result.error.find("10 threads") != std::string::npos);
+  CHECK(contains(result.error, "10 threads"));
 }
 
 TEST_CASE("unknown options, unknown values and surplus files are refused") {
@@ -167,13 +161,12 @@ TEST_CASE("unknown options, unknown values and surplus files are refused") {
   directory.check_usage({"--min", "in.npy"}, "to read the number from a file, write @in.npy");
   directory.check_usage({"--profile", "onx-6", "--min", "0"},
                         "--profile: unknown value 'onx-6'; did you mean 'onnx-6'?");
-  check_refused_untouched(
-      directory, {"in.npy", "out.npy", "more.npy"}, 2,
-      "too many files (expected IN OUT); for several inputs use --output-dir, --output or");
-  check_refused_untouched(directory, {"--min", "0", "in.npy"}, 2, "OUT is missing");
-  check_refused_untouched(directory, {"--min", "0"}, 2, "IN is missing; see clipper --help");
-  check_refused_untouched(directory, {}, 2, "clipper --help lists all options and commands");
-  check_refused_untouched(directory, {"--min", "0", "-r", "."}, 2, "--recursive needs --output-dir");
+  directory.refused({"in.npy", "out.npy", "more.npy"}, 2,
+                    "too many files (expected IN OUT); for several inputs use --output-dir, --output or");
+  directory.refused({"--min", "0", "in.npy"}, 2, "OUT is missing");
+  directory.refused({"--min", "0"}, 2, "IN is missing; see clipper --help");
+  directory.refused({}, 2, "clipper --help lists all options and commands");
+  directory.refused({"--min", "0", "-r", "."}, 2, "--recursive needs --output-dir");
 }
 
 TEST_CASE("the last of a repeated option counts, as aliases need") {
@@ -182,30 +175,29 @@ TEST_CASE("the last of a repeated option counts, as aliases need") {
   CHECK(directory.clipped_by({"--min", "0", "-n", "-f"}) == float32_file({0, 0, 0, 9}));
   CHECK(directory.clipped_by({"--max", "0", "-j", "1", "-j2", "-v", "-q"}) ==
         float32_file({-9, -0.7F, 0, 0}));
-  check_refused_untouched(directory, {"--min", "0", "-f", "-n", "in.npy", "out.npy"}, 5, "out.npy");
-  const Result verbose = run_clipper({"--min", "0", "-q", "-v", "in.npy", "out.npy"}, {directory.path()});
+  directory.refused({"--min", "0", "-f", "-n", "in.npy", "out.npy"}, 5, "out.npy");
+  const Result verbose = directory.run({"--min", "0", "-q", "-v", "in.npy", "out.npy"});
   CHECK(verbose.exit_code == 0);
-  CHECK(verbose.error.find("min 0") != std::string::npos);
+  CHECK(contains(verbose.error, "min 0"));
 }
 
 TEST_CASE("--fail-if-clipped accepts a percent sign") {
   const Directory directory;
   CHECK(directory.clipped_by({"--min", "0", "--fail-if-clipped", "50%"}) == float32_file({0, 0, 0, 9}));
-  check_refused_untouched(directory, {"--min", "0", "--fail-if-clipped=49%", "in.npy", "out.npy"}, 1,
-                          "more than 49 %");
+  directory.refused({"--min", "0", "--fail-if-clipped=49%", "in.npy", "out.npy"}, 1, "more than 49 %");
 }
 
 TEST_CASE("a first word that is nearly a command and not a file is refused") {
   const Directory directory;
-  check_refused_untouched(directory, {"inof", "in.npy"}, 2, "unknown command 'inof'; did you mean 'info'?");
-  check_refused_untouched(directory, {"compar", "in.npy", "in.npy"}, 2, "did you mean 'compare'?");
-  check_refused_untouched(directory, {"--min", "0", "inof", "out.npy"}, 4, "inof: ");
-  check_refused_untouched(directory, {"inof.npy", "out.npy", "--min", "0"}, 4, "inof.npy: ");
-  check_refused_untouched(directory, {"./inof", "out.npy", "--min", "0"}, 4, "./inof: ");
-  check_refused_untouched(directory, {"raw", "out.npy", "--min", "0"}, 4, "raw: ");
-  write_file(directory / "inof", float32_file({-1}));
-  check_done(run_clipper({"inof", "out.npy", "--min", "0"}, {directory.path()}));
-  CHECK(read_file(directory / "out.npy") == float32_file({0}));
+  directory.refused({"inof", "in.npy"}, 2, "unknown command 'inof'; did you mean 'info'?");
+  directory.refused({"compar", "in.npy", "in.npy"}, 2, "did you mean 'compare'?");
+  directory.refused({"--min", "0", "inof", "out.npy"}, 4, "inof: ");
+  directory.refused({"inof.npy", "out.npy", "--min", "0"}, 4, "inof.npy: ");
+  directory.refused({"./inof", "out.npy", "--min", "0"}, 4, "./inof: ");
+  directory.refused({"raw", "out.npy", "--min", "0"}, 4, "raw: ");
+  directory.write("inof", float32_file({-1}));
+  directory.done({"inof", "out.npy", "--min", "0"});
+  CHECK(directory.read("out.npy") == float32_file({0}));
 }
 
 TEST_CASE("clipper help prints the help of clipper and of each command") {
@@ -219,8 +211,8 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
     CAPTURE(command);
     const std::string help = output({"help", command});
     CHECK(help == output({command, "--help"}));
-    CHECK(help.find("\nUsage: clipper " + command + " ") != std::string::npos);
-    CHECK(output({"--help"}).find("\n  " + command + " ") != std::string::npos);
+    CHECK(contains(help, "\nUsage: clipper " + command + " "));
+    CHECK(contains(output({"--help"}), "\n  " + command + " "));
   }
   check_refused(run_clipper({"help", "inof"}), 2, "unknown command 'inof'; did you mean 'info'?");
   check_refused(run_clipper({"help", "nonsense"}), 2,
@@ -230,8 +222,8 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
 
 TEST_CASE("options are validated before any file is opened") {
   const Directory directory;
-  check_refused_untouched(directory, {"--min", "x", "missing.npy", "out.npy"}, 2, "--min");
-  check_refused_untouched(directory, {"--threads", "0", "missing.npy", "out.npy"}, 2, "--threads");
+  directory.refused({"--min", "x", "missing.npy", "out.npy"}, 2, "--min");
+  directory.refused({"--threads", "0", "missing.npy", "out.npy"}, 2, "--threads");
 }
 
 TEST_CASE("locale, TMPDIR and NO_COLOR do not change the result") {
@@ -240,18 +232,18 @@ TEST_CASE("locale, TMPDIR and NO_COLOR do not change the result") {
     CAPTURE(variable);
     const Words words{"env", variable, clipper_binary(), "--max", "1.5", "in.npy", "out.npy"};
     check_done(Process(words, {directory.path()}).finish());
-    CHECK(read_file(directory / "out.npy") == float32_file({-9, -0.7F, 0, 1.5F}));
+    CHECK(directory.read("out.npy") == float32_file({-9, -0.7F, 0, 1.5F}));
   }
 }
 
 TEST_CASE("a command after options is told its place, unless a file has its name") {
   const Directory directory;
   const std::string place = "a command comes before its options: clipper compare ...";
-  check_refused_untouched(directory, {"-v", "compare", "in.npy", "in.npy"}, 2, place);
-  check_refused_untouched(directory, {"--min", "0", "compare", "out.npy"}, 2, place);
-  check_refused_untouched(directory, {"--json", "info", "in.npy"}, 2, "clipper info ...");
+  directory.refused({"-v", "compare", "in.npy", "in.npy"}, 2, place);
+  directory.refused({"--min", "0", "compare", "out.npy"}, 2, place);
+  directory.refused({"--json", "info", "in.npy"}, 2, "clipper info ...");
   std::filesystem::copy_file(directory / "in.npy", directory / "compare");
-  check_done(run_clipper({"--min", "0", "compare", "out.npy"}, {directory.path()}));
+  directory.done({"--min", "0", "compare", "out.npy"});
 }
 
 }  // namespace clipper::testing

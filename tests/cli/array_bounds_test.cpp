@@ -31,7 +31,7 @@ std::string floats(std::string_view shape, const std::vector<float>& elements) {
 }
 
 /// A directory with a tensor x.npy of shape (2, 3) and arrays that broadcast to it: rows 0 to 2 and 3 to 5.
-class Arrays : public TemporaryDirectory {
+class Arrays : public WorkingDirectory {
  public:
   Arrays() {
     write("x.npy", floats("(2, 3)", {-1, 0, 1, 2, 3, kNan}));
@@ -39,10 +39,6 @@ class Arrays : public TemporaryDirectory {
     write("hi.npy", floats("(1, 3)", {1, 2, 2}));
     write("column.npy", floats("(2, 1)", {5, 7}));
   }
-
-  void write(std::string_view name, const std::string& bytes) const { write_file(*this / name, bytes); }
-
-  [[nodiscard]] Result run(const Words& words) const { return run_clipper(words, {path()}); }
 
   /// The object that clipper prints with --json.
   [[nodiscard]] Json json(Words words) const {
@@ -60,9 +56,8 @@ TEST_CASE("info counts the elements beyond arrays") {
   const Arrays arrays;
   const Result result = arrays.run({"info", "--min", "@lo.npy", "--max", "@hi.npy", "x.npy"});
   check_done(result);
-  CHECK(result.output.find("\n  below @lo.npy  3 (50 %)\n  above @hi.npy  2 (33.3 %)\n\n") !=
-        std::string::npos);
-  CHECK(result.output.find("----") == std::string::npos);
+  CHECK(contains(result.output, "\n  below @lo.npy  3 (50 %)\n  above @hi.npy  2 (33.3 %)\n\n"));
+  CHECK_FALSE(contains(result.output, "----"));
   const Json bounds =
       arrays.json({"info", "--min", "@lo.npy", "--max", "@hi.npy", "x.npy"})["statistics"]["bounds"];
   CHECK(bounds == Json::parse(R"({"min": {"file": "lo.npy", "shape": [3]},
@@ -76,8 +71,7 @@ TEST_CASE("info counts beyond an array and a number, in any byte and memory orde
   const Arrays arrays;
   const std::string big = byte_swapped(bytes_of<float>({-1, 2, 0, 3, 1, kNan}), 4);
   const std::string tensor = npy_file(">f4", "True", "(2, 3)", big);
-  const Result result =
-      run_clipper({"info", "--json", "--min", "2", "--max", "@hi.npy", "-"}, {arrays.path()}, tensor);
+  const Result result = arrays.run({"info", "--json", "--min", "2", "--max", "@hi.npy", "-"}, tensor);
   check_done(result);
   const Json bounds = Json::parse(result.output)["statistics"]["bounds"];
   CHECK(bounds["min"] == 2);
@@ -112,13 +106,13 @@ TEST_CASE("info refuses an array as a clip does, but not a min above max") {
     const auto refused = [&](std::string_view bound, int status, std::string_view why) {
       Words words = files;
       words.emplace_back(bound);
-      check_refused_untouched(arrays, words, status, why);
+      arrays.refused(words, status, why);
     };
     refused("--min=@nan.npy", 2, "clipper: x.npy: --min @nan.npy: NaN at [1] cannot be a bound\n");
     refused("--max=@one.npy", 3,
             "clipper: x.npy: --max @one.npy has shape (1, 1, 1); it must broadcast to (2, 3)\n");
   }
-  check_done(arrays.run({"info", "--min", "@hi.npy", "--max", "@lo.npy", "x.npy"}));
+  arrays.done({"info", "--min", "@hi.npy", "--max", "@lo.npy", "x.npy"});
 }
 
 TEST_CASE("--json names arrays and their shapes") {
@@ -139,19 +133,17 @@ TEST_CASE("-v names arrays, and what replaces NaN") {
   const Arrays arrays;
   const Result result = arrays.run({"-v", "--min", "@lo.npy", "--nan", "min", "x.npy", "out.npy"});
   CHECK(result.exit_code == 0);
-  CHECK(result.error.find(" min @lo.npy (3,), max inf, NaN becomes min, profile native\n") !=
-        std::string::npos);
-  CHECK(result.error.find("x.npy: clipped 50 % (50 % raised, 0 % lowered), 1 NaN became min\n") !=
-        std::string::npos);
-  CHECK(read_file(arrays / "out.npy") == floats("(2, 3)", {0, 1, 2, 2, 3, 2}));
+  CHECK(contains(result.error, " min @lo.npy (3,), max inf, NaN becomes min, profile native\n"));
+  CHECK(contains(result.error, "x.npy: clipped 50 % (50 % raised, 0 % lowered), 1 NaN became min\n"));
+  CHECK(arrays.read("out.npy") == floats("(2, 3)", {0, 1, 2, 2, 3, 2}));
 }
 
 TEST_CASE("a shape that does not broadcast is refused with both shapes") {
   const Arrays arrays;
   const auto refused = [&](std::string_view shape, std::size_t count) {
     arrays.write("b.npy", floats(shape, std::vector<float>(count)));
-    check_refused_untouched(
-        arrays, {"--bias", "@b.npy", "x.npy", "o"}, 3,
+    arrays.refused(
+        {"--bias", "@b.npy", "x.npy", "o"}, 3,
         fmt::format("clipper: x.npy: --bias @b.npy has shape {}; it must broadcast to (2, 3)\n", shape));
   };
   refused("(2,)", 2);
@@ -166,7 +158,7 @@ TEST_CASE("elements that cannot be parameters are refused with their index") {
   const auto refused = [&](const Words& parameters, std::string_view why) {
     Words words = parameters;
     words.insert(words.end(), {"x.npy", "o"});
-    check_refused_untouched(arrays, words, 2, fmt::format("clipper: x.npy: {}\n", why));
+    arrays.refused(words, 2, fmt::format("clipper: x.npy: {}\n", why));
   };
   arrays.write("nan.npy", floats("(2, 1)", {0, kNan}));
   arrays.write("inf.npy", floats("(1, 3)", {0, 1, -kInf}));
@@ -182,14 +174,14 @@ TEST_CASE("min above max is refused with the first index at which that is") {
   const Arrays arrays;
   const std::string advice = "; to allow this, add --min-above-max max (as numpy) or min\n";
   const auto refused = [&](std::string_view min, std::string_view max, std::string_view why) {
-    check_refused_untouched(arrays, {"--min", std::string(min), "--max", std::string(max), "x.npy", "o"}, 2,
-                            "clipper: x.npy: " + std::string(why) + advice);
+    arrays.refused({"--min", std::string(min), "--max", std::string(max), "x.npy", "o"}, 2,
+                   "clipper: x.npy: " + std::string(why) + advice);
   };
   refused("@hi.npy", "@lo.npy", "--min @hi.npy (1) exceeds --max @lo.npy (0) at [0, 0]");
   refused("@column.npy", "6", "--min @column.npy (7) exceeds --max 6 at [1, 0]");
   refused("1.5", "@lo.npy", "--min 1.5 exceeds --max @lo.npy (0) at [0, 0]");
-  check_done(arrays.run({"--min", "@hi.npy", "--max", "@lo.npy", "--min-above-max", "max", "x.npy", "o"}));
-  CHECK(read_file(arrays / "o") == floats("(2, 3)", {0, 1, 2, 0, 1, kNan}));
+  arrays.done({"--min", "@hi.npy", "--max", "@lo.npy", "--min-above-max", "max", "x.npy", "o"});
+  CHECK(arrays.read("o") == floats("(2, 3)", {0, 1, 2, 0, 1, kNan}));
 }
 
 TEST_CASE("an array of another dtype is refused with both dtypes") {
@@ -197,9 +189,7 @@ TEST_CASE("an array of another dtype is refused with both dtypes") {
   arrays.write("int32.npy", array_file<std::int32_t>("<i4", "(3,)", {0, 1, 2}));
   arrays.write("int16.npy", array_file<std::int16_t>("<i2", "(3,)", {0, 1, 2}));
   arrays.write("long.npy", array_file<std::int64_t>("<i8", "(3,)", {0, 1, 2}));
-  const auto refused = [&](const Words& words, std::string_view why) {
-    check_refused_untouched(arrays, words, 2, why);
-  };
+  const auto refused = [&](const Words& words, std::string_view why) { arrays.refused(words, 2, why); };
   refused({"--max", "@int32.npy", "x.npy", "o"},
           "x.npy: --max @int32.npy is int32, but the tensor is float32; both must have the same dtype\n");
   refused({"--scale", "@int32.npy", "x.npy", "o"},
@@ -213,8 +203,8 @@ TEST_CASE("an array of another dtype is refused with both dtypes") {
 TEST_CASE("profiles other than native refuse arrays and name their operator") {
   const Arrays arrays;
   const auto refused = [&](std::string_view profile, std::string_view system) {
-    check_refused_untouched(
-        arrays, {"--profile", std::string(profile), "--min", "@lo.npy", "--max", "9", "x.npy", "o"}, 2,
+    arrays.refused(
+        {"--profile", std::string(profile), "--min", "@lo.npy", "--max", "9", "x.npy", "o"}, 2,
         fmt::format("x.npy: --min @lo.npy has shape (3,); {} takes one number, only profile native takes "
                     "arrays\n",
                     system));
@@ -232,8 +222,8 @@ TEST_CASE("files that are no arrays are refused with their option") {
   arrays.write("cut.npy", floats("(3,)", {0, 1}));
   arrays.write("long.npy", floats("(3,)", {0, 1, 2, 3}));
   const auto refused = [&](std::string_view file, int status, std::string_view why) {
-    check_refused_untouched(arrays, {"--trailing", "ignore", "--min", "@" + std::string(file), "x.npy", "o"},
-                            status, fmt::format("clipper: --min @{}: {}", file, why));
+    arrays.refused({"--trailing", "ignore", "--min", "@" + std::string(file), "x.npy", "o"}, status,
+                   fmt::format("clipper: --min @{}: {}", file, why));
   };
   refused("none.npy", 4, "cannot be opened: No such file or directory\n");
   refused(".", 4, "cannot be read: Is a directory\n");
@@ -242,28 +232,27 @@ TEST_CASE("files that are no arrays are refused with their option") {
   refused("cut.npy", 3, "12 data bytes expected for float32 (3,), the file has 8\n");
   refused("long.npy", 3, "4 bytes after the array\n");
   refused("-", 2, "cannot be read from standard input; use a file\n");
-  check_refused_untouched(arrays, {"--min", "lo.npy", "x.npy", "o"}, 2,
-                          "--min: 'lo.npy' is not a number; to read the number from a file, write @lo.npy\n");
+  arrays.refused({"--min", "lo.npy", "x.npy", "o"}, 2,
+                 "--min: 'lo.npy' is not a number; to read the number from a file, write @lo.npy\n");
 }
 
 TEST_CASE("an array in a stream is refused") {
   if (!has_proc()) return skip_without("/proc");
   const Arrays arrays;
-  const Result result =
-      run_in_shell("cat lo.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {}, {arrays.path()});
+  const Result result = arrays.run_in_shell("cat lo.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {});
   check_refused(
       result, 2,
       "clipper: --min @/proc/self/fd/0: has shape (3,), but is a stream; an array must be in a regular "
       "file\n");
   arrays.write("one.npy", floats("(1,)", {1}));
-  check_done(run_in_shell("cat one.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {}, {arrays.path()}));
+  check_done(arrays.run_in_shell("cat one.npy | \"$@\" --min @/proc/self/fd/0 x.npy o", {}));
 }
 
 TEST_CASE("an output that is an array's file is refused, however it is named") {
   const Arrays arrays;
   std::filesystem::create_hard_link(arrays / "lo.npy", arrays / "link.npy");
   const auto refused = [&](const Words& words, std::string_view why) {
-    check_refused_untouched(arrays, words, 2, fmt::format("clipper: {}\n", why));
+    arrays.refused(words, 2, fmt::format("clipper: {}\n", why));
   };
   refused({"--min", "@lo.npy", "x.npy", "lo.npy"}, "x.npy would be written to lo.npy, which --min reads");
   refused({"--max", "@lo.npy", "x.npy", "link.npy"}, "x.npy would be written to link.npy, which --max reads");
@@ -278,23 +267,23 @@ TEST_CASE("a batch in which one file does not broadcast writes nothing without -
   arrays.write("other.npy", floats("(2,)", {0, 1}));
   const Words words{"--min", "@lo.npy", "--output-dir", "out", "x.npy", "other.npy"};
   const std::string why = "other.npy: --min @lo.npy has shape (3,); it must broadcast to (2,)\n";
-  check_refused_untouched(arrays, words, 3, why);
+  arrays.refused(words, 3, why);
   Words all = words;
   all.emplace_back("-k");
   check_refused(arrays.run(all), 3, why);
-  CHECK(read_file(arrays / "out/x.npy") == floats("(2, 3)", {0, 1, 2, 2, 3, kNan}));
+  CHECK(arrays.read("out/x.npy") == floats("(2, 3)", {0, 1, 2, 2, 3, kNan}));
 }
 
 TEST_CASE("shards recognise an array by its content") {
   const Arrays arrays;
-  arrays.write("copy.npy", read_file(arrays / "lo.npy"));
+  arrays.write("copy.npy", arrays.read("lo.npy"));
   for (const char* const shard : {"0/2", "1/2"})
-    check_done(arrays.run({"--min", "@lo.npy", "--shard", shard, "x.npy", "o"}));
+    arrays.done({"--min", "@lo.npy", "--shard", shard, "x.npy", "o"});
   check_refused(arrays.run({"--finalize", "--min", "@hi.npy", "--shard", "0/2", "x.npy", "o"}), 5,
                 "o.shards belongs to another run: 2 shards, float32 (2, 3), little-endian, C order, "
                 "min @lo.npy (3,), ");
-  check_done(arrays.run({"--finalize", "--min", "@copy.npy", "--shard", "0/2", "x.npy", "o"}));
-  CHECK(read_file(arrays / "o") == floats("(2, 3)", {0, 1, 2, 2, 3, kNan}));
+  arrays.done({"--finalize", "--min", "@copy.npy", "--shard", "0/2", "x.npy", "o"});
+  CHECK(arrays.read("o") == floats("(2, 3)", {0, 1, 2, 2, 3, kNan}));
 }
 
 }  // namespace clipper::testing

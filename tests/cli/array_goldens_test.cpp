@@ -36,37 +36,32 @@ Words settings(std::size_t number) {
   return {"--simd", level, "--threads", std::to_string(number % 3 + 1), "--chunk-size", "4096"};
 }
 
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("arrays give numpy's bytes as a file, through pipes, in place and with --direct") {
   const std::vector<std::string> names{"min.npy", "max.npy", "scale.npy", "bias.npy"};
   std::size_t number = 0;
   for (const auto& row : tsv::read("arrays/cases.tsv")) {
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     const std::string input = file_of(row[2]);
     const std::string expected = file_of(row.back());
-    write_file(directory / "in.npy", input);
+    directory.write("in.npy", input);
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (!row[3 + i].empty()) write_file(directory / names[i], file_of(row[3 + i]));
+      if (!row[3 + i].empty()) directory.write(names[i], file_of(row[3 + i]));
     const Words words = joined(tsv::split(row[1], ' '), settings(number));
     INFO(row[0] << " case " << number << ": " << row[1] << "; in " << row[2]);
 
-    check_done(run_clipper(joined(words, {"in.npy", "out.npy"}), {directory.path()}));
-    CHECK((read_file(directory / "out.npy") == expected));
-    const Result piped = run_clipper(joined(words, {"-", "-"}), {directory.path()}, input);
+    directory.done(joined(words, {"in.npy", "out.npy"}));
+    CHECK((directory.read("out.npy") == expected));
+    const Result piped = directory.run(joined(words, {"-", "-"}), input);
     check_done(piped);
     CHECK((piped.output == expected));
     ++number;
     if (number % 4 != 0) continue;  // these flush the disk
     Words in_place{"--in-place", "in.npy"};
     if (number % 8 == 0) in_place.insert(in_place.begin(), "--direct");
-    check_done(run_clipper(joined(words, in_place), {directory.path()}));
-    CHECK((read_file(directory / "in.npy") == expected));
+    directory.done(joined(words, in_place));
+    CHECK((directory.read("in.npy") == expected));
   }
   CHECK(number > 300);
 }

@@ -19,56 +19,51 @@ const std::string kNan = float32_file({std::numeric_limits<float>::quiet_NaN()})
 }  // namespace
 
 TEST_CASE("--files-from reads one name per line, --files0-from NUL-separated names") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string strange = "b\n -x.npy";
   const auto begin = [&] {
-    for (const std::string& name : Words{"a.npy", strange, "-c.npy"}) write_file(directory / name, input(1));
+    for (const std::string& name : Words{"a.npy", strange, "-c.npy"}) directory.write(name, input(1));
   };
   const auto check_all = [&](const Words& names) {
-    for (const std::string& name : names) CHECK(read_file(directory / name) == output(1));
+    for (const std::string& name : names) CHECK(directory.read(name) == output(1));
     begin();
   };
   begin();
-  write_file(directory / "list", "a.npy\n-c.npy");
-  check_done(run_clipper(clip({"-i", "--files-from", "list"}), {directory.path()}));
+  directory.write("list", "a.npy\n-c.npy");
+  directory.done(clip({"-i", "--files-from", "list"}));
   check_all({"a.npy", "-c.npy"});
   const std::string list0 = "a.npy" + std::string(1, '\0') + strange + std::string(1, '\0') + "-c.npy" + '\0';
-  check_done(run_clipper(clip({"-i", "--files0-from", "-"}), {directory.path()}, list0));
+  directory.done(clip({"-i", "--files0-from", "-"}), list0);
   check_all({"a.npy", strange, "-c.npy"});
-  check_done(run_clipper(clip({"-i", "--files-from", "-", "./-c.npy"}), {directory.path()}, "a.npy\n"));
+  directory.done(clip({"-i", "--files-from", "-", "./-c.npy"}), "a.npy\n");
   check_all({"a.npy", "-c.npy"});
-  check_done(run_clipper(clip({"--files-from=-", "--output-dir", "out"}), {directory.path()}, "a.npy\n"));
-  CHECK(read_file(directory / "out/a.npy") == output(1));
+  directory.done(clip({"--files-from=-", "--output-dir", "out"}), "a.npy\n");
+  CHECK(directory.read("out/a.npy") == output(1));
 }
 
 TEST_CASE("an empty list of names is refused without --allow-empty") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", input(1));
-  write_file(directory / "list", "");
+  const WorkingDirectory directory{{"a.npy", input(1)}, {"list", ""}};
   for (const char* to : {"-i", "--output-dir=made", "-omade/{name}"}) {
     for (const char* option : {"--files-from", "--files0-from"}) {
       for (const Words& more : {Words{}, Words{"-k"}, Words{"a.npy"}}) {
-        Words words = clip({to, option, "-"});
-        words.insert(words.end(), more.begin(), more.end());
-        check_refused_untouched(directory, words, 3, "standard input: contains no file name; --allow-empty");
+        Words words = joined(clip({to, option, "-"}), more);
+        directory.refused(words, 3, "standard input: contains no file name; --allow-empty");
       }
-      check_refused_untouched(directory, clip({to, option, "list"}), 3, "list: contains no file name");
-      check_done(run_clipper(clip({to, option, "-", "--allow-empty"}), {directory.path()}, ""));
+      directory.refused(clip({to, option, "list"}), 3, "list: contains no file name");
+      directory.done(clip({to, option, "-", "--allow-empty"}), "");
     }
   }
   CHECK_FALSE(std::filesystem::exists(directory / "made"));
-  check_done(run_clipper(clip({"-i", "--allow-empty", "--files-from", "list", "a.npy"}), {directory.path()}));
-  CHECK(read_file(directory / "a.npy") == output(1));
-  check_refused(run_clipper(clip({"-i", "--allow-empty", "--files-from", "-"}), {directory.path()}, "\n"), 2,
+  directory.done(clip({"-i", "--allow-empty", "--files-from", "list", "a.npy"}));
+  CHECK(directory.read("a.npy") == output(1));
+  check_refused(directory.run(clip({"-i", "--allow-empty", "--files-from", "-"}), "\n"), 2,
                 "entry 1 is an empty file name");
 }
 
 TEST_CASE("an unreadable list of names, and a list with an invalid name, are refused") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", input(1));
+  const WorkingDirectory directory{{"a.npy", input(1)}};
   const auto refused = [&](const Words& words, int code, const char* why, const std::string& list = "") {
-    check_refused_untouched(
-        directory, clip(words), code, why, [] {}, list);
+    directory.refused(clip(words), code, why, list);
   };
   refused({"-i", "--files-from", "-"}, 2, "entry 2 is an empty file name", "a.npy\n\na.npy\n");
   refused({"-i", "--files0-from", "-"}, 2, "entry 1 ('-') means standard input", std::string("-\0", 2));
@@ -83,14 +78,11 @@ TEST_CASE("an unreadable list of names, and a list with an invalid name, are ref
 }
 
 TEST_CASE("a list with the wrong separator is refused with the option for it") {
-  const TemporaryDirectory directory;
-  std::filesystem::create_directory(directory / "in");
-  for (const char* name : {"in/1.npy", "in/2.npy", "in/3.npy"}) write_file(directory / name, input(1));
+  const WorkingDirectory directory{{"in/1.npy", input(1)}, {"in/2.npy", input(1)}, {"in/3.npy", input(1)}};
   const std::string nul(1, '\0');
   const auto refused = [&](const char* option, const std::string& list, const char* why) {
     for (const char* to : {"-i", "--output-dir=o", "-o{stem}.out"})
-      check_refused_untouched(
-          directory, clip({to, "-k", option, "-"}), 2, why, [] {}, list);
+      directory.refused(clip({to, "-k", option, "-"}), 2, why, list);
   };
   const char* const has_nul = "standard input: entry 1 ('in/1.npy') ends with a NUL; for NUL";
   refused("--files-from", "in/1.npy" + nul + "in/2.npy" + nul + "in/3.npy" + nul, has_nul);
@@ -110,33 +102,23 @@ TEST_CASE("a list with the wrong separator is refused with the option for it") {
 }
 
 TEST_CASE("--output names each result after its input") {
-  const TemporaryDirectory directory;
-  std::filesystem::create_directories(directory / "in/deep");
-  write_file(directory / "in/a.b.npy", input(1));
-  write_file(directory / "in/deep/c", input(2));
-  write_file(directory / "d.npy", input(3));
-  check_done(
-      run_clipper(clip({"in/a.b.npy", "in/deep/c", "d.npy", "--output", "{dir}/{{new}}/{stem}.clip{ext}"}),
-                  {directory.path()}));
-  CHECK(read_file(directory / "in/{new}/a.b.clip.npy") == output(1));
-  CHECK(read_file(directory / "in/deep/{new}/c.clip") == output(2));
-  CHECK(read_file(directory / "{new}/d.clip.npy") == output(3));
-  check_done(run_clipper(clip({"d.npy", "-o", "flat_{name}"}), {directory.path()}));
-  CHECK(read_file(directory / "flat_d.npy") == output(3));
-  CHECK(run_clipper(clip({"d.npy", "-o", "-"}), {directory.path()}).output == output(3));
-  check_done(run_clipper(clip({"-", "-o", "new.npy"}), {directory.path()}, input(4)));
-  CHECK(read_file(directory / "new.npy") == output(4));
-  check_done(run_clipper(clip({"d.npy", "-o", "{name}"}), {directory.path()}));
-  CHECK(read_file(directory / "d.npy") == output(3));
+  const WorkingDirectory directory{{"in/a.b.npy", input(1)}, {"in/deep/c", input(2)}, {"d.npy", input(3)}};
+  directory.done(clip({"in/a.b.npy", "in/deep/c", "d.npy", "--output", "{dir}/{{new}}/{stem}.clip{ext}"}));
+  CHECK(directory.read("in/{new}/a.b.clip.npy") == output(1));
+  CHECK(directory.read("in/deep/{new}/c.clip") == output(2));
+  CHECK(directory.read("{new}/d.clip.npy") == output(3));
+  directory.done(clip({"d.npy", "-o", "flat_{name}"}));
+  CHECK(directory.read("flat_d.npy") == output(3));
+  CHECK(directory.run(clip({"d.npy", "-o", "-"})).output == output(3));
+  directory.done(clip({"-", "-o", "new.npy"}), input(4));
+  CHECK(directory.read("new.npy") == output(4));
+  directory.done(clip({"d.npy", "-o", "{name}"}));
+  CHECK(directory.read("d.npy") == output(3));
 }
 
 TEST_CASE("an invalid --output template is refused") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", input(1));
-  write_file(directory / "b.npy", input(2));
-  const auto refused = [&](const Words& words, const char* why) {
-    check_refused_untouched(directory, clip(words), 2, why);
-  };
+  const WorkingDirectory directory{{"a.npy", input(1)}, {"b.npy", input(2)}};
+  const auto refused = [&](const Words& words, const char* why) { directory.refused(clip(words), 2, why); };
   refused({"a.npy", "-o", "{base}.npy"}, "unknown placeholder {base}; use {dir}, {name}, {stem} or {ext}");
   refused({"a.npy", "-o", "{name"}, "{name");
   refused({"a.npy", "-o", ""}, "--output");
@@ -146,13 +128,11 @@ TEST_CASE("an invalid --output template is refused") {
 }
 
 TEST_CASE("two inputs with the same output, and an output that is another input, are refused") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "real");
   std::filesystem::create_directory_symlink("real", directory / "link");
-  for (const char* name : {"a.npy", "b.npy", "real/c.npy"}) write_file(directory / name, input(1));
-  const auto refused = [&](const Words& words, const char* why) {
-    check_refused_untouched(directory, clip(words), 2, why);
-  };
+  for (const char* name : {"a.npy", "b.npy", "real/c.npy"}) directory.write(name, input(1));
+  const auto refused = [&](const Words& words, const char* why) { directory.refused(clip(words), 2, why); };
   refused({"a.npy", "b.npy", "-o", "out.npy"}, "a.npy and b.npy would both be written to out.npy");
   refused({"real/x.npy", "link/y.npy", "-o", "{dir}/new.npy"}, "would both be written to");
   refused({"real/c.npy", "link/c.npy", "-o", "new/{dir}/{name}", "-i"}, "cannot be used together");
@@ -164,42 +144,37 @@ TEST_CASE("two inputs with the same output, and an output that is another input,
 }
 
 TEST_CASE("two outputs that are loops of links are not taken for the same file") {
-  const TemporaryDirectory directory;
-  for (const char* name : {"a.npy", "b.npy"}) write_file(directory / name, input(1));
+  const WorkingDirectory directory{{"a.npy", input(1)}, {"b.npy", input(1)}};
   for (const char* name : {"a.out", "b.out"}) std::filesystem::create_symlink(name, directory / name);
   // Either file may fail first and end the batch.
-  check_refused_untouched(directory, clip({"a.npy", "b.npy", "-o", "{stem}.out"}), 4,
-                          ".out: cannot be examined");
+  directory.refused(clip({"a.npy", "b.npy", "-o", "{stem}.out"}), 4, ".out: cannot be examined");
 }
 
 TEST_CASE("--keep-going clips the remaining files and returns the highest status") {
-  const TemporaryDirectory directory;
-  write_file(directory / "good.npy", input(1));
-  write_file(directory / "bad.npy", input(2).substr(0, 100));
-  write_file(directory / "nan.npy", kNan);
-  write_file(directory / "last.npy", input(3));
+  const WorkingDirectory directory{{"good.npy", input(1)},
+                                   {"bad.npy", input(2).substr(0, 100)},
+                                   {"nan.npy", kNan},
+                                   {"last.npy", input(3)}};
   const Words files{"good.npy", "bad.npy", "nan.npy", "missing.npy", "last.npy"};
   for (const char* to : {"--output-dir=out", "-i"}) {
-    Words words = clip({"-k", to, "--nan", "error"});
-    words.insert(words.end(), files.begin(), files.end());
-    const Result result = run_clipper(words, {directory.path()});
+    const Result result = directory.run(joined(clip({"-k", to, "--nan", "error"}), files));
     CAPTURE(to, result.error);
     CHECK(result.exit_code == 4);
     CHECK(std::ranges::count(result.error, '\n') == 3);
     for (const char* name : {"bad.npy: ", "nan.npy: NaN at [0]", "missing.npy: "})
-      CHECK(result.error.find("clipper: " + std::string(name)) != std::string::npos);
+      CHECK(contains(result.error, "clipper: " + std::string(name)));
     const std::string in = to == std::string("-i") ? "" : "out/";
-    CHECK(read_file(directory / (in + "good.npy")) == output(1));
-    CHECK(read_file(directory / (in + "last.npy")) == output(3));
-    CHECK(read_file(directory / "nan.npy") == kNan);
+    CHECK(directory.read(in + "good.npy") == output(1));
+    CHECK(directory.read(in + "last.npy") == output(3));
+    CHECK(directory.read("nan.npy") == kNan);
   }
   CHECK(std::filesystem::exists(directory / "out/bad.npy") == false);
 }
 
 TEST_CASE("--keep-going with only one input, a directory, is an error like any other") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "in");
-  const Result result = run_clipper(clip({"-k", "in", "out.npy"}), {directory.path()});
+  const Result result = directory.run(clip({"-k", "in", "out.npy"}));
   CHECK(result.exit_code == 4);
   CHECK(result.error ==
         "clipper: in: is a directory; to clip the .npy and .npz files below it, add --recursive\n");
@@ -207,28 +182,22 @@ TEST_CASE("--keep-going with only one input, a directory, is an error like any o
 }
 
 TEST_CASE("--dry-run makes all checks and writes nothing") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", input(1));
-  write_file(directory / "b.npy", input(2));
-  write_file(directory / "nan.npy", kNan);
-  write_file(directory / "bad.npy", "bad");
+  const WorkingDirectory directory{
+      {"a.npy", input(1)}, {"b.npy", input(2)}, {"nan.npy", kNan}, {"bad.npy", "bad"}};
   std::filesystem::create_directory(directory / "links");
   std::filesystem::create_symlink("nowhere", directory / "links/a.npy");
   const auto before = directory.snapshot();
   const auto dry_run = [&](const Words& more) {
-    Words words = clip({"--dry-run"});
-    words.insert(words.end(), more.begin(), more.end());
-    Result result = run_clipper(words, {directory.path()});
+    Result result = directory.run(joined(clip({"--dry-run"}), more));
     CHECK(directory.snapshot() == before);
     return result;
   };
   const Result result = dry_run({"--output-dir", "out", "a.npy", "b.npy"});
   CHECK(result.exit_code == 0);
-  CHECK(result.error.find("clipper: a.npy: would be written to out/a.npy\n") != std::string::npos);
+  CHECK(contains(result.error, "clipper: a.npy: would be written to out/a.npy\n"));
   CHECK(dry_run({"-i", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
   CHECK(dry_run({"-i", "--direct", "a.npy"}).error == "clipper: a.npy: would be replaced\n");
-  CHECK(dry_run({"-i", "-v", "a.npy"}).error.find("clipped 66.7 % (33.3 % raised, 33.3 % lowered)") !=
-        std::string::npos);
+  CHECK(contains(dry_run({"-i", "-v", "a.npy"}).error, "clipped 66.7 % (33.3 % raised, 33.3 % lowered)"));
   CHECK(dry_run({"-q", "a.npy", "out.npy"}).error.empty());
   CHECK(dry_run({"a.npy", "-"}).output.empty());
   check_refused(dry_run({"bad.npy", "out.npy"}), 3, "bad.npy");
@@ -243,57 +212,51 @@ TEST_CASE("--dry-run makes all checks and writes nothing") {
 }
 
 TEST_CASE("--no-clobber refuses before anything is written") {
-  const TemporaryDirectory directory;
-  for (const char* name : {"a.npy", "b.npy", "b.out"}) write_file(directory / name, input(1));
-  check_refused_untouched(directory, clip({"-n", "-o", "{stem}.out", "a.npy", "b.npy"}), 5,
-                          "b.out: already exists");
-  check_refused(run_clipper(clip({"-n", "-k", "-o", "{stem}.out", "b.npy", "a.npy"}), {directory.path()}), 5,
-                "b.out");
-  CHECK(read_file(directory / "a.out") == output(1));
+  const WorkingDirectory directory{{"a.npy", input(1)}, {"b.npy", input(1)}, {"b.out", input(1)}};
+  directory.refused(clip({"-n", "-o", "{stem}.out", "a.npy", "b.npy"}), 5, "b.out: already exists");
+  check_refused(directory.run(clip({"-n", "-k", "-o", "{stem}.out", "b.npy", "a.npy"})), 5, "b.out");
+  CHECK(directory.read("a.out") == output(1));
 }
 
 TEST_CASE("--fail-if-clipped writes nothing if too much would be clipped") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::vector<float> elements(1000, 1);
   std::fill_n(elements.begin(), 50, -1.0F);
-  write_file(directory / "x.npy", float32_file(elements));
+  directory.write("x.npy", float32_file(elements));
   std::filesystem::create_directory(directory / "there");
   for (const Words& more : {Words{"x.npy", "out.npy"}, Words{"-i", "x.npy"}, Words{"-i", "--direct", "x.npy"},
                             Words{"x.npy", "-"}, Words{"--output-dir", "there", "x.npy"}}) {
-    Words words = clip({"--fail-if-clipped", "4.9"});
-    words.insert(words.end(), more.begin(), more.end());
-    const Result result =
-        check_refused_untouched(directory, words, 1, "x.npy: 5 % would be clipped, more than 4.9 %");
+    const Result result = directory.refused(joined(clip({"--fail-if-clipped", "4.9"}), more), 1,
+                                            "x.npy: 5 % would be clipped, more than 4.9 %");
     CHECK(result.output.empty());
   }
-  check_done(run_clipper(clip({"--fail-if-clipped", "5", "x.npy", "out.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "out.npy") == float32_file(clipped(elements, 0, 6))));
-  const Result piped = run_clipper(clip({"--fail-if-clipped", "5", "x.npy", "-"}), {directory.path()});
+  directory.done(clip({"--fail-if-clipped", "5", "x.npy", "out.npy"}));
+  CHECK((directory.read("out.npy") == float32_file(clipped(elements, 0, 6))));
+  const Result piped = directory.run(clip({"--fail-if-clipped", "5", "x.npy", "-"}));
   CHECK((piped.output == float32_file(clipped(elements, 0, 6))));
-  check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "new.npy"}), {directory.path()}, input(1)),
-                1, "standard input: 66.7 %");
+  check_refused(directory.run(clip({"--fail-if-clipped", "0", "-", "new.npy"}), input(1)), 1,
+                "standard input: 66.7 %");
   check_refused(run_clipper(clip({"--fail-if-clipped", "0", "-", "-"}), {}, input(1)), 2, "must be a file");
   for (const char* wrong : {"-1", "101", "nan", "5%%", "x", " 1"})
-    check_refused_untouched(directory, clip({"--fail-if-clipped", wrong, "x.npy", "y.npy"}), 2,
-                            "--fail-if-clipped");
-  check_done(run_clipper(clip({"--fail-if-clipped", "5", "-i", "--direct", "x.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
+    directory.refused(clip({"--fail-if-clipped", wrong, "x.npy", "y.npy"}), 2, "--fail-if-clipped");
+  directory.done(clip({"--fail-if-clipped", "5", "-i", "--direct", "x.npy"}));
+  CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
 TEST_CASE("more files than one commit holds are all clipped in place") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   for (const char* threads : {"1", "4"}) {
     Words words = clip({"-i", "--threads", threads});
     for (int i = 0; i < 700; ++i) {
       words.push_back(fmt::format("{}.npy", i));
-      write_file(directory / words.back(), input(i));
+      directory.write(words.back(), input(i));
     }
     const struct stat before = status_of(directory / "0.npy");
-    check_done(run_clipper(words, {directory.path(), [] {
-                                     const struct rlimit few { 200, 200 };
-                                     ::setrlimit(RLIMIT_NOFILE, &few);
-                                   }}));
-    for (int i = 0; i < 700; ++i) CHECK(read_file(directory / fmt::format("{}.npy", i)) == output(i));
+    directory.done(words, [] {
+      const struct rlimit few { 200, 200 };
+      ::setrlimit(RLIMIT_NOFILE, &few);
+    });
+    for (int i = 0; i < 700; ++i) CHECK(directory.read(fmt::format("{}.npy", i)) == output(i));
     CHECK(status_of(directory / "0.npy").st_ino != before.st_ino);
     CHECK(directory.entries().size() == 700);
   }
@@ -301,15 +264,14 @@ TEST_CASE("more files than one commit holds are all clipped in place") {
 
 TEST_CASE("a number from a pipe is read once for all files") {
   if (!has_proc()) return skip_without("/proc");
-  const TemporaryDirectory directory;
-  write_file(directory / "lo.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{1.5F})));
+  const WorkingDirectory directory{{"lo.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{1.5F}))},
+                                   {"a.npy", float32_file({1, 2})},
+                                   {"b.npy", float32_file({1, 2})},
+                                   {"c.npy", float32_file({1, 2})}};
+  check_done(directory.run_in_shell("cat lo.npy | \"$@\"",
+                                    {"--min", "@/proc/self/fd/0", "-i", "a.npy", "b.npy", "c.npy"}));
   for (const char* const name : {"a.npy", "b.npy", "c.npy"})
-    write_file(directory / name, float32_file({1, 2}));
-  check_done(run_in_shell("cat lo.npy | \"$@\"",
-                          {"--min", "@/proc/self/fd/0", "-i", "a.npy", "b.npy", "c.npy"},
-                          {directory.path()}));
-  for (const char* const name : {"a.npy", "b.npy", "c.npy"})
-    CHECK(read_file(directory / name) == float32_file({1.5F, 2}));
+    CHECK(directory.read(name) == float32_file({1.5F, 2}));
 }
 
 }  // namespace clipper::testing

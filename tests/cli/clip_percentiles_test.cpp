@@ -20,9 +20,7 @@ const std::string kThousand = float32_file(thousand());
 const std::string kClipped = float32_file(clipped(thousand(), 10, 990));
 
 Words percent(const Words& more) {
-  Words words{"--min", "1%", "--max", "99%"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return joined({"--min", "1%", "--max", "99%"}, more);
 }
 
 /// Distinct elements, so that the percentiles of a half-clipped file are not those of the file.
@@ -40,54 +38,50 @@ const Words kDirectPercent{"-i",        "--direct", "--chunk-size", "4096", "--m
 }  // namespace
 
 TEST_CASE("the bounds of a file are the percentiles of its elements") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kThousand);
-  check_done(run_clipper(percent({"x.npy", "y.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "y.npy") == kClipped));
-  check_done(run_clipper(percent({"--verify", "y.npy", "x.npy"}), {directory.path()}));
-  CHECK(run_clipper(percent({"--verify", "x.npy", "x.npy"}), {directory.path()}).exit_code == 1);
-  const Result trial = run_clipper(percent({"--dry-run", "--json", "-i", "x.npy"}), {directory.path()});
-  CHECK(trial.output.find("\"min\":10,\"max\":990") != std::string::npos);
-  CHECK(trial.output.find("\"raised\":10,\"lowered\":10") != std::string::npos);
-  check_refused(run_clipper(percent({"--fail-if-clipped", "1", "x.npy", "z.npy"}), {directory.path()}), 1,
+  const WorkingDirectory directory{{"x.npy", kThousand}};
+  directory.done(percent({"x.npy", "y.npy"}));
+  CHECK((directory.read("y.npy") == kClipped));
+  directory.done(percent({"--verify", "y.npy", "x.npy"}));
+  CHECK(directory.run(percent({"--verify", "x.npy", "x.npy"})).exit_code == 1);
+  const Result trial = directory.run(percent({"--dry-run", "--json", "-i", "x.npy"}));
+  CHECK(contains(trial.output, "\"min\":10,\"max\":990"));
+  CHECK(contains(trial.output, "\"raised\":10,\"lowered\":10"));
+  check_refused(directory.run(percent({"--fail-if-clipped", "1", "x.npy", "z.npy"})), 1,
                 "2 % would be clipped, more than 1 %");
-  check_done(run_clipper(percent({"-i", "x.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == kClipped));
+  directory.done(percent({"-i", "x.npy"}));
+  CHECK((directory.read("x.npy") == kClipped));
   CHECK(directory.entries() == Words{"x.npy", "y.npy"});
 }
 
 TEST_CASE("each file of a batch has its own percentiles") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   Words words = percent({"--threads", "3", "--output-dir", "out"});
   for (int i = 0; i < 20; ++i) {
     words.push_back(std::to_string(i) + ".npy");
-    write_file(directory / words.back(), float32_file(thousand(static_cast<float>(i * 1000))));
+    directory.write(words.back(), float32_file(thousand(static_cast<float>(i * 1000))));
   }
-  check_done(run_clipper(words, {directory.path()}));
+  directory.done(words);
   for (int i = 0; i < 20; ++i) {
     const auto first = static_cast<float>(i * 1000);
-    CHECK((read_file(directory / "out/" + std::to_string(i) + ".npy") ==
+    CHECK((directory.read("out/" + std::to_string(i) + ".npy") ==
            float32_file(clipped(thousand(first), first + 10, first + 990))));
   }
 }
 
 TEST_CASE("--nan min replaces NaN by the percentile") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::vector<float> elements = thousand();
   elements.push_back(std::numeric_limits<float>::quiet_NaN());
-  write_file(directory / "x.npy", float32_file(elements));
-  check_done(run_clipper(percent({"--nan", "min", "x.npy", "y.npy"}), {directory.path()}));
+  directory.write("x.npy", float32_file(elements));
+  directory.done(percent({"--nan", "min", "x.npy", "y.npy"}));
   elements.back() = 10;
-  CHECK((read_file(directory / "y.npy") == float32_file(clipped(elements, 10, 990))));
+  CHECK((directory.read("y.npy") == float32_file(clipped(elements, 10, 990))));
 }
 
 TEST_CASE("profiles convert a percentile as they convert a number") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", npy_file("|u1", "False", "(3,)", std::string("\0\x03\xff", 3)));
+  const WorkingDirectory directory{{"x.npy", npy_file("|u1", "False", "(3,)", std::string("\0\x03\xff", 3))}};
   const auto clip_to = [&](const Words& words) {
-    Words all{"--json", "x.npy", "y.npy", "--profile"};
-    all.insert(all.end(), words.begin(), words.end());
-    return run_clipper(all, {directory.path()});
+    return directory.run(joined({"--json", "x.npy", "y.npy", "--profile"}, words));
   };
   for (const auto& [profile, bounds] :
        {std::pair("native", "\"min\":1,\"max\":3,"), std::pair("directml-3.0", "\"min\":1,\"max\":3,"),
@@ -96,7 +90,7 @@ TEST_CASE("profiles convert a percentile as they convert a number") {
     CAPTURE(profile, result.error);
     CHECK(result.exit_code == 0);
     CHECK(result.error.empty());
-    CHECK(result.output.find(bounds) != std::string::npos);
+    CHECK(contains(result.output, bounds));
   }
   for (const char* const profile : {"onnx-12", "onnx-13"}) {
     CHECK(clip_to({profile, "--min", "0%", "--max", "50%"}).exit_code == 0);
@@ -106,20 +100,19 @@ TEST_CASE("profiles convert a percentile as they convert a number") {
                 "no uint8 value lies between --min 20% (1.2) and --max 25% (1.5)");
   // The percentile, 1 + 2^-24 + 2^-53, rounds to 1 if it is rounded to float64 first.
   const std::vector<double> near{1, 1 + 0x1p-23 + 0x1p-52};
-  write_file(directory / "x.npy", npy_file("<f8", "False", "(2,)", bytes_of(near)));
-  CHECK(clip_to({"onnx-6", "--min", "50%"}).output.find("\"min\":1.0000001192092896,") != std::string::npos);
+  directory.write("x.npy", npy_file("<f8", "False", "(2,)", bytes_of(near)));
+  CHECK(contains(clip_to({"onnx-6", "--min", "50%"}).output, "\"min\":1.0000001192092896,"));
 }
 
 TEST_CASE("percentiles that cannot be bounds are refused") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  write_file(directory / "x.npy", kThousand);
-  write_file(directory / "nan.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
-  write_file(directory / "empty.npy", float32_file({}));
-  write_file(directory / "inf.npy", float32_file({-kInfinity, kInfinity}));
+  directory.write("x.npy", kThousand);
+  directory.write("nan.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
+  directory.write("empty.npy", float32_file({}));
+  directory.write("inf.npy", float32_file({-kInfinity, kInfinity}));
   const auto refused = [&](Words words, int exit_code, const char* message, const std::string& input = "") {
-    check_refused_untouched(
-        directory, words, exit_code, message, [] {}, input);
+    directory.refused(words, exit_code, message, input);
   };
   refused({"--min", "1%", "nan.npy", "y.npy"}, 3, "nan.npy: --min 1%: all elements are NaN");
   refused({"--max", "1%", "empty.npy", "y.npy"}, 3, "empty.npy: --max 1%: the tensor has no elements");
@@ -153,56 +146,51 @@ TEST_CASE("percentiles that cannot be bounds are refused") {
 }
 
 TEST_CASE("a list of files is checked before the first output, also with percentiles") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kThousand);
-  write_file(directory / "bad.npy", "not a tensor");
-  check_refused_untouched(directory, percent({"--output-dir", "out", "x.npy", "bad.npy"}), 3, "bad.npy");
+  const WorkingDirectory directory{{"x.npy", kThousand}, {"bad.npy", "not a tensor"}};
+  directory.refused(percent({"--output-dir", "out", "x.npy", "bad.npy"}), 3, "bad.npy");
 }
 
 TEST_CASE("an interrupted --direct run with percentiles is finished with the bounds that it began with") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string file = directory / "x.npy";
   write_file(file, kMany);
-  check_refused(run_clipper(kDirectPercent, {directory.path(), stop_in_the_middle}), 4,
+  check_refused(directory.run(kDirectPercent, stop_in_the_middle), 4,
                 "unreadable until the same command finishes it");
   const std::string unfinished = read_file(file);
   REQUIRE(unfinished[6] == '\xcc');
 
   // Other bounds that are the same numbers, and other percentiles, are another command.
-  check_refused_untouched(directory, {"-i", "--direct", "--min", "75000.75", "--max", "225000", "x.npy"}, 5,
-                          "repeat it first");
-  check_refused_untouched(directory, {"-i", "--direct", "--min", "25%", "--max", "75%", "x.npy"}, 5,
-                          "repeat it first");
-  check_refused_untouched(directory, {"-i", "--direct", "--min", "25.00025%", "x.npy"}, 5, "repeat it first");
+  directory.refused({"-i", "--direct", "--min", "75000.75", "--max", "225000", "x.npy"}, 5,
+                    "repeat it first");
+  directory.refused({"-i", "--direct", "--min", "25%", "--max", "75%", "x.npy"}, 5, "repeat it first");
+  directory.refused({"-i", "--direct", "--min", "25.00025%", "x.npy"}, 5, "repeat it first");
 
   Words dry = kDirectPercent;
   dry.insert(dry.end(), {"--dry-run", "--json"});
-  const Result trial = run_clipper(dry, {directory.path()});
-  CHECK(trial.output.find("\"min\":75000.75,\"max\":225000") != std::string::npos);
+  const Result trial = directory.run(dry);
+  CHECK(contains(trial.output, "\"min\":75000.75,\"max\":225000"));
   CHECK((read_file(file) == unfinished));
-  check_refused(run_clipper(kDirectPercent, {directory.path(), stop_in_the_middle}), 4, "unreadable until");
-  check_done(run_clipper(kDirectPercent, {directory.path()}));
+  check_refused(directory.run(kDirectPercent, stop_in_the_middle), 4, "unreadable until");
+  directory.done(kDirectPercent);
   CHECK((read_file(file) == kManyClipped));
   CHECK(directory.entries() == Words{"x.npy"});
 }
 
 TEST_CASE("a min above max that exchanges the bounds is finished, too") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kMany);
+  const WorkingDirectory directory{{"x.npy", kMany}};
   const Words words{"-i",  "--direct", "--chunk-size",    "4096", "--min", "75%", "--max",
                     "25%", "x.npy",    "--min-above-max", "min"};
-  check_refused(run_clipper(words, {directory.path(), stop_in_the_middle}), 4, "unreadable until");
-  check_done(run_clipper(words, {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == float32_file(std::vector<float>(300'001, 225'000))));
+  check_refused(directory.run(words, stop_in_the_middle), 4, "unreadable until");
+  directory.done(words);
+  CHECK((directory.read("x.npy") == float32_file(std::vector<float>(300'001, 225'000))));
 }
 
 TEST_CASE("--direct with percentiles changes a file once if only the end of the change was missing") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kMany);
+  const WorkingDirectory directory{{"x.npy", kMany}};
   Words all = kDirectPercent;
   all.insert(all.end(), {"--threads", "2"});
-  check_done(run_clipper(all, {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == kManyClipped));
+  directory.done(all);
+  CHECK((directory.read("x.npy") == kManyClipped));
 }
 
 }  // namespace clipper::testing

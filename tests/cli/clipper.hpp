@@ -7,6 +7,7 @@
 #include "cli/json_record.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/lines.hpp"
 #include "support/paths.hpp"
 #include "support/process.hpp"
 
@@ -15,17 +16,18 @@ namespace clipper::testing {
 
 using Words = std::vector<std::string>;
 
-inline Words clipper_words(const Words& arguments) {
-  Words words{clipper_binary()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+inline Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
   return words;
+}
+
+inline Words clipper_words(const Words& arguments) {
+  return joined({clipper_binary()}, arguments);
 }
 
 /// The bounds that most tests clip to, followed by `more`.
 inline Words clip(const Words& more) {
-  Words words{"--min", "0", "--max", "6"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return joined({"--min", "0", "--max", "6"}, more);
 }
 
 inline Result run_clipper(const Words& arguments, const Process::Settings& settings = {},
@@ -40,9 +42,7 @@ inline Result run_clipper(const Words& arguments, const Process::Settings& setti
 inline Result run_in_shell(const std::string& script, const Words& arguments,
                            const Process::Settings& settings = {}) {
   const Words program = clipper_words(arguments);
-  Words words{"sh", "-c", script, "sh"};
-  words.insert(words.end(), program.begin(), program.end());
-  Result result = Process(words, settings).finish();
+  Result result = Process(joined({"sh", "-c", script, "sh"}, program), settings).finish();
   record_json(program, result);
   return result;
 }
@@ -60,19 +60,48 @@ inline void check_refused(const Result& result, int exit_code, std::string_view 
   CHECK(result.exit_code == exit_code);
   CHECK(result.error.starts_with("clipper: "));
   CHECK(result.error.find('\n') + 1 == result.error.size());
-  CHECK(result.error.find(word) != std::string::npos);
+  CHECK(contains(result.error, word));
 }
 
-/// Runs clipper in `directory`. Checks that it refuses and changes nothing there.
-inline Result check_refused_untouched(
-    const TemporaryDirectory& directory, const Words& arguments, int exit_code, std::string_view word,
-    const std::function<void()>& prepare = [] {}, std::string_view input = "") {
-  CAPTURE(arguments);
-  const auto before = directory.snapshot();
-  Result result = run_clipper(arguments, {directory.path(), prepare}, input);
-  check_refused(result, exit_code, word);
-  CHECK(directory.snapshot() == before);
-  return result;
-}
+/// A directory in which clipper runs.
+class WorkingDirectory : public TemporaryDirectory {
+ public:
+  using TemporaryDirectory::TemporaryDirectory;
+  using Prepare = std::function<void()>;  ///< see Process::Settings
+
+  [[nodiscard]] Result run(const Words& words, const Prepare& prepare, std::string_view input = "") const {
+    return run_clipper(words, {path(), prepare}, input);
+  }
+  [[nodiscard]] Result run(const Words& words, std::string_view input = "") const {
+    return run(words, nothing, input);
+  }
+  [[nodiscard]] Result run_in_shell(const std::string& script, const Words& words) const {
+    return testing::run_in_shell(script, words, {path()});
+  }
+
+  void done(const Words& words, const Prepare& prepare, std::string_view input = "") const {
+    CAPTURE(words);
+    check_done(run(words, prepare, input));
+  }
+  void done(const Words& words, std::string_view input = "") const { done(words, nothing, input); }
+
+  /// Checks that clipper refuses and changes nothing in the directory.
+  Result refused(const Words& words, int exit_code, std::string_view word, const Prepare& prepare,
+                 std::string_view input = "") const {
+    CAPTURE(words);
+    const auto before = snapshot();
+    Result result = run(words, prepare, input);
+    check_refused(result, exit_code, word);
+    CHECK(snapshot() == before);
+    return result;
+  }
+  Result refused(const Words& words, int exit_code, std::string_view word,
+                 std::string_view input = "") const {
+    return refused(words, exit_code, word, nothing, input);
+  }
+
+ private:
+  static void nothing() {}
+};
 
 }  // namespace clipper::testing

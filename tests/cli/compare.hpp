@@ -8,12 +8,12 @@
 /// Runs `clipper compare` in a directory.
 namespace clipper::testing {
 
-inline Result run_compare(const TemporaryDirectory& directory, Words arguments, std::string_view input = "") {
+inline Result run_compare(const WorkingDirectory& directory, Words arguments, std::string_view input = "") {
   arguments.insert(arguments.begin(), "compare");
-  return run_clipper(arguments, {directory.path()}, input);
+  return directory.run(arguments, input);
 }
 
-inline void check_same(const TemporaryDirectory& directory, const Words& arguments,
+inline void check_same(const WorkingDirectory& directory, const Words& arguments,
                        std::string_view input = "") {
   const Result result = run_compare(directory, arguments, input);
   CAPTURE(arguments, result.output, result.error);
@@ -22,7 +22,7 @@ inline void check_same(const TemporaryDirectory& directory, const Words& argumen
 }
 
 /// Checks that compare prints exactly `output` to standard output, and nothing to standard error.
-inline void check_different(const TemporaryDirectory& directory, const Words& arguments,
+inline void check_different(const WorkingDirectory& directory, const Words& arguments,
                             const std::string& output, std::string_view input = "") {
   const Result result = run_compare(directory, arguments, input);
   CAPTURE(arguments);

@@ -19,31 +19,26 @@ std::string bool_file(const std::string& elements) {
 }
 
 /// A directory with the archives a.npz and b.npz.
-class Archives {
+class Archives : public WorkingDirectory {
  public:
   Archives(const Members& a, const Members& b) {
     write("a.npz", npz_file(a));
     write("b.npz", npz_file(b));
   }
-  void write(std::string_view name, std::string_view bytes) const { write_file(directory_ / name, bytes); }
-  [[nodiscard]] const TemporaryDirectory& directory() const { return directory_; }
 
   /// Checks that comparing the two prints `output` and finds differences if that is not empty.
   void check(const std::string& output, const Words& options = {}) const {
     Words words = options;
     words.insert(words.end(), {"a.npz", "b.npz"});
     if (output.empty())
-      check_same(directory_, words);
+      check_same(*this, words);
     else
-      check_different(directory_, words, output);
+      check_different(*this, words, output);
   }
 
   void check_error(const Words& words, int status, std::string_view line) const {
-    CHECK(check_refused_untouched(directory_, words, status, "").error == line);
+    CHECK(refused(words, status, "").error == line);
   }
-
- private:
-  TemporaryDirectory directory_;
 };
 
 const NpzMember kOne{"one.npy", float32_file({1})};
@@ -57,10 +52,10 @@ TEST_CASE("archives match if their members match, in any order and compression")
   const NpzMember deflated{kTwo.name, kTwo.contents, true};
   const Archives archives({kOne, kTwo, kMask, kText}, {kText, deflated, kMask, kOne});
   archives.check("");
-  const Result result = run_compare(archives.directory(), {"-v", "a.npz", "b.npz"});
+  const Result result = run_compare(archives, {"-v", "a.npz", "b.npz"});
   check_done(result);
   CHECK(result.output == "ok a.npz:readme.txt\nok a.npz:two\nok a.npz:mask\nok a.npz:one\n");
-  CHECK(run_compare(archives.directory(), {"--bytes", "a.npz", "b.npz"}).output.starts_with("FAIL a.npz: "));
+  CHECK(run_compare(archives, {"--bytes", "a.npz", "b.npz"}).output.starts_with("FAIL a.npz: "));
 }
 
 TEST_CASE("members of archives are compared by the rules of tensors") {
@@ -98,15 +93,15 @@ TEST_CASE("members that are no tensors are compared byte by byte") {
 TEST_CASE("archives without members match, and lack all members of others") {
   const Archives archives({}, {});
   archives.check("");
-  CHECK(run_compare(archives.directory(), {"-v", "a.npz", "b.npz"}).output == "ok a.npz\n");
+  CHECK(run_compare(archives, {"-v", "a.npz", "b.npz"}).output == "ok a.npz\n");
   archives.write("b.npz", npz_file({kOne}));
   archives.check("FAIL a.npz:one: is missing\n");
 }
 
 TEST_CASE("a damaged member is an error, and the others are compared") {
   const Archives archives({kOne, kTwo}, {kOne, {"two.npy", float32_file({2, 4})}});
-  flip(archives.directory() / "a.npz", npz_file({kOne}).find(kOne.contents) + kOne.contents.size() - 1);
-  const Result result = run_compare(archives.directory(), {"a.npz", "b.npz"});
+  flip(archives / "a.npz", npz_file({kOne}).find(kOne.contents) + kOne.contents.size() - 1);
+  const Result result = run_compare(archives, {"a.npz", "b.npz"});
   check_refused(result, 3, "a.npz:one: ");
   CHECK(result.output.starts_with("FAIL a.npz:two: 1 of 2 differ"));
 }
@@ -114,20 +109,20 @@ TEST_CASE("a damaged member is an error, and the others are compared") {
 TEST_CASE("a member NAME.npy that is no .npy file, or a malformed one, is an error") {
   const NpzMember bad{"one.npy", GENERATE("text", "\x93NUMPY\1")};
   const Archives archives({bad}, {bad});
-  check_refused(run_compare(archives.directory(), {"a.npz", "b.npz"}), 3, "a.npz:one: ");
+  check_refused(run_compare(archives, {"a.npz", "b.npz"}), 3, "a.npz:one: ");
 }
 
 TEST_CASE("bytes after the array of a member are refused unless they are ignored") {
   const NpzMember longer{"one.npy", kOne.contents + "abc"};
   const Archives archives({longer}, {kOne});
-  check_refused(run_compare(archives.directory(), {"a.npz", "b.npz"}), 3,
+  check_refused(run_compare(archives, {"a.npz", "b.npz"}), 3,
                 "a.npz:one: 3 bytes after the array; to allow this, set --trailing ignore");
   archives.check("", {"--trailing", "ignore"});
 }
 
 TEST_CASE("each pair of members has a JSON record with its name") {
   const Archives archives({kOne, kTwo}, {kOne});
-  const Result result = run_compare(archives.directory(), {"--json", "a.npz", "b.npz"});
+  const Result result = run_compare(archives, {"--json", "a.npz", "b.npz"});
   CHECK(result.exit_code == 1);
   std::istringstream lines(result.output);
   std::vector<std::string> found;
@@ -140,8 +135,7 @@ TEST_CASE("each pair of members has a JSON record with its name") {
   }
   CHECK(found == std::vector<std::string>{"one.npy 0 ", "two.npy 1 b.npz:two is missing"});
   archives.write("b.npz", "PK\3\4");
-  const auto json =
-      nlohmann::json::parse(run_compare(archives.directory(), {"--json", "a.npz", "b.npz"}).output);
+  const auto json = nlohmann::json::parse(run_compare(archives, {"--json", "a.npz", "b.npz"}).output);
   CHECK_FALSE(json.contains("member"));
   CHECK(json.at("status") == 3);
 }
@@ -149,11 +143,10 @@ TEST_CASE("each pair of members has a JSON record with its name") {
 TEST_CASE("a tensor of an archive is compared with a tensor, not the archive") {
   const Archives archives({kOne, kTwo}, {kTwo});
   archives.write("two.npy", kTwo.contents);
-  check_same(archives.directory(), {"a.npz:two", "two.npy"});
-  check_same(archives.directory(), {"two.npy", "a.npz:two.npy"});
-  check_same(archives.directory(), {"-", "a.npz:two"}, kTwo.contents);
-  check_different(archives.directory(), {"a.npz:one", "two.npy"},
-                  "FAIL a.npz:one: shape (1,), expected (2,)\n");
+  check_same(archives, {"a.npz:two", "two.npy"});
+  check_same(archives, {"two.npy", "a.npz:two.npy"});
+  check_same(archives, {"-", "a.npz:two"}, kTwo.contents);
+  check_different(archives, {"a.npz:one", "two.npy"}, "FAIL a.npz:one: shape (1,), expected (2,)\n");
   const std::string error =
       "clipper: a.npz: not a .npy file but an .npz archive; name a tensor in it: a.npz:NAME\n";
   archives.check_error({"compare", "a.npz", "two.npy"}, 3, error);
@@ -166,28 +159,27 @@ TEST_CASE("--diff-out takes tensors of archives, not archives") {
   const Archives archives({kTwo}, {{"two.npy", float32_file({2, 3.5})}});
   archives.check_error({"compare", "--diff-out", "d.npy", "a.npz", "b.npz"}, 2,
                        "clipper: --diff-out takes two tensors, not archives; name them: a.npz:NAME\n");
-  CHECK(run_compare(archives.directory(), {"--diff-out", "d.npy", "a.npz:two", "b.npz:two"}).exit_code == 1);
-  CHECK(read_file(archives.directory() / "d.npy") == float32_file({0, 0.5}));
-  check_refused(run_compare(archives.directory(), {"--diff-out", "b.npz", "a.npz:two", "b.npz:two"}), 2,
+  CHECK(run_compare(archives, {"--diff-out", "d.npy", "a.npz:two", "b.npz:two"}).exit_code == 1);
+  CHECK(archives.read("d.npy") == float32_file({0, 0.5}));
+  check_refused(run_compare(archives, {"--diff-out", "b.npz", "a.npz:two", "b.npz:two"}), 2,
                 "b.npz is one of the compared files");
 }
 
 TEST_CASE("archives in directories are compared member by member") {
   const Archives archives({kOne, kTwo}, {kOne});
   for (const char* const name : {"a", "b"}) {
-    fs::create_directory(archives.directory() / name);
-    fs::rename(archives.directory() / std::string(name) + ".npz",
-               archives.directory() / std::string(name) + "/x.npz");
+    fs::create_directory(archives / name);
+    fs::rename(archives / std::string(name) + ".npz", archives / std::string(name) + "/x.npz");
     archives.write(std::string(name) + "/x.npy", kTwo.contents);
   }
-  check_different(archives.directory(), {"a", "b"}, "FAIL a/x.npz:two: b/x.npz:two is missing\n");
-  fs::remove(archives.directory() / "b/x.npz");
-  check_different(archives.directory(), {"a", "b"}, "FAIL a/x.npz: b/x.npz is missing\n");
+  check_different(archives, {"a", "b"}, "FAIL a/x.npz:two: b/x.npz:two is missing\n");
+  fs::remove(archives / "b/x.npz");
+  check_different(archives, {"a", "b"}, "FAIL a/x.npz: b/x.npz is missing\n");
 }
 
 TEST_CASE("an archive that arrives on standard input is refused with advice") {
   const Archives archives({kOne}, {kOne});
-  const Result result = run_compare(archives.directory(), {"-", "b.npz"}, npz_file({kOne}));
+  const Result result = run_compare(archives, {"-", "b.npz"}, npz_file({kOne}));
   check_refused(result, 3, "standard input: not a .npy file but an .npz archive; save it as a file first");
 }
 

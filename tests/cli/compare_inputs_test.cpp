@@ -29,25 +29,22 @@ std::string counted_file(bool fortran_order, const std::vector<float>& elements)
 }  // namespace
 
 TEST_CASE("tensors of different memory orders are compared by index") {
-  const TemporaryDirectory directory;
-  write_file(directory / "c.npy", counted_file(false, counted(false)));
-  write_file(directory / "f.npy", counted_file(true, counted(true)));
+  const WorkingDirectory directory{{"c.npy", counted_file(false, counted(false))},
+                                   {"f.npy", counted_file(true, counted(true))}};
   check_same(directory, {"c.npy", "f.npy"});
   check_same(directory, {"f.npy", "c.npy"});
   std::vector<float> changed = counted(true);
   changed[0 + 2 * 1 + 6 * 3] = 100;  // [0, 1, 3]
   changed[1 + 2 * 0 + 6 * 0] = 99;   // [1, 0, 0]
-  write_file(directory / "f.npy", counted_file(true, changed));
-  CHECK(run_compare(directory, {"f.npy", "c.npy"}).output.find("first [0, 1, 3] actual 100 expected 7") !=
-        std::string::npos);
-  CHECK(run_compare(directory, {"c.npy", "f.npy"}).output.find("first [1, 0, 0] actual 12 expected 99") !=
-        std::string::npos);
-  check_refused(run_compare(directory, {"-", "c.npy"}, read_file(directory / "f.npy")), 3,
+  directory.write("f.npy", counted_file(true, changed));
+  CHECK(contains(run_compare(directory, {"f.npy", "c.npy"}).output, "first [0, 1, 3] actual 100 expected 7"));
+  CHECK(contains(run_compare(directory, {"c.npy", "f.npy"}).output, "first [1, 0, 0] actual 12 expected 99"));
+  check_refused(run_compare(directory, {"-", "c.npy"}, directory.read("f.npy")), 3,
                 "standard input: is in Fortran order");
 }
 
 TEST_CASE("large tensors of different memory orders are compared by index") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   using Shape = std::vector<std::size_t>;
   for (const Shape& shape : std::vector<Shape>{{700, 300},
                                                {3, 50'000, 2},
@@ -75,12 +72,12 @@ TEST_CASE("large tensors of different memory orders are compared by index") {
       c[i] = fortran[position] = static_cast<std::uint32_t>(i);
     }
     CAPTURE(text);
-    write_file(directory / "c.npy", npy_file("<u4", "False", "(" + text + ")", bytes_of(c)));
-    write_file(directory / "f.npy", npy_file("<u4", "True", "(" + text + ")", bytes_of(fortran)));
+    directory.write("c.npy", npy_file("<u4", "False", "(" + text + ")", bytes_of(c)));
+    directory.write("f.npy", npy_file("<u4", "True", "(" + text + ")", bytes_of(fortran)));
     check_same(directory, {"c.npy", "f.npy"});
     check_same(directory, {"--threads", "1", "f.npy", "c.npy"});
     fortran.back() += 5;
-    write_file(directory / "f.npy", npy_file("<u4", "True", "(" + text + ")", bytes_of(fortran)));
+    directory.write("f.npy", npy_file("<u4", "True", "(" + text + ")", bytes_of(fortran)));
     const Json json = Json::parse(run_compare(directory, {"--json", "f.npy", "c.npy"}).output);
     CHECK(json["mismatches"] == 1);
     CHECK(json["compared"] == count);
@@ -90,19 +87,19 @@ TEST_CASE("large tensors of different memory orders are compared by index") {
 }
 
 TEST_CASE("directories are paired by path, a missing file differs, an error stops nothing") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   for (const char* const name : {"got", "got/sub", "want", "want/sub"})
     std::filesystem::create_directory(directory / name);
-  write_file(directory / "got/a.npy", float32_file({1}));
-  write_file(directory / "want/a.npy", float32_file({1}));
-  write_file(directory / "got/sub/b.npy", float32_file({1}));
-  write_file(directory / "want/sub/b.npy", float32_file({1}));
-  write_file(directory / "got/readme.txt", "");
+  directory.write("got/a.npy", float32_file({1}));
+  directory.write("want/a.npy", float32_file({1}));
+  directory.write("got/sub/b.npy", float32_file({1}));
+  directory.write("want/sub/b.npy", float32_file({1}));
+  directory.write("got/readme.txt", "");
   check_same(directory, {"got", "want"});
 
-  write_file(directory / "want/sub/b.npy", float32_file({2}));
-  write_file(directory / "got/only.npy", float32_file({1}));
-  write_file(directory / "want/sub/c.npy", float32_file({1}));
+  directory.write("want/sub/b.npy", float32_file({2}));
+  directory.write("got/only.npy", float32_file({1}));
+  directory.write("want/sub/c.npy", float32_file({1}));
   const std::string lines =
       "FAIL got/only.npy: want/only.npy is missing\n"
       "FAIL got/sub/b.npy: 1 of 1 differ (100 %); first [0] actual 1 expected 2 (1, 8388608 ulp); "
@@ -111,7 +108,7 @@ TEST_CASE("directories are paired by path, a missing file differs, an error stop
   check_different(directory, {"got", "want"}, lines);
   CHECK(run_compare(directory, {"-v", "got/", "want"}).output.starts_with("ok got/a.npy\n"));
 
-  write_file(directory / "want/a.npy", "text");
+  directory.write("want/a.npy", "text");
   const Result result = run_compare(directory, {"got", "want"});
   CHECK(result.exit_code == 3);
   CHECK(result.output == lines);
@@ -125,10 +122,10 @@ TEST_CASE("directories are paired by path, a missing file differs, an error stop
 }
 
 TEST_CASE("compare reads standard input") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::vector<float> elements = scattered_floats(300'000);
   const std::string file = float32_file(elements);
-  write_file(directory / "a.npy", file);
+  directory.write("a.npy", file);
   check_same(directory, {"-", "a.npy"}, file);
   check_same(directory, {"a.npy", "-"}, file);
   std::vector<float> changed = elements;
@@ -144,13 +141,13 @@ TEST_CASE("compare reads standard input") {
 }
 
 TEST_CASE("one changed element of many is found with any number of threads") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::vector<float> elements = scattered_floats(500'000);
-  write_file(directory / "e.npy", float32_file(elements));
+  directory.write("e.npy", float32_file(elements));
   for (const std::size_t at : {0u, 31'000u, 32'767u, 32'768u, 499'999u}) {
     std::vector<float> changed = elements;
     changed[at] += 64;
-    write_file(directory / "a.npy", float32_file(changed));
+    directory.write("a.npy", float32_file(changed));
     for (const char* const threads : {"1", "2", "5"}) {
       const Result result = run_compare(directory, {"--json", "--threads", threads, "a.npy", "e.npy"});
       CAPTURE(at, threads);
@@ -163,16 +160,14 @@ TEST_CASE("one changed element of many is found with any number of threads") {
 }
 
 TEST_CASE("empty tensors, scalars and bfloat16 saved as |V2 are compared") {
-  const TemporaryDirectory directory;
-  write_file(directory / "empty.npy", npy_file("<f8", "False", "(3, 0)", ""));
-  write_file(directory / "fortran.npy", npy_file("<f8", "True", "(3, 0)", ""));
+  const WorkingDirectory directory{{"empty.npy", npy_file("<f8", "False", "(3, 0)", "")},
+                                   {"fortran.npy", npy_file("<f8", "True", "(3, 0)", "")}};
   check_same(directory, {"empty.npy", "fortran.npy"});
-  write_file(directory / "scalar.npy", npy_file("<f8", "False", "()", bytes_of<double>({1})));
-  write_file(directory / "other.npy", npy_file("<f8", "False", "()", bytes_of<double>({2})));
-  CHECK(run_compare(directory, {"scalar.npy", "other.npy"}).output.find("first [] actual 1 expected 2") !=
-        std::string::npos);
-  write_file(directory / "v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2}));
-  write_file(directory / "b.npy", npy_file("<V2", "False", "(1,)", {"\x80\x3f", 2}));
+  directory.write("scalar.npy", npy_file("<f8", "False", "()", bytes_of<double>({1})));
+  directory.write("other.npy", npy_file("<f8", "False", "()", bytes_of<double>({2})));
+  CHECK(contains(run_compare(directory, {"scalar.npy", "other.npy"}).output, "first [] actual 1 expected 2"));
+  directory.write("v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2}));
+  directory.write("b.npy", npy_file("<V2", "False", "(1,)", {"\x80\x3f", 2}));
   check_refused(run_compare(directory, {"v.npy", "b.npy"}), 3, "--dtype bfloat16");
   check_same(directory, {"--dtype", "bfloat16", "v.npy", "b.npy"});
 }

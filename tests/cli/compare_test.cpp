@@ -20,11 +20,11 @@ std::string int64_file(const std::vector<std::int64_t>& elements) {
 }  // namespace
 
 TEST_CASE("compare prints nothing for equal tensors with different headers") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string elements = bytes_of(scattered_floats(1000));
-  write_file(directory / "a.npy", npy_file("<f4", "False", "(1000,)", elements));
-  write_file(directory / "order.npy", npy_file("<f4", "True", "(1000,)", elements, 16));
-  write_file(directory / "big.npy", npy_file(">f4", "False", "(1000,)", byte_swapped(elements, 4)));
+  directory.write("a.npy", npy_file("<f4", "False", "(1000,)", elements));
+  directory.write("order.npy", npy_file("<f4", "True", "(1000,)", elements, 16));
+  directory.write("big.npy", npy_file(">f4", "False", "(1000,)", byte_swapped(elements, 4)));
   for (const char* const name : {"a.npy", "order.npy", "big.npy"}) {
     check_same(directory, {"a.npy", name});
     check_same(directory, {"--bits", name, "a.npy"});
@@ -39,9 +39,8 @@ TEST_CASE("compare prints nothing for equal tensors with different headers") {
 }
 
 TEST_CASE("compare prints the differences and the tolerance that would pass") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", float32_file({1, 5.9999995F, 3, 7.5F}));
-  write_file(directory / "e.npy", float32_file({1, 6, 3, 7.25F}));
+  const WorkingDirectory directory{{"a.npy", float32_file({1, 5.9999995F, 3, 7.5F})},
+                                   {"e.npy", float32_file({1, 6, 3, 7.25F})}};
   const std::string line =
       "FAIL a.npy: 2 of 4 differ (50 %); first [1] actual 5.9999995 expected 6 (4.77e-07, 1 ulp); "
       "max abs 0.25 at [3]; would pass with --atol 0.25 or --ulp 524288\n";
@@ -63,11 +62,11 @@ TEST_CASE("compare prints the differences and the tolerance that would pass") {
 }
 
 TEST_CASE("the files pass with the tolerance that compare suggests") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::vector<float> actual = scattered_floats(64);
   for (std::size_t i = 0; i + 1 < actual.size(); ++i) {
-    write_file(directory / "a.npy", float32_file({actual[i]}));
-    write_file(directory / "e.npy", float32_file({actual[i + 1]}));
+    directory.write("a.npy", float32_file({actual[i]}));
+    directory.write("e.npy", float32_file({actual[i + 1]}));
     const std::string text = run_compare(directory, {"--rtol", "0.01", "a.npy", "e.npy"}).output;
     const std::string after = text.substr(text.find("--atol ") + 7);
     check_same(directory, {"--rtol", "0.01", "--atol", after.substr(0, after.find(' ')), "a.npy", "e.npy"});
@@ -75,17 +74,17 @@ TEST_CASE("the files pass with the tolerance that compare suggests") {
 }
 
 TEST_CASE("compare is exact for large integers, NaN, infinities and signed zeros") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
-  write_file(directory / "a.npy", int64_file({9007199254740993}));
-  write_file(directory / "e.npy", int64_file({9007199254740992}));
+  directory.write("a.npy", int64_file({9007199254740993}));
+  directory.write("e.npy", int64_file({9007199254740992}));
   check_different(directory, {"a.npy", "e.npy"},
                   "FAIL a.npy: 1 of 1 differ (100 %); first [0] actual 9007199254740993 expected "
                   "9007199254740992 (1); max abs 1 at [0]; would pass with --atol 1\n");
-  write_file(directory / "nan.npy", float32_file({nan, inf, -inf, 0.0F}));
-  write_file(directory / "number.npy", float32_file({1, inf, -inf, -0.0F}));
-  write_file(directory / "finite.npy", float32_file({nan, 1, -inf, 0}));
+  directory.write("nan.npy", float32_file({nan, inf, -inf, 0.0F}));
+  directory.write("number.npy", float32_file({1, inf, -inf, -0.0F}));
+  directory.write("finite.npy", float32_file({nan, 1, -inf, 0}));
   check_different(directory, {"--atol", "1e300", "--ulp", "4294967295", "nan.npy", "number.npy"},
                   "FAIL nan.npy: 1 of 4 differ (25 %); first [0] actual nan expected 1; "
                   "no tolerance would let it pass\n");
@@ -96,8 +95,8 @@ TEST_CASE("compare is exact for large integers, NaN, infinities and signed zeros
   check_different(directory, {"--nan", "differ", "nan.npy", "nan.npy"},
                   "FAIL nan.npy: 1 of 4 differ (25 %); first [0] actual nan expected nan; "
                   "no tolerance would let it pass\n");
-  write_file(directory / "zero.npy", float32_file({0.0F}));
-  write_file(directory / "minus.npy", float32_file({-0.0F}));
+  directory.write("zero.npy", float32_file({0.0F}));
+  directory.write("minus.npy", float32_file({-0.0F}));
   check_same(directory, {"zero.npy", "minus.npy"});
   check_different(directory, {"--bits", "zero.npy", "minus.npy"},
                   "FAIL zero.npy: 1 of 1 differ (100 %); first [0] actual 0 expected -0 "
@@ -105,10 +104,10 @@ TEST_CASE("compare is exact for large integers, NaN, infinities and signed zeros
 }
 
 TEST_CASE("dtype and shape must be the same") {
-  const TemporaryDirectory directory;
-  write_file(directory / "f.npy", float32_file({1, 2}));
-  write_file(directory / "i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2})));
-  write_file(directory / "row.npy", npy_file("<f4", "False", "(1, 2)", bytes_of<float>({1, 2})));
+  const WorkingDirectory directory{
+      {"f.npy", float32_file({1, 2})},
+      {"i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2}))},
+      {"row.npy", npy_file("<f4", "False", "(1, 2)", bytes_of<float>({1, 2}))}};
   check_different(directory, {"f.npy", "i.npy"}, "FAIL f.npy: dtype float32, expected int32\n");
   check_different(directory, {"f.npy", "row.npy"}, "FAIL f.npy: shape (2,), expected (1, 2)\n");
   const Json json = Json::parse(run_compare(directory, {"--json", "f.npy", "row.npy"}).output);
@@ -118,9 +117,9 @@ TEST_CASE("dtype and shape must be the same") {
 }
 
 TEST_CASE("compare --json prints numbers, and strings for infinities") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", float32_file({1, 5.9999995F, std::numeric_limits<float>::infinity()}));
-  write_file(directory / "e.npy", float32_file({1, 6, 2}));
+  const WorkingDirectory directory{
+      {"a.npy", float32_file({1, 5.9999995F, std::numeric_limits<float>::infinity()})},
+      {"e.npy", float32_file({1, 6, 2})}};
   const Result result = run_compare(directory, {"--json", "--show", "2", "a.npy", "e.npy"});
   CHECK(result.exit_code == 1);
   CHECK(Json::parse(result.output) == Json::parse(R"({"version": 2, "actual": "a.npy", "expected": "e.npy",
@@ -136,9 +135,8 @@ TEST_CASE("compare --json prints numbers, and strings for infinities") {
 }
 
 TEST_CASE("a number of mismatches can be allowed") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", int64_file({1, 2, 3, 4, 5, 6, 7, 8}));
-  write_file(directory / "e.npy", int64_file({1, 2, 0, 4, 5, 0, 7, 8}));
+  const WorkingDirectory directory{{"a.npy", int64_file({1, 2, 3, 4, 5, 6, 7, 8})},
+                                   {"e.npy", int64_file({1, 2, 0, 4, 5, 0, 7, 8})}};
   check_same(directory, {"--max-mismatch", "2", "a.npy", "e.npy"});
   check_same(directory, {"--max-mismatch", "25%", "a.npy", "e.npy"});
   for (const char* const allowed : {"1", "0", "24.9%"})
@@ -148,8 +146,7 @@ TEST_CASE("a number of mismatches can be allowed") {
 }
 
 TEST_CASE("wrong usage of compare and missing files are refused, each with its exit code") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", float32_file({1}));
+  const WorkingDirectory directory{{"a.npy", float32_file({1})}};
   std::filesystem::create_directory(directory / "empty");
   const auto check_usage = [&](const Words& arguments, std::string_view word) {
     const Result result = run_compare(directory, arguments);
@@ -181,7 +178,7 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   check_refused(run_compare(directory, {"a.npy", "none.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"none.npy", "a.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy or .npz file");
-  CHECK(run_compare(directory, {"--help"}).output.find("--max-mismatch") != std::string::npos);
+  CHECK(contains(run_compare(directory, {"--help"}).output, "--max-mismatch"));
 }
 
 }  // namespace clipper::testing

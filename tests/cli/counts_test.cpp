@@ -24,11 +24,10 @@ const std::string kCounts = R"("raised":0,"lowered":80,"nan":0)";
 
 template <class T>
 std::string counts_of(const std::string& descr, const std::vector<T>& elements, Words words) {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy",
-             npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements)));
+  const WorkingDirectory directory{
+      {"x.npy", npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements))}};
   words.insert(words.end(), {"--json", "x.npy", "y.npy"});
-  const Result result = run_clipper(words, {directory.path()});
+  const Result result = directory.run(words);
   CAPTURE(words, result.output, result.error);
   CHECK(result.exit_code == 0);
   const std::size_t begin = result.output.find("\"raised\"");
@@ -45,17 +44,14 @@ std::string counts(int raised, int lowered) {
 TEST_CASE("every way counts an integer that its dtype cannot hold, with a bound and without") {
   for (const Words& bound : {Words{"--max", "255"}, Words{"--min", "0"}, Words{}})
     for (const SimdLevel level : simd_levels()) {
-      const TemporaryDirectory directory;
-      write_file(directory / "x.npy", kFile);
-      write_file(directory / "a.npz", npz_file({{"x.npy", kFile}}));
+      const WorkingDirectory directory{{"x.npy", kFile}, {"a.npz", npz_file({{"x.npy", kFile}})}};
       const auto check = [&](const Words& more, const std::string& input = "") {
-        Words words{"--scale", "10", "--json", "--simd", std::string(to_string(level))};
-        words.insert(words.end(), bound.begin(), bound.end());
+        Words words = joined({"--scale", "10", "--json", "--simd", std::string(to_string(level))}, bound);
         words.insert(words.end(), more.begin(), more.end());
-        const Result result = run_clipper(words, {directory.path()}, input);
+        const Result result = directory.run(words, input);
         CAPTURE(words, result.error);
         CHECK(result.exit_code == 0);
-        CHECK(result.output.find(kCounts) != std::string::npos);
+        CHECK(contains(result.output, kCounts));
       };
       check({"x.npy", "y.npy"});
       check({"-", "z.npy"}, kFile);
@@ -66,20 +62,18 @@ TEST_CASE("every way counts an integer that its dtype cannot hold, with a bound 
       check({"--shard", "0/1", "x.npy", "s.npy"});
       check({"--fail-if-clipped", "84%", "x.npy", "y.npy"});
       check({"--in-place", "x.npy"});
-      write_file(directory / "x.npy", kFile);
+      directory.write("x.npy", kFile);
       check({"--in-place", "--direct", "x.npy"});
     }
 }
 
 TEST_CASE("--fail-if-clipped and -v use the same counts") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kFile);
-  check_refused(run_clipper({"--scale", "10", "--max", "255", "--fail-if-clipped", "0", "x.npy", "y.npy"},
-                            {directory.path()}),
+  const WorkingDirectory directory{{"x.npy", kFile}};
+  check_refused(directory.run({"--scale", "10", "--max", "255", "--fail-if-clipped", "0", "x.npy", "y.npy"}),
                 1, "83.3 % would be clipped, more than 0 %");
   CHECK(directory.entries() == Words{"x.npy"});
-  const Result result = run_clipper({"-v", "--scale", "10", "x.npy", "y.npy"}, {directory.path()});
-  CHECK(result.error.find("clipped 83.3 % (0 % raised, 83.3 % lowered)") != std::string::npos);
+  const Result result = directory.run({"-v", "--scale", "10", "x.npy", "y.npy"});
+  CHECK(contains(result.error, "clipped 83.3 % (0 % raised, 83.3 % lowered)"));
 }
 
 TEST_CASE("a number beyond a bound counts although the truncation would bring it back") {
@@ -116,17 +110,14 @@ TEST_CASE("a float that overflows without a bound is not clipped") {
 }
 
 TEST_CASE("with min above max, the bounds as converted are reported, not what the kernels take") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kFile);
-  write_file(directory / "f.npy", float32_file({1, 20, 60}));
+  const WorkingDirectory directory{{"x.npy", kFile}, {"f.npy", float32_file({1, 20, 60})}};
   for (const char* const which : {"min", "max"})
     for (const char* const file : {"x.npy", "f.npy"}) {
-      const Result result =
-          run_clipper({"--min", "50", "--max", "10", "--min-above-max", which, "--json", "-v", file, "y.npy"},
-                      {directory.path()});
+      const Result result = directory.run(
+          {"--min", "50", "--max", "10", "--min-above-max", which, "--json", "-v", file, "y.npy"});
       CAPTURE(result.output, result.error);
-      CHECK(result.output.find("\"min\":50,\"max\":10,") != std::string::npos);
-      CHECK(result.error.find("min 50, max 10,") != std::string::npos);
+      CHECK(contains(result.output, "\"min\":50,\"max\":10,"));
+      CHECK(contains(result.error, "min 50, max 10,"));
     }
 }
 

@@ -20,16 +20,14 @@ std::string file_of(std::string_view descr, const std::vector<T>& elements) {
 
 /// The file that --diff-out writes for two files, which must differ.
 std::string differences(const std::string& actual, const std::string& expected, Words more = {}) {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", actual);
-  write_file(directory / "e.npy", expected);
+  const WorkingDirectory directory{{"a.npy", actual}, {"e.npy", expected}};
   more.insert(more.end(), {"--diff-out", "d.npy", "a.npy", "e.npy"});
   const Result result = run_compare(directory, more);
   CAPTURE(result.error);
   CHECK(result.exit_code == 1);
   CHECK(result.output.starts_with("FAIL a.npy: "));
   CHECK(directory.entries() == std::vector<std::string>{"a.npy", "d.npy", "e.npy"});
-  return read_file(directory / "d.npy");
+  return directory.read("d.npy");
 }
 
 }  // namespace
@@ -85,34 +83,32 @@ TEST_CASE("--diff-out writes integer differences in an exact dtype, others as fl
 }
 
 TEST_CASE("--diff-out replaces an old file after every comparison, but not after a failure") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", file_of<float>("<f4", {1, 2}));
-  write_file(directory / "i.npy", file_of<std::int32_t>("<i4", {1, 2}));
-  write_file(directory / "row.npy", npy_file("<f4", "False", "(1, 2)", bytes_of<float>({1, 2})));
-  write_file(directory / "d.npy", "old");
+  const WorkingDirectory directory{{"a.npy", file_of<float>("<f4", {1, 2})},
+                                   {"i.npy", file_of<std::int32_t>("<i4", {1, 2})},
+                                   {"row.npy", npy_file("<f4", "False", "(1, 2)", bytes_of<float>({1, 2}))},
+                                   {"d.npy", "old"}};
   for (const char* const other : {"i.npy", "row.npy"}) {
     CHECK(run_compare(directory, {"a.npy", other, "--diff-out", "d.npy"}).exit_code == 1);
-    CHECK(read_file(directory / "d.npy") == "old");
+    CHECK(directory.read("d.npy") == "old");
   }
-  check_refused(
-      run_compare(directory, {"-", "a.npy", "--diff-out", "d.npy"}, read_file(directory / "a.npy") + "x"), 3,
-      "bytes after");
-  CHECK(read_file(directory / "d.npy") == "old");
+  check_refused(run_compare(directory, {"-", "a.npy", "--diff-out", "d.npy"}, directory.read("a.npy") + "x"),
+                3, "bytes after");
+  CHECK(directory.read("d.npy") == "old");
   check_done(run_compare(directory, {"a.npy", "a.npy", "--diff-out", "d.npy"}));
-  CHECK(read_file(directory / "d.npy") == file_of<float>("<f4", {0, 0}));
+  CHECK(directory.read("d.npy") == file_of<float>("<f4", {0, 0}));
 
-  write_file(directory / "scalar.npy", npy_file("<f8", "False", "()", bytes_of<double>({1})));
+  directory.write("scalar.npy", npy_file("<f8", "False", "()", bytes_of<double>({1})));
   check_done(run_compare(directory, {"scalar.npy", "scalar.npy", "--diff-out", "d.npy"}));
-  CHECK(read_file(directory / "d.npy") == npy_file("<f8", "False", "()", bytes_of<double>({0})));
-  write_file(directory / "empty.npy", npy_file("<i2", "False", "(3, 0)", ""));
+  CHECK(directory.read("d.npy") == npy_file("<f8", "False", "()", bytes_of<double>({0})));
+  directory.write("empty.npy", npy_file("<i2", "False", "(3, 0)", ""));
   check_done(run_compare(directory, {"empty.npy", "empty.npy", "--diff-out", "d.npy"}));
-  CHECK(read_file(directory / "d.npy") == npy_file("<u2", "False", "(3, 0)", ""));
+  CHECK(directory.read("d.npy") == npy_file("<u2", "False", "(3, 0)", ""));
   CHECK(directory.entries() ==
         std::vector<std::string>{"a.npy", "d.npy", "empty.npy", "i.npy", "row.npy", "scalar.npy"});
 }
 
 TEST_CASE("--diff-out is the same for all chunks, streams and memory orders") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   constexpr std::size_t kRows = 700;
   constexpr std::size_t kColumns = 500;
   std::vector<std::int16_t> expected(kRows * kColumns);
@@ -129,34 +125,30 @@ TEST_CASE("--diff-out is the same for all chunks, streams and memory orders") {
   const auto file = [&](const char* descr, const char* order, const auto& elements) {
     return npy_file(descr, order, "(700, 500)", bytes_of(elements));
   };
-  write_file(directory / "c.npy", file("<i2", "False", actual));
-  write_file(directory / "f.npy", file("<i2", "True", fortran));
-  write_file(directory / "e.npy", file("<i2", "False", expected));
+  directory.write("c.npy", file("<i2", "False", actual));
+  directory.write("f.npy", file("<i2", "True", fortran));
+  directory.write("e.npy", file("<i2", "False", expected));
   for (const char* const threads : {"1", "2", "5"}) {
     CAPTURE(threads);
     const auto check = [&](const char* a, const char* e, const std::string& d, std::string_view input = "") {
       CAPTURE(a, e);
       CHECK(run_compare(directory, {a, e, "--threads", threads, "--diff-out", "d.npy"}, input).exit_code ==
             1);
-      CHECK(read_file(directory / "d.npy") == d);
+      CHECK(directory.read("d.npy") == d);
     };
     check("c.npy", "e.npy", file("<u2", "False", difference));
     check("f.npy", "e.npy", file("<u2", "False", difference));
     check("e.npy", "f.npy", file("<u2", "True", fortran_difference));
-    check("-", "e.npy", file("<u2", "False", difference), read_file(directory / "c.npy"));
+    check("-", "e.npy", file("<u2", "False", difference), directory.read("c.npy"));
   }
 }
 
 TEST_CASE("--diff-out is refused for an input, for directories and for --bytes") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", file_of<float>("<f4", {1, 2}));
-  write_file(directory / "e.npy", file_of<float>("<f4", {1, 3}));
-  std::filesystem::create_directory(directory / "got");
-  write_file(directory / "got/a.npy", file_of<float>("<f4", {1, 2}));
+  const WorkingDirectory directory{{"a.npy", file_of<float>("<f4", {1, 2})},
+                                   {"e.npy", file_of<float>("<f4", {1, 3})},
+                                   {"got/a.npy", file_of<float>("<f4", {1, 2})}};
   const auto refused = [&](const Words& arguments, int code, std::string_view word) {
-    Words words{"compare"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    check_refused_untouched(directory, words, code, word);
+    directory.refused(joined({"compare"}, arguments), code, word);
   };
   refused({"got", "got", "--diff-out", "d.npy"}, 2, "not directories");
   refused({"a.npy", "e.npy", "--bytes", "--diff-out", "d.npy"}, 2, "--bytes");

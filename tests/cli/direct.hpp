@@ -44,10 +44,10 @@ inline const std::function<void()> stop_in_the_middle = stop_at(600'000);
 inline constexpr const char* kJournal = ".x.npy.clipper-journal";
 
 /// Creates a file, and interrupts the command that clips it: leaves the unfinished file and its journal.
-inline void interrupt(const TemporaryDirectory& directory, const std::string& name,
-                      const std::string& content, const std::function<void()>& stop = stop_in_the_middle) {
-  write_file(directory / name, content);
-  check_refused(run_clipper(direct({name}), {directory.path(), stop}), 4, "unreadable until");
+inline void interrupt(const WorkingDirectory& directory, const std::string& name, const std::string& content,
+                      const std::function<void()>& stop = stop_in_the_middle) {
+  directory.write(name, content);
+  check_refused(directory.run(direct({name}), stop), 4, "unreadable until");
 }
 
 inline std::string constant(float value) {

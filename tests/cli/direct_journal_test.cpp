@@ -14,18 +14,18 @@ namespace clipper::testing {
 TEST_CASE("a new file with the name of an interrupted file is not finished with its journal") {
   // The new file looks as if the interrupted part were finished.
   for (const std::string& anew : {constant(5), kInput, kOutput}) {
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     interrupt(directory, "x.npy", constant(8));
-    write_file(directory / "x.npy", anew);
-    check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
+    directory.write("x.npy", anew);
+    directory.refused(direct({"x.npy"}), 5, kJournal);
     std::filesystem::remove(directory / kJournal);
-    check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
+    directory.done(direct({"x.npy"}));
     CHECK(directory.entries() == Words{"x.npy"});
   }
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   interrupt(directory, "x.npy", kInput);
-  write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "if the tensor is correct, remove the journal");
+  directory.write("x.npy", kInput);
+  directory.refused(direct({"x.npy"}), 5, "if the tensor is correct, remove the journal");
 }
 
 TEST_CASE("a journal is not used for another file that was renamed to the interrupted file's name") {
@@ -38,82 +38,82 @@ TEST_CASE("a journal is not used for another file that was renamed to the interr
   for (const Other& other :
        {Other{constant(3), 600'000}, Other{constant(0), 900'000}, Other{kInput, 400'000}}) {
     CAPTURE(other.stopped);
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     interrupt(directory, "x.npy", other.content == kInput ? kInput : constant(0));
     interrupt(directory, "y.npy", other.content, stop_at(other.stopped));
     std::filesystem::rename(directory / "x.npy", directory / "old.npy");
     std::filesystem::rename(directory / "y.npy", directory / "x.npy");
-    check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
+    directory.refused(direct({"x.npy"}), 5, kJournal);
 
     // With its own journal, each file is finished under any name.
     std::filesystem::rename(directory / kJournal, directory / ".old.npy.clipper-journal");
     std::filesystem::rename(directory / ".y.npy.clipper-journal", directory / kJournal);
     check_done(run_clipper(direct({"x.npy", "old.npy"}), {directory.path()}));
     const std::string result = float32_file(std::vector<float>(kElements.size(), 2.5F));
-    if (other.content == constant(3)) CHECK((read_file(directory / "x.npy") == result));
-    if (other.content == constant(0)) CHECK((read_file(directory / "x.npy") == constant(1)));
-    if (other.content == kInput) CHECK((read_file(directory / "x.npy") == kOutput));
-    CHECK((read_file(directory / "old.npy") == (other.content == kInput ? kOutput : constant(1))));
+    if (other.content == constant(3)) CHECK((directory.read("x.npy") == result));
+    if (other.content == constant(0)) CHECK((directory.read("x.npy") == constant(1)));
+    if (other.content == kInput) CHECK((directory.read("x.npy") == kOutput));
+    CHECK((directory.read("old.npy") == (other.content == kInput ? kOutput : constant(1))));
     CHECK(directory.entries() == Words{"old.npy", "x.npy"});
   }
 }
 
 TEST_CASE("a copy of an unfinished file is finished with a copy of its journal") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   interrupt(directory, "x.npy", kInput);
   for (const char* name : {"x.npy", kJournal}) {
     std::filesystem::rename(directory / name, directory / "saved");
     std::filesystem::copy_file(directory / "saved", directory / name);
     std::filesystem::remove(directory / "saved");
   }
-  check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == kOutput));
+  directory.done(direct({"x.npy"}));
+  CHECK((directory.read("x.npy") == kOutput));
 }
 
 TEST_CASE("an unfinished file with an older copy of its journal is refused") {
   // The journal is older than the file: the file is intact up to the end of the part that the journal names.
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   interrupt(directory, "x.npy", constant(0), stop_at(400'000));
-  const std::string journal = read_file(directory / kJournal);
-  check_refused(run_clipper(direct({"x.npy"}), {directory.path(), stop_at(900'000)}), 4, "unreadable until");
-  write_file(directory / kJournal, journal);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, kJournal);
+  const std::string journal = directory.read(kJournal);
+  check_refused(directory.run(direct({"x.npy"}), stop_at(900'000)), 4, "unreadable until");
+  directory.write(kJournal, journal);
+  directory.refused(direct({"x.npy"}), 5, kJournal);
 }
 
 TEST_CASE("an unfinished file that was modified is refused") {
   for (const std::size_t at : {std::size_t{200}, std::size_t{500'000}, kInput.size() - 1}) {
     CAPTURE(at);
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     interrupt(directory, "x.npy", kInput);
-    std::string changed = read_file(directory / "x.npy");
+    std::string changed = directory.read("x.npy");
     changed[at] ^= 1;
-    write_file(directory / "x.npy", changed);
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "restore its own journal");
+    directory.write("x.npy", changed);
+    directory.refused(direct({"x.npy"}), 5, "restore its own journal");
   }
 }
 
 TEST_CASE("a journal that other users can read or could have written is refused") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   interrupt(directory, "x.npy", kInput);
   REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
   for (const mode_t mode : {0604U, 0660U, 0606U}) {
     REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
-    check_refused_untouched(directory, direct({"x.npy"}), 5,
-                            "mode 600 does not; if you trust the journal, run chmod 600 on it");
+    directory.refused(direct({"x.npy"}), 5,
+                      "mode 600 does not; if you trust the journal, run chmod 600 on it");
   }
   REQUIRE(::chmod((directory / kJournal).c_str(), 0600) == 0);
   std::filesystem::create_hard_link(directory / kJournal, directory / "other");
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "is not a clipper journal");
+  directory.refused(direct({"x.npy"}), 5, "is not a clipper journal");
   std::filesystem::remove(directory / "other");
-  check_done(run_clipper(direct({"x.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == kOutput));
+  directory.done(direct({"x.npy"}));
+  CHECK((directory.read("x.npy") == kOutput));
 }
 
 TEST_CASE("another user's journal is refused and not changed") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
   constexpr uid_t kUser = 65'534;
   constexpr uid_t kOther = 65'533;
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);
   const auto as_user = [&](const std::function<void()>& more) {
     return [more] {
@@ -121,33 +121,31 @@ TEST_CASE("another user's journal is refused and not changed") {
       if (::setresgid(kUser, kUser, kUser) != 0 || ::setresuid(kUser, kUser, kUser) != 0) ::_exit(125);
     };
   };
-  write_file(directory / "x.npy", kInput);
+  directory.write("x.npy", kInput);
   REQUIRE(::chown((directory / "x.npy").c_str(), kUser, kUser) == 0);
   REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
-  check_refused(run_clipper(direct({"x.npy"}), {directory.path(), as_user(stop_in_the_middle)}), 4,
-                "unreadable until");
+  check_refused(directory.run(direct({"x.npy"}), as_user(stop_in_the_middle)), 4, "unreadable until");
   for (const mode_t mode : {0666U, 0600U}) {
     CAPTURE(mode);
     REQUIRE(::chown((directory / kJournal).c_str(), kOther, kOther) == 0);
     REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to user 65533, who must finish",
-                            as_user([] {}));
-    check_refused_untouched(directory, direct({"x.npy"}), 5, "belongs to user 65533, who must finish");
+    directory.refused(direct({"x.npy"}), 5, "belongs to user 65533, who must finish", as_user([] {}));
+    directory.refused(direct({"x.npy"}), 5, "belongs to user 65533, who must finish");
   }
   REQUIRE(::chown((directory / kJournal).c_str(), kUser, kUser) == 0);
-  check_done(run_clipper(direct({"x.npy"}), {directory.path(), as_user([] {})}));
-  CHECK((read_file(directory / "x.npy") == kOutput));
+  directory.done(direct({"x.npy"}), as_user([] {}));
+  CHECK((directory.read("x.npy") == kOutput));
 }
 
 TEST_CASE("a journal of another version of clipper is refused") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   interrupt(directory, "x.npy", kInput);
-  std::string journal = read_file(directory / kJournal);
+  std::string journal = directory.read(kJournal);
   for (const std::size_t slot : {0U, 4096U}) journal[slot + 8] = 1;
-  write_file(directory / kJournal, journal);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper; finish");
-  write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, direct({"x.npy"}), 5, "another version of clipper; finish");
+  directory.write(kJournal, journal);
+  directory.refused(direct({"x.npy"}), 5, "another version of clipper; finish");
+  directory.write("x.npy", kInput);
+  directory.refused(direct({"x.npy"}), 5, "another version of clipper; finish");
 }
 
 }  // namespace clipper::testing

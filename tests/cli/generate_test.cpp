@@ -31,28 +31,29 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
     // Without the escapes of troff, and without the commands by which the completions ask for members.
     const std::string text = replaced(replaced(result.output, "\\-", "-"), "--generate members", "");
     CAPTURE(kind, text);
-    for (const std::string_view name : shown_options()) CHECK(text.find(name) != std::string::npos);
-    for (const Profile& profile : profiles()) CHECK(text.find(profile.name) != std::string::npos);
-    for (const DTypeTraits& row : kDTypes) CHECK(text.find(row.name) != std::string::npos);
+    for (const std::string_view name : shown_options()) CHECK(contains(text, name));
+    for (const Profile& profile : profiles()) CHECK(contains(text, profile.name));
+    for (const DTypeTraits& row : kDTypes) CHECK(contains(text, row.name));
     CHECK(text.find("--generate ") == text.rfind("--generate "));  // only where it names the generator
   }
 }
 
 TEST_CASE("the manual names the argument whose words it lists") {
   const std::string text = run_clipper({"--generate", "man"}).output;
-  CHECK(text.find("COMMAND is one of compare, info, profiles, help.") != std::string::npos);
+  CHECK(contains(text, "COMMAND is one of compare, info, profiles, help."));
 }
 
 TEST_CASE("--generate members prints what completes FILE:MEMBER") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string tensor = float32_file({1});
-  write_file(directory / "a.npz",
-             npz_file({{"w.npy", tensor}, {"w", tensor}, {"größe $(x).npy", tensor}, {"\xff.npy", tensor}}));
-  const Result result = run_clipper({"--generate", "members", "--", "a.npz"}, {directory.path()});
+  directory.write(
+      "a.npz",
+      npz_file({{"w.npy", tensor}, {"w", tensor}, {"größe $(x).npy", tensor}, {"\xff.npy", tensor}}));
+  const Result result = directory.run({"--generate", "members", "--", "a.npz"});
   check_done(result);
   CHECK(result.output == "w.npy\nw\ngröße $(x)\n");
-  write_file(directory / "b.npy", tensor);
-  check_refused(run_clipper({"--generate", "members", "b.npy"}, {directory.path()}), 3, "not an .npz");
+  directory.write("b.npy", tensor);
+  check_refused(directory.run({"--generate", "members", "b.npy"}), 3, "not an .npz");
   check_refused(run_clipper({"--generate", "members"}), 2, "FILE is missing");
   check_refused(run_clipper({"--generate", "bash", "a.npz"}), 2, "only members takes a FILE");
 }

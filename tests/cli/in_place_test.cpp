@@ -21,7 +21,7 @@ const std::string kOutput = float32_file({0, 0.5F, 6});
 }  // namespace
 
 TEST_CASE("--in-place replaces the file and keeps its mode") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string file = directory / "x.npy";
   for (const mode_t mode : {0640U, 0600U, 0777U, 04755U}) {
     for (const char* option : {"--in-place", "-i"}) {
@@ -29,7 +29,7 @@ TEST_CASE("--in-place replaces the file and keeps its mode") {
       write_file(file, kInput);
       REQUIRE(::chmod(file.c_str(), mode) == 0);
       const ino_t inode = status_of(file).st_ino;
-      check_done(run_clipper(clip({option, "x.npy"}), {directory.path(), [] { ::umask(077); }}));
+      directory.done(clip({option, "x.npy"}), [] { ::umask(077); });
       CHECK(read_file(file) == kOutput);
       CHECK(status_of(file).st_ino != inode);
       CHECK(mode_of(file) == mode);
@@ -40,7 +40,7 @@ TEST_CASE("--in-place replaces the file and keeps its mode") {
 
 TEST_CASE("--in-place keeps the owner") {
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string file = directory / "x.npy";
   write_file(file, kInput);
   REQUIRE(::chown(file.c_str(), 1234, 4321) == 0);
@@ -51,12 +51,10 @@ TEST_CASE("--in-place keeps the owner") {
 
 TEST_CASE("--in-place refuses a file whose owner may be unknown to the user namespace") {
   if (Process({"unshare", "-U", "true"}).finish().exit_code != 0) return skip_without("user namespace");
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, clip({"-i", "x.npy"}), 5, "cannot keep its owner 65534:65534, which may",
-                          [] {
-                            if (::unshare(CLONE_NEWUSER) != 0) ::_exit(125);
-                          });
+  const WorkingDirectory directory{{"x.npy", kInput}};
+  directory.refused(clip({"-i", "x.npy"}), 5, "cannot keep its owner 65534:65534, which may", [] {
+    if (::unshare(CLONE_NEWUSER) != 0) ::_exit(125);
+  });
   if (::geteuid() != 0) return skip_unless_possible("files of another user");
   REQUIRE(::chown((directory / "x.npy").c_str(), 65534, 65534) == 0);
   check_done(run_clipper(clip({"-i", directory / "x.npy"})));
@@ -64,13 +62,10 @@ TEST_CASE("--in-place refuses a file whose owner may be unknown to the user name
 }
 
 TEST_CASE("--in-place refuses the path of a descriptor whose file is not under its name") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy (deleted)", kInput);
-  write_file(directory / "x.npy", kInput);
-  const Result result =
-      run_in_shell("exec 3<>x.npy; rm x.npy; \"$@\"", clip({"-i", "/dev/fd/3"}), {directory.path()});
+  const WorkingDirectory directory{{"x.npy (deleted)", kInput}, {"x.npy", kInput}};
+  const Result result = directory.run_in_shell("exec 3<>x.npy; rm x.npy; \"$@\"", clip({"-i", "/dev/fd/3"}));
   check_refused(result, 5, "/dev/fd/3: leads to a file that is not under its name");
-  CHECK(read_file(directory / "x.npy (deleted)") == kInput);
+  CHECK(directory.read("x.npy (deleted)") == kInput);
 }
 
 TEST_CASE("--in-place keeps the bytes of the header") {
@@ -80,29 +75,25 @@ TEST_CASE("--in-place keeps the bytes of the header") {
       std::string("\x93NUMPY\x02\0", 8) + static_cast<char>(text.size()) + std::string(3, '\0') + text;
   for (const std::string& header :
        {version_2, npy_file("<f4", "False", "(3,)", "", 16), npy_file("f4", "True", "(3,)", "", 1)}) {
-    const TemporaryDirectory directory;
-    write_file(directory / "x.npy", header + elements);
+    const WorkingDirectory directory{{"x.npy", header + elements}};
     check_done(run_clipper(clip({"-i", "x.npy"}), {directory.path()}));
-    CHECK(read_file(directory / "x.npy") == header + bytes_of(std::vector<float>{0, 0.5F, 6}));
+    CHECK(directory.read("x.npy") == header + bytes_of(std::vector<float>{0, 0.5F, 6}));
   }
 }
 
 TEST_CASE("--in-place writes the same bytes with small chunks and several threads") {
   const std::vector<float> elements = scattered_floats(300'000);
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file(elements));
+  const WorkingDirectory directory{{"x.npy", float32_file(elements)}};
   check_done(run_clipper(clip({"-i", "--threads", "3", "--chunk-size", "4096", directory / "x.npy"})));
-  CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
+  CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
 TEST_CASE("--in-place follows a symbolic link and keeps it") {
-  const TemporaryDirectory directory;
-  std::filesystem::create_directory(directory / "real");
-  write_file(directory / "real/x.npy", kInput);
+  const WorkingDirectory directory{{"real/x.npy", kInput}};
   std::filesystem::create_symlink("real/x.npy", directory / "link");
-  check_done(run_clipper(clip({"-i", "link"}), {directory.path()}));
+  directory.done(clip({"-i", "link"}));
   CHECK(std::filesystem::read_symlink(directory / "link") == "real/x.npy");
-  CHECK(read_file(directory / "real/x.npy") == kOutput);
+  CHECK(directory.read("real/x.npy") == kOutput);
   CHECK(directory.entries() == Words{"link", "real"});
 }
 
@@ -115,12 +106,11 @@ TEST_CASE("OUT that is the same file as IN means --in-place") {
                                                                                 {"link", "x.npy"},
                                                                                 {"link", "link"}}) {
     CAPTURE(in, out);
-    const TemporaryDirectory directory;
-    write_file(directory / "x.npy", header + bytes_of(std::vector{9.0F}));
+    const WorkingDirectory directory{{"x.npy", header + bytes_of(std::vector{9.0F})}};
     REQUIRE(::chmod((directory / "x.npy").c_str(), 0640) == 0);
     std::filesystem::create_symlink("x.npy", directory / "link");
     check_done(run_clipper(clip({in, out}), {directory.path()}));
-    CHECK(read_file(directory / "x.npy") == header + bytes_of(std::vector{6.0F}));
+    CHECK(directory.read("x.npy") == header + bytes_of(std::vector{6.0F}));
     CHECK(mode_of(directory / "x.npy") == 0640);
     CHECK(std::filesystem::is_symlink(directory / "link"));
     CHECK(directory.entries() == Words{"link", "x.npy"});
@@ -128,86 +118,78 @@ TEST_CASE("OUT that is the same file as IN means --in-place") {
 }
 
 TEST_CASE("--in-place refuses a file with several hard links") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   std::filesystem::create_hard_link(directory / "x.npy", directory / "y.npy");
-  check_refused_untouched(directory, clip({"-i", "x.npy"}), 5,
-                          "x.npy: refused to avoid data loss: has 2 hard links");
-  check_refused_untouched(directory, clip({"--dry-run", "-i", "x.npy"}), 5,
-                          "x.npy: refused to avoid data loss: has 2 hard links");
-  check_refused_untouched(directory, clip({"x.npy", "y.npy"}), 5,
-                          "x.npy: refused to avoid data loss: has 2 hard links");
+  directory.refused(clip({"-i", "x.npy"}), 5, "x.npy: refused to avoid data loss: has 2 hard links");
+  directory.refused(clip({"--dry-run", "-i", "x.npy"}), 5,
+                    "x.npy: refused to avoid data loss: has 2 hard links");
+  directory.refused(clip({"x.npy", "y.npy"}), 5, "x.npy: refused to avoid data loss: has 2 hard links");
 }
 
 TEST_CASE("--dry-run refuses what --in-place would refuse") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   const AppendOnly append_only(directory.path());
   if (!append_only) return skip_unless_possible("chattr +a");
   for (const Words& how : {Words{"-i"}, Words{"-i", "--direct"}}) {
     Words words = clip(how);
     words.insert(words.end(), {"--dry-run", "x.npy"});
-    check_refused_untouched(directory, words, 5, "append-only");
+    directory.refused(words, 5, "append-only");
   }
 }
 
 TEST_CASE("--in-place refuses anything but a regular file") {
-  const TemporaryDirectory directory;
-  check_refused_untouched(
-      directory, clip({"-i", "-"}), 5, "regular file", [] {}, kInput);
-  check_refused_untouched(directory, clip({"-i", "missing.npy"}), 4, "missing.npy: ");
-  check_refused_untouched(directory, clip({"-i", "."}), 4, ".: ");
+  const WorkingDirectory directory;
+  directory.refused(clip({"-i", "-"}), 5, "regular file", kInput);
+  directory.refused(clip({"-i", "missing.npy"}), 4, "missing.npy: ");
+  directory.refused(clip({"-i", "."}), 4, ".: ");
 }
 
 TEST_CASE("--no-clobber refuses --in-place") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, clip({"-i", "-n", "x.npy"}), 2, "--no-clobber");
-  check_refused_untouched(directory, clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
+  const WorkingDirectory directory{{"x.npy", kInput}};
+  directory.refused(clip({"-i", "-n", "x.npy"}), 2, "--no-clobber");
+  directory.refused(clip({"-n", "x.npy", "x.npy"}), 5, "x.npy: ");
 }
 
 TEST_CASE("--in-place does not rewrite a file that would not change") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
-  write_file(directory / "x.npy", float32_file(elements));
+  directory.write("x.npy", float32_file(elements));
   const auto before = directory.snapshot();
   const timespec written = status_of(directory / "x.npy").st_mtim;
   for (const char* threads : {"1", "3"}) {
-    check_done(run_clipper(clip({"-i", "--threads", threads, "x.npy"}), {directory.path()}));
+    directory.done(clip({"-i", "--threads", threads, "x.npy"}));
     CHECK((directory.snapshot() == before));
     CHECK(status_of(directory / "x.npy").st_mtim.tv_nsec == written.tv_nsec);
   }
 }
 
 TEST_CASE("--in-place rewrites a file if only its last element changes") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::vector<float> elements = clipped(scattered_floats(300'000), 0, 6);
   elements.back() = 7;
-  write_file(directory / "x.npy", float32_file(elements));
-  check_done(run_clipper(clip({"-i", "x.npy"}), {directory.path()}));
-  CHECK((read_file(directory / "x.npy") == float32_file(clipped(elements, 0, 6))));
+  directory.write("x.npy", float32_file(elements));
+  directory.done(clip({"-i", "x.npy"}));
+  CHECK((directory.read("x.npy") == float32_file(clipped(elements, 0, 6))));
 }
 
 TEST_CASE("--in-place replaces many files") {
-  const TemporaryDirectory directory;
-  for (const char* name : {"x.npy", "y.npy", "z.npy"}) write_file(directory / name, kInput);
-  check_done(run_clipper(clip({"-i", "x.npy", "y.npy"}), {directory.path()}));
-  CHECK(read_file(directory / "x.npy") == kOutput);
-  CHECK(read_file(directory / "y.npy") == kOutput);
-  CHECK(read_file(directory / "z.npy") == kInput);
-  write_file(directory / "x.npy", kInput);
-  check_refused_untouched(directory, clip({"-i", "x.npy", "missing.npy"}), 4, "missing.npy: ");
+  const WorkingDirectory directory{{"x.npy", kInput}, {"y.npy", kInput}, {"z.npy", kInput}};
+  directory.done(clip({"-i", "x.npy", "y.npy"}));
+  CHECK(directory.read("x.npy") == kOutput);
+  CHECK(directory.read("y.npy") == kOutput);
+  CHECK(directory.read("z.npy") == kInput);
+  directory.write("x.npy", kInput);
+  directory.refused(clip({"-i", "x.npy", "missing.npy"}), 4, "missing.npy: ");
   std::filesystem::create_symlink("x.npy", directory / "link");
-  check_refused_untouched(directory, clip({"-i", "x.npy", "link"}), 2, "x.npy and link are the same file");
+  directory.refused(clip({"-i", "x.npy", "link"}), 2, "x.npy and link are the same file");
 }
 
 TEST_CASE("--in-place leaves the file unchanged after any error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()}));
-  write_file(directory / "short.npy", kInput.substr(0, kInput.size() - 1));
-  check_refused_untouched(directory, clip({"-i", "--nan", "error", "x.npy"}), 3, "x.npy: ");
-  check_refused_untouched(directory, clip({"-i", "short.npy"}), 3, "short.npy: ");
-  check_refused_untouched(directory, {"-i", "--min", "7", "--max", "6", "x.npy"}, 2, "x.npy: ");
+  const WorkingDirectory directory{{"x.npy", float32_file({1, std::numeric_limits<float>::quiet_NaN()})},
+                                   {"short.npy", kInput.substr(0, kInput.size() - 1)}};
+  directory.refused(clip({"-i", "--nan", "error", "x.npy"}), 3, "x.npy: ");
+  directory.refused(clip({"-i", "short.npy"}), 3, "short.npy: ");
+  directory.refused({"-i", "--min", "7", "--max", "6", "x.npy"}, 2, "x.npy: ");
 }
 
 }  // namespace clipper::testing

@@ -34,9 +34,8 @@ std::string mixed_archive() {
 }  // namespace
 
 TEST_CASE("info prints a row for each member of an archive, in its order") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz", mixed_archive());
-  const Result result = run_clipper({"info", "a.npz"}, {directory.path()});
+  const WorkingDirectory directory{{"a.npz", mixed_archive()}};
+  const Result result = directory.run({"info", "a.npz"});
   check_done(result);
   CHECK(result.output ==
         "a.npz\n"
@@ -51,10 +50,10 @@ TEST_CASE("info prints a row for each member of an archive, in its order") {
 }
 
 TEST_CASE("The columns of a terminal align, whatever the characters of the keys take") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string tensor = float32_file({1});
-  write_file(directory / "a.npz", npz_file({{"größe.npy", tensor}, {"重み.npy", tensor}, {"x.npy", tensor}}));
-  const Result result = run_clipper({"info", "a.npz"}, {directory.path()});
+  directory.write("a.npz", npz_file({{"größe.npy", tensor}, {"重み.npy", tensor}, {"x.npy", tensor}}));
+  const Result result = directory.run({"info", "a.npz"});
   check_done(result);
   CHECK(result.output ==
         "a.npz\n"
@@ -65,12 +64,10 @@ TEST_CASE("The columns of a terminal align, whatever the characters of the keys 
 }
 
 TEST_CASE("info of several archives and files separates them by an empty line") {
-  const TemporaryDirectory directory;
-  std::filesystem::create_directory(directory / "d");
-  write_file(directory / "d/a.npz", npz_file({{"x.npy", float32_file({1})}}));
-  write_file(directory / "d/b.npy", float32_file({1}));
-  write_file(directory / "d/c.npz", npz_file({}));
-  const Result result = run_clipper({"info", "d"}, {directory.path()});
+  const WorkingDirectory directory{{"d/a.npz", npz_file({{"x.npy", float32_file({1})}})},
+                                   {"d/b.npy", float32_file({1})},
+                                   {"d/c.npz", npz_file({})}};
+  const Result result = directory.run({"info", "d"});
   check_done(result);
   CHECK(result.output ==
         "d/a.npz\n"
@@ -88,9 +85,8 @@ TEST_CASE("info of several archives and files separates them by an empty line") 
 }
 
 TEST_CASE("info --json prints an object for each member") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz", mixed_archive());
-  const Result result = run_clipper({"info", "--json", "a.npz"}, {directory.path()});
+  const WorkingDirectory directory{{"a.npz", mixed_archive()}};
+  const Result result = directory.run({"info", "--json", "a.npz"});
   check_done(result);
   const std::vector<Json> all = objects(result.output);
   REQUIRE(all.size() == 7);
@@ -105,19 +101,17 @@ TEST_CASE("info --json prints an object for each member") {
 }
 
 TEST_CASE("info --stats prints for each member what it prints for the member alone") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz", npz_file({{"x.npy", float32_file({1, 2, 9}), true},
-                                            {"mask.npy", npy_file("|b1", "False", "(1,)", "\1")},
-                                            {"y.npy", float32_file({-1, 5})}}));
+  const WorkingDirectory directory{{"a.npz", npz_file({{"x.npy", float32_file({1, 2, 9}), true},
+                                                       {"mask.npy", npy_file("|b1", "False", "(1,)", "\1")},
+                                                       {"y.npy", float32_file({-1, 5})}})}};
   const auto info = [&](const std::string& path) {
-    const Result result =
-        run_clipper({"info", "--min", "0", "--percentile", "50,90", path}, {directory.path()});
+    const Result result = directory.run({"info", "--min", "0", "--percentile", "50,90", path});
     check_done(result);
     return result.output;
   };
   CHECK(info("a.npz") ==
         info("a.npz:x") + "\na.npz:mask\n  dtype  bool: clipper does not read it\n\n" + info("a.npz:y"));
-  const Result json = run_clipper({"info", "--json", "--stats", "a.npz"}, {directory.path()});
+  const Result json = directory.run({"info", "--json", "--stats", "a.npz"});
   check_done(json);
   const std::vector<Json> all = objects(json.output);
   REQUIRE(all.size() == 3);
@@ -127,15 +121,15 @@ TEST_CASE("info --stats prints for each member what it prints for the member alo
 }
 
 TEST_CASE("A member that cannot be read is an error, and the others are shown") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string tensor = float32_file({1, 2});
   std::string archive = npz_file({{"good.npy", tensor},
                                   {"short.npy", tensor.substr(0, tensor.size() - 1)},
                                   {"long.npy", tensor + "surplus"},
                                   {"text.npy", "text"},
                                   {"last.npy", tensor}});
-  write_file(directory / "a.npz", archive);
-  const Result result = run_clipper({"info", "--json", "a.npz"}, {directory.path()});
+  directory.write("a.npz", archive);
+  const Result result = directory.run({"info", "--json", "a.npz"});
   CHECK(result.exit_code == 3);
   CHECK(result.error ==
         "clipper: a.npz:short: 8 data bytes expected for float32 (2,), the file has 7\n"
@@ -150,18 +144,18 @@ TEST_CASE("A member that cannot be read is an error, and the others are shown") 
   }
   CHECK(all[1]["member"] == "short.npy");
   CHECK(all[4]["status"] == 0);
-  const Result ignored = run_clipper({"info", "--trailing", "ignore", "a.npz"}, {directory.path()});
-  CHECK(ignored.output.find("\n  long ") != std::string::npos);
-  CHECK(ignored.output.find("\n  last ") != std::string::npos);
+  const Result ignored = directory.run({"info", "--trailing", "ignore", "a.npz"});
+  CHECK(contains(ignored.output, "\n  long "));
+  CHECK(contains(ignored.output, "\n  last "));
 }
 
 TEST_CASE("info --stats finds damaged contents, of which info alone reads only the header") {
   for (const bool is_deflated : {false, true}) {
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     std::string archive =
         npz_file({{"bad.npy", float32_file({1, 2}), is_deflated}, {"good.npy", float32_file({3})}});
     archive[archive.find(bytes_of<float>({2}))] ^= 1;
-    write_file(directory / "a.npz", archive);
+    directory.write("a.npz", archive);
     check_done(run_clipper({"info", "a.npz"}, {directory.path()}));
     const Result result = run_clipper({"info", "--stats", "a.npz"}, {directory.path()});
     check_refused(result, 3, "a.npz:bad: ");
@@ -170,11 +164,11 @@ TEST_CASE("info --stats finds damaged contents, of which info alone reads only t
 }
 
 TEST_CASE("info says in one line why an archive cannot be read, and goes on with the next file") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string archive = npz_file({{"x.npy", float32_file({1})}});
-  write_file(directory / "a.npz", archive.substr(0, archive.size() - 1));
-  write_file(directory / "b.npz", archive);
-  const Result result = run_clipper({"info", "--json", "a.npz", "b.npz"}, {directory.path()});
+  directory.write("a.npz", archive.substr(0, archive.size() - 1));
+  directory.write("b.npz", archive);
+  const Result result = directory.run({"info", "--json", "a.npz", "b.npz"});
   check_refused(result, 3, "a.npz: ");
   const std::vector<Json> all = objects(result.output);
   REQUIRE(all.size() == 2);
@@ -184,11 +178,11 @@ TEST_CASE("info says in one line why an archive cannot be read, and goes on with
 }
 
 TEST_CASE("info reads |V2 members as bfloat16 with --dtype") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npz", npz_file({{"x.npy", npy_file("|V2", "False", "(2,)", "\0\0\x80\x3f"s)}}));
-  const Result result = run_clipper({"info", "--dtype", "bfloat16", "a.npz"}, {directory.path()});
+  const WorkingDirectory directory{
+      {"a.npz", npz_file({{"x.npy", npy_file("|V2", "False", "(2,)", "\0\0\x80\x3f"s)}})}};
+  const Result result = directory.run({"info", "--dtype", "bfloat16", "a.npz"});
   check_done(result);
-  CHECK(result.output.find("\n  x    bfloat16, little-endian, written as |V2  (2,)") != std::string::npos);
+  CHECK(contains(result.output, "\n  x    bfloat16, little-endian, written as |V2  (2,)"));
 }
 
 }  // namespace clipper::testing

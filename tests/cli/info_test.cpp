@@ -50,9 +50,8 @@ std::string mixed_file() {
 }  // namespace
 
 TEST_CASE("info prints the header") {
-  const TemporaryDirectory directory;
-  write_file(directory / "big.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0')));
-  const Result result = run_clipper({"info", "big.npy"}, {directory.path()});
+  const WorkingDirectory directory{{"big.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0'))}};
+  const Result result = directory.run({"info", "big.npy"});
   check_done(result);
   CHECK(result.output ==
         "big.npy\n"
@@ -68,9 +67,9 @@ TEST_CASE("info prints the header") {
 }
 
 TEST_CASE("info without --stats does not read the elements") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string header = npy_file("<f4", "False", "(25000000000,)", "");
-  write_file(directory / "huge.npy", header);
+  directory.write("huge.npy", header);
   std::filesystem::resize_file(directory / "huge.npy", header.size() + 100'000'000'000);
   const auto one_second = [] {
     const rlimit limit{1, 1};
@@ -80,9 +79,8 @@ TEST_CASE("info without --stats does not read the elements") {
 }
 
 TEST_CASE("info --min --max prints statistics, and a histogram with the bounds") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", mixed_file());
-  const Result result = run_clipper({"info", "--min", "0", "--max=6", "x.npy"}, {directory.path()});
+  const WorkingDirectory directory{{"x.npy", mixed_file()}};
+  const Result result = directory.run({"info", "--min", "0", "--max=6", "x.npy"});
   check_done(result);
   CHECK(result.output == R"(x.npy
   dtype     float32, little-endian
@@ -123,12 +121,9 @@ TEST_CASE("info --min --max prints statistics, and a histogram with the bounds")
 }
 
 TEST_CASE("the lines of the bounds enclose the rows within the bounds") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", npy_file("|u1", "False", "(4,)", {"\x03\x04\x05\x07", 4}));
+  const WorkingDirectory directory{{"x.npy", npy_file("|u1", "False", "(4,)", {"\x03\x04\x05\x07", 4})}};
   const auto histogram = [&](const Words& bounds) {
-    Words arguments{"info", "x.npy"};
-    arguments.insert(arguments.end(), bounds.begin(), bounds.end());
-    const std::string output = run_clipper(arguments, {directory.path()}).output;
+    const std::string output = directory.run(joined({"info", "x.npy"}, bounds)).output;
     std::string starts;
     std::istringstream lines(output.substr(output.find("\n\n") + 2));
     for (std::string line; std::getline(lines, line);)
@@ -143,10 +138,10 @@ TEST_CASE("the lines of the bounds enclose the rows within the bounds") {
 }
 
 TEST_CASE("info --stats without finite elements prints no mean and no histogram") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const auto statistics = [&](const std::string& file) {
-    write_file(directory / "x.npy", file);
-    check_done(run_clipper({"info", "--stats", "x.npy"}, {directory.path()}));
+    directory.write("x.npy", file);
+    directory.done({"info", "--stats", "x.npy"});
     return info_of({"--stats", "x.npy"}, {directory.path()})["statistics"];
   };
   const Json empty = statistics(npy_file("<f8", "False", "(3, 0)", ""));
@@ -213,8 +208,7 @@ TEST_CASE("a histogram has numpy's counts for the same edges") {
   // np.histogram(np.linspace(-3, 9.5, 24, dtype=np.float32), np.arange(-3, 11))[0]
   std::vector<float> elements;
   for (int i = 0; i < 24; ++i) elements.push_back(static_cast<float>(-3 + i * 12.5 / 23));
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file(elements));
+  const WorkingDirectory directory{{"x.npy", float32_file(elements)}};
   const Json statistics = info_of({"--stats", "x.npy"}, {directory.path()})["statistics"];
   CHECK(statistics["histogram"]["counts"] == Json::parse("[2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 1]"));
   CHECK(statistics["histogram"]["edges"].front() == -3);
@@ -223,9 +217,9 @@ TEST_CASE("a histogram has numpy's counts for the same edges") {
 }
 
 TEST_CASE("info prints the same for files and streams, with any number of threads") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string file = float32_file(scattered_floats(500'000));
-  write_file(directory / "x.npy", file);
+  directory.write("x.npy", file);
   const Json from_file = info_of({"--min", "-3.25", "x.npy"}, {directory.path()})["statistics"];
   CHECK(from_file["bounds"]["min"] == -3.25);
   CHECK(from_file["bounds"]["below"].get<std::uint64_t>() > 100'000);
@@ -244,59 +238,59 @@ TEST_CASE("info prints the same for files and streams, with any number of thread
 }
 
 TEST_CASE("info --percentile prints percentiles as elements of the dtype") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file({4, 1, 3, std::numeric_limits<float>::quiet_NaN(), 2}));
-  const Result result = run_clipper({"info", "--percentile", "0,12.50,1e2", "x.npy"}, {directory.path()});
+  const WorkingDirectory directory{
+      {"x.npy", float32_file({4, 1, 3, std::numeric_limits<float>::quiet_NaN(), 2})}};
+  const Result result = directory.run({"info", "--percentile", "0,12.50,1e2", "x.npy"});
   check_done(result);
-  CHECK(result.output.find("\n"
-                           "  mean             2.5 of 4 finite elements\n"
-                           "  std              1.11803\n"
-                           "  median           2.5\n"
-                           "  percentile 0     1\n"
-                           "  percentile 12.5  1.375\n"
-                           "  percentile 100   4\n"
-                           "  NaN              1 (20 %)\n") != std::string::npos);
+  CHECK(contains(result.output,
+                 "\n"
+                 "  mean             2.5 of 4 finite elements\n"
+                 "  std              1.11803\n"
+                 "  median           2.5\n"
+                 "  percentile 0     1\n"
+                 "  percentile 12.5  1.375\n"
+                 "  percentile 100   4\n"
+                 "  NaN              1 (20 %)\n"));
   const Json json = info_of({"--percentile", "99.9%,1%,99.9", "x.npy"}, {directory.path()})["statistics"];
   CHECK(json["median"] == 2.5);
   CHECK(json["standard_deviation"].get<double>() == std::sqrt(1.25));
   CHECK(json["percentiles"] == Json::parse(R"([{"percent": 99.9, "value": 3.997},
     {"percent": 1, "value": 1.03}, {"percent": 99.9, "value": 3.997}])"));
 
-  write_file(directory / "i.npy",
-             npy_file(">i8", "False", "(2,)",
-                      {"\x7f\xff\xff\xff\xff\xff\xff\xfe\x7f\xff\xff\xff\xff\xff\xff\xff", 16}));
+  directory.write("i.npy",
+                  npy_file(">i8", "False", "(2,)",
+                           {"\x7f\xff\xff\xff\xff\xff\xff\xfe\x7f\xff\xff\xff\xff\xff\xff\xff", 16}));
   const Json integers = info_of({"--percentile", "50,100", "i.npy"}, {directory.path()})["statistics"];
   CHECK(integers["median"] == "9223372036854775806");
   CHECK(integers["percentiles"][1] == Json::parse(R"({"percent": 100, "value": "9223372036854775807"})"));
   CHECK(integers["standard_deviation"] == 0.5);
   const float inf = std::numeric_limits<float>::infinity();
-  write_file(directory / "inf.npy", float32_file({-inf, inf}));
+  directory.write("inf.npy", float32_file({-inf, inf}));
   CHECK(info_of({"--stats", "inf.npy"}, {directory.path()})["statistics"]["median"] == "nan");
-  write_file(directory / "nan.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
+  directory.write("nan.npy", float32_file({std::numeric_limits<float>::quiet_NaN()}));
   const Json nan = info_of({"--percentile", "1", "nan.npy"}, {directory.path()})["statistics"];
   CHECK(nan["percentiles"] == Json::parse(R"([{"percent": 1, "value": null}])"));
-  CHECK(run_clipper({"info", "--percentile", "1", "nan.npy"}, {directory.path()})
-            .output.find("\n  percentile 1  none\n") != std::string::npos);
+  CHECK(contains(directory.run({"info", "--percentile", "1", "nan.npy"}).output, "\n  percentile 1  none\n"));
 }
 
 TEST_CASE("a stream has no median, and --percentile refuses it") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string file = float32_file({1, 2, 4});
-  write_file(directory / "x.npy", file);
+  directory.write("x.npy", file);
   const Result streamed = run_clipper({"info", "--stats", "-"}, {}, file);
   check_done(streamed);
-  CHECK(streamed.output.find("\n  std       1.24722\n  NaN ") != std::string::npos);
+  CHECK(contains(streamed.output, "\n  std       1.24722\n  NaN "));
   check_refused(run_clipper({"info", "--percentile", "1", "-"}, {}, file), 2,
                 "standard input: must be a file, not a stream: for --percentile it needs to be read twice");
-  const Result both = run_clipper({"info", "--percentile", "1", "-", "x.npy"}, {directory.path()}, file);
+  const Result both = directory.run({"info", "--percentile", "1", "-", "x.npy"}, file);
   CHECK(both.exit_code == 2);
   CHECK(both.output.starts_with("x.npy\n"));
 }
 
 TEST_CASE("info counts elements beyond the exact bounds as typed") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const auto counts = [&](const std::string& file, const std::string& min, const std::string& max) {
-    write_file(directory / "x.npy", file);
+    directory.write("x.npy", file);
     const Json bounds =
         info_of({"--min", min, "--max", max, "x.npy"}, {directory.path()})["statistics"]["bounds"];
     CHECK(text_of(bounds["min"]) == min);
@@ -330,11 +324,10 @@ TEST_CASE("info counts elements beyond the exact bounds as typed") {
 }
 
 TEST_CASE("info prints typed bounds as typed, and bounds from files as elements") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({1, 2, 3})));
-  write_file(directory / "two.npy", npy_file("<i4", "False", "()", bytes_of<std::int32_t>({2})));
-  const Result result =
-      run_clipper({"info", "--min", "1.5", "--max", "@two.npy", "x.npy"}, {directory.path()});
+  const WorkingDirectory directory{
+      {"x.npy", npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({1, 2, 3}))},
+      {"two.npy", npy_file("<i4", "False", "()", bytes_of<std::int32_t>({2}))}};
+  const Result result = directory.run({"info", "--min", "1.5", "--max", "@two.npy", "x.npy"});
   check_done(result);
   CHECK(result.output.ends_with(R"(
   below 1.5  1 (33.3 %)
@@ -347,29 +340,27 @@ TEST_CASE("info prints typed bounds as typed, and bounds from files as elements"
   3  1   33.33 %  ##############################################################
 )"));
   const Words beyond{"info", "--min", "300", "--max", "-300.5", "x.npy"};
-  CHECK(run_clipper(beyond, {directory.path()}).output.find("\n  ---") != std::string::npos);
+  CHECK(contains(directory.run(beyond).output, "\n  ---"));
   const Json bounds = info_of({"--max", "@two.npy", "x.npy"}, {directory.path()})["statistics"]["bounds"];
   CHECK(bounds == Json::parse(R"({"min": null, "max": 2, "below": 0, "above": 1})"));
 }
 
 TEST_CASE("info continues after a file that it refuses") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a.npy", float32_file({1}));
-  write_file(directory / "bad.npy", "text");
-  write_file(directory / "cut.npy", float32_file({1, 2}).substr(0, 130));
-  write_file(directory / "z.npy", float32_file({2}));
+  const WorkingDirectory directory{{"a.npy", float32_file({1})},
+                                   {"bad.npy", "text"},
+                                   {"cut.npy", float32_file({1, 2}).substr(0, 130)},
+                                   {"z.npy", float32_file({2})}};
   const Words files{"a.npy", "bad.npy", "none.npy", "cut.npy", "z.npy"};
-  Words arguments{"info"};
-  arguments.insert(arguments.end(), files.begin(), files.end());
-  const Result text = run_clipper(arguments, {directory.path()});
+  Words arguments = joined({"info"}, files);
+  const Result text = directory.run(arguments);
   CHECK(text.exit_code == 4);
   CHECK(text.output.starts_with("a.npy\n"));
-  CHECK(text.output.find("\n\nz.npy\n") != std::string::npos);
+  CHECK(contains(text.output, "\n\nz.npy\n"));
   CHECK(std::count(text.error.begin(), text.error.end(), '\n') == 3);
   CHECK(text.error.starts_with("clipper: bad.npy: "));
 
   arguments.emplace_back("--json");
-  const Result json = run_clipper(arguments, {directory.path()});
+  const Result json = directory.run(arguments);
   CHECK(json.exit_code == 4);
   CHECK(json.error == text.error);
   const std::vector<Json> all = objects(json.output);
@@ -381,23 +372,21 @@ TEST_CASE("info continues after a file that it refuses") {
     CHECK(all[i]["status"] == statuses[i]);
     CHECK(all[i].contains("error") == (statuses[i] != 0));
   }
-  check_refused(run_clipper({"info", "cut.npy"}, {directory.path()}), 3,
+  check_refused(directory.run({"info", "cut.npy"}), 3,
                 "8 data bytes expected for float32 (2,), the file has 2");
 }
 
 TEST_CASE("info needs --dtype for |V2") {
-  const TemporaryDirectory directory;
-  write_file(directory / "v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2}));
-  check_refused(run_clipper({"info", "v.npy"}, {directory.path()}), 3, "--dtype bfloat16");
+  const WorkingDirectory directory{{"v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2})}};
+  check_refused(directory.run({"info", "v.npy"}), 3, "--dtype bfloat16");
   const Json json = info_of({"--stats", "--dtype", "bfloat16", "v.npy"}, {directory.path()});
   CHECK(json["dtype"] == "bfloat16");
   CHECK(json["statistics"]["max"] == 1);
 }
 
 TEST_CASE("info escapes a path that is not printable UTF-8") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a\xff\n.npy", float32_file({1}));
-  CHECK(run_clipper({"info", "a\xff\n.npy"}, {directory.path()}).output.starts_with("a\\xff\\x0a.npy\n"));
+  const WorkingDirectory directory{{"a\xff\n.npy", float32_file({1})}};
+  CHECK(directory.run({"info", "a\xff\n.npy"}).output.starts_with("a\\xff\\x0a.npy\n"));
   CHECK(info_of({"a\xff\n.npy"}, {directory.path()})["input"] == "a\xef\xbf\xbd\n.npy");
 }
 
@@ -425,7 +414,7 @@ TEST_CASE("wrong usage of info is refused") {
   check_usage({"--dtype", "float", example}, "--dtype: unknown value 'float'");
   check_usage({"--threads", "0", example}, "--threads: '0'");
   check_usage({"--histogram", example}, "--histogram");
-  CHECK(run_clipper({"info", "--help"}).output.find("--stats") != std::string::npos);
+  CHECK(contains(run_clipper({"info", "--help"}).output, "--stats"));
 }
 
 }  // namespace clipper::testing

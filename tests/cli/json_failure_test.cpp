@@ -48,10 +48,10 @@ const std::vector<Mistake> kMistakes{
     {{"profiles", "--json", "x.npy"}, 2},
 };
 
-void make_files(const TemporaryDirectory& directory) {
-  write_file(directory / "x.npy", float32_file({1, 9}));
-  write_file(directory / "text.npy", "text");
-  write_file(directory / "empty.txt", "\n");
+void make_files(const WorkingDirectory& directory) {
+  directory.write("x.npy", float32_file({1, 9}));
+  directory.write("text.npy", "text");
+  directory.write("empty.txt", "\n");
 }
 
 /// Checks that `text` is one object with the status and the message of `line`, an error line.
@@ -69,9 +69,9 @@ void check_object(const std::string& text, const std::string& line, int status) 
 TEST_CASE("--json reports a mistake on the command line as an object") {
   for (const auto& [words, status] : kMistakes) {
     CAPTURE(words);
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     make_files(directory);
-    const Result result = check_refused_untouched(directory, words, status, "");
+    const Result result = directory.refused(words, status, "");
     check_object(result.output, result.error, status);
   }
 }
@@ -81,14 +81,14 @@ TEST_CASE("without --json, a mistake on the command line prints nothing to stand
     CAPTURE(mistake.words);
     std::erase(mistake.words, "--json");
     mistake.words.insert(mistake.words.end(), {"--", "--json"});
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     make_files(directory);
     CHECK(run_clipper(mistake.words, {directory.path()}).output.empty());
   }
 }
 
 TEST_CASE("whatever else is typed, the object of a failed run stays away from the tensor") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   make_files(directory);
   const std::vector<Words> to_stdout{
       {"x.npy", "-"},          {"-", "-"},           {"nope.npy", "-"},
@@ -108,7 +108,7 @@ TEST_CASE("whatever else is typed, the object of a failed run stays away from th
     words.emplace_back("--json");  // also ends a mistake that lacks its value
     words.insert(words.end(), to.begin(), to.end());
     CAPTURE(words);
-    const Result result = run_clipper(words, {directory.path()});
+    const Result result = directory.run(words);
     CHECK(result.exit_code == 2);
     return result;
   };
@@ -129,14 +129,14 @@ TEST_CASE("whatever else is typed, the object of a failed run stays away from th
 }
 
 TEST_CASE("--json reports a file's failure only once, not again for the run") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   make_files(directory);
   for (const Words& words :
        {clip({"--json", "text.npy", "out.npy"}), clip({"--json", "-i", "x.npy", "text.npy"}),
         clip({"--json", "-i", "-k", "x.npy", "text.npy"}), clip({"--json", "x.npy", "--verify", "text.npy"}),
         Words{"info", "--json", "text.npy"}, Words{"compare", "--json", "x.npy", "text.npy"}}) {
     CAPTURE(words);
-    const Result result = run_clipper(words, {directory.path()});
+    const Result result = directory.run(words);
     CHECK(result.exit_code == 3);
     CHECK(result.error.find('\n') + 1 == result.error.size());
     std::size_t failures = 0;

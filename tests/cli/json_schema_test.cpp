@@ -117,7 +117,7 @@ TEST_CASE("the manual describes every object and every member of the schema in t
   check_done(result);
   const auto check = [&](const std::string& text) {
     CAPTURE(text);
-    CHECK(result.output.find(text) != std::string::npos);
+    CHECK(contains(result.output, text));
   };
   for (const Json& each : kSchema.at("oneOf")) {
     const std::string name = each.at("$ref").get<std::string>().substr(std::string("#/$defs/").size());
@@ -133,20 +133,19 @@ TEST_CASE("the manual describes every object and every member of the schema in t
 }
 
 TEST_CASE("every member in the schema is printed by some command") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file({1, 2}));
-  write_file(directory / "y.npy", float32_file({1, 9}));
-  write_file(directory / "i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2})));
-  write_file(directory / "text.npy", "text");
-  write_file(directory / "a.npz", npz_file({{"x.npy", float32_file({1, 2})}, {"note.txt", "text"}}));
-  write_file(directory / "empty.npz", npz_file({}));
-  write_file(directory / (kNotUtf8 + ".npz"), npz_file({{kNotUtf8 + ".npy", float32_file({1})}}));
+  const WorkingDirectory directory{
+      {"x.npy", float32_file({1, 2})},
+      {"y.npy", float32_file({1, 9})},
+      {"i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2}))},
+      {"text.npy", "text"},
+      {"a.npz", npz_file({{"x.npy", float32_file({1, 2})}, {"note.txt", "text"}})},
+      {"empty.npz", npz_file({})},
+      {kNotUtf8 + ".npz", npz_file({{kNotUtf8 + ".npy", float32_file({1})}})}};
   for (const auto& [object, commands] : kExamples) {
     CAPTURE(object);
     std::set<std::string> names;
     for (const Words& words : commands)
-      for (const Json& each : printed(run_clipper(words, {directory.path()}).output))
-        add_members(each, "", names);
+      for (const Json& each : printed(directory.run(words).output)) add_members(each, "", names);
     for_each_member(kSchema.at("$defs").at(std::string(object)), "",
                     [&](const std::string& name, const Json&) {
                       CAPTURE(name);
@@ -157,12 +156,10 @@ TEST_CASE("every member in the schema is printed by some command") {
 }
 
 TEST_CASE("the file OUT.json of --split-output has all members of the schema") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file({1, 2}));
-  check_done(run_clipper({"--min", "0", "--shard", "0/2", "--split-output", "x.npy", kNotUtf8 + ".npy"},
-                         {directory.path()}));
+  const WorkingDirectory directory{{"x.npy", float32_file({1, 2})}};
+  directory.done({"--min", "0", "--shard", "0/2", "--split-output", "x.npy", kNotUtf8 + ".npy"});
   Result index;
-  index.output = read_file(directory / (kNotUtf8 + ".json"));
+  index.output = directory.read(kNotUtf8 + ".json");
   record_json(clipper_words({"--json"}), index);
   std::set<std::string> names;
   add_members(Json::parse(index.output), "", names);

@@ -61,10 +61,9 @@ Json expected(const char* to) {
 }  // namespace
 
 TEST_CASE("--json prints one line per file with all results") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   const auto run = [&](const Words& words) {
-    const Result result = run_clipper(clip_json(words), {directory.path()});
+    const Result result = directory.run(clip_json(words));
     check_done(result);
     return parsed(result.output);
   };
@@ -79,15 +78,15 @@ TEST_CASE("--json prints one line per file with all results") {
   again["written"] = again["changed"] = false;
   again["raised"] = again["lowered"] = 0;
   CHECK(run({"-i", "x.npy"}) == std::vector{again});
-  write_file(directory / "x.npy", kInput);
+  directory.write("x.npy", kInput);
   CHECK(run({"-i", "--direct", "x.npy"}) == std::vector{expected("x.npy")});
 }
 
 TEST_CASE("--json prints exactly this line") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", npy_file("<f2", "False", "(3,)", {"\x00\x80\x66\x2e\x00\x7c", 6}));
+  const WorkingDirectory directory{
+      {"x.npy", npy_file("<f2", "False", "(3,)", {"\x00\x80\x66\x2e\x00\x7c", 6})}};
   const auto line = [&](const Words& words) {
-    const Result result = run_clipper(words, {directory.path()});
+    const Result result = directory.run(words);
     check_done(result);
     return result.output.substr(0, result.output.rfind(",\"seconds\":"));
   };
@@ -109,10 +108,9 @@ TEST_CASE("--json prints exactly this line") {
 }
 
 TEST_CASE("--json goes to standard error when the tensor goes to standard output") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   for (const Words& words : {Words{"x.npy", "-"}, Words{"x.npy", "-o", "-"}}) {
-    const Result result = run_clipper(clip_json(words), {directory.path()});
+    const Result result = directory.run(clip_json(words));
     CHECK(result.exit_code == 0);
     CHECK(result.output.size() == kInput.size());
     CHECK(parsed(result.error) == std::vector{expected("-")});
@@ -120,24 +118,21 @@ TEST_CASE("--json goes to standard error when the tensor goes to standard output
 }
 
 TEST_CASE("--json goes to standard error when OUT is another name of standard output") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   if (!has_proc()) return skip_without("/proc");
   for (const Words& words : {Words{"x.npy", "/proc/self/fd/1"}, Words{"x.npy", "-o", "/proc/self/fd/1"}}) {
-    const Result result = run_clipper(clip_json(words), {directory.path()});
+    const Result result = directory.run(clip_json(words));
     CHECK(result.exit_code == 0);
     CHECK(result.output.size() == kInput.size());
     CHECK(parsed(result.error) == std::vector{expected("/proc/self/fd/1")});
   }
-  CHECK(run_clipper(clip_json({"nope.npy", "/proc/self/fd/1"}), {directory.path()}).output.empty());
-  CHECK(run_clipper(clip_json({"x.npy", "/proc/self/fd/1", "--bogus"}), {directory.path()}).output.empty());
+  CHECK(directory.run(clip_json({"nope.npy", "/proc/self/fd/1"})).output.empty());
+  CHECK(directory.run(clip_json({"x.npy", "/proc/self/fd/1", "--bogus"})).output.empty());
 }
 
 TEST_CASE("--json reports failures") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
-  write_file(directory / "bad.npy", "bad");
-  const Result one = run_clipper(clip_json({"bad.npy", "out.npy"}), {directory.path()});
+  const WorkingDirectory directory{{"x.npy", kInput}, {"bad.npy", "bad"}};
+  const Result one = directory.run(clip_json({"bad.npy", "out.npy"}));
   CHECK(one.exit_code == 3);
   const std::vector<Json> line = parsed(one.output);
   REQUIRE(line.size() == 1);
@@ -147,16 +142,14 @@ TEST_CASE("--json reports failures") {
   CHECK_FALSE(line[0].contains("dtype"));
   CHECK(one.error == "clipper: " + line[0].at("error").get<std::string>() + "\n");
 
-  const Result many =
-      run_clipper(clip_json({"-k", "--output-dir", "out", "bad.npy", "x.npy"}), {directory.path()});
+  const Result many = directory.run(clip_json({"-k", "--output-dir", "out", "bad.npy", "x.npy"}));
   CHECK(many.exit_code == 3);
   const std::vector<Json> lines = parsed(many.output);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].at("input") == "bad.npy");
   CHECK(lines[1] == expected("out/x.npy"));
 
-  const Result clipped =
-      run_clipper(clip_json({"--fail-if-clipped", "1", "x.npy", "out.npy"}), {directory.path()});
+  const Result clipped = directory.run(clip_json({"--fail-if-clipped", "1", "x.npy", "out.npy"}));
   CHECK(clipped.exit_code == 1);
   const std::vector<Json> different = parsed(clipped.output);
   REQUIRE(different.size() == 1);
@@ -165,10 +158,8 @@ TEST_CASE("--json reports failures") {
 }
 
 TEST_CASE("--json prints integers beyond 2^53 as strings and names as UTF-8") {
-  const TemporaryDirectory directory;
-  write_file(directory / "\xff\n.npy", npy_file(">i8", "True", "(1, 1)", std::string(8, '\0')));
-  const Result result =
-      run_clipper({"--json", "--max", "9007199254740993", "\xff\n.npy", "o.npy"}, {directory.path()});
+  const WorkingDirectory directory{{"\xff\n.npy", npy_file(">i8", "True", "(1, 1)", std::string(8, '\0'))}};
+  const Result result = directory.run({"--json", "--max", "9007199254740993", "\xff\n.npy", "o.npy"});
   check_done(result);
   const Json line = parsed(result.output).at(0);
   CHECK(line.at("input") == "\xef\xbf\xbd\n.npy");
@@ -180,15 +171,13 @@ TEST_CASE("--json prints integers beyond 2^53 as strings and names as UTF-8") {
 }
 
 TEST_CASE("an unwritable --json line is an error, and the result stays in place") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
-  const Result result = run_in_shell("\"$@\" >/dev/full", clip_json({"-i", "x.npy"}), {directory.path()});
+  const WorkingDirectory directory{{"x.npy", kInput}};
+  const Result result = directory.run_in_shell("\"$@\" >/dev/full", clip_json({"-i", "x.npy"}));
   check_refused(result, 6, "standard output");
-  CHECK((read_file(directory / "x.npy") != kInput));
-  write_file(directory / "x.npy", kInput);
-  check_refused(
-      run_in_shell("\"$@\" >/dev/full", clip_json({"--dry-run", "-i", "x.npy"}), {directory.path()}), 4,
-      "standard output");
+  CHECK((directory.read("x.npy") != kInput));
+  directory.write("x.npy", kInput);
+  check_refused(directory.run_in_shell("\"$@\" >/dev/full", clip_json({"--dry-run", "-i", "x.npy"})), 4,
+                "standard output");
 }
 
 }  // namespace clipper::testing

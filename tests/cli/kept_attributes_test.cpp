@@ -17,16 +17,15 @@ namespace {
 const std::string kInput = float32_file({-1, 0.5F, 9});
 const std::string kOutput = float32_file({0, 0.5F, 6});
 
-void clip_in_place(const TemporaryDirectory& directory) {
-  check_done(run_clipper({"-i", "--min", "0", "--max", "6", "x.npy"}, {directory.path()}));
-  CHECK(read_file(directory / "x.npy") == kOutput);
+void clip_in_place(const WorkingDirectory& directory) {
+  directory.done({"-i", "--min", "0", "--max", "6", "x.npy"});
+  CHECK(directory.read("x.npy") == kOutput);
 }
 
 }  // namespace
 
 TEST_CASE("--in-place keeps user.* attributes") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   const std::string large(3000, 'v');
   if (!set_attribute(directory / "x.npy", "user.unit", "metres") ||
       !set_attribute(directory / "x.npy", "user.large", large) ||
@@ -39,8 +38,7 @@ TEST_CASE("--in-place keeps user.* attributes") {
 }
 
 TEST_CASE("--in-place keeps the access control list") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   if (!set_attribute(directory / "x.npy", kAccessList, access_list())) return;
   const unsigned mode = mode_of(directory / "x.npy");
   clip_in_place(directory);
@@ -49,8 +47,7 @@ TEST_CASE("--in-place keeps the access control list") {
 }
 
 TEST_CASE("--in-place does not apply the directory's default access control list") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
+  const WorkingDirectory directory{{"x.npy", kInput}};
   if (!set_attribute(directory.path(), kDefaultList, access_list())) return;
   const unsigned mode = mode_of(directory / "x.npy");
   clip_in_place(directory);
@@ -59,10 +56,8 @@ TEST_CASE("--in-place does not apply the directory's default access control list
 }
 
 TEST_CASE("an output keeps the access control list of the file that it replaces") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", kInput);
-  write_file(directory / "y.npy", "old");
-  const auto replace = [&] { check_done(run_clipper({"--min", "0", "x.npy", "y.npy"}, {directory.path()})); };
+  const WorkingDirectory directory{{"x.npy", kInput}, {"y.npy", "old"}};
+  const auto replace = [&] { directory.done({"--min", "0", "x.npy", "y.npy"}); };
   if (!set_attribute(directory / "y.npy", kAccessList, access_list())) return;
   replace();
   CHECK(attribute_of(directory / "y.npy", kAccessList) == access_list());
@@ -76,20 +71,20 @@ TEST_CASE("an output keeps the access control list of the file that it replaces"
 }
 
 TEST_CASE("a new output gets the directory's default access control list") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   if (!set_attribute(directory.path(), kDefaultList, access_list())) return;
-  write_file(directory / "x.npy", kInput);
-  check_done(run_clipper({"--min", "0", "x.npy", "y.npy"}, {directory.path()}));
+  directory.write("x.npy", kInput);
+  directory.done({"--min", "0", "x.npy", "y.npy"});
   CHECK(attribute_of(directory / "y.npy", kAccessList) == attribute_of(directory / "x.npy", kAccessList));
   CHECK(mode_of(directory / "y.npy") == mode_of(directory / "x.npy"));
 }
 
 TEST_CASE("--in-place needs space for a second file, --direct does not") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "small");
   const std::vector<float> elements = scattered_floats(150'000);
-  write_file(directory / "x.npy", float32_file(elements));
-  write_file(directory / "expected.npy", float32_file(clipped(elements, 0, 6)));
+  directory.write("x.npy", float32_file(elements));
+  directory.write("expected.npy", float32_file(clipped(elements, 0, 6)));
   constexpr int kCannotMount = 99;
   const auto on_a_small_disk = [] {
     if (!has_own_mounts() || ::mount("small", "small", "tmpfs", 0, "size=1000k") != 0) ::_exit(kCannotMount);

@@ -29,11 +29,11 @@ std::function<void()> limit(Resource resource, rlim_t value) {
 }
 
 /// Contains in.npy and an older out.npy.
-class Directory : public TemporaryDirectory {
+class Directory : public WorkingDirectory {
  public:
   Directory() {
-    write_file(*this / "in.npy", kInput);
-    write_file(*this / "out.npy", "old");
+    write("in.npy", kInput);
+    write("out.npy", "old");
   }
 };
 
@@ -45,41 +45,39 @@ TEST_CASE("an output beyond the file size limit is an I/O error, and nothing cha
     for (const Words& arguments : {Words{"in.npy", "out.npy"}, Words{"in.npy", "new.npy"},
                                    Words{"-i", "in.npy"}, Words{"--threads", "1", "in.npy", "out.npy"}}) {
       const std::string& named = arguments.back();
-      check_refused_untouched(directory, clip(arguments), 4, named + ": ", limit(RLIMIT_FSIZE, size));
+      directory.refused(clip(arguments), 4, named + ": ", limit(RLIMIT_FSIZE, size));
     }
-    check_refused_untouched(directory, clip({"-", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_FSIZE, size),
-                            kInput);
+    directory.refused(clip({"-", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_FSIZE, size), kInput);
   }
 }
 
 TEST_CASE("too few file descriptors are an I/O error, and nothing changes") {
   const Directory directory;
   // Three descriptors are open. The dynamic loader needs a fourth, which the input gets afterwards.
-  check_refused_untouched(directory, clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
-  check_refused_untouched(directory, clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
+  directory.refused(clip({"in.npy", "out.npy"}), 4, "out.npy: ", limit(RLIMIT_NOFILE, 4));
+  directory.refused(clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
 }
 
 TEST_CASE("too little memory for the buffers is an I/O error, and nothing changes") {
   const Directory directory;
-  write_file(directory / "in.npy", npy_file("<f4", "False", "(5000000,)", ""));
+  directory.write("in.npy", npy_file("<f4", "False", "(5000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 20'000'000);
-  check_refused_untouched(directory,
-                          clip({"--threads", "1", "--chunk-size", "16777216", "in.npy", "out.npy"}), 4,
-                          "cannot allocate", limit(RLIMIT_DATA, 8U << 20));
+  directory.refused(clip({"--threads", "1", "--chunk-size", "16777216", "in.npy", "out.npy"}), 4,
+                    "cannot allocate", limit(RLIMIT_DATA, 8U << 20));
 }
 
 TEST_CASE("buffers are bounded for any number of threads and any chunk size") {
   const Directory directory;
-  write_file(directory / "in.npy", npy_file("<f4", "False", "(25000000,)", ""));
+  directory.write("in.npy", npy_file("<f4", "False", "(25000000,)", ""));
   std::filesystem::resize_file(directory / "in.npy", 128 + 100'000'000);
   // 64 MiB hold the program, 16 MiB of buffers and 24 stacks of 512 KiB.
-  check_done(run_clipper({"--min", "1", "--threads", "24", "--chunk-size", "16777216", "in.npy", "out.npy"},
-                         {directory.path(), limit(RLIMIT_DATA, 64U << 20)}));
+  directory.done({"--min", "1", "--threads", "24", "--chunk-size", "16777216", "in.npy", "out.npy"},
+                 limit(RLIMIT_DATA, 64U << 20));
 }
 
 TEST_CASE("clipper uses fewer threads if memory is short") {
   const Directory directory;
-  write_file(directory / "same.npy", kInput);
+  directory.write("same.npy", kInput);
   constexpr rlim_t kEnoughForOne = 8U << 20;
   for (rlim_t size = kEnoughForOne; size < 24U << 20; size += 256U << 10) {
     CAPTURE(size);
@@ -87,10 +85,10 @@ TEST_CASE("clipper uses fewer threads if memory is short") {
                                Words{"--min", "0", "--max", "6", "-i", "in.npy", "same.npy"}}) {
       Words all = words;
       all.insert(all.end(), {"--threads", "8"});
-      write_file(directory / "in.npy", kInput);
-      write_file(directory / "same.npy", kInput);
+      directory.write("in.npy", kInput);
+      directory.write("same.npy", kInput);
       std::filesystem::remove(directory / "out.npy");
-      const Result result = run_clipper(all, {directory.path(), limit(RLIMIT_DATA, size)});
+      const Result result = directory.run(all, limit(RLIMIT_DATA, size));
       check_done(result);
     }
   }
@@ -100,13 +98,13 @@ TEST_CASE("clipper does not crash if memory is short") {
   constexpr int kLoaderFailed = 127;
   for (rlim_t mebibytes = 8; mebibytes < 200; mebibytes += 12) {
     const Directory directory;
-    const Result result = run_clipper(clip({"--threads", "8", "in.npy", "out.npy"}),
-                                      {directory.path(), limit(RLIMIT_AS, mebibytes << 20)});
+    const Result result =
+        directory.run(clip({"--threads", "8", "in.npy", "out.npy"}), limit(RLIMIT_AS, mebibytes << 20));
     CAPTURE(mebibytes, result.error);
     CHECK(result.signal == 0);
     const bool expected = result.exit_code == 0 || result.exit_code == 4 || result.exit_code == kLoaderFailed;
     CHECK(expected);
-    CHECK((read_file(directory / "out.npy") == (result.exit_code == 0 ? kOutput : "old")));
+    CHECK((directory.read("out.npy") == (result.exit_code == 0 ? kOutput : "old")));
     CHECK(directory.entries() == Words{"in.npy", "out.npy"});
   }
 }
@@ -120,11 +118,12 @@ TEST_CASE("clipper works if it cannot create threads") {
     become_user();  // root is exempt from the limit
   };
   for (const Words& ends : {Words{"in.npy", "new.npy"}, Words{"in.npy", "-"}}) {
-    Words words{directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"};
-    words.insert(words.end(), ends.begin(), ends.end());
-    const Result result = Process(words, {directory.path(), alone}).finish();
+    const Result result =
+        Process(joined({directory / "clipper", "--min", "0", "--max", "6", "--threads", "4"}, ends),
+                {directory.path(), alone})
+            .finish();
     check_done(result);
-    CHECK(((ends[1] == "-" ? result.output : read_file(directory / "new.npy")) == kOutput));
+    CHECK(((ends[1] == "-" ? result.output : directory.read("new.npy")) == kOutput));
   }
 }
 
@@ -137,17 +136,17 @@ TEST_CASE("no message is written into a file if a standard stream is closed") {
   for (const std::vector<int>& streams : {std::vector{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
     CAPTURE(streams);
     const Directory directory;
-    check_done(run_clipper(clip({"in.npy", "out.npy"}), {directory.path(), closing(streams)}));
-    CHECK((read_file(directory / "out.npy") == kOutput));
+    directory.done(clip({"in.npy", "out.npy"}), closing(streams));
+    CHECK((directory.read("out.npy") == kOutput));
     const auto before = directory.snapshot();
-    const Result result = run_clipper(clip({"missing.npy", "out.npy"}), {directory.path(), closing(streams)});
+    const Result result = directory.run(clip({"missing.npy", "out.npy"}), closing(streams));
     CHECK(result.exit_code == 4);
     CHECK(directory.snapshot() == before);
   }
   const Directory directory;
-  check_refused_untouched(directory, clip({"-", "out.npy"}), 4, "standard input: ", closing({0}));
-  check_refused_untouched(directory, clip({"in.npy", "-"}), 4, "standard output: ", closing({1}));
-  check_refused_untouched(directory, {"--help"}, 4, "standard output: ", closing({1}));
+  directory.refused(clip({"-", "out.npy"}), 4, "standard input: ", closing({0}));
+  directory.refused(clip({"in.npy", "-"}), 4, "standard output: ", closing({1}));
+  directory.refused({"--help"}, 4, "standard output: ", closing({1}));
 }
 
 TEST_CASE("an input that shrinks while it is read is an I/O error") {
@@ -170,11 +169,11 @@ TEST_CASE("an input that is overwritten while it is read is an I/O error") {
 }
 
 TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::vector<NpzMember> members;
   const std::string tensor = float32_file({1});
   for (int i = 0; i < 65'536; ++i) members.push_back({std::to_string(i) + ".npy", tensor, i % 2 == 1});
-  write_file(directory / "a.npz", npz_file(members));
+  directory.write("a.npz", npz_file(members));
   for (const Words& words : {Words{"info", "a.npz"}, Words{"info", "--json", "a.npz"}}) {
     const Result result =
         Process(clipper_words(words), {directory.path(), limit(RLIMIT_DATA, 64U << 20U)}).finish();

@@ -172,7 +172,7 @@ class Example {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
 
-  TemporaryDirectory directory_;
+  WorkingDirectory directory_;
 };
 
 /// Whether the text matches the pattern, in which "..." stands for any text.
@@ -198,7 +198,7 @@ int expected_status(const Session& session) {
 }  // namespace
 
 TEST_CASE("man, groff and mandoc read the manual without a warning, and no line is cut at 80 columns") {
-  TemporaryDirectory directory;
+  WorkingDirectory directory;
   const std::string path = directory / "clipper.1";
   write_file(path, manual_source());
   if (has_program("man")) {
@@ -248,7 +248,7 @@ TEST_CASE("the manual explains every option in more detail than --help") {
     for (const Option* const option : options) {
       CAPTURE(command->name, option->names);
       CHECK(option->details.size() > option->help.size());
-      CHECK(option->details.find(option->help) == std::string_view::npos);
+      CHECK_FALSE(contains(option->details, option->help));
       CHECK(std::ranges::count(option->details, '`') % 2 == 0);
     }
   }
@@ -264,8 +264,8 @@ TEST_CASE("the manual has every dtype, profile and exit status") {
   }
   const std::string statuses = section("EXIT STATUS");
   for (int status = 0; status <= static_cast<int>(ErrorKind::not_durable); ++status)
-    CHECK(statuses.find(fmt::format(".TP\n{}\n", status)) != std::string::npos);
-  CHECK(statuses.find(".TP\n128 + n\n") != std::string::npos);
+    CHECK(contains(statuses, fmt::format(".TP\n{}\n", status)));
+  CHECK(contains(statuses, ".TP\n128 + n\n"));
 }
 
 TEST_CASE("every example of the manual runs and prints what the manual shows") {

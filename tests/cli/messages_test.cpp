@@ -32,24 +32,22 @@ TEST_CASE("files whose names contain any bytes are clipped") {
        {"new\nline.npy", "-leading", "--min", "--min=", "-", "\xff\xfe.npy", "gr\u00f6\u00dfe", "a b'\"$\\*",
         "@at", "profiles", "[a]", "[a,b]", "\x1b[31m"}) {
     CAPTURE(name);
-    const TemporaryDirectory directory;
-    write_file(directory / name, kInput);
+    const WorkingDirectory directory{{name, kInput}};
     check_done(run_clipper({"--max", "6", "--", "./" + name, "./out"}, {directory.path()}));
-    CHECK(read_file(directory / "out") == kOutput);
+    CHECK(directory.read("out") == kOutput);
     check_done(run_clipper({"--max", "6", "./out", "./" + name}, {directory.path()}));
-    CHECK(read_file(directory / name) == kOutput);
+    CHECK(directory.read(name) == kOutput);
     if (name == "-") continue;
-    write_file(directory / name, kInput);
+    directory.write(name, kInput);
     check_done(run_clipper({"--max", "6", "-i", "--", name}, {directory.path()}));
-    CHECK(read_file(directory / name) == kOutput);
+    CHECK(directory.read(name) == kOutput);
   }
 }
 
 TEST_CASE("a message is one printable line for any file name") {
   const auto message = [](const std::string& name) {
-    const TemporaryDirectory directory;
-    return check_refused_untouched(directory, {"--min=0", "--", "./" + name, "out.npy"}, 4, "clipper: ./")
-        .error;
+    const WorkingDirectory directory;
+    return directory.refused({"--min=0", "--", "./" + name, "out.npy"}, 4, "clipper: ./").error;
   };
   CHECK(contains(message("new\nline"), "./new\\x0aline: "));
   CHECK(contains(message("\x1b[31m\x7f\t"), "./\\x1b[31m\\x7f\\x09: "));
@@ -68,15 +66,14 @@ struct Mistake {
 };
 
 TEST_CASE("a mistake is answered with what to type, and with the names of the user's files") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  write_file(directory / "b.npy", kInput);
-  write_file(directory / "data.csv", "1,2\n");
-  write_file(directory / "my data.csv", "1,2\n");
-  write_file(directory / "text.npy", npy_file("<U1", "False", "(1,)", "a\0\0\0"));
-  write_file(directory / "bytes.npy", npy_file("|S2", "False", "(1,)", "ab"));
-  for (const char* name : {"a.npz", "my a.npz"})
-    write_file(directory / name, npz_file({{"w.npy", kInput}, {"x.npy", kInput}}));
+  const WorkingDirectory directory{{"in.npy", kInput},
+                                   {"b.npy", kInput},
+                                   {"data.csv", "1,2\n"},
+                                   {"my data.csv", "1,2\n"},
+                                   {"text.npy", npy_file("<U1", "False", "(1,)", "a\0\0\0")},
+                                   {"bytes.npy", npy_file("|S2", "False", "(1,)", "ab")},
+                                   {"a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}})},
+                                   {"my a.npz", npz_file({{"w.npy", kInput}, {"x.npy", kInput}})}};
   for (const char* name : {"dir", "my dir"}) std::filesystem::create_directory(directory / name);
   const std::string is_directory = "dir: is a directory; to write results into it, use --output-dir dir";
   const std::string no_member = "a.npz: no member 'nope'; it has w, x";
@@ -134,22 +131,20 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
       {{"-o={dir}/my {name}", "--min", "0", "in.npy"}, 2, "-o takes its value without =; write -o TEMPLATE"},
   };
   for (const auto& [words, status, answer] : mistakes)
-    CHECK(check_refused_untouched(directory, words, status, "").error == "clipper: " + answer + "\n");
+    CHECK(directory.refused(words, status, "").error == "clipper: " + answer + "\n");
 }
 
 TEST_CASE("a word that is a file is no command") {
-  const TemporaryDirectory directory;
-  write_file(directory / "diff", kInput);
-  check_done(run_clipper({"diff", "out.npy", "--max", "6"}, {directory.path()}));
-  CHECK(read_file(directory / "out.npy") == kOutput);
+  const WorkingDirectory directory{{"diff", kInput}};
+  directory.done({"diff", "out.npy", "--max", "6"});
+  CHECK(directory.read("out.npy") == kOutput);
 }
 
 TEST_CASE("a file that another program has locked is refused, whoever has locked it") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  check_refused(run_in_shell("flock in.npy \"$@\"", {"--max", "6", "-i", "in.npy"}, {directory.path()}), 5,
+  const WorkingDirectory directory{{"in.npy", kInput}};
+  check_refused(directory.run_in_shell("flock in.npy \"$@\"", {"--max", "6", "-i", "in.npy"}), 5,
                 "in.npy: is locked by another program, perhaps another clipper\n");
-  CHECK(read_file(directory / "in.npy") == kInput);
+  CHECK(directory.read("in.npy") == kInput);
 }
 
 TEST_CASE("arguments are escaped in messages") {
@@ -158,17 +153,16 @@ TEST_CASE("arguments are escaped in messages") {
 }
 
 TEST_CASE("--help and --version print their text and do nothing else") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
+  const WorkingDirectory directory{{"in.npy", kInput}};
   for (const Words& words : {Words{"--help"}, Words{"-h"}, Words{"--version"}, Words{"-V"}, Words{"help"},
                              Words{"--help", "in.npy", "out.npy"}, Words{"--help", "--mim", "0"}}) {
     CAPTURE(words);
-    const Result result = run_clipper(words, {directory.path()});
+    const Result result = directory.run(words);
     check_done(result);
     CHECK_FALSE(result.output.empty());
     CHECK(result.output.back() == '\n');
     CHECK(directory.entries() == Words{"in.npy"});
-    check_refused(run_in_shell("\"$@\" >/dev/full", words, {directory.path()}), 4, "standard output: ");
+    check_refused(directory.run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
   }
   const std::string version = run_clipper({"--version"}).output;
   CHECK(std::regex_match(version, std::regex("clipper [0-9]+\\.[0-9]+\\.[0-9]+\n"
@@ -233,11 +227,10 @@ TEST_CASE("the help is as wide as the terminal, from 40 to 100 columns") {
 }
 
 TEST_CASE("--verbose prints the settings to standard error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file(scattered_floats(10'000)));
+  const WorkingDirectory directory{{"in.npy", float32_file(scattered_floats(10'000))}};
   const Words arguments{"-v",        "--min", "0.1",          "--max", "6e0",    "--simd", "baseline",
                         "--threads", "2",     "--chunk-size", "4096",  "in.npy", "-"};
-  const Result result = run_clipper(arguments, {directory.path()});
+  const Result result = directory.run(arguments);
   CHECK(result.exit_code == 0);
   CHECK(result.output.size() == 128 + 40'000);
   for (const char* word :
@@ -250,26 +243,24 @@ TEST_CASE("--verbose prints the settings to standard error") {
 }
 
 TEST_CASE("--verbose prints bounds as converted to the dtype") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", npy_file("|i1", "False", "(3,)", "abc"));
-  const Result result =
-      run_clipper({"-v", "--min", "-300", "--max", "2.9", "in.npy", "out.npy"}, {directory.path()});
+  const WorkingDirectory directory{{"in.npy", npy_file("|i1", "False", "(3,)", "abc")}};
+  const Result result = directory.run({"-v", "--min", "-300", "--max", "2.9", "in.npy", "out.npy"});
   CHECK(result.exit_code == 0);
   CHECK(contains(result.error, "min -128, max 2"));
   CHECK(contains(result.error, std::string(to_string(simd_levels().back()))));
 }
 
 TEST_CASE("--verbose prints how much was clipped") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::vector<float> elements(1000, 1);
   for (std::size_t i = 0; i < 81; ++i) elements[i] = -1;
   for (std::size_t i = 100; i < 143; ++i) elements[i] = 7;
   for (std::size_t i = 200; i < 203; ++i) elements[i] = std::numeric_limits<float>::quiet_NaN();
-  write_file(directory / "in.npy", float32_file(elements));
+  directory.write("in.npy", float32_file(elements));
   const Words bounds{"-v", "--min", "0", "--max", "6"};
   const auto run = [&](Words arguments) {
     arguments.insert(arguments.begin(), bounds.begin(), bounds.end());
-    const Result result = run_clipper(arguments, {directory.path()});
+    const Result result = directory.run(arguments);
     CHECK(result.exit_code == 0);
     return result.error;
   };
@@ -282,19 +273,16 @@ TEST_CASE("--verbose prints how much was clipped") {
 }
 
 TEST_CASE("--verbose prints a name with a newline on one line") {
-  const TemporaryDirectory directory;
-  write_file(directory / "new\nline", kInput);
-  const Result result = run_clipper({"-v", "--min", "0", "new\nline", "out.npy"}, {directory.path()});
+  const WorkingDirectory directory{{"new\nline", kInput}};
+  const Result result = directory.run({"-v", "--min", "0", "new\nline", "out.npy"});
   CHECK(result.exit_code == 0);
   CHECK(contains(result.error, "new\\x0aline"));
 }
 
 TEST_CASE("--quiet prints errors only") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  check_done(run_clipper({"-q", "--min", "0", "in.npy", "out.npy"}, {directory.path()}));
-  check_refused(run_clipper({"-q", "--min", "0", "missing.npy", "out.npy"}, {directory.path()}), 4,
-                "missing.npy");
+  const WorkingDirectory directory{{"in.npy", kInput}};
+  directory.done({"-q", "--min", "0", "in.npy", "out.npy"});
+  check_refused(directory.run({"-q", "--min", "0", "missing.npy", "out.npy"}), 4, "missing.npy");
 }
 
 }  // namespace clipper::testing

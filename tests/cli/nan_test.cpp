@@ -21,20 +21,18 @@ std::string with_nans(const char* fortran_order) {
 }  // namespace
 
 TEST_CASE("--nan error names the first NaN with any threads and chunks, and writes nothing") {
-  const TemporaryDirectory directory;
-  write_file(directory / "out.npy", "old");
+  const WorkingDirectory directory{{"out.npy", "old"}};
   for (const auto& [order, index] :
        std::vector<std::pair<const char*, std::string>>{{"False", "[123, 456]"}, {"True", "[156, 411]"}}) {
-    write_file(directory / "in.npy", with_nans(order));
+    directory.write("in.npy", with_nans(order));
     for (const char* threads : {"1", "2", "7"}) {
       for (const char* chunk_size : {"4096", "8192", "262144", "16777216"}) {
         for (const char* out : {"out.npy", "new.npy"}) {
-          const Result result = check_refused_untouched(directory,
-                                                        {"--nan", "error", "--max", "6", "--threads", threads,
-                                                         "--chunk-size", chunk_size, "in.npy", out},
-                                                        3, index);
-          CHECK(result.error.find("in.npy: ") != std::string::npos);
-          CHECK(result.error.find("123456") != std::string::npos);
+          const Result result = directory.refused({"--nan", "error", "--max", "6", "--threads", threads,
+                                                   "--chunk-size", chunk_size, "in.npy", out},
+                                                  3, index);
+          CHECK(contains(result.error, "in.npy: "));
+          CHECK(contains(result.error, "123456"));
         }
       }
     }
@@ -51,20 +49,18 @@ TEST_CASE("--nan error between pipes names the first NaN and sends nothing after
 }
 
 TEST_CASE("--nan error finds NaN that --scale produces") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({1, std::numeric_limits<float>::infinity()}));
-  check_refused_untouched(directory, {"--nan", "error", "--scale", "0", "in.npy", "out.npy"}, 3, "[1]");
+  const WorkingDirectory directory{{"in.npy", float32_file({1, std::numeric_limits<float>::infinity()})}};
+  directory.refused({"--nan", "error", "--scale", "0", "in.npy", "out.npy"}, 3, "[1]");
 }
 
 TEST_CASE("--nan error names the NaN of a 0-d tensor, and accepts tensors without NaN") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{kNan})));
-  check_refused_untouched(directory, {"--nan", "error", "in.npy", "out.npy"}, 3, "NaN at []");
+  const WorkingDirectory directory{{"in.npy", npy_file("<f4", "False", "()", bytes_of(std::vector{kNan}))}};
+  directory.refused({"--nan", "error", "in.npy", "out.npy"}, 3, "NaN at []");
   for (const std::string& file :
        {float32_file({1, 2}), float32_file({}), npy_file("|i1", "False", "(3,)", "abc")}) {
-    write_file(directory / "in.npy", file);
-    check_done(run_clipper({"--nan", "error", "in.npy", "out.npy"}, {directory.path()}));
-    CHECK(read_file(directory / "out.npy") == file);
+    directory.write("in.npy", file);
+    directory.done({"--nan", "error", "in.npy", "out.npy"});
+    CHECK(directory.read("out.npy") == file);
   }
 }
 

@@ -23,13 +23,12 @@ std::string data_file(const std::string& name) {
 
 /// What clipper writes for the file.
 std::string output_for(const std::string& file, Words arguments) {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", file);
+  const WorkingDirectory directory{{"in.npy", file}};
   arguments.insert(arguments.end(), {"in.npy", "out.npy"});
   CAPTURE(arguments);
-  check_done(run_clipper(arguments, {directory.path()}));
+  directory.done(arguments);
   CHECK(directory.entries() == Words{"in.npy", "out.npy"});
-  return read_file(directory / "out.npy");
+  return directory.read("out.npy");
 }
 
 /// Rows of goldens/cases.tsv: a plain clip and one with scale and bias, for every dtype.
@@ -148,9 +147,8 @@ TEST_CASE("a 64-bit integer bound is exact") {
 }
 
 TEST_CASE("a bound from a file is the file's element") {
-  const TemporaryDirectory directory;
-  write_file(directory / "lo.npy",
-             npy_file(">f4", "False", "()", byte_swapped(bytes_of(std::vector{1.5F}), 4)));
+  const WorkingDirectory directory{
+      {"lo.npy", npy_file(">f4", "False", "()", byte_swapped(bytes_of(std::vector{1.5F}), 4))}};
   CHECK(output_for(float32_file({1, 2}), {"--min", "@" + directory / "lo.npy"}) == float32_file({1.5F, 2}));
 }
 

@@ -22,28 +22,27 @@ namespace {
 const std::string kOutput = float32_file({0, 0.5F, 6});
 
 /// Contains in.npy.
-class Directory : public TemporaryDirectory {
+class Directory : public WorkingDirectory {
  public:
-  Directory() { write_file(*this / "in.npy", float32_file({-1, 0.5F, 9})); }
+  Directory() { write("in.npy", float32_file({-1, 0.5F, 9})); }
 
   [[nodiscard]] Result clip_to(const std::string& out, mode_t umask = 022) const {
-    return run_clipper(to(out), {path(), [=] { ::umask(umask); }});
+    return run(to(out), [=] { ::umask(umask); });
   }
 
   static Words to(const std::string& out) { return {"--min", "0", "--max", "6", "in.npy", out}; }
 };
 
 /// Copies clipper into the directory and lets all users write to the directory.
-void share(const TemporaryDirectory& directory) {
+void share(const WorkingDirectory& directory) {
   std::filesystem::copy_file(clipper_binary(), directory / "clipper");
   REQUIRE(::chmod(directory.path().c_str(), 0777) == 0);
 }
 
 /// Runs the shared clipper as user nobody. Checks that it refuses and changes nothing.
-void check_denied(const TemporaryDirectory& directory, const Words& arguments, int exit_code,
+void check_denied(const WorkingDirectory& directory, const Words& arguments, int exit_code,
                   std::string_view word) {
-  Words words{directory / "clipper"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  Words words = joined({directory / "clipper"}, arguments);
   const auto before = directory.snapshot();
   check_refused(Process(words, {directory.path(), become_user}).finish(), exit_code, word);
   CHECK(directory.snapshot() == before);
@@ -60,12 +59,12 @@ TEST_CASE("--no-clobber works on file systems without O_TMPFILE and rename flags
   Words words = Directory::to("out.npy");
   words.emplace_back("-n");
   check_done(run_clipper(words, poor));
-  CHECK(read_file(directory / "out.npy") == kOutput);
-  write_file(directory / "out.npy", "mine");
+  CHECK(directory.read("out.npy") == kOutput);
+  directory.write("out.npy", "mine");
   check_refused(run_clipper(words, poor), 5, "out.npy: already exists");
-  CHECK(read_file(directory / "out.npy") == "mine");
+  CHECK(directory.read("out.npy") == "mine");
   check_done(run_clipper({"--min", "0", "--max", "6", "-i", "in.npy"}, poor));
-  CHECK(read_file(directory / "in.npy") == kOutput);
+  CHECK(directory.read("in.npy") == kOutput);
   CHECK(directory.entries() == Words{"in.npy", "out.npy"});
 }
 
@@ -76,23 +75,22 @@ TEST_CASE("the umask, which all threads share, is never changed") {
     be_without_unnamed_files();
     be_without(SYS_umask, 0, 0, EPERM);
   };
-  check_done(run_clipper(Directory::to("out.npy"), {directory.path(), prepare}));
+  directory.done(Directory::to("out.npy"), prepare);
   CHECK(mode_of(directory / "out.npy") == 0600);
 }
 
 TEST_CASE("nothing is left behind in an append-only directory") {
   const Directory directory;
-  write_file(directory / "old.npy", "old");
+  directory.write("old.npy", "old");
   const AppendOnly append_only(directory.path());
   if (!append_only) return skip_unless_possible("chattr +a");
-  check_refused_untouched(directory, Directory::to("old.npy"), 5, "append-only");
-  check_refused_untouched(directory, {"--min", "0", "-i", "in.npy"}, 5, "append-only");
-  check_refused_untouched(directory, {"--min", "0", "-i", "--direct", "in.npy"}, 5, "append-only");
-  check_refused_untouched(directory, Directory::to("out.npy"), 5, "append-only",
-                          [] { be_without_unnamed_files(); });
+  directory.refused(Directory::to("old.npy"), 5, "append-only");
+  directory.refused({"--min", "0", "-i", "in.npy"}, 5, "append-only");
+  directory.refused({"--min", "0", "-i", "--direct", "in.npy"}, 5, "append-only");
+  directory.refused(Directory::to("out.npy"), 5, "append-only", [] { be_without_unnamed_files(); });
   if (!has_proc()) return skip_without("/proc");
   check_done(directory.clip_to("out.npy"));
-  CHECK(read_file(directory / "out.npy") == kOutput);
+  CHECK(directory.read("out.npy") == kOutput);
 }
 
 TEST_CASE("a new file has the input's mode and follows the umask; that of a stream is for all") {
@@ -104,11 +102,11 @@ TEST_CASE("a new file has the input's mode and follows the umask; that of a stre
       check_done(directory.clip_to("out.npy", umask));
       CHECK(mode_of(directory / "out.npy") == (mode & 0777 & ~umask));
       REQUIRE(::chmod((directory / "out.npy").c_str(), 0600) == 0);
-      CHECK(read_file(directory / "out.npy") == kOutput);
+      CHECK(directory.read("out.npy") == kOutput);
       CHECK(directory.entries() == Words{"in.npy", "out.npy"});
 
       const auto prepare = [=] { ::umask(umask); };
-      check_done(run_clipper(clip({"-", "piped.npy"}), {directory.path(), prepare}, float32_file({7})));
+      directory.done(clip({"-", "piped.npy"}), prepare, float32_file({7}));
       CHECK(mode_of(directory / "piped.npy") == (0666 & ~umask));
     }
 }
@@ -118,7 +116,7 @@ TEST_CASE("all new files that are made from a private file are private") {
   const std::string archive = directory / "in.npz";
   write_file(archive, npz_file({{"w.npy", float32_file({-1, 7})}}));
   for (const char* name : {"in.npy", "in.npz"}) REQUIRE(::chmod((directory / name).c_str(), 0600) == 0);
-  write_file(directory / "expected.npy", kOutput);
+  directory.write("expected.npy", kOutput);
   const std::vector<Words> commands{
       clip({"in.npz", "out.npz"}),
       clip({"in.npz:w", "w.npy"}),
@@ -130,7 +128,7 @@ TEST_CASE("all new files that are made from a private file are private") {
       {"compare", "--atol", "9", "in.npy", "expected.npy", "--diff-out", "difference.npy"},
   };
   for (const Words& words : commands) {
-    CHECK(run_clipper(words, {directory.path(), [] { ::umask(022); }}).exit_code == 0);
+    CHECK(directory.run(words, [] { ::umask(022); }).exit_code == 0);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path())) {
       const std::string path = entry.path();
       CAPTURE(words, path);
@@ -147,12 +145,12 @@ TEST_CASE("system calls that old container runtimes refuse with EPERM are done w
     CAPTURE(call);
     const Directory directory;
     const std::string large = float32_file(std::vector<float>(500'000, 7));
-    for (const char* name : {"old.npy", "a.npy", "b.npy"}) write_file(directory / name, large);
+    for (const char* name : {"old.npy", "a.npy", "b.npy"}) directory.write(name, large);
     const bool has_attribute = set_attribute(directory / "a.npy", "user.unit", "metres");
     const auto run = [&](const Words& words) {
       CAPTURE(words);
       const auto prepare = [=] { be_without(call, 0, 0, EPERM); };
-      const Result result = run_clipper(clip(words), {directory.path(), prepare});
+      const Result result = directory.run(clip(words), prepare);
       CAPTURE(result.error);
       CHECK(result.exit_code == 0);
       if (call != SYS_flock) CHECK(result.error.empty());  // clipper warns that it cannot lock
@@ -164,8 +162,8 @@ TEST_CASE("system calls that old container runtimes refuse with EPERM are done w
     run({"--in-place", "--direct", "in.npy"});
     const std::string clipped = float32_file(std::vector<float>(500'000, 6));
     for (const char* name : {"new.npy", "old.npy", "never.npy", "a.npy", "b.npy"})
-      CHECK((read_file(directory / name) == clipped));
-    CHECK(read_file(directory / "in.npy") == kOutput);
+      CHECK((directory.read(name) == clipped));
+    CHECK(directory.read("in.npy") == kOutput);
     if (has_attribute) CHECK(attribute_of(directory / "a.npy", "user.unit") == "metres");
     CHECK(directory.entries().size() == 6);
   }
@@ -173,13 +171,13 @@ TEST_CASE("system calls that old container runtimes refuse with EPERM are done w
 
 TEST_CASE("the file of a descriptor that has no name gets the output, as by cp") {
   const Directory directory;
-  write_file(directory / "x (deleted)", "neighbour");
+  directory.write("x (deleted)", "neighbour");
   const std::string script = "exec 3<>x; rm x; \"$@\" && exec 4</dev/fd/3 && cat <&4";
-  write_file(directory / "x", std::string(1000, 'x'));
-  const Result result = run_in_shell(script, Directory::to("/dev/fd/3"), {directory.path()});
+  directory.write("x", std::string(1000, 'x'));
+  const Result result = directory.run_in_shell(script, Directory::to("/dev/fd/3"));
   CHECK(result.exit_code == 0);
   CHECK(result.output == kOutput);
-  CHECK(read_file(directory / "x (deleted)") == "neighbour");
+  CHECK(directory.read("x (deleted)") == "neighbour");
   CHECK(directory.entries() == Words{"in.npy", "x (deleted)"});
 }
 
@@ -206,27 +204,27 @@ TEST_CASE("an existing file is replaced by a new inode and keeps its mode") {
 TEST_CASE("OUT may be a symbolic link, which is followed and kept") {
   const Directory directory;
   std::filesystem::create_directory(directory / "real");
-  write_file(directory / "real/out.npy", "old");
+  directory.write("real/out.npy", "old");
   std::filesystem::create_symlink("real/out.npy", directory / "link");
   check_done(directory.clip_to("link"));
   CHECK(std::filesystem::read_symlink(directory / "link") == "real/out.npy");
-  CHECK(read_file(directory / "real/out.npy") == kOutput);
+  CHECK(directory.read("real/out.npy") == kOutput);
   CHECK(directory.entries() == Words{"in.npy", "link", "real"});
 }
 
 TEST_CASE("--no-clobber refuses existing outputs and writes new ones") {
   const Directory directory;
-  write_file(directory / "out.npy", "old");
+  directory.write("out.npy", "old");
   std::filesystem::create_symlink("out.npy", directory / "link");
   for (const char* option : {"-n", "--no-clobber"}) {
     for (const char* out : {"out.npy", "link"}) {
       Words arguments = Directory::to(out);
       arguments.push_back(option);
-      check_refused_untouched(directory, arguments, 5, std::string(out) + ": ");
+      directory.refused(arguments, 5, std::string(out) + ": ");
     }
   }
-  check_done(run_clipper({"-n", "--min", "-1", "in.npy", "new.npy"}, {directory.path()}));
-  CHECK(read_file(directory / "new.npy") == read_file(directory / "in.npy"));
+  directory.done({"-n", "--min", "-1", "in.npy", "new.npy"});
+  CHECK(directory.read("new.npy") == directory.read("in.npy"));
 }
 
 TEST_CASE("an unwritable OUT is named, and nothing changes") {
@@ -243,13 +241,13 @@ TEST_CASE("an unwritable OUT is named, and nothing changes") {
                                                                                {"loop", 4},
                                                                                {"dangling", 5},
                                                                                {std::string(256, 'x'), 4}})
-    check_refused_untouched(directory, Directory::to(out), exit_code, out + ": ");
+    directory.refused(Directory::to(out), exit_code, out + ": ");
 }
 
 TEST_CASE("missing permissions are errors that name the file, and nothing changes") {
   const Directory directory;
   share(directory);
-  write_file(directory / "out.npy", "old");
+  directory.write("out.npy", "old");
   REQUIRE(::chmod((directory / "out.npy").c_str(), 0444) == 0);
   REQUIRE(::chmod((directory / "in.npy").c_str(), 0444) == 0);
   check_denied(directory, Directory::to("out.npy"), 4, "out.npy: ");
@@ -264,19 +262,19 @@ TEST_CASE("missing permissions are errors that name the file, and nothing change
 
 TEST_CASE("an unreadable IN is named, and nothing changes") {
   const Directory directory;
-  write_file(directory / "out.npy", "old");
-  check_refused_untouched(directory, {"--min", "0", "missing.npy", "out.npy"}, 4, "missing.npy: ");
-  check_refused_untouched(directory, {"--min", "0", ".", "out.npy"}, 4, ".: ");
-  check_refused_untouched(directory, {"--min", "@missing.npy", "in.npy", "out.npy"}, 4, "missing.npy: ");
+  directory.write("out.npy", "old");
+  directory.refused({"--min", "0", "missing.npy", "out.npy"}, 4, "missing.npy: ");
+  directory.refused({"--min", "0", ".", "out.npy"}, 4, ".: ");
+  directory.refused({"--min", "@missing.npy", "in.npy", "out.npy"}, 4, "missing.npy: ");
 }
 
 TEST_CASE("a name as long as the file system allows can be written and replaced") {
   const Directory directory;
   const std::string longest(255, 'x');
   for (int run = 0; run < 2; ++run) check_done(directory.clip_to(longest));
-  check_done(run_clipper({"-i", "--min", "0", longest}, {directory.path()}));
+  directory.done({"-i", "--min", "0", longest});
   CHECK(directory.entries() == Words{"in.npy", longest});
-  CHECK(read_file(directory / longest) == kOutput);
+  CHECK(directory.read(longest) == kOutput);
 }
 
 }  // namespace clipper::testing

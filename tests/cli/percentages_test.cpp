@@ -30,26 +30,26 @@ const std::vector<Row> kRows{{"0.57", 57, 10'000},
 }  // namespace
 
 TEST_CASE("--max-mismatch P% accepts exactly P percent") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   for (const Row& row : kRows) {
     CAPTURE(row.percent, row.count);
-    write_file(directory / "zeros.npy", with_ones(0, row.count));
-    write_file(directory / "a.npy", with_ones(row.most, row.count));
+    directory.write("zeros.npy", with_ones(0, row.count));
+    directory.write("a.npy", with_ones(row.most, row.count));
     check_same(directory, {"--max-mismatch", row.percent + "%", "a.npy", "zeros.npy"});
-    write_file(directory / "a.npy", with_ones(row.most + 1, row.count));
+    directory.write("a.npy", with_ones(row.most + 1, row.count));
     CHECK(run_compare(directory, {"--max-mismatch", row.percent + "%", "a.npy", "zeros.npy"}).exit_code == 1);
   }
 }
 
 TEST_CASE("--fail-if-clipped P accepts exactly P percent") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   for (const Row& row : kRows) {
     CAPTURE(row.percent, row.count);
     const Words words{"--max", "0", "--fail-if-clipped", row.percent, "a.npy", "out.npy"};
-    write_file(directory / "a.npy", with_ones(row.most, row.count));
-    check_done(run_clipper(words, {directory.path()}));
-    write_file(directory / "a.npy", with_ones(row.most + 1, row.count));
-    check_refused_untouched(directory, words, 1, "% would be clipped, more than " + row.percent + " %\n");
+    directory.write("a.npy", with_ones(row.most, row.count));
+    directory.done(words);
+    directory.write("a.npy", with_ones(row.most + 1, row.count));
+    directory.refused(words, 1, "% would be clipped, more than " + row.percent + " %\n");
   }
 }
 

@@ -35,72 +35,63 @@ TEST_CASE("clipper reads a pipe and writes a pipe") {
 }
 
 TEST_CASE("clipper reads a file into a pipe and a pipe into a file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  const Result result = run_clipper(clip({"in.npy", "-"}), {directory.path()});
+  const WorkingDirectory directory{{"in.npy", kInput}};
+  const Result result = directory.run(clip({"in.npy", "-"}));
   check_done(result);
   CHECK((result.output == kOutput));
 
-  check_done(run_clipper(clip({"-", "out.npy"}), {directory.path()}, kInput));
-  CHECK((read_file(directory / "out.npy") == kOutput));
+  directory.done(clip({"-", "out.npy"}), kInput);
+  CHECK((directory.read("out.npy") == kOutput));
   CHECK(directory.entries() == Words{"in.npy", "out.npy"});
 }
 
 TEST_CASE("standard input is read from its current offset") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  check_done(run_in_shell("\"$@\" <in.npy >redirected.npy", clip({"-", "-"}), {directory.path()}));
-  CHECK((read_file(directory / "redirected.npy") == kOutput));
+  const WorkingDirectory directory{{"in.npy", kInput}};
+  check_done(directory.run_in_shell("\"$@\" <in.npy >redirected.npy", clip({"-", "-"})));
+  CHECK((directory.read("redirected.npy") == kOutput));
 
-  write_file(directory / "two.npy", float32_file({1, 2}) + float32_file({9}));
-  check_done(run_in_shell("{ dd bs=136 count=1 of=first.npy status=none; \"$@\"; } <two.npy",
-                          clip({"-", "second.npy"}), {directory.path()}));
-  CHECK(read_file(directory / "second.npy") == float32_file({6}));
+  directory.write("two.npy", float32_file({1, 2}) + float32_file({9}));
+  check_done(directory.run_in_shell("{ dd bs=136 count=1 of=first.npy status=none; \"$@\"; } <two.npy",
+                                    clip({"-", "second.npy"})));
+  CHECK(directory.read("second.npy") == float32_file({6}));
 }
 
 TEST_CASE("standard input is not read if IN is a file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  const Result result = run_in_shell("printf 'one\\ntwo\\n' | { \"$@\"; cat; }", clip({"in.npy", "out.npy"}),
-                                     {directory.path()});
+  const WorkingDirectory directory{{"in.npy", kInput}};
+  const Result result =
+      directory.run_in_shell("printf 'one\\ntwo\\n' | { \"$@\"; cat; }", clip({"in.npy", "out.npy"}));
   check_done(result);
   CHECK(result.output == "one\ntwo\n");
 }
 
 TEST_CASE("FIFOs and devices are used as streams and not replaced") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
-  const Result result =
-      run_in_shell("mkfifo from to && { cat in.npy >from & cat to >out.npy & } && \"$@\" && wait",
-                   clip({"from", "to"}), {directory.path()});
+  const WorkingDirectory directory{{"in.npy", kInput}};
+  const Result result = directory.run_in_shell(
+      "mkfifo from to && { cat in.npy >from & cat to >out.npy & } && \"$@\" && wait", clip({"from", "to"}));
   check_done(result);
-  CHECK((read_file(directory / "out.npy") == kOutput));
+  CHECK((directory.read("out.npy") == kOutput));
   CHECK(directory.entries() == Words{"from", "in.npy", "out.npy", "to"});
 
   const struct stat before = status_of("/dev/null");
-  check_done(run_clipper(clip({"in.npy", "/dev/null"}), {directory.path()}));
+  directory.done(clip({"in.npy", "/dev/null"}));
   CHECK(status_of("/dev/null").st_mode == before.st_mode);
   CHECK(status_of("/dev/null").st_ino == before.st_ino);
 }
 
 TEST_CASE("a stream shorter or longer than its header says is refused") {
-  const TemporaryDirectory directory;
-  write_file(directory / "out.npy", "old");
+  const WorkingDirectory directory{{"out.npy", "old"}};
   for (const std::size_t length : {0UL, 5UL, 11UL, 100UL, 128UL, 129UL, 300'000UL, kInput.size() - 1}) {
     CAPTURE(length);
     for (const char* out : {"out.npy", "new.npy"})
-      check_refused_untouched(
-          directory, clip({"-", out}), 3, "standard input: ", [] {}, kInput.substr(0, length));
+      directory.refused(clip({"-", out}), 3, "standard input: ", kInput.substr(0, length));
   }
-  check_refused_untouched(
-      directory, clip({"-", "out.npy"}), 3, "after the array", [] {}, kInput + "x");
+  directory.refused(clip({"-", "out.npy"}), 3, "after the array", kInput + "x");
   check_refused(run_clipper(clip({"-", "-"}), {}, kInput + "x"), 3, "after the array");
   check_refused(run_clipper(clip({"-", "-"}), {}, kInput.substr(0, 300'000)), 3, "standard input: ");
 }
 
 TEST_CASE("clipper ends by SIGPIPE if its reader is gone") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", kInput);
+  const WorkingDirectory directory{{"in.npy", kInput}};
   const auto without_reader = [&](const std::function<void()>& prepare) {
     Process process(clipper_words(clip({"in.npy", "-"})), {directory.path(), prepare});
     process.wait_for_output();
@@ -114,21 +105,18 @@ TEST_CASE("clipper ends by SIGPIPE if its reader is gone") {
 }
 
 TEST_CASE("a full device is an I/O error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({1}));
-  check_refused_untouched(directory, clip({"in.npy", "/dev/full"}), 4, "/dev/full: ");
-  check_refused(run_in_shell("\"$@\" >/dev/full", clip({"in.npy", "-"}), {directory.path()}), 4,
-                "standard output: ");
+  const WorkingDirectory directory{{"in.npy", float32_file({1})}};
+  directory.refused(clip({"in.npy", "/dev/full"}), 4, "/dev/full: ");
+  check_refused(directory.run_in_shell("\"$@\" >/dev/full", clip({"in.npy", "-"})), 4, "standard output: ");
 }
 
 TEST_CASE("a terminal is refused as IN and OUT") {
   if (!Terminal::exists()) return;
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({1}));
+  const WorkingDirectory directory{{"in.npy", float32_file({1})}};
   const Terminal terminal;
-  check_refused_untouched(directory, clip({"-", "out.npy"}), 2, "terminal", terminal.as(STDIN_FILENO));
-  check_refused_untouched(directory, clip({"in.npy", "-"}), 2, "terminal", terminal.as(STDOUT_FILENO));
-  check_refused_untouched(directory, clip({"in.npy", terminal.path()}), 2, "terminal");
+  directory.refused(clip({"-", "out.npy"}), 2, "terminal", terminal.as(STDIN_FILENO));
+  directory.refused(clip({"in.npy", "-"}), 2, "terminal", terminal.as(STDOUT_FILENO));
+  directory.refused(clip({"in.npy", terminal.path()}), 2, "terminal");
 }
 
 }  // namespace clipper::testing

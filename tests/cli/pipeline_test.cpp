@@ -36,10 +36,10 @@ class Pipeline {
     for (int i = 0; i < 20; ++i) CHECK(read_file(directory_ / (place + name(i))) == output(i));
   }
 
-  [[nodiscard]] const TemporaryDirectory& directory() const { return directory_; }
+  [[nodiscard]] const WorkingDirectory& directory() const { return directory_; }
 
  private:
-  TemporaryDirectory directory_;
+  WorkingDirectory directory_;
 };
 
 }  // namespace
@@ -59,19 +59,19 @@ TEST_CASE("xargs passes names with spaces and newlines to several clippers") {
 }
 
 TEST_CASE("xargs that starts several clippers gets an output for each of 20 inputs") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const auto name = [](int i) { return fmt::format("in/{}/{}.npy", i / 5, i % 5); };
   for (int i = 0; i < 20; ++i) {
     std::filesystem::create_directories(directory / fmt::format("in/{}", i / 5));
-    write_file(directory / name(i), input(i));
+    directory.write(name(i), input(i));
   }
   for (const std::string& root : {std::string(), directory.path() + "/"}) {
     CAPTURE(root);
-    check_done(run_in_shell(
-        "rm -rf o; find " + root + "in -name '*.npy' -print0 | xargs -0 -n 3 \"$@\" --output-dir o", clip({}),
-        {directory.path()}));
-    for (int i = 0; i < 20; ++i) CHECK(read_file(directory / ("o/" + root + name(i))) == output(i));
-    CHECK(run_in_shell("find o -type f | wc -l", {}, {directory.path()}).output == "20\n");
+    check_done(directory.run_in_shell(
+        "rm -rf o; find " + root + "in -name '*.npy' -print0 | xargs -0 -n 3 \"$@\" --output-dir o",
+        clip({})));
+    for (int i = 0; i < 20; ++i) CHECK(directory.read("o/" + root + name(i)) == output(i));
+    CHECK(directory.run_in_shell("find o -type f | wc -l", {}).output == "20\n");
   }
 }
 

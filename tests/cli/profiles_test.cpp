@@ -46,11 +46,11 @@ TEST_CASE("--profile gives the goldens of every profile") {
     const bool four_dimensions = !row[5].empty();
     if (row[4] != "--min 0 --max 6" || !seen.insert(profile).second) continue;
     CAPTURE(profile, dtype);
-    const TemporaryDirectory directory;
+    const WorkingDirectory directory;
     const std::string edge = read_file(source_path("data/edge/" + dtype + ".npy"));
-    write_file(directory / "in.npy", four_dimensions ? tensor(dtype, row[5]) : edge);
+    directory.write("in.npy", four_dimensions ? tensor(dtype, row[5]) : edge);
     check_done(run_clipper(arguments_of(profile, row[4]), {directory.path()}));
-    const std::string output = read_file(directory / "out.npy").substr(kUsualHeader);
+    const std::string output = directory.read("out.npy").substr(kUsualHeader);
     CHECK(output == read_file(source_path("data/goldens/" + profile + "/" + dtype + ".npy"))
                         .substr(kUsualHeader + std::stoul(row[2]) * output.size(), output.size()));
   }
@@ -62,9 +62,8 @@ TEST_CASE("requests that a profile forbids are refused with exit code and reason
   for (const auto& row : tsv::read("goldens/refused.tsv")) {
     if (!seen.insert({row[0], row[3]}).second) continue;
     CAPTURE(row);
-    const TemporaryDirectory directory;
-    write_file(directory / "in.npy", tensor(row[1], row[2]));
-    check_refused_untouched(directory, arguments_of(row[0], row[4]), std::stoi(row[3]), row[5]);
+    const WorkingDirectory directory{{"in.npy", tensor(row[1], row[2])}};
+    directory.refused(arguments_of(row[0], row[4]), std::stoi(row[3]), row[5]);
   }
   CHECK(seen.size() >= 2 * profiles().size());
 }
@@ -74,7 +73,7 @@ TEST_CASE("clipper profiles lists every profile") {
     CAPTURE(words);
     const Result result = run_clipper(words);
     check_done(result);
-    for (const Profile& profile : profiles()) CHECK(result.output.find(profile.name) != std::string::npos);
+    for (const Profile& profile : profiles()) CHECK(contains(result.output, profile.name));
     check_refused(run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
   }
   check_done(run_clipper({"profiles", "--help"}));
@@ -83,13 +82,12 @@ TEST_CASE("clipper profiles lists every profile") {
 }
 
 TEST_CASE("a file called profiles is clipped if it is not the first word") {
-  const TemporaryDirectory directory;
-  write_file(directory / "profiles", float32_file({9}));
+  const WorkingDirectory directory{{"profiles", float32_file({9})}};
   for (const Words& words : {Words{"--max", "6", "profiles", "out"}, Words{"./profiles", "out", "--max", "6"},
                              Words{"--max=6", "--", "profiles", "out"}}) {
     CAPTURE(words);
-    check_done(run_clipper(words, {directory.path()}));
-    CHECK(read_file(directory / "out") == float32_file({6}));
+    directory.done(words);
+    CHECK(directory.read("out") == float32_file({6}));
   }
 }
 

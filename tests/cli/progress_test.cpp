@@ -29,7 +29,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 /// The texts that the terminal shows between erasures of the line.
-std::vector<std::string> lines_of(std::string written) {
+std::vector<std::string> shown_in(std::string written) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; (at = written.find(kErase)) != std::string::npos;) {
     lines.push_back(written.substr(0, at));
@@ -44,8 +44,7 @@ bool is_plain_text(const std::string& text) {
 }
 
 Words pipe_into_file(const Words& more) {
-  Words words{"--min", "0"};
-  words.insert(words.end(), more.begin(), more.end());
+  Words words = joined({"--min", "0"}, more);
   words.insert(words.end(), {"-", "out.npy"});
   return words;
 }
@@ -53,8 +52,8 @@ Words pipe_into_file(const Words& more) {
 /// Runs clipper with standard error in a file; clipper waits for the rest of its input.
 class InFile {
  public:
-  InFile(const TemporaryDirectory& directory, const Words& words)
-      : errors_((write_file(directory / "errors", ""), directory / "errors")),
+  InFile(const WorkingDirectory& directory, const Words& words)
+      : errors_((directory.write("errors", ""), directory / "errors")),
         process_(clipper_words(words),
                  {directory.path(), [&] { ::dup2(::open(errors_.c_str(), O_WRONLY), STDERR_FILENO); }}) {
     process_.write(kInput.substr(0, kGiven));
@@ -79,7 +78,7 @@ class InFile {
 
 TEST_CASE("a long run shows its progress on a terminal and erases it at the end") {
   if (!Terminal::exists()) return;
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   Terminal terminal;
   Process process(clipper_words(pipe_into_file({})), {directory.path(), terminal.as(STDERR_FILENO)});
   process.write(kInput.substr(0, kGiven));
@@ -87,16 +86,16 @@ TEST_CASE("a long run shows its progress on a terminal and erases it at the end"
   wait_until([&] { return count(terminal.written(), kErase) > 3; });
   const Result result = process.finish(kInput.substr(kGiven));
   CHECK(result.exit_code == 0);
-  CHECK((read_file(directory / "out.npy") == kInput));
+  CHECK((directory.read("out.npy") == kInput));
   const std::string written = terminal.written();
   CHECK(written.starts_with(kErase));
-  CHECK(written.find(kErase + "[") != std::string::npos);
+  CHECK(contains(written, kErase + "["));
   CHECK(written.ends_with(kErase));
 }
 
 TEST_CASE("a signal erases the progress") {
   if (!Terminal::exists()) return;
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   Terminal terminal;
   Process process(clipper_words(pipe_into_file({})), {directory.path(), terminal.as(STDERR_FILENO)});
   process.write(kInput.substr(0, kGiven));
@@ -109,33 +108,31 @@ TEST_CASE("a signal erases the progress") {
 
 TEST_CASE("the progress fits the terminal, also after a resize") {
   if (!Terminal::exists()) return;
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   Terminal terminal;
   terminal.resize(70);
   Process process(clipper_words(pipe_into_file({})), {directory.path(), terminal.as(STDERR_FILENO)});
   process.write(kInput.substr(0, kGiven));
   const auto wait_for_length = [&](std::size_t least, std::size_t most) {
     wait_until([&] {
-      const std::size_t length = lines_of(terminal.written()).back().size();
+      const std::size_t length = shown_in(terminal.written()).back().size();
       return length >= least && length <= most;
     });
   };
   wait_for_length(60, 69);
-  const std::size_t before = lines_of(terminal.written()).size();
+  const std::size_t before = shown_in(terminal.written()).size();
   terminal.resize(40);
   wait_for_length(30, 39);
   terminal.resize(200);
   wait_for_length(80, 199);
   CHECK(process.finish(kInput.substr(kGiven)).exit_code == 0);
-  const std::vector<std::string> lines = lines_of(terminal.written());
+  const std::vector<std::string> lines = shown_in(terminal.written());
   for (std::size_t i = 0; i < before; ++i) CHECK(lines[i].size() <= 69);
 }
 
 TEST_CASE("info, compare and --verify show progress and print in its place") {
   if (!Terminal::exists()) return;
-  const TemporaryDirectory directory;
-  write_file(directory / "small.npy", float32_file({1}));
-  write_file(directory / "big.npy", kInput);
+  const WorkingDirectory directory{{"small.npy", float32_file({1})}, {"big.npy", kInput}};
   const auto shows = [&](const Words& words, const std::string& facts) {
     CAPTURE(words);
     Terminal terminal;
@@ -146,22 +143,20 @@ TEST_CASE("info, compare and --verify show progress and print in its place") {
     process.write(kInput.substr(0, kGiven));
     wait_until([&] { return terminal.written().find(facts) != std::string::npos; });
     CHECK(process.finish(kInput.substr(kGiven)).exit_code == 0);
-    const std::vector<std::string> lines = lines_of(terminal.written());
+    const std::vector<std::string> lines = shown_in(terminal.written());
     CHECK(lines.size() > 2);
     for (std::size_t i = 1; i < lines.size(); ++i)
-      if (lines[i].find("of 8.0 MiB") != std::string::npos) CHECK(lines[i].find('\n') == std::string::npos);
+      if (lines[i].find("of 8.0 MiB") != std::string::npos) CHECK_FALSE(contains(lines[i], "\n"));
     return lines.back();
   };
   CHECK(shows({"info", "--stats", "-"}, "4.5 of 8.0 MiB").starts_with("standard input\r\n"));
   shows({"info", "--max", "6", "small.npy", "-"}, "1 of 2 files  4.5 of 8.0 MiB");
-  CHECK(shows({"compare", "-v", "-", "big.npy"}, "4.5 of 8.0 MiB").find(" -\r\n") != std::string::npos);
+  CHECK(contains(shows({"compare", "-v", "-", "big.npy"}, "4.5 of 8.0 MiB"), " -\r\n"));
   shows({"--min", "0", "--verify", "big.npy", "-"}, "4.5 of 8.0 MiB");
 }
 
 TEST_CASE("--progress writes plain lines to a file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "small.npy", float32_file({1}));
-  write_file(directory / "big.npy", kInput);
+  const WorkingDirectory directory{{"small.npy", float32_file({1})}, {"big.npy", kInput}};
   for (const Words& words : {pipe_into_file({"--progress"}), Words{"compare", "--progress", "-", "big.npy"},
                              Words{"info", "--stats", "--progress", "-", "small.npy"}}) {
     CAPTURE(words);
@@ -180,24 +175,24 @@ TEST_CASE("--progress writes plain lines to a file") {
 }
 
 TEST_CASE("--progress prints a last line at the end of the shortest run") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   for (const std::string side : {"a/", "e/"}) {
     std::filesystem::create_directory(directory / side);
-    for (const std::string name : {"1.npy", "2.npy"}) write_file(directory / side + name, float32_file({1}));
+    for (const std::string name : {"1.npy", "2.npy"}) directory.write(side + name, float32_file({1}));
   }
-  write_file(directory / "e/3.npy", "no tensor");
-  write_file(directory / "a/3.npy", "no tensor");
-  const Result result = run_clipper({"compare", "--progress", "a", "e"}, {directory.path()});
+  directory.write("e/3.npy", "no tensor");
+  directory.write("a/3.npy", "no tensor");
+  const Result result = directory.run({"compare", "--progress", "a", "e"});
   CAPTURE(result.error);
   CHECK(result.exit_code == 3);
   CHECK(is_plain_text(result.error));
-  CHECK(result.error.find("\nclipper: 100 %  3 of 3 files  8 of 8 B  ") != std::string::npos);
-  CHECK(run_clipper({"info", "--progress", "a/1.npy"}, {directory.path()}).error.empty());
+  CHECK(contains(result.error, "\nclipper: 100 %  3 of 3 files  8 of 8 B  "));
+  CHECK(directory.run({"info", "--progress", "a/1.npy"}).error.empty());
 }
 
 TEST_CASE("--progress writes plain lines to a dumb terminal") {
   if (!Terminal::exists()) return;
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   Terminal terminal;
   Process process(clipper_words(pipe_into_file({"--progress"})), {directory.path(), [&] {
                                                                     terminal.as(STDERR_FILENO)();
@@ -205,11 +200,11 @@ TEST_CASE("--progress writes plain lines to a dumb terminal") {
                                                                   }});
   check_done(process.finish(kInput));
   CHECK(terminal.written().starts_with("clipper: "));
-  CHECK(terminal.written().find('\x1b') == std::string::npos);
+  CHECK_FALSE(contains(terminal.written(), "\x1b"));
 }
 
 TEST_CASE("no progress in files, on dumb terminals, with --no-progress and with -q") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   std::vector<std::unique_ptr<Terminal>> terminals;
   std::vector<std::unique_ptr<Process>> processes;
   const auto begin = [&](const Words& options, const std::function<void()>& prepare) {

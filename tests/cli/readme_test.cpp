@@ -111,7 +111,7 @@ class Reader {
   [[nodiscard]] Lines entries() const { return directory_.entries(); }
 
  private:
-  TemporaryDirectory directory_;
+  WorkingDirectory directory_;
 };
 
 /// Whether .gitignore of the project's root has the name.

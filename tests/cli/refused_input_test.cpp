@@ -29,13 +29,12 @@ std::string with_descr(const std::string& descr) {
 
 /// Checks that clipper refuses every file with its path and the word.
 void check_all(const Refused& files) {
-  const TemporaryDirectory directory;
-  write_file(directory / "out.npy", "old");
+  const WorkingDirectory directory{{"out.npy", "old"}};
   for (const auto& [file, word] : files) {
     CAPTURE(file.substr(0, 200));
-    write_file(directory / "in.npy", file);
+    directory.write("in.npy", file);
     for (const char* out : {"out.npy", "new.npy"}) {
-      const Result result = check_refused_untouched(directory, {"--min", "0", "in.npy", out}, 3, word);
+      const Result result = directory.refused({"--min", "0", "in.npy", out}, 3, word);
       CHECK(result.error.starts_with("clipper: in.npy: "));
       CHECK(result.output.empty());
     }
@@ -118,14 +117,11 @@ TEST_CASE("unsupported dtypes are refused by name") {
 }
 
 TEST_CASE("files of other kinds are named with a command that helps") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file({-1, 2, 9}));
-  write_file(directory / "clipped.npy", float32_file({0, 2, 6}));
-  REQUIRE(run_in_shell("gzip -c x.npy >x.npy.gz && tar -cf x.tar x.npy", {}, {directory.path()}).exit_code ==
-          0);
-  write_file(directory / "x.npz",
-             "PK\3\4" + std::string(26, '\0') + "x.npy" + read_file(directory / "x.npy"));
-  write_file(directory / "x.pt", "PK\3\4" + std::string(26, '\0') + "archive/data.pkl and 1000 bytes");
+  const WorkingDirectory directory{{"x.npy", float32_file({-1, 2, 9})},
+                                   {"clipped.npy", float32_file({0, 2, 6})}};
+  REQUIRE(directory.run_in_shell("gzip -c x.npy >x.npy.gz && tar -cf x.tar x.npy", {}).exit_code == 0);
+  directory.write("x.npz", "PK\3\4" + std::string(26, '\0') + "x.npy" + directory.read("x.npy"));
+  directory.write("x.pt", "PK\3\4" + std::string(26, '\0') + "archive/data.pkl and 1000 bytes");
   const std::string why = "not a .npy file but ";
   const auto gzip = [&](const std::string& file) {
     return why + "gzip data; decompress it first: zcat " + file + " | clipper ... - OUT\n";
@@ -136,42 +132,39 @@ TEST_CASE("files of other kinds are named with a command that helps") {
                         {"compare", "x.npy", "x.npy.gz"},
                         {"info", "x.npy.gz"}};
   for (const Words& use : uses)
-    CHECK(check_refused_untouched(directory, use, 3, "").error == "clipper: x.npy.gz: " + gzip("x.npy.gz"));
+    CHECK(directory.refused(use, 3, "").error == "clipper: x.npy.gz: " + gzip("x.npy.gz"));
   for (const Words& use :
        {Words{"--min", "0", "-", "out.npy"}, Words{"info", "-"}, Words{"compare", "x.npy", "-"}})
-    CHECK(check_refused_untouched(
-              directory, use, 3, "", [] {}, read_file(directory / "x.npy.gz"))
-              .error == "clipper: standard input: " + gzip("FILE"));
-  CHECK(check_refused_untouched(directory, {"info", "x.npz"}, 3, "").error ==
+    CHECK(directory.refused(use, 3, "", directory.read("x.npy.gz")).error ==
+          "clipper: standard input: " + gzip("FILE"));
+  CHECK(directory.refused({"info", "x.npz"}, 3, "").error ==
         "clipper: x.npz: truncated: no end record of a zip archive\n");
-  CHECK(check_refused_untouched(directory, {"info", "x.pt"}, 3, "").error ==
+  CHECK(directory.refused({"info", "x.pt"}, 3, "").error ==
         "clipper: x.pt: " + why +
             "a PyTorch file; convert it in Python: np.save('x.npy', torch.load('x.pt').numpy())\n");
   // The suggested commands, with names filled in.
   for (const std::string command : {"zcat x.npy.gz", "tar -xOf x.tar x.npy"}) {
     const Result result =
-        run_in_shell(command + " | \"$@\" - out.npy", {"--min", "0", "--max", "6"}, {directory.path()});
+        directory.run_in_shell(command + " | \"$@\" - out.npy", {"--min", "0", "--max", "6"});
     CAPTURE(command, result.error);
     CHECK(result.exit_code == 0);
-    CHECK(read_file(directory / "out.npy") == read_file(directory / "clipped.npy"));
+    CHECK(directory.read("out.npy") == directory.read("clipped.npy"));
   }
 }
 
 TEST_CASE("truncated files of all lengths are refused") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string file = npy_file("<f4", "False", "(3,)", kThree, 16);
   for (std::size_t length = 0; length < file.size(); length += 3) {
-    write_file(directory / "in.npy", file.substr(0, length));
-    check_refused_untouched(directory, {"--min", "0", "in.npy", "out.npy"}, 3, "in.npy: ");
+    directory.write("in.npy", file.substr(0, length));
+    directory.refused({"--min", "0", "in.npy", "out.npy"}, 3, "in.npy: ");
   }
 }
 
 TEST_CASE("--dtype must agree with the file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({1}));
-  check_refused_untouched(directory, {"--dtype", "float64", "--min", "0", "in.npy", "out.npy"}, 3,
-                          "in.npy: ");
-  check_refused_untouched(directory, {"--dtype", "float8", "in.npy", "out.npy"}, 2, "float8");
+  const WorkingDirectory directory{{"in.npy", float32_file({1})}};
+  directory.refused({"--dtype", "float64", "--min", "0", "in.npy", "out.npy"}, 3, "in.npy: ");
+  directory.refused({"--dtype", "float8", "in.npy", "out.npy"}, 2, "float8");
 }
 
 }  // namespace clipper::testing

@@ -24,9 +24,9 @@ namespace clipper::testing {
 inline constexpr unsigned kHang = 60;  // seconds
 
 /// Contains in.npy, which is large enough for three shards (2.5 MiB), and no output.
-class ShardDirectory : public TemporaryDirectory {
+class ShardDirectory : public WorkingDirectory {
  public:
-  ShardDirectory() { write_file(*this / "in.npy", float32_file(scattered_floats(655'363))); }
+  ShardDirectory() { write("in.npy", float32_file(scattered_floats(655'363))); }
 
   [[nodiscard]] Result shard(
       int index, int count = 3, const Words& more = {}, const std::function<void()>& prepare = [] {}) const {
@@ -62,7 +62,7 @@ class ShardDirectory : public TemporaryDirectory {
   void check_result() const {
     CHECK(entries() == std::vector<std::string>{"in.npy", "out.npy"});
     check_done(run({"--max", "6", "in.npy", "expected.npy"}, [] {}));
-    CHECK((read_file(*this / "out.npy") == read_file(*this / "expected.npy")));  // not printed: 2.5 MiB
+    CHECK((read("out.npy") == read("expected.npy")));  // not printed: 2.5 MiB
   }
 
  private:

@@ -69,7 +69,7 @@ TEST_CASE("shards and --finalize refuse an OUT.shards that no shard made") {
 TEST_CASE("files of a run by an older version are refused") {
   const ShardDirectory directory;
   fs::create_directory(directory.run_file());
-  write_file(directory / "out.npy.partial", "");
+  directory.write("out.npy.partial", "");
   const auto before = directory.snapshot();
   const std::string why = "out.npy.shards: was left by an older version of clipper; remove it and";
   check_refused(directory.shard(0), 5, why);
@@ -124,7 +124,7 @@ TEST_CASE("--discard-shards removes what abandoned shards have left; --dry-run l
   const ShardDirectory directory;
   check_done(directory.shard(0));
   check_done(directory.shard(1, 4));
-  write_file(directory / "out.npy", "old");
+  directory.write("out.npy", "old");
   const auto before = directory.entries();
   const Result listed = run_clipper({"--discard-shards", "--dry-run", "out.npy"}, {directory.path()});
   CHECK(listed.exit_code == 0);
@@ -133,7 +133,7 @@ TEST_CASE("--discard-shards removes what abandoned shards have left; --dry-run l
   CHECK(directory.entries() == before);
   check_done(run_clipper({"--discard-shards", "out.npy"}, {directory.path()}));
   CHECK(directory.entries() == std::vector<std::string>{"in.npy", "out.npy"});
-  CHECK(read_file(directory / "out.npy") == "old");
+  CHECK(directory.read("out.npy") == "old");
 }
 
 TEST_CASE("--discard-shards refuses while a shard is running, and takes OUT alone") {
@@ -151,9 +151,7 @@ TEST_CASE("--discard-shards refuses while a shard is running, and takes OUT alon
   for (const Words& more :
        {Words{"--finalize"}, Words{"--min", "0"}, Words{"--in-place", "--direct"}, Words{"--json"},
         Words{"--flat"}, Words{"--member", "w"}, Words{"--fail-if-clipped", "1"}, Words{"--force"}}) {
-    Words all = words;
-    all.insert(all.end(), more.begin(), more.end());
-    check_refused(run_clipper(all, {directory.path()}), 2,
+    check_refused(run_clipper(joined(words, more), {directory.path()}), 2,
                   "--discard-shards and " + more.front() + " cannot be used together");
   }
   CHECK(directory.snapshot() == before);
@@ -199,7 +197,7 @@ TEST_CASE("--finalize keeps the parts if it cannot put the output in place") {
 TEST_CASE("--no-clobber holds until --finalize puts the output in place") {
   const ShardDirectory directory;
   for (int index = 0; index < 3; ++index) check_done(directory.shard(index));
-  write_file(directory / "out.npy", "mine");
+  directory.write("out.npy", "mine");
   const auto before = directory.snapshot();
   check_refused(directory.finalize({"-n"}), 5, "out.npy: already exists (--no-clobber or --flat)");
   CHECK(directory.snapshot() == before);

@@ -27,14 +27,14 @@ const std::string kOutput = float32_file(clipped(kElements, 0, 6));
 class Waiting : public Process {
  public:
   explicit Waiting(
-      const TemporaryDirectory& directory, const std::function<void()>& prepare = [] {})
+      const WorkingDirectory& directory, const std::function<void()>& prepare = [] {})
       : Process(clipper_words({"--min", "0", "--max", "6", "-", "out.npy"}), {directory.path(), prepare}) {
     write(std::string_view(kInput).substr(0, kGiven));
     wait_until([&] { return has_begun(directory); });
   }
 
   /// Whether clipper has created its output, which has a temporary name or no name.
-  [[nodiscard]] bool has_begun(const TemporaryDirectory& directory) const {
+  [[nodiscard]] bool has_begun(const WorkingDirectory& directory) const {
     if (directory.entries().size() == 2) return true;
     std::error_code gone;
     for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid()), gone)) {
@@ -104,8 +104,7 @@ TEST_CASE("every ending signal ends clipper, keeps the old file and leaves no ot
   for (const int signal : ending_signals()) {
     for (const bool named : {false, true}) {
       CAPTURE(signal, named);
-      const TemporaryDirectory directory;
-      write_file(directory / "out.npy", "old");
+      const WorkingDirectory directory{{"out.npy", "old"}};
       const auto before = directory.snapshot();
       Waiting process(directory, [=] {
         without_core_file();
@@ -127,8 +126,7 @@ TEST_CASE("clipper does not hang if two signals arrive at the same time") {
     const int first = signals[i];
     const int second = signals[(i + 1) % signals.size()];
     CAPTURE(first, second);
-    const TemporaryDirectory directory;
-    write_file(directory / "out.npy", "old");
+    const WorkingDirectory directory{{"out.npy", "old"}};
     Waiting process(directory, [] {
       without_core_file();
       be_without_unnamed_files();
@@ -145,7 +143,7 @@ TEST_CASE("clipper does not hang if two signals arrive at the same time") {
 }
 
 TEST_CASE("SIGPIPE of one file's report leaves no part of another file's output") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   Fifo waits(directory / "waits.npy");
   Fifo ends(directory / "ends.npy");
   Process process(clipper_words({"--min", "0", "--max", "6", "--threads", "2", "--json", "--output-dir",
@@ -160,30 +158,28 @@ TEST_CASE("SIGPIPE of one file's report leaves no part of another file's output"
   CHECK(result.signal == SIGPIPE);
   CHECK(result.error.empty());
   CHECK(count_entries(directory / "out") == 1);
-  CHECK((read_file(directory / "out/ends.npy") == kOutput));
+  CHECK((directory.read("out/ends.npy") == kOutput));
 }
 
 TEST_CASE("a signal that is ignored at the start stays ignored") {
   for (const int signal : {SIGHUP, SIGINT}) {
     CAPTURE(signal);
-    const TemporaryDirectory directory;
-    write_file(directory / "out.npy", "old");
+    const WorkingDirectory directory{{"out.npy", "old"}};
     Waiting process(directory, [=] { std::signal(signal, SIG_IGN); });
     process.send(signal);
     check_done(process.finish_input());
-    CHECK((read_file(directory / "out.npy") == kOutput));
+    CHECK((directory.read("out.npy") == kOutput));
     CHECK(directory.entries() == Words{"out.npy"});
   }
 }
 
 TEST_CASE("SIGSTOP and SIGCONT do not change the result") {
-  const TemporaryDirectory directory;
-  write_file(directory / "out.npy", "old");
+  const WorkingDirectory directory{{"out.npy", "old"}};
   Waiting process(directory);
   process.stop();
   process.send(SIGCONT);
   check_done(process.finish_input());
-  CHECK((read_file(directory / "out.npy") == kOutput));
+  CHECK((directory.read("out.npy") == kOutput));
 }
 
 }  // namespace clipper::testing

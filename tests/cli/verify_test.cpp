@@ -14,12 +14,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-Result run_in(const TemporaryDirectory& directory, const Words& arguments, std::string_view input = "") {
-  return run_clipper(arguments, {directory.path()}, input);
+Result run_in(const WorkingDirectory& directory, const Words& arguments, std::string_view input = "") {
+  return directory.run(arguments, input);
 }
 
 /// Checks that clipper succeeds, prints nothing and changes no file.
-void check_same(const TemporaryDirectory& directory, const Words& arguments, std::string_view input = "") {
+void check_same(const WorkingDirectory& directory, const Words& arguments, std::string_view input = "") {
   CAPTURE(arguments);
   const auto before = directory.snapshot();
   const Result result = run_in(directory, arguments, input);
@@ -29,7 +29,7 @@ void check_same(const TemporaryDirectory& directory, const Words& arguments, std
   CHECK(directory.snapshot() == before);
 }
 
-void check_different(const TemporaryDirectory& directory, const Words& arguments, const std::string& output,
+void check_different(const WorkingDirectory& directory, const Words& arguments, const std::string& output,
                      std::string_view input = "") {
   CAPTURE(arguments);
   const auto before = directory.snapshot();
@@ -40,7 +40,7 @@ void check_different(const TemporaryDirectory& directory, const Words& arguments
   CHECK(directory.snapshot() == before);
 }
 
-void check_updated(const TemporaryDirectory& directory, Words arguments, const std::string& line,
+void check_updated(const WorkingDirectory& directory, Words arguments, const std::string& line,
                    const std::string& golden) {
   CAPTURE(arguments);
   arguments.emplace_back("--update-golden");
@@ -48,7 +48,7 @@ void check_updated(const TemporaryDirectory& directory, Words arguments, const s
   CHECK(result.exit_code == 0);
   CHECK(result.output.empty());
   CHECK(result.error == line);
-  CHECK(read_file(directory / "golden.npy") == golden);
+  CHECK(directory.read("golden.npy") == golden);
   check_same(directory, arguments);
 }
 
@@ -66,20 +66,19 @@ std::vector<float> transposed(const std::vector<float>& elements, std::size_t m,
 }  // namespace
 
 TEST_CASE("--verify prints nothing if the result equals the golden file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
-  write_file(directory / "golden.npy", float32_file({0, 3, 6}));
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})},
+                                   {"golden.npy", float32_file({0, 3, 6})}};
   const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
   check_same(directory, words);
   check_same(directory, {"--verify=golden.npy", "-q", "--min", "0", "--max", "6", "in.npy"});
   check_same(directory, {"--min", "0", "--max", "6", "-", "--verify", "golden.npy"},
-             read_file(directory / "in.npy"));
+             directory.read("in.npy"));
   check_same(directory, {"--min", "0", "--max", "6", "in.npy", "--verify", "-"},
-             read_file(directory / "golden.npy"));
+             directory.read("golden.npy"));
   check_same(directory, {"--min", "0", "--max", "6", "golden.npy", "--verify", "golden.npy"});
   check_same(directory, {"--scale", "2", "--bias", "-3", "--max", "5", "in.npy", "--verify", "result.npy"},
              [&] {
-               write_file(directory / "result.npy", float32_file({-5, 3, 5}));
+               directory.write("result.npy", float32_file({-5, 3, 5}));
                return "";
              }());
   CHECK(run_in(directory, {"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy", "-v"}).output ==
@@ -87,9 +86,8 @@ TEST_CASE("--verify prints nothing if the result equals the golden file") {
 }
 
 TEST_CASE("--verify prints differences as compare does") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({-1, 3, 9, 5}));
-  write_file(directory / "golden.npy", float32_file({-0.0F, 3, 6, 5.5F}));
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9, 5})},
+                                   {"golden.npy", float32_file({-0.0F, 3, 6, 5.5F})}};
   const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
   check_different(directory, words,
                   "FAIL in.npy: 2 of 4 differ (50 %); first [0] actual 0 expected -0 (bits 0x0 and "
@@ -106,20 +104,20 @@ TEST_CASE("--verify prints differences as compare does") {
   CHECK(json["status"] == 1);
   CHECK(json["mismatches"] == 2);
 
-  write_file(directory / "golden.npy", npy_file("<f4", "False", "(2, 2)", bytes_of<float>({0, 3, 6, 5})));
+  directory.write("golden.npy", npy_file("<f4", "False", "(2, 2)", bytes_of<float>({0, 3, 6, 5})));
   check_different(directory, words, "FAIL in.npy: shape (4,), expected (2, 2)\n");
-  write_file(directory / "golden.npy", npy_file("<i4", "False", "(4,)", bytes_of<float>({0, 3, 6, 5})));
+  directory.write("golden.npy", npy_file("<i4", "False", "(4,)", bytes_of<float>({0, 3, 6, 5})));
   check_different(directory, words, "FAIL in.npy: dtype float32, expected int32\n");
 }
 
 TEST_CASE("--verify accepts a golden file with another memory order, byte order and header") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::vector<float> elements = scattered_floats(210'000);
   std::vector<float> golden = clipped(elements, 0, 6);
-  write_file(directory / "in.npy", npy_file("<f4", "False", "(700, 300)", bytes_of(elements)));
+  directory.write("in.npy", npy_file("<f4", "False", "(700, 300)", bytes_of(elements)));
   const auto write_golden = [&] {
     const std::string swapped = byte_swapped(bytes_of(transposed(golden, 700, 300)), 4);
-    write_file(directory / "golden.npy", npy_file(">f4", "True", "(700, 300)", swapped, 16));
+    directory.write("golden.npy", npy_file(">f4", "True", "(700, 300)", swapped, 16));
   };
   write_golden();
   const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
@@ -132,13 +130,13 @@ TEST_CASE("--verify accepts a golden file with another memory order, byte order 
 }
 
 TEST_CASE("--verify finds one changed element of many with any number of threads") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::vector<float> elements = scattered_floats(500'000);
-  write_file(directory / "in.npy", float32_file(elements));
+  directory.write("in.npy", float32_file(elements));
   for (const std::size_t at : {0u, 31'999u, 32'768u, 499'999u}) {
     std::vector<float> golden = clipped(elements, 0, 6);
     golden[at] = std::nextafter(golden[at], 100.0F);
-    write_file(directory / "golden.npy", float32_file(golden));
+    directory.write("golden.npy", float32_file(golden));
     for (const char* const threads : {"1", "2", "5"}) {
       const Result result = run_in(directory, {"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy",
                                                "--json", "--threads", threads});
@@ -152,25 +150,24 @@ TEST_CASE("--verify finds one changed element of many with any number of threads
 }
 
 TEST_CASE("--verify takes NaN as equal to NaN, and compares nothing after --nan error") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> elements = scattered_floats(300'000);
   elements[70'000] = elements[250'000] = nan;
-  write_file(directory / "in.npy", float32_file(elements));
-  write_file(directory / "golden.npy", float32_file(elements));
+  directory.write("in.npy", float32_file(elements));
+  directory.write("golden.npy", float32_file(elements));
   check_same(directory, {"--max", "20", "in.npy", "--verify", "golden.npy"});
   const Words words{"--max", "20", "--nan", "error", "in.npy", "--verify", "golden.npy"};
-  check_refused_untouched(directory, words, 3, "in.npy: NaN at [70000]\n");
+  directory.refused(words, 3, "in.npy: NaN at [70000]\n");
   Words updating = words;
   updating.emplace_back("--update-golden");
-  check_refused_untouched(directory, updating, 3, "in.npy: NaN at [70000]\n");
-  write_file(directory / "golden.npy", float32_file({1}));
-  check_refused_untouched(directory, updating, 3, "in.npy: NaN at [70000]");
+  directory.refused(updating, 3, "in.npy: NaN at [70000]\n");
+  directory.write("golden.npy", float32_file({1}));
+  directory.refused(updating, 3, "in.npy: NaN at [70000]");
 }
 
 TEST_CASE("--update-golden writes a missing or different golden file, and no equal one") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
   const std::string golden = float32_file({0, 3, 6});
   const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
   check_updated(directory, words, "clipper: golden.npy: created\n", golden);
@@ -178,7 +175,7 @@ TEST_CASE("--update-golden writes a missing or different golden file, and no equ
   for (const std::string& other :
        {float32_file({0, 3, 7}), float32_file({0, 3, 6, 6}), float32_file({-0.0F, 3, 6}),
         npy_file("<i4", "False", "(3,)", bytes_of<std::int32_t>({0, 3, 6}))}) {
-    write_file(directory / "golden.npy", other);
+    directory.write("golden.npy", other);
     ::chmod((directory / "golden.npy").c_str(), 0640);
     check_updated(directory, words, updated, golden);
     CHECK(mode_of(directory / "golden.npy") == 0640);
@@ -187,8 +184,7 @@ TEST_CASE("--update-golden writes a missing or different golden file, and no equ
   // A golden file that differs only in its header is not rewritten.
   Words updating = words;
   updating.emplace_back("--update-golden");
-  write_file(directory / "golden.npy",
-             npy_file(">f4", "True", "(3,)", byte_swapped(bytes_of<float>({0, 3, 6}), 4)));
+  directory.write("golden.npy", npy_file(">f4", "True", "(3,)", byte_swapped(bytes_of<float>({0, 3, 6}), 4)));
   const struct timespec before = change_of(directory / "golden.npy");
   check_same(directory, updating);
   const struct timespec after = change_of(directory / "golden.npy");
@@ -197,8 +193,7 @@ TEST_CASE("--update-golden writes a missing or different golden file, and no equ
 }
 
 TEST_CASE("--update-golden is reported by --json and on standard error unless --quiet") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
   const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
   const Result created = run_in(directory, words);
   CHECK(created.exit_code == 0);
@@ -206,26 +201,23 @@ TEST_CASE("--update-golden is reported by --json and on standard error unless --
         Json::parse(R"({"version": 2, "actual": "in.npy", "expected": "golden.npy",
     "status": 0, "reason": "golden.npy is missing"})"));
   CHECK(created.error == "clipper: golden.npy: created\n");
-  write_file(directory / "golden.npy", float32_file({0, 3, 8}));
+  directory.write("golden.npy", float32_file({0, 3, 8}));
   const Result updated = run_in(directory, words);
   CHECK(updated.exit_code == 0);
   CHECK(Json::parse(updated.output)["mismatches"] == 1);
   CHECK(Json::parse(updated.output)["status"] == 0);
-  write_file(directory / "golden.npy", float32_file({0, 3, 8}));
+  directory.write("golden.npy", float32_file({0, 3, 8}));
   check_done(run_in(directory, {"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "-q"}));
-  CHECK(read_file(directory / "golden.npy") == float32_file({0, 3, 9}));
+  CHECK(directory.read("golden.npy") == float32_file({0, 3, 9}));
 }
 
 TEST_CASE("--verify refuses files that are not tensors or cannot be read") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file({-1, 3, 9}));
-  write_file(directory / "text.npy", "text");
-  write_file(directory / "short.npy", float32_file({-1, 3, 9}).substr(0, 130));
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})},
+                                   {"text.npy", "text"},
+                                   {"short.npy", float32_file({-1, 3, 9}).substr(0, 130)}};
   for (const Words& more : std::vector<Words>{{}, {"--update-golden"}}) {
     const auto refused = [&](const std::string& in, const std::string& golden, int code, const char* word) {
-      Words words{"--max", "6", in, "--verify", golden};
-      words.insert(words.end(), more.begin(), more.end());
-      check_refused_untouched(directory, words, code, word);
+      directory.refused(joined({"--max", "6", in, "--verify", golden}, more), code, word);
     };
     refused("in.npy", "text.npy", 3, "text.npy: ");
     refused("in.npy", "short.npy", 3, "short.npy: ");
@@ -233,25 +225,23 @@ TEST_CASE("--verify refuses files that are not tensors or cannot be read") {
     refused("none.npy", "in.npy", 4, "none.npy: ");
     refused("in.npy", "none/golden.npy", 4, "none/golden.npy: ");
   }
-  check_refused_untouched(directory, {"--max", "6", "in.npy", "--verify", "none.npy"}, 4, "none.npy: ");
-  check_refused_untouched(directory,
-                          {"--min", "300", "in.npy", "--min-above-max", "error", "--max", "6", "--verify",
-                           "none.npy", "--update-golden"},
-                          2, "300");
+  directory.refused({"--max", "6", "in.npy", "--verify", "none.npy"}, 4, "none.npy: ");
+  directory.refused({"--min", "300", "in.npy", "--min-above-max", "error", "--max", "6", "--verify",
+                     "none.npy", "--update-golden"},
+                    2, "300");
   const Result result = run_in(directory, {"--max", "6", "in.npy", "--verify", "text.npy", "--json"});
   CHECK(result.exit_code == 3);
   CHECK(Json::parse(result.output)["status"] == 3);
 }
 
 TEST_CASE("wrong usage of --verify is refused") {
-  const TemporaryDirectory directory;
+  const WorkingDirectory directory;
   const std::string in = float32_file({-1, 3, 9});
-  write_file(directory / "in.npy", in);
-  write_file(directory / "golden.npy", float32_file({1}));
+  directory.write("in.npy", in);
+  directory.write("golden.npy", float32_file({1}));
   const auto check_usage = [&](Words arguments, std::string_view word) {
     arguments.insert(arguments.end(), {"--max", "6"});
-    check_refused_untouched(
-        directory, arguments, 2, word, [] {}, in);
+    directory.refused(arguments, 2, word, in);
   };
   for (const Words& other : std::vector<Words>{{"--in-place"},
                                                {"--output", "x"},
@@ -264,9 +254,8 @@ TEST_CASE("wrong usage of --verify is refused") {
                                                {"--keep-going"},
                                                {"--dry-run"},
                                                {"--fail-if-clipped", "5"}}) {
-    Words words{"in.npy", "--verify", "golden.npy"};
-    words.insert(words.end(), other.begin(), other.end());
-    check_usage(words, fmt::format("--verify and {} cannot be used together", other[0]));
+    check_usage(joined({"in.npy", "--verify", "golden.npy"}, other),
+                fmt::format("--verify and {} cannot be used together", other[0]));
   }
   check_usage({"in.npy", "out.npy", "--verify", "golden.npy"},
               "too many files (expected only IN with --verify)");

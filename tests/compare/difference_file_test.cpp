@@ -70,7 +70,7 @@ std::string written(const Pairs& pairs, const std::vector<std::size_t>& cuts, By
                 expected.data() + *cut * size, end - *cut, *cut});
   CHECK((directory.entries().empty() || !has_proc()));
   file.commit();
-  return read_file(directory / "d.npy");
+  return directory.read("d.npy");
 }
 
 std::string expected_file(const Pairs& pairs, bool nan_equal) {
@@ -137,7 +137,7 @@ TEST_CASE("a difference file has the shape and memory order of the expected tens
       OutputFile::create(directory / "d.npy", OutputFile::Existing::replace, OutputFile::Durability::none),
       header, true);
   file.commit();
-  CHECK(read_file(directory / "d.npy").substr(0, 128) == npy_file("<u2", "True", "(2, 3)", ""));
+  CHECK(directory.read("d.npy").substr(0, 128) == npy_file("<u2", "True", "(2, 3)", ""));
 }
 
 }  // namespace clipper::testing

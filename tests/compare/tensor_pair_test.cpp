@@ -57,9 +57,9 @@ struct Files {
     const std::vector<std::byte> bytes = reference::in_memory(
         dtype, layout.order, layout.fortran_order ? in_fortran_order(shape, elements) : elements);
     const char order = traits(dtype).size == 1 ? '|' : layout.order == ByteOrder::little ? '<' : '>';
-    write_file(directory / name, npy_file(fmt::format("{}{}", order, traits(dtype).descr),
-                                          layout.fortran_order ? "True" : "False", shape_text(shape),
-                                          {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1}));
+    directory.write(name, npy_file(fmt::format("{}{}", order, traits(dtype).descr),
+                                   layout.fortran_order ? "True" : "False", shape_text(shape),
+                                   {reinterpret_cast<const char*>(bytes.data()), bytes.size() - 1}));
   }
 
   [[nodiscard]] ElementComparison compare(const Engine::Options& options, const ComparisonRule& rule,

@@ -67,14 +67,14 @@ std::string file_to_file(const TemporaryDirectory& directory, const std::string&
       OutputFile::create(directory / "out.npy", OutputFile::Existing::replace, OutputFile::Durability::none);
   engine.run(plan, input, output, std::as_bytes(std::span(header)));
   output.commit();
-  return read_file(directory / "out.npy");
+  return directory.read("out.npy");
 }
 
 /// Runs the engine from FIFO to FIFO.
 std::string stream_to_stream(const TemporaryDirectory& directory, const std::string& header,
                              const Engine::Options& options) {
   std::string result;
-  const std::string file = read_file(directory / "in.npy");
+  const std::string file = directory.read("in.npy");
   std::thread feed([&] { std::ofstream(directory / "from", std::ios::binary) << file; });
   std::thread drain([&] {
     std::ifstream fifo(directory / "to", std::ios::binary);
@@ -101,8 +101,7 @@ std::string in_one_chunk(const TemporaryDirectory& directory, const std::string&
 }
 
 void check(const Case& one) {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", input_of(one));
+  const TemporaryDirectory directory{{"in.npy", input_of(one)}};
   make_fifo(directory / "from");
   make_fifo(directory / "to");
   const std::string header = header_of(one);
@@ -133,7 +132,7 @@ class SecondFailure : public Error {
 TEST_CASE("one chunk is clipped like its single elements") {
   const TemporaryDirectory directory;
   const std::vector<std::int16_t> elements{-3, 16, 17, 18, 99, 100, 101, 32767};
-  write_file(directory / "in.npy", npy_file("<i2", "False", "(8,)", bytes_of(elements)));
+  directory.write("in.npy", npy_file("<i2", "False", "(8,)", bytes_of(elements)));
   CHECK(in_one_chunk(directory, "header") ==
         "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
 }
@@ -228,7 +227,7 @@ TEST_CASE("many tensors, at once or in turn, are clipped as if each were alone")
   std::vector<std::string> expected;
   constexpr std::size_t kTensors = 60;
   for (std::size_t i = 0; i < kTensors; ++i) {
-    write_file(directory / "in.npy", input_of({"<i4", i * i * 7, 128, 128}));
+    directory.write("in.npy", input_of({"<i4", i * i * 7, 128, 128}));
     expected.push_back(in_one_chunk(directory, header));
     std::filesystem::rename(directory / "in.npy", directory / fmt::format("in{}.npy", i));
   }
@@ -246,7 +245,7 @@ TEST_CASE("many tensors, at once or in turn, are clipped as if each were alone")
       });
       for (std::size_t i = 0; i < kTensors; ++i) {
         CAPTURE(threads, round, i);
-        CHECK((read_file(directory / fmt::format("out{}.npy", i)) == expected[i]));
+        CHECK((directory.read(fmt::format("out{}.npy", i)) == expected[i]));
         std::filesystem::remove(directory / fmt::format("out{}.npy", i));
       }
     }
@@ -288,9 +287,8 @@ TEST_CASE("threads begin no tensors after a failure, except those being begun") 
 }
 
 TEST_CASE("counts are the same for every thread count and chunk size") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", input_of({"|u1", 50'000, 128, 128}));
-  const std::string elements = read_file(directory / "in.npy").substr(128);
+  const TemporaryDirectory directory{{"in.npy", input_of({"|u1", 50'000, 128, 128})}};
+  const std::string elements = directory.read("in.npy").substr(128);
   const auto count = [&](auto matches) {
     return std::count_if(elements.begin(), elements.end(),
                          [&](char c) { return matches(static_cast<unsigned char>(c)); });
@@ -316,7 +314,7 @@ TEST_CASE("a scan finds the only element that would change, wherever it is") {
   const TemporaryDirectory directory;
   constexpr std::size_t kCount = 50'000;
   const auto scan = [&](const std::string& elements, unsigned threads) {
-    write_file(directory / "in.npy", npy_file("|u1", "False", fmt::format("({},)", kCount), elements));
+    directory.write("in.npy", npy_file("|u1", "False", fmt::format("({},)", kCount), elements));
     InputFile input = InputFile::open(directory / "in.npy");
     const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt));
     Engine engine({.threads = threads, .chunk_size = kChunk});

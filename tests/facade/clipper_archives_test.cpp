@@ -38,13 +38,12 @@ TEST_CASE("clip_file() and clip_in_place() clip the members of an archive, and c
 }
 
 TEST_CASE("FileOptions::members chooses the members of an archive that are clipped") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npz", archive_of({-1, 3, 9}, {7, 8}));
+  const TemporaryDirectory directory{{"x.npz", archive_of({-1, 3, 9}, {7, 8})}};
   FileOptions options;
   options.members = {"b"};
   const Counts counts = clip_file(directory / "x.npz", directory / "y.npz", {.max = 6}, options);
   CHECK(counts.elements == 2);
-  CHECK((read_file(directory / "y.npz") == archive_of({-1, 3, 9}, {6, 6})));
+  CHECK((directory.read("y.npz") == archive_of({-1, 3, 9}, {6, 6})));
   options.members = {"c"};
   const auto clip_c = [&] { clip_in_place(directory / "x.npz", {.max = 6}, options); };
   CHECK(refusal(ErrorKind::usage, clip_c) == directory / "x.npz: no member 'c'; it has a, mask, b");
@@ -53,13 +52,13 @@ TEST_CASE("FileOptions::members chooses the members of an archive that are clipp
 TEST_CASE("All functions that read a file take FILE:MEMBER") {
   const TemporaryDirectory directory;
   const std::string member = directory / "x.npz:b";
-  write_file(directory / "x.npz", archive_of({-1, 3, 9}, {7, 9}));
-  write_file(directory / "b.npy", float32_file({7, 9}));
+  directory.write("x.npz", archive_of({-1, 3, 9}, {7, 9}));
+  directory.write("b.npy", float32_file({7, 9}));
   CHECK(compare_files(member, directory / "b.npy").equal());
   CHECK(statistics(member).mean == 8.0);
   CHECK(from_bits<float>(*percentiles(member, std::array{Number(50)}).front()) == 8);
   CHECK(clip_file(member, directory / "y.npy", {.max = 8}).lowered == 1);
-  CHECK((read_file(directory / "y.npy") == float32_file({7, 8})));
+  CHECK((directory.read("y.npy") == float32_file({7, 8})));
   CHECK(clip_file(directory / "x.npz:a", directory / "y.npy", {.max = from_file(directory / "x.npz:a")})
             .lowered == 0);
 }

@@ -28,7 +28,7 @@ struct Files {
 
   [[nodiscard]] std::string write(std::string_view name, std::string_view shape,
                                   const std::vector<float>& elements) const {
-    write_file(directory / name, floats(shape, elements));
+    directory.write(name, floats(shape, elements));
     return directory / name;
   }
 };

@@ -28,8 +28,7 @@ Request percentiles_as_bounds() {
 }  // namespace
 
 TEST_CASE("percentiles() finds the percentiles of a file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file(thousand()));
+  const TemporaryDirectory directory{{"x.npy", float32_file(thousand())}};
   const std::array wanted{Number(50), *parse_number("99.95")};
   const auto found = percentiles(directory / "x.npy", wanted);
   REQUIRE(found.size() == 2);
@@ -39,20 +38,19 @@ TEST_CASE("percentiles() finds the percentiles of a file") {
     CHECK(refusal(ErrorKind::usage, [&] {
             static_cast<void>(percentiles(directory / "x.npy", std::array{bad}));
           }).ends_with(": a percentile is a number from 0 to 100 with max 16 decimal places"));
-  write_file(directory / "e.npy", float32_file({}));
+  directory.write("e.npy", float32_file({}));
   CHECK(percentiles(directory / "e.npy", wanted)[0] == std::nullopt);
 }
 
 TEST_CASE("files and memory are clipped to percentiles") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", float32_file(thousand()));
+  const TemporaryDirectory directory{{"x.npy", float32_file(thousand())}};
   const std::string expected = float32_file(clipped(thousand(), 10, 990));
   const Counts counts = clip_file(directory / "x.npy", directory / "y.npy", percentiles_as_bounds());
   CHECK(counts.raised == 10);
   CHECK(counts.lowered == 10);
-  CHECK((read_file(directory / "y.npy") == expected));
+  CHECK((directory.read("y.npy") == expected));
   clip_in_place(directory / "x.npy", percentiles_as_bounds());
-  CHECK((read_file(directory / "x.npy") == expected));
+  CHECK((directory.read("x.npy") == expected));
 
   std::vector<float> elements = thousand();
   CHECK(clip(elements, percentiles_as_bounds()).raised == 10);

@@ -189,8 +189,7 @@ TEST_CASE("percentiles of elements in memory are prepared") {
 }
 
 TEST_CASE("the header of a file tells what tensor it holds") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0')));
+  const TemporaryDirectory directory{{"x.npy", npy_file(">i2", "True", "(2, 3)", std::string(12, '\0'))}};
   const Tensor tensor = tensor_in(directory / "x.npy");
   CHECK(tensor.dtype == DType::int16);
   CHECK(tensor.shape == std::vector<std::int64_t>{2, 3});

@@ -32,7 +32,7 @@ int register_file(const Place& place) {
 TEST_CASE("registered files are removed, all others stay") {
   const TemporaryDirectory directory;
   const TemporaryDirectory other;
-  write_file(directory / "never registered", "");
+  directory.write("never registered", "");
   in_a_process([&] {
     const std::vector<Place> places{Place::of(directory / "a"), Place::of(other / "a"),
                                     Place::of(directory / "unregistered"), Place::of(directory / "b")};
@@ -55,17 +55,16 @@ TEST_CASE("a file is removed from the directory in which it was made") {
     const bool is_registered = register_file(place) >= 0;
     std::filesystem::rename(directory / "deep", directory / "moved");
     std::filesystem::create_directory(directory / "deep");
-    write_file(directory / "deep/x", "stranger");
+    directory.write("deep/x", "stranger");
     remove_temporaries();
     return is_registered;
   });
   CHECK(std::filesystem::is_empty(directory / "moved"));
-  CHECK(read_file(directory / "deep/x") == "stranger");
+  CHECK(directory.read("deep/x") == "stranger");
 }
 
 TEST_CASE("a file that could not be made is not registered, and an existing file of that name stays") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x", "stranger");
+  const TemporaryDirectory directory{{"x", "stranger"}};
   in_a_process([&] {
     const Place place = Place::of(directory / "x");
     const bool is_none = register_file(place) == -1 && errno == EEXIST;
@@ -78,7 +77,7 @@ TEST_CASE("a file that could not be made is not registered, and an existing file
     remove_temporaries();
     return is_none && is_thrown;
   });
-  CHECK(read_file(directory / "x") == "stranger");
+  CHECK(directory.read("x") == "stranger");
 }
 
 TEST_CASE("a stranger's file under a registered name stays") {
@@ -87,17 +86,16 @@ TEST_CASE("a stranger's file under a registered name stays") {
     const Place place = Place::of(directory / "x");
     const bool is_registered = register_file(place) >= 0;
     std::filesystem::rename(directory / "x", directory / "moved");
-    write_file(directory / "x", "stranger");
+    directory.write("x", "stranger");
     remove_temporaries();
     return is_registered;
   });
-  CHECK(read_file(directory / "x") == "stranger");
+  CHECK(directory.read("x") == "stranger");
 }
 
 TEST_CASE("the result of work in without_cleanup() decides which file is removed") {
   for (const bool is_removed : {false, true}) {
-    const TemporaryDirectory directory;
-    write_file(directory / "other", "");
+    const TemporaryDirectory directory{{"other", ""}};
     in_a_process([&] {
       const Place place = Place::of(directory / "x");
       const int registration = register_file(place);

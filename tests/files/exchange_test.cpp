@@ -13,8 +13,8 @@ namespace {
 class Names {
  public:
   Names() {
-    write_file(directory / "hidden", "replacement");
-    write_file(directory / "x", "old");
+    directory.write("hidden", "replacement");
+    directory.write("x", "old");
   }
 
   Exchanged exchange(const std::function<bool()>& is_right) const {
@@ -23,8 +23,8 @@ class Names {
   }
 
   void check(const std::string& x, const std::string& hidden) const {
-    CHECK(read_file(directory / "x") == x);
-    CHECK(read_file(directory / "hidden") == hidden);
+    CHECK(directory.read("x") == x);
+    CHECK(directory.read("hidden") == hidden);
   }
 
   TemporaryDirectory directory;

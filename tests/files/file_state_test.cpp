@@ -71,8 +71,7 @@ TEST_CASE("the clock of another machine may be a second behind or any time ahead
 }
 
 TEST_CASE("a file that was just written, or has a time in the future, settles within ticks") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "before");
+  const TemporaryDirectory directory{{"file", "before"}};
   const Descriptor file(::open((directory / "file").c_str(), O_RDWR | O_CLOEXEC));
   for (const bool is_ahead : {false, true}) {
     CAPTURE(is_ahead);

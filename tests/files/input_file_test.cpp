@@ -27,8 +27,7 @@ std::string text(std::span<const std::byte> bytes) {
 }  // namespace
 
 TEST_CASE("a file is read in order and at any offset") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "0123456789");
+  const TemporaryDirectory directory{{"file", "0123456789"}};
   InputFile file = InputFile::open(directory / "file");
   CHECK(file.path() == directory / "file");
   CHECK(file.is_regular());
@@ -47,8 +46,7 @@ TEST_CASE("a file is read in order and at any offset") {
 }
 
 TEST_CASE("a stream that ends too early or too late is an input error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "0123456789");
+  const TemporaryDirectory directory{{"file", "0123456789"}};
   InputFile file = InputFile::open(directory / "file");
   std::array<std::byte, 8> bytes{};
   file.read_exactly(bytes);
@@ -61,8 +59,7 @@ TEST_CASE("a stream that ends too early or too late is an input error") {
 }
 
 TEST_CASE("a file that has shrunk is an I/O error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", std::string(20'000, '-') + "0123456789");
+  const TemporaryDirectory directory{{"file", std::string(20'000, '-') + "0123456789"}};
   const InputFile file = InputFile::open(directory / "file");
   std::filesystem::resize_file(directory / "file", 20'005);
   std::array<std::byte, 4> bytes{};
@@ -73,10 +70,9 @@ TEST_CASE("a file that has shrunk is an I/O error") {
 }
 
 TEST_CASE("all reads of a small file give its bytes of one instant, and a later change is an I/O error") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "0123456789");
+  const TemporaryDirectory directory{{"file", "0123456789"}};
   InputFile file = InputFile::open(directory / "file");
-  write_file(directory / "file", "abcde");
+  directory.write("file", "abcde");
   std::array<std::byte, 4> bytes{};
   file.read_exactly(bytes);
   CHECK(text(bytes) == "0123");
@@ -91,7 +87,7 @@ TEST_CASE("reads at the end of the bytes that are read first, and beyond, give t
   std::string contents;
   for (int i = 0; i < 5000; ++i)
     contents += std::to_string(i % 10) + "-+"[i % 2] + static_cast<char>('a' + i % 26);
-  write_file(directory / "file", contents);
+  directory.write("file", contents);
   InputFile file = InputFile::open(directory / "file");
   std::array<std::byte, 7> bytes{};
   for (std::size_t at = 0; at + bytes.size() <= contents.size(); at += bytes.size()) {
@@ -137,7 +133,7 @@ TEST_CASE("a FIFO is a stream, and its header may arrive in pieces") {
 TEST_CASE("read_header() returns the header byte for byte and stops before the elements") {
   const TemporaryDirectory directory;
   const std::string header_text = npy_file("<f4", "False", "(1,)", "", 16);
-  write_file(directory / "file", header_text + "abcd");
+  directory.write("file", header_text + "abcd");
   InputFile file = InputFile::open(directory / "file");
   std::vector<std::byte> bytes;
   const npy::Header header = read_header(file, std::nullopt, &bytes);
@@ -151,7 +147,7 @@ TEST_CASE("read_header() returns the header byte for byte and stops before the e
 TEST_CASE("a file must have the size that follows from its header") {
   const TemporaryDirectory directory;
   const auto message = [&](const std::string& bytes) {
-    write_file(directory / "file", bytes);
+    directory.write("file", bytes);
     return refusal(ErrorKind::input, [&] {
       InputFile file = InputFile::open(directory / "file");
       std::ignore = read_header(file, std::nullopt);
@@ -169,7 +165,7 @@ TEST_CASE("a file must have the size that follows from its header") {
 TEST_CASE("bytes after the array can be ignored") {
   const TemporaryDirectory directory;
   const std::string bytes = float32_file({1, 2});
-  write_file(directory / "file", bytes + "xyz");
+  directory.write("file", bytes + "xyz");
   InputFile file = InputFile::open(directory / "file");
   file.ignore_trailing();
   CHECK(read_header(file, std::nullopt).count == 2);
@@ -187,8 +183,7 @@ TEST_CASE("bytes after the array can be ignored") {
 }
 
 TEST_CASE("a file that is opened for a change is locked until it is closed") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "x");
+  const TemporaryDirectory directory{{"file", "x"}};
   std::filesystem::create_hard_link(directory / "file", directory / "hard");
   {
     const InputFile file = InputFile::open_to_change(directory / "file");
@@ -226,7 +221,7 @@ TEST_CASE("the path of a descriptor whose file is not under its name cannot be o
     CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(file.path()); }) ==
           expected);
   }
-  write_file(directory / "y", "named");
+  directory.write("y", "named");
   const Descriptor named(::open((directory / "y").c_str(), O_RDWR | O_CLOEXEC));
   const std::string path = "/proc/self/fd/" + std::to_string(named.get());
   CHECK(InputFile::open_to_change(path).place().path() == std::filesystem::canonical(directory / "y"));
@@ -235,14 +230,14 @@ TEST_CASE("the path of a descriptor whose file is not under its name cannot be o
 TEST_CASE("has_changed() detects writes and changed hard links") {
   const TemporaryDirectory directory;
   const auto opened = [&](InputFile (*open)(const std::string&)) {
-    write_file(directory / "file", "four");
+    directory.write("file", "four");
     InputFile file = open(directory / "file");
     CHECK_FALSE(file.has_changed());
     return file;
   };
   for (auto* const open : {&InputFile::open, &InputFile::open_to_change}) {
     const InputFile grown = opened(open);
-    write_file(directory / "file", "fives");
+    directory.write("file", "fives");
     CHECK(grown.has_changed());
   }
   for (auto* const open : {&InputFile::open, &InputFile::open_to_change}) {
@@ -253,7 +248,7 @@ TEST_CASE("has_changed() detects writes and changed hard links") {
   }
   {
     const InputFile replaced = opened(&InputFile::open_to_change);
-    write_file(directory / "other", "four");
+    directory.write("other", "four");
     std::filesystem::rename(directory / "other", directory / "file");
     CHECK(replaced.has_changed());
   }
@@ -263,9 +258,7 @@ TEST_CASE("has_changed() detects writes and changed hard links") {
 }
 
 TEST_CASE("links and other spellings lead to the same file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "x");
-  write_file(directory / "other", "x");
+  const TemporaryDirectory directory{{"file", "x"}, {"other", "x"}};
   std::filesystem::create_symlink("file", directory / "link");
   std::filesystem::create_hard_link(directory / "file", directory / "hard");
   CHECK(is_same_file(directory / "file", directory / "file"));

@@ -232,8 +232,7 @@ TEST_CASE("An interrupted change is identified by its parameters, not by its des
 }
 
 TEST_CASE("A description that does not fit a record is cut off; parameters that do not fit are refused") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x.npy", file_with(0));
+  const TemporaryDirectory directory{{"x.npy", file_with(0)}};
   const Place place = Place::of(directory / "x.npy");
   const auto append = [&](std::size_t parameters, std::size_t description) {
     {

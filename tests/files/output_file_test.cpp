@@ -33,12 +33,12 @@ TEST_CASE("nothing is visible before the commit") {
   CHECK(directory.entries().empty());
   file.commit();
   CHECK(directory.entries() == Names{"out"});
-  CHECK(read_file(directory / "out") == "abcdef");
+  CHECK(directory.read("out") == "abcdef");
 }
 
 TEST_CASE("an exception in `last_look` prevents the commit") {
   const TemporaryDirectory directory;
-  if (GENERATE(false, true)) write_file(directory / "out", "old");
+  if (GENERATE(false, true)) directory.write("out", "old");
   const Names before = directory.entries();
   OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::on_disk);
   file.write(bytes("new"));
@@ -48,7 +48,7 @@ TEST_CASE("an exception in `last_look` prevents the commit") {
   }),
                   Error);
   CHECK(directory.entries() == before);
-  if (!before.empty()) CHECK(read_file(directory / "out") == "old");
+  if (!before.empty()) CHECK(directory.read("out") == "old");
 }
 
 TEST_CASE("all ways to write begin at the base") {
@@ -64,7 +64,7 @@ TEST_CASE("all ways to write begin at the base") {
   constexpr std::uint64_t kReserved = 1 << 20;
   file.reserve(kReserved);
   file.commit();
-  const std::string written = read_file(directory / "out");
+  const std::string written = directory.read("out");
   CHECK(written.substr(0, 12) == std::string("abc0123\0wxyz", 12));
   CHECK((written.size() == 12 || written.size() == 8 + kReserved));
 }
@@ -75,7 +75,7 @@ TEST_CASE("bytes can be written at any offset, in any order") {
   file.write_at(bytes("world"), 6);
   file.write_at(bytes("hello "), 0);
   file.commit();
-  CHECK(read_file(directory / "out") == "hello world");
+  CHECK(directory.read("out") == "hello world");
 }
 
 TEST_CASE("the header and the first elements are written together") {
@@ -84,7 +84,7 @@ TEST_CASE("the header and the first elements are written together") {
   file.write_at(bytes("third"), 12);
   file.write_start(bytes("first "), bytes("second"));
   file.commit();
-  CHECK(read_file(directory / "out") == "first secondthird");
+  CHECK(directory.read("out") == "first secondthird");
 }
 
 TEST_CASE("reserved space does not change the size of the file") {
@@ -95,12 +95,11 @@ TEST_CASE("reserved space does not change the size of the file") {
   file.write_at(bytes("end"), kSize - 3);
   file.commit();
   CHECK(std::filesystem::file_size(directory / "out") == kSize);
-  CHECK(read_file(directory / "out") == std::string(kSize - 3, '\0') + "end");
+  CHECK(directory.read("out") == std::string(kSize - 3, '\0') + "end");
 }
 
 TEST_CASE("without a commit nothing is left, and an existing file stays") {
-  const TemporaryDirectory directory;
-  write_file(directory / "out", "old");
+  const TemporaryDirectory directory{{"out", "old"}};
   const auto before = directory.snapshot();
   for (const char* name : {"out", "new"}) {
     OutputFile file = OutputFile::create(directory / name, kReplace, OutputFile::Durability::none);
@@ -111,14 +110,13 @@ TEST_CASE("without a commit nothing is left, and an existing file stays") {
 }
 
 TEST_CASE("a replacement keeps the mode, and an open reader keeps the old file") {
-  const TemporaryDirectory directory;
-  write_file(directory / "out", "old");
+  const TemporaryDirectory directory{{"out", "old"}};
   REQUIRE(::chmod((directory / "out").c_str(), 0751) == 0);
   std::ifstream reader(directory / "out");
   OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
   file.write(bytes("new"));
   file.commit();
-  CHECK(read_file(directory / "out") == "new");
+  CHECK(directory.read("out") == "new");
   CHECK(mode_of(directory / "out") == 0751);
   std::string old;
   reader >> old;
@@ -129,9 +127,9 @@ TEST_CASE("an output that may replace nothing is refused if a file appears befor
   const TemporaryDirectory directory;
   OutputFile file = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
   file.write(bytes("new"));
-  write_file(directory / "out", "a file that came between");
+  directory.write("out", "a file that came between");
   CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: already exists"));
-  CHECK(read_file(directory / "out") == "a file that came between");
+  CHECK(directory.read("out") == "a file that came between");
   CHECK(refusal(ErrorKind::refused, [&] {
           std::ignore = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
         }).starts_with(directory / "out: already exists"));
@@ -147,7 +145,7 @@ TEST_CASE("an output that must be new does not replace a file that appears befor
   first.commit();
   CHECK(refusal(ErrorKind::refused, [&] { second.commit(); }).find("when the run began") !=
         std::string::npos);
-  CHECK(read_file(directory / "out") == "first");
+  CHECK(directory.read("out") == "first");
   CHECK(directory.entries() == Names{"out"});
 }
 
@@ -159,24 +157,23 @@ TEST_CASE("an output gets its name in the directory that was opened at the start
   std::filesystem::rename(directory / "deep", directory / "moved");
   std::filesystem::create_directory(directory / "deep");
   file.commit();
-  CHECK(read_file(directory / "moved/out") == "new");
+  CHECK(directory.read("moved/out") == "new");
   CHECK(std::filesystem::is_empty(directory / "deep"));
 }
 
 TEST_CASE("in place, the mode is kept and symbolic links are followed") {
-  const TemporaryDirectory directory;
-  write_file(directory / "file", "old");
+  const TemporaryDirectory directory{{"file", "old"}};
   REQUIRE(::chmod((directory / "file").c_str(), 0640) == 0);
   std::filesystem::create_symlink("file", directory / "link");
   {
     const InputFile input = InputFile::open_to_change(directory / "link");
     OutputFile file = OutputFile::create_in_place(input);
     file.write(bytes("new"));
-    CHECK(read_file(directory / "file") == "old");
+    CHECK(directory.read("file") == "old");
     file.complete();
     file.replace(input);
   }
-  CHECK(read_file(directory / "file") == "new");
+  CHECK(directory.read("file") == "new");
   CHECK(mode_of(directory / "file") == 0640);
   CHECK(std::filesystem::is_symlink(directory / "link"));
 
@@ -221,7 +218,7 @@ TEST_CASE("so is the file of a descriptor whose directory has become a file") {
   std::filesystem::create_directory(directory / "d");
   const RemovedFile removed(directory / "d/x");
   std::filesystem::remove_all(directory / "d");
-  write_file(directory / "d", "mine");
+  directory.write("d", "mine");
   OutputFile file = OutputFile::create(removed.path(), kReplace, OutputFile::Durability::none);
   file.write(bytes("new"));
   file.commit();

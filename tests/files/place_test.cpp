@@ -175,7 +175,7 @@ TEST_CASE("a directory without read permission can be used, but not flushed to d
   in_a_process([&] {
     become_user();
     const Place place = Place::of(directory / "x");
-    write_file(directory / "x", "");
+    directory.write("x", "");
     const bool is_written = place.id() && !place.sync();
     return is_written && refusal(ErrorKind::io, [&] { place.expect_sync(); }) ==
                              directory.path() + ": cannot be opened: Permission denied";
@@ -205,7 +205,7 @@ TEST_CASE("a file that a full disk keeps is emptied, unless it has another name"
   const TemporaryDirectory directory;
   for (const bool has_other_name : {false, true}) {
     const std::string name = has_other_name ? "linked" : "alone";
-    write_file(directory / name, "bytes");
+    directory.write(name, "bytes");
     if (has_other_name) std::filesystem::create_hard_link(directory / name, directory / "other");
     const Descriptor fd(::open((directory / name).c_str(), O_RDWR | O_CLOEXEC));
     int calls = 0;
@@ -214,20 +214,18 @@ TEST_CASE("a file that a full disk keeps is emptied, unless it has another name"
       return ++calls == 2;
     });
     CHECK(calls == (has_other_name ? 1 : 2));
-    CHECK(read_file(directory / name) == (has_other_name ? "bytes" : ""));
+    CHECK(directory.read(name) == (has_other_name ? "bytes" : ""));
   }
 }
 
 TEST_CASE("a name that belongs to another file is not removed") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a", "bytes");
-  write_file(directory / "b", "other");
+  const TemporaryDirectory directory{{"a", "bytes"}, {"b", "other"}};
   const Descriptor fd(::open((directory / "a").c_str(), O_RDWR | O_CLOEXEC));
   bool is_removed = false;
   drop(fd, Place::of(directory / "b"), [&] { return is_removed = true; });
   CHECK_FALSE(is_removed);
   CHECK(Place::of(directory / "b").remove(id_of(status_of(directory / "a"))));
-  CHECK(read_file(directory / "b") == "other");
+  CHECK(directory.read("b") == "other");
   CHECK(Place::of(directory / "b").remove(id_of(status_of(directory / "b"))));
   CHECK(directory.entries() == std::vector<std::string>{"a"});
 }

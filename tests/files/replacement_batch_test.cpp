@@ -62,16 +62,16 @@ TEST_CASE("a replacement that fails leaves its file and does not stop the others
   Ends ends;
   ReplacementBatch replacements;
   for (const char* name : {"a", "changed", "gone", "z"}) {
-    write_file(directory / name, "old");
+    directory.write(name, "old");
     add(replacements, directory / name, ends);
   }
-  write_file(directory / "changed", "other");
+  directory.write("changed", "other");
   std::filesystem::remove(directory / "gone");
   CHECK(replacements.commit());
   CHECK(ends == Ends{"done", "4", "4", "done"});
-  CHECK(read_file(directory / "a") == "new");
-  CHECK(read_file(directory / "changed") == "other");
-  CHECK(read_file(directory / "z") == "new");
+  CHECK(directory.read("a") == "new");
+  CHECK(directory.read("changed") == "other");
+  CHECK(directory.read("z") == "new");
   CHECK(directory.entries() == std::vector<std::string>{"a", "changed", "z"});
 }
 
@@ -80,28 +80,26 @@ TEST_CASE("a file that takes the name of a file being clipped is not replaced") 
   Ends ends;
   ReplacementBatch replacements;
   for (const char* name : {"copied", "renamed", "linked"}) {
-    write_file(directory / name, "old");
+    directory.write(name, "old");
     add(replacements, directory / name, ends);
     std::filesystem::rename(directory / name, directory / (std::string(name) + ".moved"));
   }
-  write_file(directory / "copied", "stranger");
-  write_file(directory / "stranger", "stranger");
+  directory.write("copied", "stranger");
+  directory.write("stranger", "stranger");
   std::filesystem::rename(directory / "stranger", directory / "renamed");
-  write_file(directory / "elsewhere", "stranger");
+  directory.write("elsewhere", "stranger");
   std::filesystem::create_symlink("elsewhere", directory / "linked");
   CHECK(replacements.commit());
   CHECK(ends == Ends{"5", "5", "5"});
   for (const char* name : {"copied", "renamed", "linked"}) {
-    CHECK(read_file(directory / name) == "stranger");
-    CHECK(read_file(directory / (std::string(name) + ".moved")) == "old");
+    CHECK(directory.read(name) == "stranger");
+    CHECK(directory.read(std::string(name) + ".moved") == "old");
   }
   CHECK(directory.entries().size() == 7);
 }
 
 TEST_CASE("a symbolic link that is changed while its file is clipped has no effect") {
-  const TemporaryDirectory directory;
-  write_file(directory / "a", "old");
-  write_file(directory / "b", "stranger");
+  const TemporaryDirectory directory{{"a", "old"}, {"b", "stranger"}};
   std::filesystem::create_symlink("a", directory / "link");
   Ends ends;
   ReplacementBatch replacements;
@@ -114,29 +112,26 @@ TEST_CASE("a symbolic link that is changed while its file is clipped has no effe
       {std::move(input), std::move(output), [&](const auto& why) { ends.push_back(text_of(why)); }});
   CHECK(replacements.commit());
   CHECK(ends == Ends{"done"});
-  CHECK(read_file(directory / "a") == "new");
-  CHECK(read_file(directory / "b") == "stranger");
+  CHECK(directory.read("a") == "new");
+  CHECK(directory.read("b") == "stranger");
 }
 
 TEST_CASE("a directory that takes the place of the original one gets nothing") {
-  const TemporaryDirectory directory;
-  std::filesystem::create_directory(directory / "deep");
-  write_file(directory / "deep/x", "old");
+  const TemporaryDirectory directory{{"deep/x", "old"}};
   Ends ends;
   ReplacementBatch replacements;
   add(replacements, directory / "deep/x", ends);
   std::filesystem::rename(directory / "deep", directory / "moved");
   std::filesystem::create_directory(directory / "deep");
-  write_file(directory / "deep/x", "stranger");
+  directory.write("deep/x", "stranger");
   CHECK(replacements.commit());
   CHECK(ends == Ends{"done"});
-  CHECK(read_file(directory / "moved/x") == "new");
-  CHECK(read_file(directory / "deep/x") == "stranger");
+  CHECK(directory.read("moved/x") == "new");
+  CHECK(directory.read("deep/x") == "stranger");
 }
 
 TEST_CASE("attributes that are changed during the work are not lost") {
-  const TemporaryDirectory directory;
-  write_file(directory / "x", "old");
+  const TemporaryDirectory directory{{"x", "old"}};
   Ends ends;
   ReplacementBatch replacements;
   add(replacements, directory / "x", ends);
@@ -144,13 +139,12 @@ TEST_CASE("attributes that are changed during the work are not lost") {
   CHECK(replacements.commit());
   CHECK(ends == Ends{"4"});
   CHECK(mode_of(directory / "x") == 0400);
-  CHECK(read_file(directory / "x") == "old");
+  CHECK(directory.read("x") == "old");
 }
 
 TEST_CASE("a replacement that another clipper has locked is not put in place, and is unlocked afterwards") {
   for (const bool is_locked : {true, false}) {
-    const TemporaryDirectory directory;
-    write_file(directory / "x", "old");
+    const TemporaryDirectory directory{{"x", "old"}};
     InputFile input = InputFile::open_to_change(directory / "x");
     OutputFile output = OutputFile::create_in_place(input);
     output.write(std::as_bytes(std::span("new", 3)));
@@ -165,20 +159,20 @@ TEST_CASE("a replacement that another clipper has locked is not put in place, an
       output.replace(input);
       CHECK(::flock(other.get(), LOCK_EX | LOCK_NB) == 0);
     }
-    CHECK(read_file(directory / "x") == (is_locked ? "old" : "new"));
+    CHECK(directory.read("x") == (is_locked ? "old" : "new"));
   }
 }
 
 TEST_CASE("a file whose replacement is not committed stays as it was") {
   const TemporaryDirectory directory;
   Ends ends;
-  write_file(directory / "a", "old");
+  directory.write("a", "old");
   {
     ReplacementBatch replacements;
     add(replacements, directory / "a", ends);
   }
   CHECK(ends.empty());
-  CHECK(read_file(directory / "a") == "old");
+  CHECK(directory.read("a") == "old");
   CHECK(directory.entries() == std::vector<std::string>{"a"});
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("All elements are seen as they were read, and all bytes as they are in
       CAPTURE(count, threads);
       const TemporaryDirectory directory;
       const std::vector<float> elements = scattered_floats(count);
-      write_file(directory / "in.npy", float32_file(elements));
+      directory.write("in.npy", float32_file(elements));
       InputFile input = InputFile::open(directory / "in.npy");
       const Plan plan = make_plan({.min = 0, .max = 6}, read_header(input, std::nullopt));
       Engine engine({.threads = threads, .chunk_size = 4096});
@@ -64,14 +64,13 @@ TEST_CASE("All elements are seen as they were read, and all bytes as they are in
       engine.run(plan, input, output, bytes(header), Counting::off, {read.look(), written.look()});
       output.commit();
       CHECK((read.joined() == bytes_of(elements)));
-      CHECK((written.joined() == read_file(directory / "out")));
+      CHECK((written.joined() == directory.read("out")));
     }
 }
 
 TEST_CASE("Behind other members of an archive, too, chunks begin at pages of the file") {
   constexpr std::size_t kChunk = 4096;
-  const TemporaryDirectory directory;
-  write_file(directory / "in.npy", float32_file(scattered_floats(20'000)));
+  const TemporaryDirectory directory{{"in.npy", float32_file(scattered_floats(20'000))}};
   InputFile input = InputFile::open(directory / "in.npy");
   const Plan plan = make_plan({.min = 0}, read_header(input, std::nullopt));
   Engine engine({.threads = 2, .chunk_size = kChunk});

@@ -65,7 +65,7 @@ std::optional<Plan> recorded(const Request& request, const TensorLayout& layout,
 TEST_CASE("every number of threads and chunk size finds the same percentiles") {
   const TemporaryDirectory directory;
   const std::vector<float> elements = scattered_floats(500'000);
-  write_file(directory / "x.npy", float32_file(elements));
+  directory.write("x.npy", float32_file(elements));
   std::vector<float> sorted = elements;
   std::ranges::sort(sorted);
   for (const unsigned threads : {1U, 2U, 7U})

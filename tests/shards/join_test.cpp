@@ -375,8 +375,7 @@ TEST_CASE("--no-clobber of the shards also holds for --finalize") {
 }
 
 TEST_CASE("A name that is too long is refused before anything is written") {
-  const TemporaryDirectory directory;
-  write_file(directory / "in", "in");
+  const TemporaryDirectory directory{{"in", "in"}};
   const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .work = "elements"};
   const std::string out = directory / std::string(230, 'a');
   CHECK(refusal(ErrorKind::io, [&] {

@@ -8,11 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -66,11 +68,14 @@ inline unsigned mode_of(const std::string& path) {
   return status_of(path).st_mode & 07777U;
 }
 
-/// An empty directory that is removed with its content when this object is destroyed.
+/// A directory that is removed with its content when this object is destroyed.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX") {
+  /// Contains `files`: names and contents.
+  TemporaryDirectory(std::initializer_list<std::pair<std::string_view, std::string_view>> files = {})
+      : path_(std::filesystem::temp_directory_path() / "clipper-test-XXXXXX") {
     REQUIRE(::mkdtemp(path_.data()) != nullptr);
+    for (const auto& [name, contents] : files) write(name, contents);
   }
   TemporaryDirectory(TemporaryDirectory&&) = delete;
   TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
@@ -81,6 +86,13 @@ class TemporaryDirectory {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
+  [[nodiscard]] std::string read(std::string_view name) const { return read_file(*this / name); }
+
+  /// Also creates missing directories.
+  void write(std::string_view name, std::string_view contents) const {
+    std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
+    write_file(*this / name, contents);
+  }
 
   /// The names in the directory, sorted.
   [[nodiscard]] std::vector<std::string> entries() const {

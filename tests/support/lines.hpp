@@ -2,9 +2,14 @@
 
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clipper::testing {
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
 
 /// The lines of the text, without their line ends.
 inline std::vector<std::string> lines_of(const std::string& text) {
