@@ -189,7 +189,7 @@ TEST_CASE("--fail-if-clipped judges each member by itself") {
 TEST_CASE("a warning about a bound is printed once for all members") {
   const WorkingDirectory directory{
       {"a.npz", npz_file({{"a.npy", int32_file({1})}, {"b.npy", int32_file({1})}, {"c.npy", input(1)}})}};
-  const Result result = directory.run(clip({"--min", "0.5", "--json", "a.npz", "out.npz"}));
+  const Result result = directory.run({"--min", "0.5", "--json", "a.npz", "out.npz"});
   CHECK(result.exit_code == 0);
   CHECK(result.error == "clipper: warning: --min 0.5 becomes 0 for int32\n");
   const std::vector<Json> lines = parsed(result.output);
