@@ -1,4 +1,4 @@
-# Template of a Homebrew formula: fill in what is in capitals. License: see LICENSE.
+# Template of a Homebrew formula: fill in what is in capitals. License: see .github/LICENSE.
 class ClipperNpy < Formula
   desc "Clips the elements of .npy tensors to bounds"
   homepage "HOMEPAGE"

@@ -1,5 +1,5 @@
 # Writes `copyright` for all packages: clipper's licence, what the binaries contain of other projects, and the licences of
-# these, from the Debian packages and source archives that the build uses. lib/package/sbom.py reads the table.
+# these, from the Debian packages and source archives that the build uses. scripts/sbom.py reads the table.
 set(third_parties)
 set(third_party_texts)
 set(copyright_missing)
@@ -61,7 +61,7 @@ endif()
 if(copyright_missing)
   message(STATUS "Without a copyright file, because these are not packages of Debian: ${copyright_missing}")
 else()
-  file(READ LICENSE text)
+  file(READ .github/LICENSE text)
   file(CONFIGURE OUTPUT copyright @ONLY CONTENT [[
 @text@
 This file belongs to clipper @PROJECT_VERSION@, whose binaries contain parts of other projects:
