@@ -6,22 +6,20 @@ of the file, names after an fsync of the directory. Of the unsynced data it keep
 bytes; of the unsynced names the first few, because file systems log changes of names in order.
 """
 
-import argparse
-import json
 import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from modes import BATCH, CHUNK, OPERATION, Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
+import figures  # noqa: E402
+from modes import Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from zip_bytes import DEFLATED  # noqa: E402
 
 CALLS = "openat,pwrite64,pwritev,write,fsync,fdatasync,syncfs,linkat,renameat,renameat2,unlinkat,fallocate,ftruncate"
@@ -228,25 +226,18 @@ def modes() -> list[Mode]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", type=lambda text: Path(text).resolve(), help="the clipper to try")
-    parser.add_argument("--runs", type=int, default=100, help="number of power cuts in each mode (default: 100)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    parser = figures.parser(__doc__, "binary", "the clipper to try")
+    figures.add_runs(parser, 100, "number of power cuts in each mode")
     arguments = parser.parse_args()
-    start = time.monotonic()
-    row = {"what": "power cuts that reorder and tear writes", "cases": 0, "fired": 0, "violations": 0}
+    tried = figures.Figures("power cuts that reorder and tear writes")
     with tempfile.TemporaryDirectory(prefix="disorder-") as scratch:
         os.chdir(scratch)
         for mode in modes():
             cut, violations = try_mode(arguments.binary, mode, arguments.runs, arguments.seed)
             clear()
-            print(*violations[:20], sep="\n", end="\n" if violations else "")
-            row["cases"] += arguments.runs
-            row["fired"] += cut
-            row["violations"] += len(violations)
+            tried.add(arguments.runs, cut, violations)
         os.chdir("/")
-    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
-    return 1 if row["violations"] else 0
+    return tried.printed()
 
 
 if __name__ == "__main__":

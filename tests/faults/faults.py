@@ -21,11 +21,9 @@ case of each kind, even if these are more than N. Without --runs these parts try
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from multiprocessing import Pool
@@ -35,6 +33,7 @@ sys.dont_write_bytecode = True
 
 import arrays  # noqa: E402
 import errnos  # noqa: E402
+import figures  # noqa: E402
 import loops  # noqa: E402
 import outsiders  # noqa: E402
 import pairs  # noqa: E402
@@ -43,7 +42,6 @@ import stale  # noqa: E402
 from loops import Outcome  # noqa: E402
 
 WAITING = 8  # cases at once for each CPU if they wait
-SHOWN = 20  # max number of violations that are printed
 
 
 @dataclass(frozen=True)
@@ -76,30 +74,22 @@ def begin(build: Path, directory: Path) -> None:
     loops.begin(build)
 
 
-def run_part(part: Part, arguments: argparse.Namespace, directory: Path) -> dict:
-    start = time.monotonic()
+def run_part(part: Part, arguments: argparse.Namespace, directory: Path) -> int:
+    found = figures.Figures(part.what)
     begin(arguments.build, directory)
     cases = list(part.cases(arguments.runs, arguments.seed))
-    row = {"what": part.what, "cases": 0, "fired": 0, "violations": 0}
     with Pool(arguments.processes * (WAITING if part.waits else 1), begin, (arguments.build, directory)) as pool:
         for outcome in pool.imap_unordered(part.work, cases, chunksize=4):
-            row["cases"] += outcome.cases
-            row["fired"] += outcome.fired
-            for text in outcome.violations:
-                row["violations"] += 1
-                if row["violations"] <= SHOWN:
-                    print(text)
-    return row | {"seconds": round(time.monotonic() - start, 1)}
+            found.add(outcome.cases, outcome.fired, outcome.violations)
+    return found.printed()
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory with clipper and libclipper_faults.so")
+    parser = figures.parser(__doc__, "build", "build directory with clipper and libclipper_faults.so")
     parser.add_argument("part", choices=[*PARTS, "one"], help="what to try; described above")
     parser.add_argument("mode", nargs="?", help="for one: the name of a mode, as violations print it")
     parser.add_argument("fault", nargs="?", help="for one: INDEX:FAULT:once|ever, or an outsider's INDEX:ACTION:TARGET[:killed]")
-    parser.add_argument("--runs", type=int, default=0, help="number of cases, see above (default: 0)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    figures.add_runs(parser, 0, "number of cases, see above")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
                         help="number of cases at once (default: all CPUs)")
     parser.add_argument("--directory", help="where clipper reads and writes its files (default: BUILD)")
@@ -114,11 +104,9 @@ def main() -> int:
                 begin(arguments.build, Path(scratch))
                 show = loops.show if arguments.fault.endswith((":once", ":ever")) else outsiders.show
                 return show(arguments.mode, arguments.fault)
-            row = run_part(PARTS[arguments.part], arguments, Path(scratch))
+            return run_part(PARTS[arguments.part], arguments, Path(scratch))
         finally:
             os.chdir("/")
-    print(json.dumps(row))
-    return 1 if row["violations"] else 0
 
 
 if __name__ == "__main__":

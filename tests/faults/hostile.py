@@ -8,18 +8,16 @@ archive. Each run must end with the expected exit code and one line, leave all f
 --table prints a Markdown table of the cases and clipper's answers.
 """
 
-import argparse
-import json
 import os
 import resource
 import sys
 import tempfile
-import time
 from multiprocessing import Pool
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import figures  # noqa: E402
 import hostile_cases  # noqa: E402
 from hostile_cases import ONE_EACH, WAYS, Case  # noqa: E402
 
@@ -27,7 +25,6 @@ MEMORY = 64 << 10  # KiB of resident memory
 CPU = 20  # seconds; sanitizers and busy machines are slow, and a bomb would take minutes
 LONGEST = 1 << 10  # characters of a message that are read
 MAGIC = (b"PK\3\4", b"PK\5\6")  # of other files clipper says what they are
-SHOWN = 40  # max number of violations that are printed
 BOUNDS = ("--min", "0", "--max", "1", "--threads", "2")
 OUTPUTS = {"info": set(), "compare": set(), "member": {"out.npy"}, "new": {"out.npz"}, "in place": {"a.npz"}}
 WORDS = {"new": (*BOUNDS, "a.npz", "out.npz"), "in place": (*BOUNDS, "--in-place", "a.npz"),
@@ -106,30 +103,23 @@ def begin(program: str, directory: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory with clipper")
+    parser = figures.parser(__doc__, "build", "build directory with clipper")
     parser.add_argument("--table", action="store_true", help="print a table of the cases and clipper's answers")
     parser.add_argument("--only", default="", help="only cases whose names contain this text")
     arguments = parser.parse_args()
-    start = time.monotonic()
     numbers = [number for number, case in enumerate(hostile_cases.CASES) if arguments.only in case.name]
-    row, most = {"what": "hostile archives", "cases": 0, "fired": 0, "violations": 0}, 0
+    tried, most = figures.Figures("hostile archives"), 0
     if arguments.table:
         print("| archive |", " | ".join(WAYS), "| message |\n|---" + "|---" * (len(WAYS) + 1) + "|")
     with tempfile.TemporaryDirectory(prefix="hostile-") as scratch:
         with Pool(len(os.sched_getaffinity(0)), begin, (str(arguments.build / "clipper"), scratch), maxtasksperchild=8) as pool:
             for cells, texts, memory in pool.imap(try_case, numbers):
                 most = max(most, memory)
-                row["cases"] += len(WAYS)
-                row["fired"] += sum(code not in ("0", "1") for code in cells[1:-1])
-                row["violations"] += len(texts)
+                tried.add(len(WAYS), sum(code not in ("0", "1") for code in cells[1:-1]), texts)
                 if arguments.table:
                     print("| " + " | ".join(cells) + " |")
-                elif row["violations"] <= SHOWN:
-                    print(*texts, sep="\n", end="\n" if texts else "")
     print(f"  {len(numbers)} archives; at most {most >> 10} MiB of memory")
-    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
-    return 1 if row["violations"] else 0
+    return tried.printed()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ Each run must end by itself: with 0 and the right bytes, or with 4 and one line.
     limits.py BUILD [--runs N]
 """
 
-import argparse
-import json
 import os
 import random
 import re
@@ -15,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,13 +22,13 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 import checks  # noqa: E402
+import figures  # noqa: E402
 from checks import found, prepare  # noqa: E402
 from modes import OPERATION, Files, Mode, archive, numbers, result, tensor  # noqa: E402
 from process import Run  # noqa: E402
 from zip_bytes import DEFLATED, STORED  # noqa: E402
 
 TIME = 120  # seconds; a run that takes longer has hung
-SHOWN = 20  # max number of violations that are printed
 KIB, MIB = 1 << 10, 1 << 20
 COUNT = 230_000  # elements of a large file: four chunks
 FILES = 6
@@ -210,31 +207,22 @@ def begin(program: str, directory: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory with clipper")
-    parser.add_argument("--runs", type=int, default=0, help="number of random cases (default: 0, all cases)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    parser = figures.parser(__doc__, "build", "build directory with clipper")
+    figures.add_runs(parser, 0, "number of random cases; 0: all")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
                         help="number of cases at once (default: all CPUs)")
     parser.add_argument("--only", default="", help="only limits and tasks whose names contain this text")
     arguments = parser.parse_args()
-    start = time.monotonic()
+    tried = figures.Figures("limits of memory, processes, files")
     points = [point for point in all_points() if arguments.only in f"{point.limit} {point.mode.name}"]
     random.Random(arguments.seed).shuffle(points)
-    row = {"what": "limits of memory, processes, files", "cases": 0, "fired": 0, "violations": 0}
     with tempfile.TemporaryDirectory(prefix="limits-") as scratch:
         os.chmod(scratch, 0o755)
         program = shutil.copy(arguments.build / "clipper", scratch)  # every user can read it there
         with Pool(arguments.processes, begin, (program, scratch)) as pool:
             for fired, texts in pool.imap_unordered(try_point, points[: arguments.runs or None], chunksize=8):
-                row["cases"] += 1
-                row["fired"] += fired
-                for text in texts:
-                    row["violations"] += 1
-                    if row["violations"] <= SHOWN:
-                        print(text, flush=True)
-    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
-    return 1 if row["violations"] else 0
+                tried.add(1, fired, texts)
+    return tried.printed()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import conservation
 import loops
 from actions import MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
-from conservation import Scene, Tree, contents, tree
+from conservation import Scene, Tree, tree
 from loops import Outcome
 from modes import (HIGHEST, JOURNAL, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
                    many_archives, many_files, numbers, one_file, replacement, split, streams)

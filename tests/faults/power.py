@@ -8,10 +8,8 @@ The file system is an image in BUILD, mounted in a private mount namespace: the 
 killed. Needs root and loop devices.
 """
 
-import argparse
 import ctypes
 import fcntl
-import json
 import os
 import random
 import shutil
@@ -29,6 +27,7 @@ sys.dont_write_bytecode = True
 
 import checks  # noqa: E402
 import direct  # noqa: E402
+import figures  # noqa: E402
 from checks import found, prepare  # noqa: E402
 from modes import Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from process import Clipper, Run  # noqa: E402
@@ -38,7 +37,6 @@ SHUTDOWN = 0x8004587D  # the ioctl of ext4 and XFS
 FLAGS = (1, 2)  # shut down after or without flushing the file system's log
 CLONE_NEWNS = 0x20000
 SIZE = 320 << 20  # bytes; XFS needs 300 MiB
-SHOWN = 20  # max number of violations that are printed
 
 
 def power_modes() -> list[Mode]:
@@ -138,21 +136,15 @@ def duration(disk: Disk, clipper: Clipper, mode: Mode) -> float:
     return seconds
 
 
-def cut_often(disk: Disk, clipper: Clipper, runs: int, seed: int) -> dict:
+def cut_often(disk: Disk, clipper: Clipper, runs: int, seed: int, tried: figures.Figures) -> None:
     source = random.Random(seed)
     modes = [(mode, duration(disk, clipper, mode)) for mode in power_modes()]
-    row = {"cases": 0, "fired": 0, "violations": 0}
     for i in range(runs):
         mode, seconds = modes[i % len(modes)]
         after, flag = source.uniform(0, seconds), FLAGS[i // len(modes) % len(FLAGS)]
         run, texts = cut(disk, clipper, mode, after, flag)
-        row["cases"] += 1
-        row["fired"] += run.code != 0
-        for text in texts:
-            row["violations"] += 1
-            if row["violations"] <= SHOWN:
-                print(f"'{mode.name}' on {disk.kind}, cut after {after * 1000:.3f} ms with flag {flag}: {text}")
-    return row
+        when = f"'{mode.name}' on {disk.kind}, cut after {after * 1000:.3f} ms with flag {flag}"
+        tried.add(1, run.code != 0, [f"{when}: {text}" for text in texts])
 
 
 def obstacle(kind: str) -> str:
@@ -165,14 +157,11 @@ def obstacle(kind: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory of clipper and libclipper_faults.so")
+    parser = figures.parser(__doc__, "build", "build directory with clipper and libclipper_faults.so")
     parser.add_argument("kind", choices=["ext4", "xfs"], help="the file system to use")
-    parser.add_argument("--runs", type=int, default=40, help="number of power cuts (default: 40)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
+    figures.add_runs(parser, 40, "number of power cuts")
     arguments = parser.parse_args()
-    start = time.monotonic()
-    row = {"what": f"power cuts, {arguments.kind}", "cases": 0, "fired": 0, "violations": 0}
+    tried = figures.Figures(f"power cuts, {arguments.kind}")
     skipped = obstacle(arguments.kind)
     with tempfile.TemporaryDirectory(prefix="power-", dir=arguments.build) as scratch:
         try:
@@ -184,12 +173,10 @@ def main() -> int:
         except OSError as error:
             skipped = str(error)
         if skipped:
-            row["skipped"] = skipped
-            print(f"power: SKIPPED: {skipped}", file=sys.stderr)
+            tried.skip(skipped)
         else:
-            row |= cut_often(disk, Clipper(arguments.build), arguments.runs, arguments.seed)
-    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
-    return 1 if row["violations"] else 0
+            cut_often(disk, Clipper(arguments.build), arguments.runs, arguments.seed, tried)
+    return tried.printed()
 
 
 if __name__ == "__main__":

@@ -10,25 +10,23 @@ libclipper_faults.so, next to CLIPPER, kills and stops processes at a call.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
 import sys
 import tempfile
-import time
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import figures  # noqa: E402
 from attempts import FINALIZE, SHARD, STRANGER  # noqa: E402
 from disturb import DISTURBANCES, Disturber  # noqa: E402
 from schedules import Outcome, Schedule  # noqa: E402
 from settings import random_setting  # noqa: E402
 
-SHOWN = 20  # max number of violations that are printed
 ENOUGH = 100  # so many schedules must have done everything in ALWAYS
 ALWAYS = (SHARD, FINALIZE, STRANGER, "late shards", "stopped", "harms", "killed before their record",
           "killed after their record", "killed before OUT", "killed cleaning up")
@@ -55,8 +53,7 @@ def try_schedule(clipper: Path, directories: list[Path], disturb: str | None, se
 
 
 def parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clipper", type=lambda text: Path(text).resolve(), help="the clipper to try")
+    parser = figures.parser(__doc__, "clipper", "the clipper to try")
     parser.add_argument("--schedules", type=int, default=100, help="number of schedules (default: 100)")
     parser.add_argument("--first", type=int, default=1, help="seed of the first schedule; the next ones count up (default: 1)")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)),
@@ -79,7 +76,8 @@ def unfired(arguments: argparse.Namespace, total: Outcome) -> list[str]:
 
 
 def main() -> int:
-    arguments, start, total = parsed(), time.monotonic(), Outcome()
+    arguments, total = parsed(), Outcome()
+    tried = figures.Figures(" ".join(["schedules of shards", *(["on", arguments.name] if arguments.name else [])]))
     disturb = os.environ["CLIPPER_DISTURB"] if arguments.disturb else None
     mounts = [Path(mount).resolve() for mount in arguments.mounts.split(":")]
     seeds = range(arguments.first, arguments.first + arguments.schedules)
@@ -89,14 +87,10 @@ def main() -> int:
         for outcome in pool.imap_unordered(partial(try_schedule, arguments.clipper, directories, disturb), seeds):
             total.counts += outcome.counts
             total.violations += outcome.violations
-    violations = total.violations + unfired(arguments, total)
-    print(*violations[:SHOWN], sep="\n", end="\n" if violations else "")
     print("shards:", ", ".join(f"{count:,} {name}" for name, count in sorted(total.counts.items())))
     fired = sum(count for name, count in total.counts.items() if name in ("stopped", "disturbances") or name.startswith("killed"))
-    what = " ".join(["schedules of shards", *(["on", arguments.name] if arguments.name else [])])
-    row = {"what": what, "cases": arguments.schedules, "fired": fired, "violations": len(violations)}
-    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
-    return 1 if violations else 0
+    tried.add(arguments.schedules, fired, total.violations + unfired(arguments, total))
+    return tried.printed()
 
 
 if __name__ == "__main__":

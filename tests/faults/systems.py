@@ -9,7 +9,6 @@ root, loop devices and FUSE.
 
 import argparse
 import ctypes
-import json
 import os
 import random
 import shutil
@@ -17,7 +16,6 @@ import signal
 import string
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pool
@@ -25,6 +23,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import figures  # noqa: E402
 from aliases import ALIASES  # noqa: E402
 from mounts import FEATURES, PLACE, ROOM, SYSTEMS, System, features, given, make_room, mounted  # noqa: E402
 from place import Place  # noqa: E402
@@ -34,7 +33,6 @@ from scenarios import SCENARIOS, Scenario  # noqa: E402
 from sharded import SHARDED  # noqa: E402
 from strange import STRANGE  # noqa: E402
 
-SHOWN = 20  # max number of violations that are printed for each scenario
 CLONE_NEWPID, DIE_WITH_PARENT = 0x20000000, 1
 LETTERS = string.ascii_letters
 UNKNOWN = "unknown filesystem type"  # mount's message if the kernel lacks the file system
@@ -151,33 +149,26 @@ def copied(build: Path) -> Clipper:
     return Clipper(ROOM)
 
 
-def all_tried(arguments: argparse.Namespace) -> dict:
+def try_all(arguments: argparse.Namespace, all_figures: figures.Figures) -> None:
     systems = [given(*arguments.at)] if arguments.at else [system for system in SYSTEMS if arguments.only in system.name]
     with Pool(len(os.sched_getaffinity(0)), maxtasksperchild=1) as pool:
         found = dict(zip((system.name for system in systems), pool.imap(partial(tried_on, arguments), systems), strict=True))
     for system, scenarios in found.items():
         for name, outcome in scenarios.items():
-            for text in outcome.violations[:SHOWN]:
-                print(f"{system}, {name}: {text}")
+            all_figures.add(outcome.runs, outcome.fired, [f"{system}, {name}: {text}" for text in outcome.violations])
     if arguments.table:
         print(table(found))
-    outcomes = [outcome for each in found.values() for outcome in each.values()]
-    return {"cases": sum(each.runs for each in outcomes), "fired": sum(each.fired for each in outcomes),
-            "violations": sum(len(each.violations) for each in outcomes)}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=lambda text: Path(text).resolve(), help="build directory of clipper and libclipper_faults.so")
-    parser.add_argument("--runs", type=int, default=6, help="how often each kill and race is tried (default: 6)")
+    parser = figures.parser(__doc__, "build", "build directory with clipper and libclipper_faults.so")
+    figures.add_runs(parser, 6, "how often each kill and race is tried")
     parser.add_argument("--only", default="", help="only file systems whose names contain this text")
     parser.add_argument("--scenario", default="", help="only scenarios whose names contain this text")
     parser.add_argument("--at", nargs="+", type=Path, default=[], help="use this directory's file system; a second directory is another mount of the first")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (default: 1)")
     parser.add_argument("--table", action="store_true", help="print the result of each scenario on each file system")
     arguments = parser.parse_args()
-    start = time.monotonic()
-    row = {"what": "file systems", "cases": 0, "fired": 0, "violations": 0}
+    all_figures = figures.Figures("file systems")
     skipped = obstacle()
     try:
         if not skipped:
@@ -185,12 +176,10 @@ def main() -> int:
     except OSError as error:
         skipped = str(error)
     if skipped:
-        row["skipped"] = skipped
-        print(f"systems: SKIPPED: {skipped}", file=sys.stderr)
+        all_figures.skip(skipped)
     else:
-        row |= all_tried(arguments)
-    print(json.dumps(row | {"seconds": round(time.monotonic() - start, 1)}))
-    return 1 if row["violations"] else 0
+        try_all(arguments, all_figures)
+    return all_figures.printed()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from attempts import DONE, FINALIZE, KILLED, REFUSED, SHARD, UNCONFIRMED, Attempt
+from attempts import DONE, FINALIZE, KILLED, SHARD, UNCONFIRMED, Attempt
 
 LIST = re.compile(r"\bshards? (\d[\d, to]*) of (\d+)\b")
 LISTED = re.compile(r"(is|are) (missing|damaged)\b")
