@@ -9,7 +9,6 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent / "build-data" / "venv"
 PEERS = {"numpy": "2.4.6", "ml_dtypes": "0.6.0", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
-PLOTTING = {"matplotlib": "3.11.2"}
 DASK = {"dask": "2026.8.0", "distributed": "2026.8.0"}
 
 
@@ -42,6 +41,6 @@ def require(pins):
     os.execv(HOME / "bin/python", [HOME / "bin/python", *sys.argv])
 
 
-if __name__ == "__main__":  # libraries.py PEERS|PLOTTING|DASK: prints the path of a Python with them
+if __name__ == "__main__":  # libraries.py PEERS|DASK: prints the path of a Python with them
     install(globals()[sys.argv[1]])
     print(HOME / "bin/python")

@@ -21,9 +21,9 @@ QUICK = {"rounds": {"files": 3, "bounds": 3, "archives": 3, "kernels": 3}, "file
 def arguments():
     description = ("Measures clipper's speed relative to cp, cat, memcpy, numpy, ONNX Runtime and OpenVINO. A complete run writes its "
                    "tables to tests/bench/ and README.md; a run of one part or with --quick writes them to build/bench/. "
-                   "The samples and a picture are always written to build/bench/.")
+                   "The samples are always written to build/bench/.")
     parser = argparse.ArgumentParser(prog="scripts/bench", description=description)
-    parser.add_argument("part", nargs="?", choices=PARTS, 
+    parser.add_argument("part", nargs="?", choices=PARTS,
                         help="measure only whole processes with numbers as bounds (files), with arrays and percentiles (bounds), "
                              "with .npz archives (archives), or only the clip loops (kernels)")
     parser.add_argument("--quick", action="store_true", help="run fewer rounds, with files of 128 MiB instead of 1 GiB")
@@ -59,8 +59,7 @@ def measure(options, parts, settings):
 
 def main():
     options = arguments()
-    libraries.require(libraries.PEERS | libraries.PLOTTING)
-    import plot
+    libraries.require(libraries.PEERS)
     import report
 
     parts = [options.part] if options.part else PARTS
@@ -69,7 +68,6 @@ def main():
     results = HERE if everything else generated
     samples, about = measure(options, parts, QUICK if options.quick else THOROUGH)
     generated.mkdir(parents=True, exist_ok=True)
-    plot.draw(samples, about, generated / "throughput.png")
     (generated / "results.json").write_text(report.as_json(samples, about))
     (results / "results.md").write_text(report.markdown(samples, about))
     if everything:
