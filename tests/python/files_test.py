@@ -11,7 +11,7 @@ import clipper._tensors
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import DTYPES, FLOATS, ROOT, assert_same_bits, dtype_of, load, save
+from conftest import DTYPES, FLOATS, ROOT, assert_same_bits, load, save
 
 
 @pytest.fixture
