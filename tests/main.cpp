@@ -1,5 +1,4 @@
 #define CATCH_CONFIG_RUNNER  // version 2 defines the Session only where this is set
-#include <sys/stat.h>
 
 #include "support/catch.hpp"
 

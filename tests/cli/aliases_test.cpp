@@ -1,21 +1,8 @@
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/numbered.hpp"
 #include "support/mounts.hpp"

@@ -1,10 +1,3 @@
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "cli/clipper.hpp"
 #include "support/paths.hpp"
 #include "support/tsv.hpp"

@@ -1,7 +1,3 @@
-#include <unistd.h>
-
-#include <string>
-
 #include "cli/archive_samples.hpp"
 
 /// Mistakes with .npz archives: each is one clear line, and nothing is written.

@@ -1,11 +1,4 @@
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "cli/archive_samples.hpp"
 #include "support/lines.hpp"
@@ -37,20 +30,10 @@ Json start(const char* output, bool written, bool dry_run) {
 /// The lines about mixed_archive().
 std::vector<Json> expected(const Json& start) {
   std::vector<Json> lines(4, start);
-  lines[0].update({{"member", "w.npy"},
-                   {"action", "clipped"},
-                   {"dtype", "float32"},
-                   {"shape", {3}},
-                   {"fortran_order", false},
-                   {"byte_order", "little"},
-                   {"elements", 3},
-                   {"bytes", 12},
-                   {"min", 0},
-                   {"max", 6},
-                   {"raised", 1},
-                   {"lowered", 1},
-                   {"nan", 0},
-                   {"changed", true}});
+  lines[0].update(Json::parse(R"({
+    "member": "w.npy", "action": "clipped", "dtype": "float32", "shape": [3], "fortran_order": false,
+    "byte_order": "little", "elements": 3, "bytes": 12, "min": 0, "max": 6, "raised": 1, "lowered": 1,
+    "nan": 0, "changed": true})"));
   lines[1].update({{"member", "mask.npy"}, {"action", "copied"}, {"reason", "bool"}});
   lines[2].update(lines[0]);
   lines[2].update({{"member", "b.npy"}, {"dtype", "int32"}});

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "cli/numbered.hpp"
 #include "support/archives.hpp"
 

@@ -1,8 +1,3 @@
-#include <cmath>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"
 

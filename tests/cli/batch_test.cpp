@@ -1,11 +1,4 @@
-#include <fmt/format.h>
 #include <sys/resource.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "cli/numbered.hpp"
 #include "support/proc.hpp"

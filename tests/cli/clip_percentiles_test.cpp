@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "cli/direct.hpp"
 
 /// --min 1% --max 99%: bounds that are percentiles of the input's elements.

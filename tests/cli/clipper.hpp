@@ -1,11 +1,6 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cli/json_record.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/lines.hpp"
 #include "support/paths.hpp"

@@ -1,8 +1,3 @@
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
-
 #include "cli/clipper.hpp"
 #include "cli/terminal.hpp"
 #include "support/tensors.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "cli/clipper.hpp"
 
 /// Runs `clipper compare` in a directory.

@@ -1,7 +1,4 @@
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "cli/compare.hpp"
 #include "support/archives.hpp"

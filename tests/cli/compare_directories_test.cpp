@@ -1,9 +1,3 @@
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <string>
-
 #include "cli/compare.hpp"
 #include "support/fork.hpp"
 #include "support/tensors.hpp"

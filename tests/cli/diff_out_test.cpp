@@ -1,9 +1,3 @@
-#include <cmath>
-#include <filesystem>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "cli/compare.hpp"
 #include "support/tensors.hpp"
 

@@ -1,11 +1,6 @@
 #pragma once
 
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"

@@ -1,13 +1,6 @@
 #include <sys/resource.h>
 
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "support/paths.hpp"

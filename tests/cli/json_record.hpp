@@ -1,13 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "console/json.hpp"
 #include "support/process.hpp"
 

@@ -1,10 +1,5 @@
-#include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "contract/profile.hpp"

@@ -1,10 +1,4 @@
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "support/archives.hpp"

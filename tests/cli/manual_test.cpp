@@ -1,13 +1,7 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
+#include <set>
 
 #include "cli/clipper.hpp"
 #include "commands.hpp"
@@ -20,7 +14,7 @@
 #include "support/skip.hpp"
 #include "support/tensors.hpp"
 
-/// Checks the manual as readers see it, and compares it with the program.
+/// The manual as readers see it, compared with the program, and what else --generate prints.
 namespace clipper::testing {
 namespace {
 
@@ -195,6 +189,15 @@ int expected_status(const Session& session) {
   return session.command.find("--fail-if-clipped") != std::string::npos ? 1 : 0;
 }
 
+/// The long options that the help of public commands shows, without their hyphens.
+std::set<std::string_view> shown_options() {
+  std::set<std::string_view> names;
+  for (const CommandSpec* const command : command_specs())
+    for (const Option* const option : command->options)
+      if (command->is_public && option->group != kHidden) names.insert(long_name(*option).substr(2));
+  return names;
+}
+
 }  // namespace
 
 TEST_CASE("man, groff and mandoc read the manual without a warning, and no line is cut at 80 columns") {
@@ -285,6 +288,47 @@ TEST_CASE("every example of the manual runs and prints what the manual shows") {
     }
   }
   CHECK(count > 40);
+}
+
+TEST_CASE("the manual and the completions have all options, profiles and dtypes") {
+  for (const std::string kind : {"man", "bash", "zsh", "fish"}) {
+    const Result result = run_clipper({"--generate", kind});
+    check_done(result);
+    // Without the escapes of troff, and without the commands by which the completions ask for members.
+    const std::string text = replaced(replaced(result.output, "\\-", "-"), "--generate members", "");
+    CAPTURE(kind, text);
+    for (const std::string_view name : shown_options()) CHECK(contains(text, name));
+    for (const Profile& profile : profiles()) CHECK(contains(text, profile.name));
+    for (const DTypeTraits& row : kDTypes) CHECK(contains(text, row.name));
+    CHECK(text.find("--generate ") == text.rfind("--generate "));  // only where it names the generator
+  }
+}
+
+TEST_CASE("the manual names the argument whose words it lists") {
+  const std::string text = run_clipper({"--generate", "man"}).output;
+  CHECK(contains(text, "COMMAND is one of compare, info, profiles, help."));
+}
+
+TEST_CASE("--generate members prints what completes FILE:MEMBER") {
+  const WorkingDirectory directory;
+  const std::string tensor = float32_file({1});
+  directory.write(
+      "a.npz",
+      npz_file({{"w.npy", tensor}, {"w", tensor}, {"größe $(x).npy", tensor}, {"\xff.npy", tensor}}));
+  const Result result = directory.run({"--generate", "members", "--", "a.npz"});
+  check_done(result);
+  CHECK(result.output == "w.npy\nw\ngröße $(x)\n");
+  directory.write("b.npy", tensor);
+  check_refused(directory.run({"--generate", "members", "b.npy"}), 3, "not an .npz");
+  check_refused(run_clipper({"--generate", "members"}), 2, "FILE is missing");
+  check_refused(run_clipper({"--generate", "bash", "a.npz"}), 2, "only members takes a FILE");
+}
+
+TEST_CASE("--generate refuses unknown kinds and other options") {
+  check_refused(run_clipper({"--generate"}), 2, "KIND");
+  check_refused(run_clipper({"--generate", "tcsh"}), 2, "unknown kind 'tcsh'");
+  check_refused(run_clipper({"--min", "0", "--generate", "man"}), 2, "--generate");
+  check_refused(run_in_shell("\"$@\" >/dev/full", {"--generate", "man"}), 4, "standard output: ");
 }
 
 }  // namespace clipper::testing

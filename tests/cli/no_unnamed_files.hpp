@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <span>
 
 /// System calls fail as on file systems that lack a feature. For Settings::prepare.
 namespace clipper::testing {

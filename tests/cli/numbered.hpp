@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"
 

@@ -1,11 +1,3 @@
-#include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <filesystem>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "cli/numbered.hpp"
 
 namespace clipper::testing {

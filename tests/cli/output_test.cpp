@@ -1,11 +1,3 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
 #include "support/append_only.hpp"

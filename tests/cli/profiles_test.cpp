@@ -1,9 +1,4 @@
-#include <fmt/format.h>
-
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "contract/profile.hpp"

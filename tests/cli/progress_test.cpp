@@ -1,13 +1,4 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "cli/terminal.hpp"

@@ -1,15 +1,5 @@
 #include <fnmatch.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <map>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "cli/clipper.hpp"
 #include "support/lines.hpp"
 #include "support/paths.hpp"

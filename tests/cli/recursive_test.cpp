@@ -1,12 +1,3 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <sstream>
-#include <string>
-
 #include "cli/numbered.hpp"
 #include "support/fork.hpp"
 #include "support/mounts.hpp"

@@ -1,19 +1,8 @@
 #pragma once
 
-#include <fmt/format.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstddef>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"

@@ -1,11 +1,4 @@
-#include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"

@@ -1,15 +1,8 @@
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
 #include <iterator>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"

@@ -1,17 +1,9 @@
 #pragma once
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdlib>
-#include <functional>
-#include <string>
 
 #include "files/descriptor.hpp"
-#include "support/catch.hpp"
 #include "support/skip.hpp"
 
 namespace clipper::testing {

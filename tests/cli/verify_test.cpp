@@ -1,10 +1,4 @@
-#include <sys/stat.h>
-
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "cli/clipper.hpp"
 #include "support/tensors.hpp"

@@ -1,10 +1,6 @@
 #include "clip/byte_table.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <random>
-#include <span>
-#include <vector>
 
 #include "simd/levels.hpp"
 #include "support/catch.hpp"

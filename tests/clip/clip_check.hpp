@@ -1,12 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstring>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "clip/clip.hpp"
 #include "clip/reference_clip.hpp"
 #include "support/catch.hpp"

@@ -1,13 +1,7 @@
-#include <algorithm>
-#include <cstddef>
-#include <tuple>
-#include <vector>
-
 #include "clip/clip.hpp"
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"
 #include "clip/reference_clip.hpp"
-#include "support/catch.hpp"
 
 namespace clipper {
 namespace {

@@ -1,20 +1,10 @@
 #include "clip/clip.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <random>
-#include <span>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"
 #include "clip/reference_clip.hpp"
-#include "support/catch.hpp"
 
 namespace clipper {
 namespace {

@@ -1,17 +1,11 @@
 #include "clip/clip_vectors.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <random>
-#include <span>
-#include <tuple>
-#include <vector>
 
 #include "clip/clip.hpp"
 #include "clip/clip_cases.hpp"
 #include "clip/reference_clip.hpp"
 #include "clip/vectors_check.hpp"
-#include "support/catch.hpp"
 
 namespace clipper {
 namespace {

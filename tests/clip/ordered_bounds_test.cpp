@@ -1,13 +1,7 @@
 #include "clip/ordered_bounds.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
 #include "clip/clip_cases.hpp"
 #include "element/comparable.hpp"
-#include "element/element.hpp"
 #include "simd/levels.hpp"
 #include "support/catch.hpp"
 

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <iomanip>
 #include <limits>
 #include <ostream>

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "clip/clip.hpp"
 #include "clip/clip_check.hpp"
 #include "clip/clip_vectors.hpp"

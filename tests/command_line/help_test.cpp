@@ -1,10 +1,5 @@
 #include "command_line/help.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "support/catch.hpp"

@@ -1,8 +1,5 @@
 #include "command_line/nearest_name.hpp"
 
-#include <array>
-#include <string>
-
 #include "support/catch.hpp"
 
 namespace clipper {

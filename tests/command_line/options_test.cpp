@@ -1,13 +1,9 @@
-#include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "commands.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {
@@ -123,7 +119,7 @@ TEST_CASE("words that are not options are positional arguments") {
 
 TEST_CASE("mistakes are reported in clipper's words, not CLI11's") {
   const auto refused = [](const std::vector<const char*>& words) {
-    return refusal(ErrorKind::usage, [&] { static_cast<void>(typed(words)); });
+    return refusal(ErrorKind::usage, [&] { return typed(words); });
   };
   CHECK(refused({"--mim", "0"}) == "unknown option --mim; did you mean --min?");
   CHECK(refused({"--mim=0"}) == "unknown option --mim; did you mean --min?");
@@ -175,7 +171,7 @@ TEST_CASE("missing, surplus and unknown positional arguments are refused") {
     const CommandSpecs specs = command_specs();
     const auto spec = std::ranges::find(specs, std::string_view(command), &CommandSpec::name);
     words.insert(words.begin(), command);
-    return refusal(ErrorKind::usage, [&] { static_cast<void>(parse({**spec, words})); });
+    return refusal(ErrorKind::usage, [&] { return parse({**spec, words}); });
   };
   CHECK(refused("compare", {"a", "b", "c"}) ==
         "unexpected argument 'c'; usage: clipper compare [OPTIONS] ACTUAL EXPECTED");

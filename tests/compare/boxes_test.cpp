@@ -1,9 +1,6 @@
 #include "compare/boxes.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <random>
-#include <vector>
 
 #include "support/catch.hpp"
 

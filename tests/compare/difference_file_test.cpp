@@ -1,11 +1,6 @@
 #include "compare/difference_file.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "compare/reference_comparison.hpp"

@@ -1,12 +1,7 @@
 #include "compare/tensor_pair.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <mutex>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "compare/reference_comparison.hpp"

@@ -1,9 +1,6 @@
 #include "compare/tolerance.hpp"
 
-#include <cstdlib>
-#include <limits>
 #include <random>
-#include <string>
 
 #include "support/catch.hpp"
 

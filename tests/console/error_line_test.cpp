@@ -1,12 +1,8 @@
 #include "console/error_line.hpp"
 
-#include <cstddef>
-#include <filesystem>
 #include <regex>
-#include <string>
 
 #include "error.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"

@@ -1,9 +1,7 @@
 #include "console/file_tally.hpp"
 
 #include <atomic>
-#include <cstdint>
 
-#include "support/catch.hpp"
 #include "support/files.hpp"
 
 namespace clipper {

@@ -1,10 +1,4 @@
-#include <array>
-#include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "console/json.hpp"
 #include "element/element.hpp"

@@ -1,8 +1,5 @@
 #include "console/line_blocks.hpp"
 
-#include <string>
-#include <vector>
-
 #include "support/catch.hpp"
 
 namespace clipper {

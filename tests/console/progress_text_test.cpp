@@ -1,13 +1,6 @@
 #include "console/progress_text.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <limits>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "support/catch.hpp"
 

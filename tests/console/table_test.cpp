@@ -1,8 +1,5 @@
 #include "console/table.hpp"
 
-#include <string>
-#include <vector>
-
 #include "support/catch.hpp"
 
 namespace clipper {

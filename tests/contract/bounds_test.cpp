@@ -1,13 +1,7 @@
 #include "contract/bounds.hpp"
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "clip/reference_clip.hpp"
 #include "element/element.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {

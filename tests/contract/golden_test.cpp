@@ -1,16 +1,4 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "clip/clip.hpp"
 #include "clip/clip_option_table.hpp"
@@ -23,7 +11,6 @@
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "simd/levels.hpp"
-#include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/tsv.hpp"
 

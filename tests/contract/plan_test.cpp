@@ -1,16 +1,6 @@
 #include "contract/plan.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "contract/header.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {

@@ -1,9 +1,6 @@
 #include "contract/profile.hpp"
 
-#include <cstddef>
 #include <set>
-#include <string_view>
-#include <vector>
 
 #include "element/tensor_layout.hpp"
 #include "support/catch.hpp"

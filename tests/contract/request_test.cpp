@@ -1,12 +1,5 @@
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "contract/header.hpp"
 #include "contract/plan.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 /// Requests as a C++ program writes them, and the fingerprints of their plans.

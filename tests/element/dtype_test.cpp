@@ -1,11 +1,5 @@
 #include "element/dtype.hpp"
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <string_view>
 #include <type_traits>
 
 #include "support/catch.hpp"

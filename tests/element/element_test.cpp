@@ -1,13 +1,5 @@
 #include "element/element.hpp"
 
-#include <fmt/format.h>
-
-#include <cstddef>
-#include <limits>
-#include <random>
-#include <string>
-#include <string_view>
-
 #include "clip/clip_cases.hpp"
 #include "clip/reference_clip.hpp"
 #include "support/catch.hpp"

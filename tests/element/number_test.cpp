@@ -1,15 +1,7 @@
 #include "element/number.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <random>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "support/catch.hpp"
 

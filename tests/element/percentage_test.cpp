@@ -1,8 +1,5 @@
 #include "element/percentage.hpp"
 
-#include <limits>
-#include <string>
-
 #include "support/catch.hpp"
 
 namespace clipper {

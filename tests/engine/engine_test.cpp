@@ -1,22 +1,10 @@
 #include "engine/engine.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <span>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "error.hpp"
 #include "parallel/threads.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

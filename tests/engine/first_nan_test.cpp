@@ -1,10 +1,6 @@
 #include "engine/first_nan.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <random>
-#include <thread>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "support/catch.hpp"

@@ -1,10 +1,5 @@
-#include <array>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <stdexcept>
-#include <thread>
-#include <vector>
 
 #include "engine/engine.hpp"
 #include "support/catch.hpp"

@@ -1,14 +1,7 @@
 #include "engine/tensor_clip.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <random>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "support/catch.hpp"
 #include "support/parameter_arrays.hpp"
 #include "support/refusal.hpp"
 

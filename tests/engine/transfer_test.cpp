@@ -1,10 +1,6 @@
 #include "engine/transfer.hpp"
 
-#include <algorithm>
 #include <random>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "files/checksum.hpp"
 #include "support/files.hpp"

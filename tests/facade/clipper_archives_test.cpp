@@ -1,10 +1,5 @@
-#include <array>
-#include <string>
-#include <vector>
-
 #include "clipper.hpp"
 #include "support/archives.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

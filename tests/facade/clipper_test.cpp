@@ -1,18 +1,7 @@
 #include "clipper.hpp"
 
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <limits>
-#include <span>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/paths.hpp"
 #include "support/tensors.hpp"
 
 /// The interface that programs which include clipper.hpp rely on.
@@ -304,5 +293,14 @@ TEST_CASE("statistics leave NaN out and count infinities") {
   CHECK(from_bits<float>(result.max.value()) == kInf);
   CHECK(result.shape == std::vector<std::int64_t>{5});
 }
+
+namespace {
+
+TEST_CASE("version() is the version of the CMake project") {
+  const std::string project = "project(clipper VERSION " + std::string(version()) + " ";
+  CHECK(read_file(source_path("CMakeLists.txt")).find(project) != std::string::npos);
+}
+
+}  // namespace
 
 }  // namespace clipper::testing

@@ -1,12 +1,5 @@
 #include "files/attributes.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
-#include <string>
-
 #include "support/attributes.hpp"
 #include "support/files.hpp"
 #include "support/fork.hpp"

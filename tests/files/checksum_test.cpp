@@ -1,10 +1,6 @@
 #include "files/checksum.hpp"
 
-#include <cstdint>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "support/files.hpp"
 

@@ -1,13 +1,6 @@
 #include "files/cleanup_registry.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "error.hpp"
 #include "support/files.hpp"

@@ -1,24 +1,12 @@
 #include "files/container.hpp"
 
-#include <sys/stat.h>
-
-#include <array>
-#include <cstddef>
-#include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "contract/parameter_array.hpp"
-#include "error.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "files/parameter_file.hpp"
 #include "files/place.hpp"
 #include "files/temporary_file.hpp"
 #include "support/archives.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"
@@ -246,7 +234,7 @@ TEST_CASE("an archive that was written to since it was opened is not damaged but
   const InputFile file = InputFile::open(archive.path());
   const Container reader(file);
   archive.write("longer than an archive: " + std::string(1000, ' '));
-  CHECK(refusal(ErrorKind::io, [&] { static_cast<void>(reader.open(reader.entries().front())); }) ==
+  CHECK(refusal(ErrorKind::io, [&] { return reader.open(reader.entries().front()); }) ==
         archive.path(": changed while it was read"));
 }
 
@@ -270,17 +258,16 @@ TEST_CASE("a member of an archive that is replaced in place must not lose bytes"
   InputFile member = reader.open(reader.entries().front());
   member.ignore_trailing();
   CHECK(refusal(ErrorKind::refused, [&] {
-          static_cast<void>(read_header(member, std::nullopt));
+          return read_header(member, std::nullopt);
         }).find("8 bytes after the array would be lost") != std::string::npos);
 }
 
 TEST_CASE("a member alone can be neither changed nor written") {
   const Archive archive({NpzMember{"w.npy", "abc"}});
   const auto before = archive.directory().snapshot();
-  CHECK(
-      refusal(ErrorKind::usage, [&] { static_cast<void>(InputFile::open_to_change(archive.path(":w"))); }) ==
-      archive.path(":w: is a member of an archive; change the archive ") + archive.path() +
-          " and choose the member w");
+  CHECK(refusal(ErrorKind::usage, [&] { return InputFile::open_to_change(archive.path(":w")); }) ==
+        archive.path(":w: is a member of an archive; change the archive ") + archive.path() +
+            " and choose the member w");
   for (const auto existing : {OutputFile::Existing::replace, OutputFile::Existing::refuse})
     CHECK(refusal(ErrorKind::usage, [&] { OutputFile::check(archive.path(":w"), existing); }) ==
           archive.path(":w: is a member of an archive; write to another file"));
@@ -291,7 +278,7 @@ TEST_CASE("an archive where one tensor is needed is refused with the way to name
   const Archive archive({{"w.npy", float32_file({1})}, {"b.npz", npz_file({NpzMember{"w.npy", "abc"}})}});
   const auto refused = [](const std::string& path) {
     InputFile file = InputFile::open(path);
-    return refusal(ErrorKind::input, [&] { static_cast<void>(read_header(file, std::nullopt)); });
+    return refusal(ErrorKind::input, [&] { return read_header(file, std::nullopt); });
   };
   const std::string why = ": not a .npy file but an .npz archive; ";
   CHECK(refused(archive.path()) == archive.path() + why + "name a tensor in it: " + archive.path(":NAME"));

@@ -1,13 +1,5 @@
 #include "files/descriptor.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <utility>
-
-#include "error.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {

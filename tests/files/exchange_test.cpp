@@ -1,9 +1,5 @@
 #include "files/exchange.hpp"
 
-#include <filesystem>
-#include <string>
-
-#include "support/catch.hpp"
 #include "support/files.hpp"
 
 namespace clipper::testing {

@@ -1,15 +1,7 @@
 #include "files/file_state.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
 #include <chrono>
-#include <filesystem>
-#include <string>
 
-#include "support/catch.hpp"
 #include "support/files.hpp"
 
 namespace clipper::testing {

@@ -1,17 +1,5 @@
 #include "files/input_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <array>
-#include <filesystem>
-#include <string>
-#include <thread>
-#include <tuple>
-#include <vector>
-
-#include "error.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/removed_file.hpp"
@@ -104,7 +92,7 @@ TEST_CASE("an error of open names the path") {
   const TemporaryDirectory directory;
   std::filesystem::create_symlink("loop", directory / "loop");
   const auto message = [](const std::string& path) {
-    return refusal(ErrorKind::io, [&] { std::ignore = InputFile::open(path); });
+    return refusal(ErrorKind::io, [&] { return InputFile::open(path); });
   };
   CHECK(message(directory / "missing") == directory / "missing: cannot be opened: No such file or directory");
   CHECK(message(directory.path()) == directory.path() + ": cannot be read: Is a directory");
@@ -176,7 +164,7 @@ TEST_CASE("bytes after the array can be ignored") {
 
   InputFile to_change = InputFile::open_to_change(directory / "file");
   to_change.ignore_trailing();
-  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = read_header(to_change, std::nullopt); }) ==
+  CHECK(refusal(ErrorKind::refused, [&] { return read_header(to_change, std::nullopt); }) ==
         directory /
             "file: refused to avoid data loss: in place, the 3 bytes after the array would be lost; write to "
             "another file");
@@ -188,7 +176,7 @@ TEST_CASE("a file that is opened for a change is locked until it is closed") {
   {
     const InputFile file = InputFile::open_to_change(directory / "file");
     CHECK(file.is_locked());
-    CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(directory / "hard"); }) ==
+    CHECK(refusal(ErrorKind::refused, [&] { return InputFile::open_to_change(directory / "hard"); }) ==
           directory / "hard: is locked by another program, perhaps another clipper");
     std::ignore = InputFile::open(directory / "file");
   }
@@ -198,7 +186,7 @@ TEST_CASE("a file that is opened for a change is locked until it is closed") {
 TEST_CASE("only a regular, writable file can be opened for a change") {
   const TemporaryDirectory directory;
   const auto message = [](ErrorKind kind, const std::string& path) {
-    return refusal(kind, [&] { std::ignore = InputFile::open_to_change(path); });
+    return refusal(kind, [&] { return InputFile::open_to_change(path); });
   };
   make_fifo(directory / "pipe");
   CHECK(message(ErrorKind::refused, "-") == "-: a change in place needs a regular file");
@@ -218,8 +206,7 @@ TEST_CASE("the path of a descriptor whose file is not under its name cannot be o
       ": leads to a file that is not under its name: it was removed, replaced or hidden by a mount";
   for (const bool has_neighbour : {true, false}) {
     if (!has_neighbour) std::filesystem::remove(file.neighbour);
-    CHECK(refusal(ErrorKind::refused, [&] { std::ignore = InputFile::open_to_change(file.path()); }) ==
-          expected);
+    CHECK(refusal(ErrorKind::refused, [&] { return InputFile::open_to_change(file.path()); }) == expected);
   }
   directory.write("y", "named");
   const Descriptor named(::open((directory / "y").c_str(), O_RDWR | O_CLOEXEC));

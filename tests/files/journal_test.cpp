@@ -1,13 +1,5 @@
 #include "files/journal.hpp"
 
-#include <sys/stat.h>
-
-#include <filesystem>
-#include <fstream>
-#include <span>
-#include <string>
-#include <tuple>
-
 #include "files/checksum.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
@@ -53,7 +45,7 @@ struct Scratch {
   [[nodiscard]] std::optional<Journal> find() const { return Journal::find(file, 0600); }
 
   [[nodiscard]] std::string why_not() const {
-    return refusal(ErrorKind::refused, [&] { std::ignore = find(); });
+    return refusal(ErrorKind::refused, [&] { return find(); });
   }
 };
 

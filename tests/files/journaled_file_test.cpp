@@ -1,10 +1,5 @@
 #include "files/journaled_file.hpp"
 
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <tuple>
-
 #include "files/journaled_scratch.hpp"
 
 namespace clipper::testing {
@@ -117,9 +112,8 @@ TEST_CASE("A torn part is finished; a part that another program has written to i
         scratch.check_finished();
         continue;
       }
-      CHECK(refusal(ErrorKind::refused, [&] {
-              std::ignore = scratch.finish();
-            }).find("restore its own journal") != std::string::npos);
+      CHECK(refusal(ErrorKind::refused, [&] { return scratch.finish(); }).find("restore its own journal") !=
+            std::string::npos);
       CHECK(scratch.file() == torn);
     }
   }

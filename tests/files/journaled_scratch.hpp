@@ -1,15 +1,5 @@
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
-
 #include "files/checksum.hpp"
 #include "files/journaled_file.hpp"
 #include "support/files.hpp"

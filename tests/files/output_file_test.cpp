@@ -1,16 +1,7 @@
 #include "files/output_file.hpp"
 
-#include <sys/stat.h>
-
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "error.hpp"
-#include "support/catch.hpp"
+#include "files/temporary_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/removed_file.hpp"
@@ -131,7 +122,7 @@ TEST_CASE("an output that may replace nothing is refused if a file appears befor
   CHECK(refusal(ErrorKind::refused, [&] { file.commit(); }).starts_with(directory / "out: already exists"));
   CHECK(directory.read("out") == "a file that came between");
   CHECK(refusal(ErrorKind::refused, [&] {
-          std::ignore = OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
+          return OutputFile::create(directory / "out", kRefuse, OutputFile::Durability::none);
         }).starts_with(directory / "out: already exists"));
 }
 
@@ -180,7 +171,7 @@ TEST_CASE("in place, the mode is kept and symbolic links are followed") {
   std::filesystem::create_hard_link(directory / "file", directory / "hard");
   const InputFile input = InputFile::open_to_change(directory / "file");
   CHECK(refusal(ErrorKind::refused, [&] {
-          std::ignore = OutputFile::create_in_place(input);
+          return OutputFile::create_in_place(input);
         }).starts_with(directory / "file: refused to avoid data loss: has 2 hard links"));
   CHECK(directory.entries() == Names{"file", "hard", "link"});
 }
@@ -233,8 +224,28 @@ TEST_CASE("the registration of a file is released with the file") {
   }
   for (int i = 0; i < 1000; ++i)
     CHECK(refusal(ErrorKind::io, [&] {
-            std::ignore = OutputFile::create(directory / "no/out", kReplace, OutputFile::Durability::none);
+            return OutputFile::create(directory / "no/out", kReplace, OutputFile::Durability::none);
           }) != "too many unfinished outputs (max 2048); use fewer threads");
+}
+
+TEST_CASE("a temporary file has no name and is read at any offset") {
+  const TemporaryDirectory directory;
+  set_temporary_directory(directory.path());
+  TemporaryFile file("a.npz:w", 6);
+  file.write(bytes("abc"));
+  file.write(bytes("def"));
+  CHECK(directory.entries().empty());
+  const Descriptor fd = file.release();
+  std::array<std::byte, 4> read{};
+  CHECK(read_at(fd, read, 2, "file") == 4);
+  CHECK(static_cast<char>(read[0]) == 'c');
+  set_temporary_directory("/var/tmp");
+}
+
+TEST_CASE("a temporary file that is larger than the free space is refused before it is written") {
+  CHECK(refusal(ErrorKind::io, [] {
+          const TemporaryFile file("a.npz:w", std::numeric_limits<std::uint64_t>::max());
+        }) == "a.npz:w: cannot be inflated to /var/tmp: No space left on device; name another directory");
 }
 
 }  // namespace clipper::testing

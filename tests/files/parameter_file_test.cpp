@@ -1,13 +1,7 @@
 #include "files/parameter_file.hpp"
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "contract/plan.hpp"
 #include "npy/header.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"

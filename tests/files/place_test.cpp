@@ -1,17 +1,12 @@
 #include "files/place.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 
 #include <atomic>
-#include <cerrno>
-#include <filesystem>
-#include <string>
-#include <thread>
-#include <tuple>
-#include <vector>
 
 #include "error.hpp"
+#include "files/descriptor.hpp"
+#include "files/mount.hpp"
 #include "files/output_target.hpp"
 #include "support/append_only.hpp"
 #include "support/files.hpp"
@@ -127,10 +122,10 @@ TEST_CASE("a path that does not end in a file name is refused") {
   const TemporaryDirectory directory;
   for (const std::string& path : {directory.path() + "/", directory / ".", directory / "..", std::string()}) {
     CAPTURE(path);
-    CHECK(refusal(ErrorKind::io, [&] { std::ignore = Place::of(path, "cannot be created"); }) ==
+    CHECK(refusal(ErrorKind::io, [&] { return Place::of(path, "cannot be created"); }) ==
           path + ": cannot be created: Is a directory");
   }
-  CHECK(refusal(ErrorKind::io, [&] { std::ignore = Place::of(directory / "none/x"); }) ==
+  CHECK(refusal(ErrorKind::io, [&] { return Place::of(directory / "none/x"); }) ==
         (directory / "none/x") + ": directory " + (directory / "none") + " does not exist; create it first");
 }
 
@@ -228,6 +223,28 @@ TEST_CASE("a name that belongs to another file is not removed") {
   CHECK(directory.read("b") == "other");
   CHECK(Place::of(directory / "b").remove(id_of(status_of(directory / "b"))));
   CHECK(directory.entries() == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("tmpfs is a file system of one machine; /proc is not a known one") {
+  const Descriptor memory(::memfd_create("clipper-test", MFD_CLOEXEC));
+  REQUIRE(memory.get() >= 0);
+  CHECK(is_of_one_machine(memory.get()));
+  const Descriptor process(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  REQUIRE(process.get() >= 0);
+  CHECK_FALSE(is_of_one_machine(process.get()));
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const Descriptor input(ends[0]);
+  const Descriptor output(ends[1]);
+  CHECK_FALSE(is_of_one_machine(input.get()));
+  CHECK_FALSE(is_of_one_machine(-1));
+}
+
+TEST_CASE("file systems of the kernel are not FUSE, whatever type is asked for") {
+  const Descriptor memory(::memfd_create("clipper-test", MFD_CLOEXEC));
+  const Descriptor process(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  for (const char* type : {"fuse.sshfs", "tmpfs", "proc", ""})
+    for (const int fd : {memory.get(), process.get(), -1}) CHECK_FALSE(is_on_fuse(fd, type));
 }
 
 }  // namespace clipper::testing

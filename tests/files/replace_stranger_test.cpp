@@ -1,16 +1,5 @@
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "error.hpp"
 #include "files/output_file.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
@@ -118,7 +107,7 @@ TEST_CASE("other clippers refuse the result while it may be taken back") {
   const Replaced file;
   after = [&] {
     CHECK(refusal(ErrorKind::refused, [&] {
-            static_cast<void>(InputFile::open_to_change(file.directory / "x"));
+            return InputFile::open_to_change(file.directory / "x");
           }).ends_with("is locked by another program, perhaps another clipper"));
   };
   file.replace();

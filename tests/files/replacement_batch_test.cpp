@@ -1,13 +1,6 @@
 #include "files/replacement_batch.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
-
-#include <filesystem>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "error.hpp"
 #include "support/files.hpp"

@@ -1,14 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "error.hpp"
 #include "flows/clip_file.hpp"
 #include "support/archives.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"

@@ -1,13 +1,9 @@
 #include "flows/clip_file.hpp"
 
-#include <filesystem>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "error.hpp"
 #include "files/parameter_file.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/tensors.hpp"
@@ -155,9 +151,8 @@ TEST_CASE("a direct change is refused if the file is its own array of bounds, al
   Scene scene({1, 3, 9});
   scene.settings.request = {.min = read_parameter(scene.in)};
   for (const Purpose purpose : {Purpose::run, Purpose::dry_run, Purpose::check})
-    CHECK(refusal(ErrorKind::usage, [&] {
-            static_cast<void>(prepare_direct(scene.clipping(purpose), scene.in));
-          }) == scene.in + ": min @" + scene.in + " is the file that would be changed");
+    CHECK(refusal(ErrorKind::usage, [&] { return prepare_direct(scene.clipping(purpose), scene.in); }) ==
+          scene.in + ": min @" + scene.in + " is the file that would be changed");
   prepare_in_place(scene.clipping(Purpose::dry_run), scene.in, scene.batch, {})->count();  // stays open
 }
 

@@ -1,13 +1,8 @@
-#include <algorithm>
-#include <map>
 #include <mutex>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "engine/engine.hpp"
 #include "flows/placed_crc.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/tensors.hpp"
 

@@ -1,12 +1,5 @@
 #include "flows/placed_crc.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <thread>
-#include <vector>
-
 #include "npz/codecs.hpp"
 #include "support/catch.hpp"
 

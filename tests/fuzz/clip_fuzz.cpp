@@ -1,17 +1,6 @@
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <random>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "clip/clip.hpp"
 #include "clip/clip_cases.hpp"

@@ -1,7 +1,4 @@
-#include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "clip/clip_check.hpp"

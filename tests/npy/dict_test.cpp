@@ -1,11 +1,7 @@
 #include "npy/dict.hpp"
 
-#include <algorithm>
 #include <cctype>
-#include <string>
-#include <vector>
 
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper::npy {
@@ -16,7 +12,7 @@ Fields read(const std::string& text, Python2 python2 = Python2::no) {
 }
 
 std::string why_not(const std::string& text, Python2 python2 = Python2::no) {
-  return refusal(ErrorKind::input, [&] { static_cast<void>(read(text, python2)); });
+  return refusal(ErrorKind::input, [&] { return read(text, python2); });
 }
 
 void check_is(const Fields& fields, const std::vector<std::int64_t>& shape) {

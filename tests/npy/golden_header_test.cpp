@@ -1,17 +1,5 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "error.hpp"
 #include "npy/header.hpp"
-#include "support/catch.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper {

@@ -1,15 +1,7 @@
 #include "npz/archive.hpp"
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "error.hpp"
 #include "npz/read_zip.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 
 using namespace clipper;

@@ -1,13 +1,7 @@
 #include "npz/archive_writer.hpp"
 
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "npz/codecs.hpp"
 #include "npz/read_zip.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/tsv.hpp"

@@ -1,17 +1,9 @@
 #include "npz/codecs.hpp"
 
-#include <cstddef>
-#include <cstdint>
 #include <random>
-#include <span>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
 
 #include "error.hpp"
 #include "npz/read_zip.hpp"
-#include "support/catch.hpp"
 #include "support/files.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"

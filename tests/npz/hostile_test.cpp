@@ -1,12 +1,6 @@
-#include <array>
 #include <cstdio>
-#include <memory>
-#include <sstream>
-#include <string>
-#include <utility>
 
 #include "npz/read_zip.hpp"
-#include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
 #include "support/tsv.hpp"

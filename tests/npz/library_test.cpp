@@ -1,7 +1,5 @@
 #include "npz/library.hpp"
 
-#include "error.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 using namespace clipper;

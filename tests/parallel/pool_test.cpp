@@ -1,10 +1,8 @@
 #include "parallel/pool.hpp"
 
 #include <atomic>
-#include <vector>
 
 #include "error.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper::testing {

@@ -2,8 +2,6 @@
 
 #include <sched.h>
 
-#include <cstddef>
-
 #include "engine/engine.hpp"
 #include "support/catch.hpp"
 

@@ -1,18 +1,7 @@
 #include "shards/join.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "files/checksum.hpp"
 #include "shards/all_runs.hpp"
@@ -379,8 +368,7 @@ TEST_CASE("A name that is too long is refused before anything is written") {
   const ShardRun run{.shards = 3, .size = 19, .must_be_new = false, .work = "elements"};
   const std::string out = directory / std::string(230, 'a');
   CHECK(refusal(ErrorKind::io, [&] {
-          static_cast<void>(
-              ShardOutput(out, run, 0, InputFile::open(directory / "in"), OutputFile::Durability::none));
+          return ShardOutput(out, run, 0, InputFile::open(directory / "in"), OutputFile::Durability::none);
         }).find("name too long") != std::string::npos);
   CHECK(directory.entries() == Names{"in"});
 }
@@ -500,7 +488,7 @@ TEST_CASE("Nothing is discarded while a shard is running") {
   if (GENERATE(false, true)) static_cast<void>(running.begin_part());
   const auto before = run.names();
   CHECK(refusal(ErrorKind::refused, [&] {
-          static_cast<void>(discard_shards(run.path(), false));
+          return discard_shards(run.path(), false);
         }).starts_with(run.path() + ": a shard or the process that joins them is running and uses "));
   CHECK(run.names() == before);
 }
@@ -512,7 +500,7 @@ TEST_CASE("Nothing is discarded while shards are joined") {
   std::string refused;
   const auto wanted = [&, calls = 0](const std::optional<ShardRun>& there) mutable {
     if (++calls == 2)
-      refused = refusal(ErrorKind::refused, [&] { static_cast<void>(discard_shards(run.path(), false)); });
+      refused = refusal(ErrorKind::refused, [&] { return discard_shards(run.path(), false); });
     return there;
   };
   Engine engine({.threads = 2});
@@ -528,7 +516,7 @@ TEST_CASE("An OUT.shards that shards did not make is not discarded") {
   write_file(run.path(".shards"), "a tensor");
   const auto before = run.names();
   CHECK(refusal(ErrorKind::refused, [&] {
-          static_cast<void>(discard_shards(run.path(), false));
+          return discard_shards(run.path(), false);
         }).starts_with(run.path(".shards") + ": is not a file that shards made"));
   CHECK(run.names() == before);
 }

@@ -1,11 +1,6 @@
 #include "shards/shard_files.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-
-#include <array>
 #include <set>
-#include <string>
 
 #include "support/files.hpp"
 #include "support/refusal.hpp"
@@ -147,7 +142,7 @@ TEST_CASE("A file in place of OUT.shards counts as missing if it is cut off, and
 TEST_CASE("A large file that begins with zeros does not count as cut off") {
   const TemporaryDirectory directory{{"out.shards", std::string(1 << 16, '\0') + "mine"}};
   CHECK(refusal(ErrorKind::refused, [&] {
-          static_cast<void>(ShardFiles(directory / "out").read_run());
+          return ShardFiles(directory / "out").read_run();
         }).ends_with("is not a file that shards made; remove it or choose another output"));
 }
 

@@ -1,15 +1,5 @@
 #include "shards/shard_output.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "files/checksum.hpp"
 #include "files/mount.hpp"
 #include "support/files.hpp"
@@ -154,7 +144,7 @@ TEST_CASE("an OUT.shards of another run or cut off is replaced, any other conten
   write_file(directory.files().run().path(), "mine");
   const auto before = directory.directory.snapshot();
   CHECK(refusal(ErrorKind::refused, [&] {
-          std::ignore = directory.begin(0);
+          return directory.begin(0);
         }).find("out.shards: is not a file that shards made") != std::string::npos);
   CHECK(directory.directory.snapshot() == before);
 }
@@ -167,7 +157,7 @@ TEST_CASE("an input that is one of the shard's own files is a usage error") {
     fs::rename(directory.in, place.path());
     directory.in = place.path();
     const auto before = directory.directory.snapshot();
-    CHECK(refusal(ErrorKind::usage, [&] { std::ignore = directory.begin(1); }) ==
+    CHECK(refusal(ErrorKind::usage, [&] { return directory.begin(1); }) ==
           place.path() + ": the input is " + place.path() + ", which a shard would overwrite");
     CHECK(directory.directory.snapshot() == before);
   }
@@ -196,8 +186,7 @@ TEST_CASE("a run whose output must be new is refused if the output exists, and w
   directory.run.must_be_new = true;
   write_file(directory.out, "old");
   const auto before = directory.directory.snapshot();
-  CHECK(refusal(ErrorKind::refused, [&] { std::ignore = directory.begin(0); }).find("exists") !=
-        std::string::npos);
+  CHECK(refusal(ErrorKind::refused, [&] { return directory.begin(0); }).find("exists") != std::string::npos);
   CHECK(directory.directory.snapshot() == before);
 }
 

@@ -1,8 +1,5 @@
 #include "shards/shard.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include "error.hpp"
 #include "support/catch.hpp"
 

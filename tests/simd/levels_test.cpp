@@ -1,9 +1,5 @@
 #include "simd/levels.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <span>
-
 #include "support/catch.hpp"
 
 namespace clipper {

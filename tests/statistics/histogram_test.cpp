@@ -1,11 +1,6 @@
 #include "statistics/histogram.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "element/element_key.hpp"

@@ -1,11 +1,6 @@
 #include "statistics/moments.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <random>
-#include <vector>
 
 #include "element/number.hpp"
 #include "support/catch.hpp"

@@ -1,21 +1,12 @@
 #include "statistics/percentiles.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <random>
-#include <thread>
-#include <vector>
 
 #include "element/byte_order.hpp"
-#include "element/element.hpp"
 #include "element/element_key.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
 #include "statistics/rank_search.hpp"
-#include "support/catch.hpp"
 #include "support/refusal.hpp"
 
 namespace clipper {

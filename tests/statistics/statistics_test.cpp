@@ -1,9 +1,6 @@
 #include "statistics/statistics.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <random>
-#include <vector>
 
 #include "clip/clip_cases.hpp"
 #include "clip/reference_clip.hpp"

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-
-#include <string>
 
 #include "files/descriptor.hpp"
 #include "support/catch.hpp"

@@ -2,11 +2,6 @@
 
 #include <sys/xattr.h>
 
-#include <cerrno>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "support/catch.hpp"
 #include "support/skip.hpp"
 

@@ -1,21 +1,7 @@
 #pragma once
 
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <iterator>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "support/catch.hpp"
 

@@ -2,9 +2,6 @@
 
 #include <grp.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <functional>
 
 #include "files/descriptor.hpp"
 #include "support/catch.hpp"

@@ -1,20 +1,10 @@
 #pragma once
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "files/descriptor.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "error.hpp"
 #include "support/catch.hpp"
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <fcntl.h>
-
-#include <filesystem>
-#include <string>
-
 #include "files/descriptor.hpp"
 #include "support/files.hpp"
 

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
-#include <string_view>
-
 #include "support/catch.hpp"
 
 namespace clipper::testing {

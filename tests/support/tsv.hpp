@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <fstream>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 
