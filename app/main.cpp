@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string_view>
 
 #include "commands.hpp"
@@ -109,7 +110,11 @@ int run(int argc, char** argv) {
     return run_command(argc, argv);
   } catch (...) {
     const Failure failure = explained(std::current_exception());
-    std::fputs(line_of(failure).c_str(), stderr);
+    try {
+      std::fputs(line_of(failure).c_str(), stderr);
+    } catch (const std::bad_alloc&) {
+      std::fputs("clipper: out of memory\n", stderr);
+    }
     return static_cast<int>(failure.kind);
   }
 }

@@ -73,16 +73,22 @@ std::string_view program_words(const Term& term) {
 
 }  // namespace
 
-Failure explained(const std::exception_ptr& exception) {
+Failure explained(const std::exception_ptr& exception) noexcept {
+  Failure failure{ErrorKind::io, "out of memory"};  // short enough for a string that allocates nothing
   try {
-    std::rethrow_exception(exception);
-  } catch (const Error& error) {
-    return {error.kind(), error.message().text_with(program_words)};
-  } catch (const std::bad_alloc&) {
-    return {ErrorKind::io, "out of memory"};
-  } catch (const std::exception& error) {
-    return {ErrorKind::io, error.what()};
+    try {
+      std::rethrow_exception(exception);
+    } catch (const Error& error) {
+      failure.kind = error.kind();
+      failure.message = error.message().text_with(program_words);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure.message = error.what();
+    }
+  } catch (const std::bad_alloc&) {  // of the work, or of the message
   }
+  return failure;
 }
 
 std::string line_of(const Failure& failure) {

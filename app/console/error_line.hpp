@@ -20,8 +20,8 @@ class Reported : public Error {
   explicit Reported(const Failure& failure) : Error(failure.kind, failure.message) {}
 };
 
-/// The message and exit status for any exception.
-[[nodiscard]] Failure explained(const std::exception_ptr& exception);
+/// The message and exit status for any exception. The message is "out of memory" if there is none for it.
+[[nodiscard]] Failure explained(const std::exception_ptr& exception) noexcept;
 
 /// "clipper: message\n" for standard error, with control characters escaped.
 [[nodiscard]] std::string line_of(const Failure& failure);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <numeric>
 #include <set>
 #include <span>
@@ -81,15 +82,22 @@ bool Join::is_in_place() {
   if (!status || static_cast<std::uint64_t>(status->st_size) != run_.size ||
       time_text(*status) != run_.in_place)
     return false;
-  placed_ = run_.in_place;
+  placed_ = status;
   return true;
 }
 
 void Join::run(Engine& engine) {
   const Descriptor held = files_.hold_run();
   const std::vector<ShardRecord> records = read_records();
+  // Made before the commit: after it there may be no memory for an error.
+  const std::exception_ptr out_of_memory =
+      std::make_exception_ptr(Error(ErrorKind::not_durable, out_ + ": complete, but out of memory"));
   if (!is_in_place() && !has_become_output(engine, records)) put_in_place(engine, records);
-  clean_up();
+  try {
+    clean_up();
+  } catch (const std::bad_alloc&) {
+    std::rethrow_exception(out_of_memory);
+  }
 }
 
 /// Looks for OUT.shards again in each round, because it may appear late, too. Returns nothing if the output
@@ -168,7 +176,7 @@ bool Join::has_become_output(Engine& engine, std::vector<ShardRecord> records) {
   for (ShardRecord& record : records) record.in_common = true;
   if (output.get() < 0 || !different_parts(engine, records, output, nullptr).empty()) return false;
   if (::fsync(output.get()) != 0 || !out.sync()) throw_not_durable(out_, errno);
-  placed_ = time_text(*status);
+  placed_ = status;
   return true;
 }
 
@@ -212,7 +220,7 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
   }
   try {
     output->commit([&] { expect_waiting(); });  // fsync() may have taken long
-    if (::fstat(output->descriptor().get(), &status) == 0) placed_ = time_text(status);
+    if (::fstat(output->descriptor().get(), &status) == 0) placed_ = status;
     if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {
     const bool has_no_name = ::fstat(output->descriptor().get(), &status) == 0 && status.st_nlink == 0;
@@ -285,8 +293,8 @@ void Join::expect_records() {
 void Join::clean_up() {
   try {
     const auto status = files_.out().status();
-    const bool is_known = !placed_.empty() && is_of_one_machine(files_.out().directory());
-    if (is_known && (!status || time_text(*status) != placed_)) return;
+    const bool is_known = placed_ && is_of_one_machine(files_.out().directory());
+    if (is_known && (!status || time_text(*status) != time_text(*placed_))) return;
     try {
       mark();
     } catch (const std::exception&) {  // the disk may be full; removing files frees space
@@ -294,8 +302,6 @@ void Join::clean_up() {
     remove_all();
   } catch (const Error& error) {
     throw Error(ErrorKind::not_durable, out_ + ": complete, but " + error.message());
-  } catch (const std::exception& error) {
-    throw Error(ErrorKind::not_durable, fmt::format("{}: complete, but {}", out_, error.what()));
   }
 }
 
@@ -315,7 +321,7 @@ void Join::mark() {
   if (is_of_another_run()) return;
   const auto there = files_.run().status();
   ShardRun marked = run_;
-  marked.in_place = placed_;
+  marked.in_place = placed_ ? time_text(*placed_) : "";
   const std::string text = text_of(marked);
   OutputFile file =
       OutputFile::create_own(files_.run(), OutputFile::Existing::replace,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -68,7 +70,7 @@ class Join {
   ShardFiles files_;
   Clock::duration patience_;  ///< time left to look again
   ShardRun run_;
-  std::string placed_;  ///< time_text() of the output in place, if known
+  std::optional<struct stat> placed_;  ///< of the output in place, if known
 };
 
 }  // namespace clipper

@@ -121,14 +121,15 @@ def call_cases(runs: int, seed: int) -> list[FaultCase]:
 
 
 def allocation_cases(runs: int, seed: int) -> list[FaultCase]:
-    """All cases, or a random sample that has each mode's last allocations, which happen when files exist already."""
+    """All cases, or a random sample that has each mode's last allocations, which happen when files exist already. --finalize
+    may run out of memory for good after it put OUT in place: the sample has this, too."""
     first, others = [], []
     for mode in all_modes():
         last = clean_run(mode).allocations if mode.threads == 1 else 0
         for at in range(1, last + 1):
             for ever in (False, True):
                 case = FaultCase(mode, Fault(at, "ENOMEM", ever), "malloc")
-                (first if at > last - LAST and not ever else others).append(case)
+                (first if at > last - LAST and (mode.after_shards or not ever) else others).append(case)
     random.Random(seed).shuffle(others)
     return (first + others)[:max(runs, len(first))] if runs else first + others
 
