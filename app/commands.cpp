@@ -21,13 +21,11 @@
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
 #include "compare/compare_command.hpp"
-#include "compare/compare_options.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "console/json.hpp"
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
-#include "info/info_options.hpp"
 #include "profiles/profiles_command.hpp"
 
 namespace clipper {

@@ -2,8 +2,6 @@
 
 #include <atomic>
 #include <exception>
-#include <filesystem>
-#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
+#include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
 #include "files/replacement_batch.hpp"
@@ -43,11 +42,7 @@ std::vector<OptionFile> also_read(const Command& command) {
 /// Keeps the shard's jobs. The division depends on the files' sizes: all processes must see the same sizes.
 void keep_share(const Shard& shard, Jobs& jobs) {
   std::vector<std::uint64_t> sizes;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(jobs[i].input, error);
-    sizes.push_back(error ? 0 : size);
-  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(expected_bytes(jobs[i].input));
   std::vector<char> own(jobs.size(), 0);
   for (const std::size_t i : files_of(shard, sizes)) own[i] = 1;
   jobs.keep(own);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "command_line/shard_option.hpp"
 #include "command_line/shared_options.hpp"
 
 namespace clipper {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "console/array_json.hpp"
 #include "console/json.hpp"
 #include "element/element.hpp"
 

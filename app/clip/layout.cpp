@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "command_line/tensor_tree.hpp"
 #include "error.hpp"

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "console/error_line.hpp"
-#include "console/escape_for_terminal.hpp"
+#include "console/terminal.hpp"
 
 namespace clipper {
 namespace {

@@ -13,8 +13,8 @@
 #include "compare/compare_report.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
-#include "console/escape_for_terminal.hpp"
 #include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/place.hpp"
@@ -94,9 +94,10 @@ int verify(const Command& command, const Verify& to) {
     }
   } catch (...) {
     if (!command.json) throw;
-    const Failure failure = explained(std::current_exception());
-    print(as_json(report, failure));
-    throw Reported(failure);
+    report.failed = explained(std::current_exception());
+    report.status = static_cast<int>(report.failed->kind);
+    print(as_json(report));
+    throw Reported(*report.failed);
   }
   if (command.json)
     print(as_json(report));

@@ -13,7 +13,6 @@
 #include "command_line/nearest_name.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
-#include "command_line/version.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"

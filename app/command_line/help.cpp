@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "clipper.hpp"
 #include "element/joined.hpp"
+#include "parallel/pool.hpp"
+#include "simd/levels.hpp"
 
 namespace clipper {
 namespace {
@@ -16,6 +19,18 @@ constexpr std::size_t kOptionColumn = 28;        ///< where the text about an op
 constexpr std::size_t kNarrowOptionColumn = 10;  ///< on a narrow terminal, below the option's names
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kCommandColumn = 12;
+
+#ifdef __clang__
+constexpr std::string_view kCompiler = __VERSION__;  // "Clang 14.0.6"
+#else
+constexpr std::string_view kCompiler = "g++ " __VERSION__;
+#endif
+
+#ifdef CLIPPER_INSTRUMENTED
+constexpr std::string_view kInstrumented = ", with sanitizers";
+#else
+constexpr std::string_view kInstrumented = "";
+#endif
 
 /// One section of the help, which grows line by line.
 class Section {
@@ -109,6 +124,18 @@ std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::
   std::string text;
   for (const Section& section : sections) text += (text.empty() ? "" : "\n") + section.text();
   return text.append(spec.footer);  // the footer begins with an empty line
+}
+
+std::string version_text() {
+  std::vector<std::string_view> levels;
+  for (const SimdLevel level : simd_levels()) levels.push_back(to_string(level));
+  return fmt::format(
+      "clipper {}\n"
+      "SIMD level: {} (this CPU has {})\n"
+      "oneTBB: {}\n"
+      "build: {}, {}{}\n",
+      version(), levels.back(), joined(levels, ", "), Pool::version(), kCompiler, CLIPPER_BUILD_TYPE,
+      kInstrumented);
 }
 
 }  // namespace clipper

@@ -11,4 +11,7 @@ namespace clipper {
 /// wrapped. Lists `commands` unless there are none.
 [[nodiscard]] std::string help_of(const CommandSpec& spec, const CommandSpecs& commands, std::size_t columns);
 
+/// What --version prints: "clipper 0.1.0", and lines about this build and this CPU.
+[[nodiscard]] std::string version_text();
+
 }  // namespace clipper

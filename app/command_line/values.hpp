@@ -9,6 +9,7 @@
 #include "console/color.hpp"
 #include "console/progress.hpp"
 #include "element/percentage.hpp"
+#include "shards/shard.hpp"
 
 /// What the text of an option means. Each function throws Error{usage}, which names the option, unless it
 /// understands all of the text.
@@ -31,6 +32,11 @@ class RawOptions;
                                       std::size_t highest);
 [[nodiscard]] Percentage parse_percentage(std::string_view flag, std::string_view text);  ///< "10" or "10%"
 [[nodiscard]] unsigned parse_threads(std::string_view text);                              ///< of --threads
+
+/// The shard that --shard names: "K/N", or "auto", which takes K and N from the variables of Open MPI, PMI or
+/// Slurm, in this order. The variables of Slurm's array jobs do not count: the number of tasks changes if
+/// only the failed tasks run again. Throws Error{usage} also if no launcher set its variables.
+[[nodiscard]] Shard parse_shard(std::string_view text);
 
 /// The place of the option's value among its words: 0, the place of the default, if the option was not given.
 [[nodiscard]] std::size_t word_of(const RawOptions& raw, const Option& option);

@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <map>
+#include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command_line/command_line.hpp"
 #include "command_line/tensor_tree.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/compare_options.hpp"
 #include "compare/compare_report.hpp"
-#include "compare/pairs.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
 #include "console/file_tally.hpp"
@@ -26,13 +29,70 @@
 namespace clipper {
 namespace {
 
-CompareSettings compare_settings(const CompareCommand& command) {
-  return {.rule = command.rule,
-          .whole_files = command.compared == Compared::bytes,
-          .strict_header = command.strict_header,
-          .dtype = command.dtype,
-          .ignore_trailing = command.ignore_trailing,
-          .difference_file = command.difference_file};
+namespace fs = std::filesystem;
+
+/// Two files to compare.
+struct FilePair {
+  std::string actual;
+  std::string expected;
+  bool has_actual = true;  ///< whether `actual` exists; files given by name are assumed to exist
+  bool has_expected = true;
+  bool found = false;  ///< found below a directory, where only regular files are compared
+};
+
+/// The two files; for two directories, a pair for each .npy or .npz path below either directory, sorted by
+/// path. Links to directories are followed. Error{usage} for a file and a directory, Error{input} if neither
+/// directory contains such a file, Error{io} if a directory cannot be read or is part of a loop of links.
+std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected) {
+  const bool directory = is_directory(actual);
+  if (directory != is_directory(expected))
+    throw Error(ErrorKind::usage, fmt::format("{} is a directory and {} is not",
+                                              directory ? actual : expected, directory ? expected : actual));
+  if (!directory) return {{actual, expected}};
+
+  std::map<std::string, FilePair> pairs;
+  const auto pair_of = [&](const std::string& name) -> FilePair& {
+    return pairs
+        .try_emplace(name, FilePair{fs::path(actual) / name, fs::path(expected) / name, false, false, true})
+        .first->second;
+  };
+  TensorWalk walk;
+  walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_actual = true; };
+  walk_tensors(actual, walk);
+  walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_expected = true; };
+  walk_tensors(expected, walk);
+  if (pairs.empty())
+    throw Error(ErrorKind::input, fmt::format("{} and {} contain no .npy or .npz file", actual, expected));
+  std::vector<FilePair> result;
+  for (auto& [name, pair] : pairs) result.push_back(std::move(pair));
+  return result;
+}
+
+/// Two members of the same name. One of them is null if its archive lacks the name.
+struct MemberPair {
+  const Entry* actual = nullptr;
+  const Entry* expected = nullptr;
+
+  /// The member that exists.
+  [[nodiscard]] const Entry& any() const { return actual != nullptr ? *actual : *expected; }
+};
+
+/// A pair for each name, in the order of the expected archive; names that it lacks come last.
+std::vector<MemberPair> member_pairs(const std::vector<Entry>& actual, const std::vector<Entry>& expected) {
+  std::vector<MemberPair> pairs;
+  for (const Entry& member : expected) pairs.push_back({nullptr, &member});
+  const auto name_of = [&](std::size_t place) -> std::string_view { return pairs[place].expected->name; };
+  std::vector<std::size_t> sorted(pairs.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::ranges::sort(sorted, {}, name_of);
+  for (const Entry& member : actual) {
+    const auto found = std::ranges::lower_bound(sorted, std::string_view(member.name), {}, name_of);
+    if (found != sorted.end() && name_of(*found) == member.name)
+      pairs[*found].actual = &member;
+    else
+      pairs.push_back({&member, nullptr});
+  }
+  return pairs;
 }
 
 /// The expected bytes of each pair: the size of the larger file (a stream counts 0), or 0 if a file is
@@ -82,21 +142,19 @@ class Comparer {
   template <class Work>
   void attempt(PairReport& report, Work work) {
     report.compared = command_.compared;
-    std::string text;
     try {
       if (work() == Outcome::in_members) return;
-      status_ = std::max(status_, report.status);
-      if (command_.json)
-        text = as_json(report);
-      else if (command_.verbose || report.status != 0)
-        text = as_text(report, command_.shown, paint_);
     } catch (...) {
-      const Failure failure = explained(std::current_exception());
-      status_ = std::max(status_, static_cast<int>(failure.kind));
-      progress_.print(stderr, line_of(failure));
-      if (command_.json) text = as_json(report, failure);
+      report.failed = explained(std::current_exception());
+      report.status = static_cast<int>(report.failed->kind);
+      progress_.print(stderr, line_of(*report.failed));
     }
-    if (!command_.quiet && !text.empty()) print(text, progress_);
+    status_ = std::max(status_, report.status);
+    if (command_.quiet) return;
+    if (command_.json)
+      print(as_json(report), progress_);
+    else if (!report.failed && (command_.verbose || report.status != 0))
+      print(as_text(report, command_.shown, paint_), progress_);
   }
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
@@ -109,7 +167,7 @@ class Comparer {
       return compare_archives(actual_archive, expected_archive, report);
     }
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
-    compare_tensors(compare_settings(command_), actual, expected, report);
+    compare_tensors(command_.settings, actual, expected, report);
     return Outcome::found;
   }
 
@@ -121,7 +179,7 @@ class Comparer {
   }
 
   Outcome compare_archives(const Container& actual, const Container& expected, PairReport& whole) {
-    if (command_.difference_file)
+    if (command_.settings.difference_file)
       throw Error(ErrorKind::usage,
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
                               actual.file().path()));
@@ -151,7 +209,7 @@ class Comparer {
   /// Compares members that are no tensors byte by byte.
   void compare_members(const Container& actual, const Container& expected, const MemberPair& pair,
                        PairReport& report) {
-    CompareSettings settings = compare_settings(command_);
+    CompareSettings settings = command_.settings;
     const auto is_tensor = [&](const Container& archive, const Entry& member) {
       const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
       return archive.header(member, settings.dtype, trailing).header.has_value();
@@ -174,7 +232,7 @@ class Comparer {
 };
 
 int compare_all(const CompareCommand& command) {
-  if (command.difference_file && is_directory(command.actual))
+  if (command.settings.difference_file && is_directory(command.actual))
     throw Error(ErrorKind::usage, "--diff-out takes two files, not directories");
   const std::vector<FilePair> pairs = file_pairs(command.actual, command.expected);
   Comparer comparer(command, pairs);

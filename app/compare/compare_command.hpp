@@ -1,8 +1,47 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "compare/compare_files.hpp"
+#include "compare/compare_report.hpp"
+#include "console/progress.hpp"
+#include "element/percentage.hpp"
+#include "engine/engine.hpp"
+
 namespace clipper {
 
 class RawOptions;
+struct CommandSpec;
+
+/// How many mismatches pass: a number, or a percentage of all elements.
+struct Allowance {
+  std::uint64_t count = 0;
+  std::optional<Percentage> percentage;
+
+  [[nodiscard]] bool covers(const ElementComparison& comparison) const;
+};
+
+/// A parsed command line of `clipper compare`, not yet compared with any file.
+struct CompareCommand {
+  std::string actual;    ///< a file, a directory, or "-" for standard input
+  std::string expected;  ///< a file, a directory, or "-" if `actual` is not "-"
+  CompareSettings settings;
+  Compared compared = Compared::values;
+  Allowance allowance;
+  std::size_t shown = 0;  ///< --show: max mismatches to list
+  bool json = false;
+  bool verbose = false;
+  bool quiet = false;
+  Progress::When progress = Progress::When::automatic;
+  Engine::Options engine;
+};
+
+extern const CommandSpec kCompareSpec;
+
+/// Throws Error{usage} if options contradict each other or a value is invalid.
+[[nodiscard]] CompareCommand validate_compare(const RawOptions& raw);
 
 /// `clipper compare ACTUAL EXPECTED`: compares two tensors, or the tensors of two directories, within a
 /// tolerance, and prints differences to standard output. After a file that cannot be read, prints a line to

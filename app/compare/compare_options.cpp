@@ -1,5 +1,3 @@
-#include "compare/compare_options.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
+#include "compare/compare_command.hpp"
 
 namespace clipper {
 namespace {
@@ -169,14 +168,16 @@ Allowance parse_allowance(std::string_view text) {
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   if (raw.has(kBits)) command.compared = Compared::bits;
   if (raw.has(kBytes)) command.compared = Compared::bytes;
-  command.rule.bits = raw.has(kBits);
+  CompareSettings& settings = command.settings;
+  settings.whole_files = raw.has(kBytes);
+  settings.rule.bits = raw.has(kBits);
   const auto tolerance = [&](const Option& option) {
     return raw.has(option) ? parse_tolerance(long_name(option), raw.text(option)) : Number{};
   };
-  command.rule.tolerance = {tolerance(kAtol), tolerance(kRtol)};
-  if (raw.has(kUlp)) command.rule.ulps = parse_count("--ulp", raw.text(kUlp), 0, SIZE_MAX);
-  command.rule.nan_equal = word_of(raw, kNan) == 0;
-  command.strict_header = word_of(raw, kHeader) != 0;
+  settings.rule.tolerance = {tolerance(kAtol), tolerance(kRtol)};
+  if (raw.has(kUlp)) settings.rule.ulps = parse_count("--ulp", raw.text(kUlp), 0, SIZE_MAX);
+  settings.rule.nan_equal = word_of(raw, kNan) == 0;
+  settings.strict_header = word_of(raw, kHeader) != 0;
   if (raw.has(kMaxMismatch)) command.allowance = parse_allowance(raw.text(kMaxMismatch));
 }
 
@@ -203,10 +204,10 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
   if (raw.has(kShow)) command.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
-  command.rule.listed = std::max<std::size_t>(command.shown, 1);
-  command.difference_file = raw.value(kDiffOut);
-  if (raw.has(kDtype)) command.dtype = static_cast<DType>(word_of(raw, kDtype));
-  command.ignore_trailing = word_of(raw, kTrailing) != 0;
+  command.settings.rule.listed = std::max<std::size_t>(command.shown, 1);
+  command.settings.difference_file = raw.value(kDiffOut);
+  if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.json = raw.has(kJson);
   command.verbose = raw.has(kVerbose);

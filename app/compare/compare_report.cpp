@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "console/escape_for_terminal.hpp"
 #include "console/json.hpp"
+#include "console/terminal.hpp"
 #include "element/element.hpp"
 
 namespace clipper {
@@ -52,15 +52,6 @@ void add_comparison(const PairReport& report, Json& json) {
   json.add("first", std::move(first));
 }
 
-Json start_of(const PairReport& report, int status) {
-  Json json{{"version", kJsonVersion}};
-  json.add_name("actual", report.actual).add_name("expected", report.expected);
-  if (report.member) json.add_name("member", *report.member);
-  json.add("status", status);
-  if (!report.notes.empty()) json.add("notes", report.notes);
-  return json;
-}
-
 }  // namespace
 
 std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint) {
@@ -77,19 +68,19 @@ std::string as_text(const PairReport& report, std::size_t shown, const Paint& pa
 }
 
 std::string as_json(const PairReport& report) {
-  Json json = start_of(report, report.status);
-  if (report.without_members)
+  Json json{{"version", kJsonVersion}};
+  json.add_name("actual", report.actual).add_name("expected", report.expected);
+  if (report.member) json.add_name("member", *report.member);
+  json.add("status", report.status);
+  if (!report.notes.empty()) json.add("notes", report.notes);
+  if (report.failed)
+    json.add("error", report.failed->message);
+  else if (report.without_members)
     json.add("members", 0);
   else if (report.reason.empty())
     add_comparison(report, json);
   else
     json.add("reason", report.reason);
-  return json.dump() + "\n";
-}
-
-std::string as_json(const PairReport& report, const Failure& failure) {
-  Json json = start_of(report, static_cast<int>(failure.kind));
-  json.add("error", failure.message);
   return json.dump() + "\n";
 }
 

@@ -19,16 +19,17 @@ struct PairReport : FileComparison {
   std::optional<std::string> member;  ///< of two archives: its name in both
   std::string member_path;            ///< "a.npz:w", for text
   bool without_members = false;       ///< two archives that have no members
-  int status = 0;                     ///< 0, or 1: ErrorKind::different
+  int status = 0;                     ///< 0, 1 (ErrorKind::different), or that of the failure
+  std::optional<Failure> failed;
   Compared compared = Compared::values;
   std::vector<std::string> notes;  ///< with --verify: notes_on() of the plan
 };
 
-/// Text for people: a line "ok ACTUAL" or "FAIL ACTUAL: ...", followed by at most `shown` mismatches.
+/// Text for people: a line "ok ACTUAL" or "FAIL ACTUAL: ...", followed by at most `shown` mismatches. Not for
+/// failures.
 [[nodiscard]] std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint);
 
-/// One line: the object `compare` of data/clipper.schema.json, for two files or members, or for a failure.
+/// One line: the object `compare` of data/clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairReport& report);
-[[nodiscard]] std::string as_json(const PairReport& report, const Failure& failure);
 
 }  // namespace clipper

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "console/color.hpp"
-#include "console/escape_for_terminal.hpp"
+#include "console/terminal.hpp"
 
 namespace clipper {
 

@@ -130,4 +130,11 @@ void Json::append_to(std::string& text, std::size_t indent, std::size_t level) c
   text += kind_ == Kind::list ? ']' : '}';
 }
 
+Json array_json(const ArrayParameter& parameter) {
+  Json json = Json::object();
+  json.add_name("file", std::string_view(parameter.text).substr(1));
+  json.add("shape", parameter.array->layout().shape);
+  return json;
+}
+
 }  // namespace clipper

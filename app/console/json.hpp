@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "contract/broadcast.hpp"
 #include "element/dtype.hpp"
 
 namespace clipper {
@@ -84,5 +84,8 @@ class Json {
   std::string text_ = "null";                          ///< of a scalar
   std::vector<std::pair<std::string, Json>> members_;  ///< the keys of a list are empty
 };
+
+/// The object `array` of data/clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}.
+[[nodiscard]] Json array_json(const ArrayParameter& parameter);
 
 }  // namespace clipper

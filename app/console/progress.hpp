@@ -6,7 +6,6 @@
 #include <functional>
 #include <initializer_list>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "console/progress_text.hpp"

@@ -1,5 +1,3 @@
-#include "generate/completions.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "element/joined.hpp"
 #include "generate/completions_text.hpp"
+#include "generate/generate_command.hpp"
 
 namespace clipper {
 namespace {

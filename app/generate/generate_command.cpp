@@ -2,18 +2,15 @@
 
 #include <array>
 #include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
-#include "console/escape_for_terminal.hpp"
+#include "console/terminal.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
 #include "files/input_file.hpp"
-#include "generate/completions.hpp"
-#include "generate/manual.hpp"
 
 namespace clipper {
 namespace {

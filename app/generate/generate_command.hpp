@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "command_line/command_spec.hpp"
 
 namespace clipper {
@@ -12,5 +14,14 @@ extern const CommandSpec kGenerateSpec;
 /// the public commands among `commands`, the first of which has no name. `clipper --generate members FILE` is
 /// for the completions: it prints the members of an archive. Returns the exit status.
 [[nodiscard]] int generate_file(const RawOptions& raw, CommandSpecs commands);
+
+/// Files that a shell loads to complete options (with their help), known values, files and directories. The
+/// file for bash does not need the package bash-completion. The first of the commands has no name.
+[[nodiscard]] std::string bash_completions(const CommandSpecs& commands);
+[[nodiscard]] std::string zsh_completions(const CommandSpecs& commands);
+[[nodiscard]] std::string fish_completions(const CommandSpecs& commands);
+
+/// The manual page clipper(1), in the language of man(7).
+[[nodiscard]] std::string manual(const CommandSpecs& commands);
 
 }  // namespace clipper

@@ -1,5 +1,3 @@
-#include "generate/manual.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "element/joined.hpp"
+#include "generate/generate_command.hpp"
 #include "generate/troff.hpp"
 #include "profiles/profiles_command.hpp"
 

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,19 +14,96 @@
 #include "command_line/tensor_tree.hpp"
 #include "console/color.hpp"
 #include "console/error_line.hpp"
-#include "console/escape_for_terminal.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "console/table.hpp"
 #include "console/terminal.hpp"
 #include "engine/engine.hpp"
+#include "error.hpp"
 #include "files/container.hpp"
-#include "info/info_options.hpp"
+#include "flows/tensor_statistics.hpp"
 #include "info/info_report.hpp"
-#include "info/inspect.hpp"
 
 namespace clipper {
 namespace {
+
+void add_header(npy::Header header, const std::vector<std::byte>& bytes, TensorInfo& tensor) {
+  tensor.header = std::move(header);
+  tensor.version_major = std::to_integer<int>(bytes[npy::kVersionAt]);
+  tensor.version_minor = std::to_integer<int>(bytes[npy::kVersionAt + 1]);
+}
+
+/// Reads the median and the percentiles that the command asks for, of a file.
+void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
+  std::vector<Number> percentages{50};
+  percentages.insert(percentages.end(), command.percentages.begin(), command.percentages.end());
+  const auto values =
+      as_elements(tensor.header.dtype, read_percentiles(engine, input, tensor.header, percentages));
+  tensor.median = values.front();
+  for (std::size_t i = 1; i < values.size(); ++i) tensor.percentiles.push_back({percentages[i], values[i]});
+}
+
+void add_statistics(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
+  const npy::Header& header = tensor.header;
+  with_path(input.path(), [&] {
+    tensor.min = min_limit(command.bounds, header);
+    tensor.max = max_limit(command.bounds, header);
+  });
+  tensor.is_file = input.is_regular();
+  if (tensor.is_file)
+    add_percentiles(command, engine, input, tensor);
+  else if (!command.percentages.empty())
+    throw Error(ErrorKind::usage,
+                input.path() + ": must be a file, not a stream: for --percentile it needs to be read twice");
+  tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
+}
+
+/// Reads the member's header into `tensor`, or what the member is instead of a tensor.
+void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
+                       TensorInfo& tensor) {
+  try {
+    EntryHeader read = archive.header(member, command.dtype,
+                                      command.ignore_trailing ? Trailing::ignored : Trailing::refused);
+    tensor.other = read.other;
+    if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
+  } catch (const Error& error) {
+    if (error.field() != "dtype" || command.dtype) throw;
+    tensor.other = "|V2 (bfloat16?)";
+  }
+}
+
+/// What info prints about a file, whose name on the command line was `name`. Reads the elements if the
+/// command asks for statistics, and tells the tally how many bytes they have.
+TensorInfo inspect(const InfoCommand& command, Engine& engine, InputFile& input, const std::string& name,
+                   FileTally& tally) {
+  if (command.ignore_trailing) input.ignore_trailing();
+  TensorInfo tensor;
+  tensor.input = name;
+  tensor.path = input.path();
+  std::vector<std::byte> bytes;
+  npy::Header header = read_header(input, command.dtype, &bytes);
+  add_header(std::move(header), bytes, tensor);
+  if (!command.statistics) return tensor;
+  tally.expect(tensor.header.data_size());
+  add_statistics(command, engine, input, tensor);
+  return tensor;
+}
+
+/// The same for a member of an archive. Without statistics, reads only the start of the member.
+TensorInfo inspect_member(const InfoCommand& command, Engine& engine, const Container& archive,
+                          const Entry& member) {
+  TensorInfo tensor;
+  tensor.input = archive.file().path();
+  tensor.path = archive.path_of(member);
+  tensor.member = &member;
+  add_member_header(command, archive, member, tensor);
+  if (!command.statistics || !tensor.other.empty()) return tensor;
+  InputFile input = archive.open(member);
+  input.set_data_begin(tensor.header.data_offset);
+  if (command.ignore_trailing) input.ignore_trailing();
+  add_statistics(command, engine, input, tensor);
+  return tensor;
+}
 
 std::vector<std::uint64_t> sizes_of(const InfoCommand& command) {
   std::vector<std::uint64_t> sizes;
@@ -51,7 +128,7 @@ int expand_directories(InfoCommand& command) {
     const Failure failure = explained(std::current_exception());
     status = std::max(status, static_cast<int>(failure.kind));
     std::fputs(line_of(failure).c_str(), stderr);
-    if (command.json) print(as_json(path, std::nullopt, failure));
+    if (command.json) print(as_json(path, nullptr, failure));
   };
   std::vector<std::string> files;
   for (const std::string& input : command.inputs) {
@@ -76,7 +153,7 @@ class Display {
         progress_(command.progress, [this] { return tally_.extent(); }) {}
 
   void show(const std::string& path) {
-    attempt(path, std::nullopt, [&] {
+    attempt(path, nullptr, [&] {
       InputFile input = InputFile::open(path);
       if (is_archive(input))
         show_archive(Container(input, Container::Records::dropped));
@@ -92,7 +169,7 @@ class Display {
  private:
   /// Prints the error if the work fails.
   template <class Work>
-  void attempt(const std::string& path, const std::optional<std::string>& member, Work work) {
+  void attempt(const std::string& path, const Entry* member, Work work) {
     Failure failure{};
     try {
       work();
@@ -127,7 +204,7 @@ class Display {
     Table table = member_table();
     if (command_.statistics) tally_.expect(contents_of(archive));
     for (const Entry& member : archive.entries())
-      attempt(archive.file().path(), member.name, [&] {
+      attempt(archive.file().path(), &member, [&] {
         const TensorInfo tensor = inspect_member(command_, engine_, archive, member);
         if (is_table)
           table.add(as_row(tensor, archive.key_of(member)));

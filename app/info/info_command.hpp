@@ -1,8 +1,36 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "console/progress.hpp"
+#include "contract/plan.hpp"
+#include "element/dtype.hpp"
+#include "engine/engine.hpp"
+
 namespace clipper {
 
 class RawOptions;
+struct CommandSpec;
+
+/// A parsed command line of `clipper info`, not yet compared with any file.
+struct InfoCommand {
+  std::vector<std::string> inputs;
+  bool statistics = false;
+  bool json = false;
+  Request bounds;
+  std::vector<Number> percentages;  ///< of --percentile, in the order given
+  std::optional<DType> dtype;
+  bool ignore_trailing = false;
+  Engine::Options engine;
+  Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
+};
+
+extern const CommandSpec kInfoSpec;
+
+/// Throws Error{usage} if options contradict each other or a value is invalid.
+[[nodiscard]] InfoCommand validate_info(const RawOptions& raw);
 
 /// `clipper info FILE...`: prints what each file, each member of an archive, and each .npy or .npz file below
 /// a directory contains. After an error, prints a line to standard error and goes on with the next file or

@@ -1,5 +1,3 @@
-#include "info/info_options.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "command_line/given_number.hpp"
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
+#include "info/info_command.hpp"
 #include "statistics/percentiles.hpp"
 
 namespace clipper {

@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "console/array_json.hpp"
-#include "console/escape_for_terminal.hpp"
 #include "console/json.hpp"
+#include "console/terminal.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "info/histogram_text.hpp"
@@ -34,10 +33,10 @@ std::string_view word(Codec method) {
 }
 
 /// "stored", or "deflated to 12.5 %".
-std::string compression_text(const Archived& archived) {
-  const Contents& contents = archived.contents;
-  if (archived.method == Codec::stored || contents.size == 0) return std::string(word(archived.method));
-  return fmt::format("{} to {:.3g} %", word(archived.method),
+std::string compression_text(const Entry& member) {
+  const Contents& contents = member.contents;
+  if (member.method == Codec::stored || contents.size == 0) return std::string(word(member.method));
+  return fmt::format("{} to {:.3g} %", word(member.method),
                      100 * static_cast<double>(contents.stored_size) / static_cast<double>(contents.size));
 }
 
@@ -129,8 +128,7 @@ Json statistics_json(const TensorInfo& tensor) {
 }
 
 Facts tensor_facts(const TensorInfo& tensor) {
-  if (tensor.archived && !tensor.archived->other.empty())
-    return {{"dtype", tensor.archived->other + ": clipper does not read it"}};
+  if (!tensor.other.empty()) return {{"dtype", fmt::format("{}: clipper does not read it", tensor.other)}};
   const npy::Header& header = tensor.header;
   return {{"dtype", dtype_text(header)},
           {"shape",
@@ -154,10 +152,10 @@ void add_header(const TensorInfo& tensor, Json& json) {
 }
 
 /// The members of all objects: which file the object is about, and its exit status.
-Json json_about(const std::string& input, const std::optional<std::string>& member, int status) {
+Json json_about(const std::string& input, const Entry* member, int status) {
   Json json{{"version", kJsonVersion}};
   json.add_name("input", input);
-  if (member) json.add_name("member", *member);
+  if (member != nullptr) json.add_name("member", member->name);
   json.add("status", status);
   return json;
 }
@@ -182,43 +180,38 @@ Table member_table() {
 }
 
 Table::Row as_row(const TensorInfo& tensor, std::string_view key) {
-  const Archived& archived = *tensor.archived;
+  const Entry& member = *tensor.member;
   const npy::Header& header = tensor.header;
-  if (!archived.other.empty())
-    return {escape_for_terminal(key), archived.other, "-", fmt::format("{}", archived.contents.size),
-            compression_text(archived)};
+  if (!tensor.other.empty())
+    return {escape_for_terminal(key), std::string(tensor.other), "-", fmt::format("{}", member.contents.size),
+            compression_text(member)};
   const bool is_usual = header.order == kNativeOrder && !header.opaque;
   return {escape_for_terminal(key), is_usual ? std::string(traits(header.dtype).name) : dtype_text(header),
           shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
-          fmt::format("{}", header.data_size()), compression_text(archived)};
+          fmt::format("{}", header.data_size()), compression_text(member)};
 }
 
 std::string as_json(const TensorInfo& tensor) {
-  if (!tensor.archived) {
-    Json json = json_about(tensor.input, std::nullopt, 0);
-    add_header(tensor, json);
-    return json.dump() + "\n";
+  Json json = json_about(tensor.input, tensor.member, 0);
+  if (tensor.member != nullptr) {
+    json.add("compression", word(tensor.member->method));
+    json.add("compressed_bytes", tensor.member->contents.stored_size);
   }
-  const Archived& archived = *tensor.archived;
-  Json json = json_about(tensor.input, archived.member, 0);
-  json.add("compression", word(archived.method));
-  json.add("compressed_bytes", archived.contents.stored_size);
-  if (archived.other.empty())
+  if (tensor.other.empty())
     add_header(tensor, json);
   else
-    json.add("other", archived.other);
+    json.add("other", tensor.other);
   return json.dump() + "\n";
 }
 
-std::string as_json(const std::string& input, const std::optional<std::string>& member,
-                    const Failure& failure) {
+std::string as_json(const std::string& input, const Entry* member, const Failure& failure) {
   Json json = json_about(input, member, static_cast<int>(failure.kind));
   json.add("error", failure.message);
   return json.dump() + "\n";
 }
 
 std::string empty_archive_json(const std::string& input) {
-  Json json = json_about(input, std::nullopt, 0);
+  Json json = json_about(input, nullptr, 0);
   json.add("members", 0);
   return json.dump() + "\n";
 }

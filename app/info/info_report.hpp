@@ -21,21 +21,14 @@ struct Percentile {
   std::optional<ElementBits> value;  ///< nothing if all elements are NaN
 };
 
-/// What info prints about a member of an archive besides its tensor.
-struct Archived {
-  std::string member;  ///< its name
-  Codec method = Codec::stored;
-  Contents contents;
-  std::string other;  ///< what the member is if it is no tensor that clipper reads: "bool", "not .npy"
-};
-
 /// What info prints about one file, or about one member of an archive.
 struct TensorInfo {
-  std::string input;  ///< path as given
-  std::string path;   ///< for people: "standard input", "a.npz:w"
-  std::optional<Archived> archived;
-  npy::Header header;     ///< not if archived->other says what the member is
-  int version_major = 1;  ///< of the .npy format
+  std::string input;              ///< path as given
+  std::string path;               ///< for people: "standard input", "a.npz:w"
+  const Entry* member = nullptr;  ///< of an archive
+  std::string_view other;  ///< what the member is if it is no tensor that clipper reads: "bool", "not .npy"
+  npy::Header header;      ///< not with `other`
+  int version_major = 1;   ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;
   bool is_file = true;                ///< not a stream, which can be read only once: it has no percentiles
@@ -52,11 +45,10 @@ struct TensorInfo {
 [[nodiscard]] Table member_table();
 [[nodiscard]] Table::Row as_row(const TensorInfo& tensor, std::string_view key);
 
-/// One line: the object `info` of data/clipper.schema.json, for a file or a member, or for a failure.
-/// `member` is the name of the member that could not be read.
+/// One line: the object `info` of data/clipper.schema.json, for a file or a member, or for the failure of a
+/// file or, unless it is null, of a member.
 [[nodiscard]] std::string as_json(const TensorInfo& tensor);
-[[nodiscard]] std::string as_json(const std::string& input, const std::optional<std::string>& member,
-                                  const Failure& failure);
+[[nodiscard]] std::string as_json(const std::string& input, const Entry* member, const Failure& failure);
 
 /// The same for an archive without members.
 [[nodiscard]] std::string empty_archive_json(const std::string& input);

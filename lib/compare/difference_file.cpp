@@ -22,22 +22,14 @@ template <class T>
 using DifferenceOf = std::conditional_t<std::is_integral_v<T>, UnsignedOfSize<sizeof(T)>,
                                         std::conditional_t<std::same_as<T, double>, double, float>>;
 
+/// The dtype of DifferenceOf<T>.
 DType difference_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::int8:
-    case DType::uint8: return DType::uint8;
-    case DType::int16:
-    case DType::uint16: return DType::uint16;
-    case DType::int32:
-    case DType::uint32: return DType::uint32;
-    case DType::int64:
-    case DType::uint64: return DType::uint64;
-    case DType::float16:
-    case DType::bfloat16:
-    case DType::float32: return DType::float32;
-    case DType::float64: return DType::float64;
-  }
-  __builtin_unreachable();
+  const bool floats = is_floating(dtype);
+  const std::size_t size = std::max(traits(dtype).size, floats ? sizeof(float) : 1);
+  const auto is_same = [&](const DTypeTraits& row) {
+    return row.size == size && row.kind == (floats ? NumberKind::floating : NumberKind::unsigned_integer);
+  };
+  return std::ranges::find_if(kDTypes, is_same)->dtype;
 }
 
 template <class T>
@@ -67,11 +59,10 @@ void fill(std::span<DifferenceOf<T>> block, const ElementPairs& pairs, std::size
 
 DifferenceFile::DifferenceFile(OutputFile output, const TensorLayout& expected, bool nan_equal)
     : output_(std::move(output)), nan_equal_(nan_equal) {
-  TensorLayout layout;
-  layout.dtype = difference_dtype(expected.dtype);
-  layout.fortran_order = expected.fortran_order;
-  layout.shape = expected.shape;
-  layout.count = expected.count;
+  const TensorLayout layout{.dtype = difference_dtype(expected.dtype),
+                            .fortran_order = expected.fortran_order,
+                            .shape = expected.shape,
+                            .count = expected.count};
   const std::string text = npy::format(layout);
   data_offset_ = text.size();
   output_.reserve(data_offset_ + layout.data_size());

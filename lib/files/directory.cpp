@@ -1,9 +1,7 @@
 #include "files/directory.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>

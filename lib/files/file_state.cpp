@@ -4,7 +4,6 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <ctime>
 #include <thread>
 

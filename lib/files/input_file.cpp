@@ -126,17 +126,17 @@ void InputFile::lock() {
   if (!place_->is(id_of(status_))) refuse(path_, "was replaced while it was opened; try again");
 }
 
-bool InputFile::has_changed() const noexcept {
-  struct stat now {};
-  if (::fstat(fd_.get(), &now) != 0) return true;
-  errno = 0;
+bool InputFile::is_changed(const struct stat& now) const noexcept {
   return is_written(status_, now) || (place_ && now.st_nlink != status_.st_nlink);
 }
 
+bool InputFile::has_changed() const noexcept {
+  struct stat now {};
+  return ::fstat(fd_.get(), &now) != 0 || is_changed(now);
+}
+
 void InputFile::expect_unwritten() const {
-  if (!has_changed()) return;
-  if (errno != 0) throw_system_error(path_, "cannot be examined");
-  throw_changed(path_);
+  if (is_changed(status_of(fd_, path_))) throw_changed(path_);
 }
 
 /// Opens the name again, too: NFS asks the server then, but shows an open file as it was for longer.

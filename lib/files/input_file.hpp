@@ -50,7 +50,7 @@ class InputFile {
   [[nodiscard]] const Place& place() const noexcept { return *place_; }
 
   /// Whether a regular file was written to since it was opened or, after open_to_change(), has gained or lost
-  /// a hard link. If the file cannot be examined, returns true with errno; otherwise errno is 0.
+  /// a hard link; also if that cannot be examined.
   [[nodiscard]] bool has_changed() const noexcept;
   void expect_unwritten() const;  ///< Error{io} if has_changed()
 
@@ -116,6 +116,7 @@ class InputFile {
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags);
   void read_start();
   void lock();
+  [[nodiscard]] bool is_changed(const struct stat& now) const noexcept;
 
   Descriptor fd_;  ///< for a member, that of the archive
   std::string path_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,22 +28,13 @@ constexpr const char* kNoJournal = "is not a clipper journal; move it elsewhere 
 struct Block {
   std::uint64_t magic;
   std::uint64_t format;
-  std::uint64_t sequence;
-  std::uint64_t capacity;
-  std::uint64_t offset;
-  std::uint64_t length;
-  std::uint64_t file_size;
-  std::array<std::byte, 8> start;
-  std::uint64_t part_sum;
-  std::uint64_t rest_sum;
-  std::uint64_t min;
-  std::uint64_t max;
+  JournalStep step;
   std::uint64_t parameters_size;
   std::uint64_t description_size;
   std::array<char, 3976> text;  ///< the parameters, then the description
   std::uint64_t checksum;       ///< of everything before
 };
-static_assert(sizeof(Block) == 4096);
+static_assert(sizeof(Block) == 4096 && std::is_trivially_copyable_v<Block>);
 
 std::span<const std::byte> checked_part(const Block& block) {
   return std::as_bytes(std::span(&block, 1)).first(offsetof(Block, checksum));
@@ -120,34 +112,27 @@ void Journal::own(mode_t mode) {
 
 std::optional<JournalRecord> Journal::read_slot(std::uint64_t slot) const {
   Block block{};
+  const JournalStep& step = block.step;
   const std::span bytes = std::as_writable_bytes(std::span(&block, 1));
   const bool is_whole = read_at(fd_, bytes, block_offset(slot), path()) == bytes.size() &&
                         block.magic == kMagic && block.format == kFormat &&
-                        block.checksum == checksum(checked_part(block)) && block.sequence % kSlots == slot &&
-                        block.length <= block.capacity && block.parameters_size <= block.text.size() &&
+                        block.checksum == checksum(checked_part(block)) && step.sequence % kSlots == slot &&
+                        step.length <= step.capacity && block.parameters_size <= block.text.size() &&
                         block.description_size <= block.text.size() - block.parameters_size;
   if (!is_whole) return std::nullopt;
-  std::vector<std::byte> step(64UL * 1024);
+  std::vector<std::byte> bytes_of_part(64UL * 1024);
   std::uint64_t sum = 0;
-  for (std::uint64_t done = 0; done < block.length; done += step.size()) {
-    const std::span wanted(step.data(), std::min<std::uint64_t>(step.size(), block.length - done));
-    if (read_at(fd_, wanted, bytes_offset(slot, block.capacity) + done, path()) < wanted.size())
+  for (std::uint64_t done = 0; done < step.length; done += bytes_of_part.size()) {
+    const std::span wanted(bytes_of_part.data(),
+                           std::min<std::uint64_t>(bytes_of_part.size(), step.length - done));
+    if (read_at(fd_, wanted, bytes_offset(slot, step.capacity) + done, path()) < wanted.size())
       return std::nullopt;
-    sum += placed_sum(wanted, block.offset + done);
+    sum += placed_sum(wanted, step.offset + done);
   }
-  if (sum != block.part_sum) return std::nullopt;
-  return JournalRecord{.sequence = block.sequence,
-                       .capacity = block.capacity,
-                       .offset = block.offset,
-                       .length = block.length,
-                       .file_size = block.file_size,
-                       .start = block.start,
-                       .part_sum = block.part_sum,
-                       .rest_sum = block.rest_sum,
-                       .min = block.min,
-                       .max = block.max,
-                       .parameters = {block.text.data(), block.parameters_size},
-                       .description = {block.text.data() + block.parameters_size, block.description_size}};
+  if (sum != step.part_sum) return std::nullopt;
+  const char* const text = block.text.data();
+  return JournalRecord{
+      step, {text, block.parameters_size}, {text + block.parameters_size, block.description_size}};
 }
 
 Journal Journal::create(const Place& file, mode_t mode, std::uint64_t capacity) {
@@ -204,16 +189,7 @@ void Journal::write(const JournalRecord& record, std::span<const std::byte> byte
   const std::uint64_t slot = record.sequence % kSlots;
   Block block{.magic = kMagic,
               .format = kFormat,
-              .sequence = record.sequence,
-              .capacity = record.capacity,
-              .offset = record.offset,
-              .length = record.length,
-              .file_size = record.file_size,
-              .start = record.start,
-              .part_sum = record.part_sum,
-              .rest_sum = record.rest_sum,
-              .min = record.min,
-              .max = record.max,
+              .step = record,
               .parameters_size = record.parameters.size(),
               .description_size = 0,
               .text = {},

@@ -19,8 +19,8 @@
 namespace clipper {
 
 /// One step of the change: the part of the file that is overwritten after the record is on the disk. The last
-/// record has no part, because nothing is left to overwrite.
-struct JournalRecord {
+/// record has no part, because nothing is left to overwrite. Stored in the journal as it is in memory.
+struct JournalStep {
   std::uint64_t sequence = 0;        ///< the record with the highest number counts
   std::uint64_t capacity = 0;        ///< max bytes of a part, the same in all records of a journal
   std::uint64_t offset = 0;          ///< of the part in the file
@@ -31,10 +31,13 @@ struct JournalRecord {
   std::uint64_t rest_sum = 0;        ///< placed_sum() of the rest of the file, with its original version
   std::uint64_t min = 0;             ///< the bounds as elements, which can be percentiles of the original
   std::uint64_t max = 0;
-  std::string parameters;   ///< everything that decides the result
-  std::string description;  ///< the parameters for people; truncated to fit the record
 
   [[nodiscard]] bool is_last() const noexcept { return length == 0; }
+};
+
+struct JournalRecord : JournalStep {
+  std::string parameters;   ///< everything that decides the result
+  std::string description;  ///< the parameters for people; truncated to fit the record
 };
 
 /// A journal has two slots, which are used in turn: while one is written, and may end up torn, the other is

@@ -1,13 +1,11 @@
 #include "files/output_target.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "error.hpp"
 #include "files/container.hpp"
-#include "files/directory.hpp"
 
 namespace clipper {
 namespace {

@@ -1,13 +1,11 @@
 #include "files/replacement_batch.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <utility>
 
 #include "error.hpp"

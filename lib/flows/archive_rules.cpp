@@ -40,8 +40,8 @@ void expect_tensor(const InputFile& input, const Term& what) {
                                           input.path()));
 }
 
-void expect_no_direct_archive(const InputFile& input) {
-  if (is_archive(input))
+void expect_no_direct_archive(const ClipSettings& settings, const InputFile& input) {
+  if (is_archive_for(settings, input))
     refuse_usage(input.path(), "is an archive, which " + Message(kDirect) + " does not take; " +
                                    Term{"direct", "replace the file"});
 }

@@ -15,8 +15,9 @@ namespace clipper {
 /// Error{usage} if the input is an archive, which `what` does not take, but a member of it.
 void expect_tensor(const InputFile& input, const Term& what);
 
-/// Error{usage} if the input is an archive, which cannot be changed without a second file.
-void expect_no_direct_archive(const InputFile& input);
+/// Error{usage} if the input is an archive, which cannot be changed without a second file, or if members were
+/// chosen.
+void expect_no_direct_archive(const ClipSettings& settings, const InputFile& input);
 
 /// Error{usage} if the result would be an archive in OUT.npy or in a stream, or a tensor in OUT.npz; also if
 /// `out` is FILE:MEMBER. Error{refused} if a member would replace its archive.

@@ -107,8 +107,7 @@ class Direct : public Prepared {
 
  private:
   const InputFile& expect_tensor_to_change() {
-    expect_no_direct_archive(input_);
-    static_cast<void>(is_archive_for(clipping_.settings, input_));  // refuses a choice of members
+    expect_no_direct_archive(clipping_.settings, input_);
     return input_;
   }
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <memory>
 #include <new>
-#include <stdexcept>
 
 #include "error.hpp"
 #include "npz/library.hpp"

@@ -8,9 +8,7 @@
 
 #include "npz/extra_fields.hpp"
 #include "npz/read_records.hpp"
-#include "npz/record_limit.hpp"
 #include "npz/refuse.hpp"
-#include "npz/window.hpp"
 #include "npz/zip_records.hpp"
 
 namespace clipper::npz {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 /// The records of the zip format, by PKWARE's APPNOTE.TXT. All numbers are little-endian.
 namespace clipper::npz {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "element/element.hpp"
 #include "statistics/rank_kernels.hpp"

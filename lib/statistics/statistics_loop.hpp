@@ -10,7 +10,6 @@
 
 #include "element/byte_order.hpp"
 #include "element/element_key.hpp"
-#include "simd/levels.hpp"
 #include "simd/vector.hpp"
 
 /// The loops of statistics: templates over the element type that must be inlined into functions compiled for

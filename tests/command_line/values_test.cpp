@@ -3,7 +3,6 @@
 #include "clip/clip_option_table.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
-#include "command_line/shard_option.hpp"
 #include "command_line/shared_options.hpp"
 #include "contract/parameter_array.hpp"
 #include "element/dtype.hpp"

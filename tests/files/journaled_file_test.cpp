@@ -126,14 +126,14 @@ void make_first_record(const Scratch& scratch, bool has_record, std::string_view
   Journal journal = Journal::create(Place::of(scratch.path), 0600, kPartSize);
   const std::string all(content);
   if (has_record)
-    journal.append({.capacity = kPartSize,
-                    .offset = offset_of(0),
-                    .file_size = all.size(),
-                    .part_sum = placed_sum(bytes(all).subspan(offset_of(0), kPartSize), offset_of(0)),
-                    .rest_sum = placed_sum(bytes(all).first(header().size()), 0) +
-                                placed_sum(bytes(all).subspan(offset_of(1)), offset_of(1)),
-                    .parameters = "times two",
-                    .description = ""},
+    journal.append({{.capacity = kPartSize,
+                     .offset = offset_of(0),
+                     .file_size = all.size(),
+                     .part_sum = placed_sum(bytes(all).subspan(offset_of(0), kPartSize), offset_of(0)),
+                     .rest_sum = placed_sum(bytes(all).first(header().size()), 0) +
+                                 placed_sum(bytes(all).subspan(offset_of(1)), offset_of(1))},
+                    "times two",
+                    ""},
                    bytes(before(0)));
   journal.keep();
 }
@@ -231,9 +231,7 @@ TEST_CASE("A description that does not fit a record is cut off; parameters that 
   const auto append = [&](std::size_t parameters, std::size_t description) {
     {
       Journal journal = Journal::create(place, 0600, kPartSize);
-      journal.append({.capacity = kPartSize,
-                      .parameters = std::string(parameters, 'p'),
-                      .description = std::string(description, 'd')},
+      journal.append({{.capacity = kPartSize}, std::string(parameters, 'p'), std::string(description, 'd')},
                      {});
       journal.keep();
     }
