@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 /// System calls fail as on file systems that lack a feature. For Settings::prepare.
 namespace clipper::testing {
