@@ -6,8 +6,6 @@
 
 #include "cli/numbered.hpp"
 #include "support/mounts.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
 
 /// Files with several names: clipper overwrites no input, and never writes two results to the same file.
 namespace clipper::testing {

@@ -1,5 +1,4 @@
 #include "cli/clipper.hpp"
-#include "support/paths.hpp"
 #include "support/tsv.hpp"
 
 /// Archives of the programs that write .npz files: see data/archives/cases.tsv.

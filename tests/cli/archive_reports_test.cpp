@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/archive_samples.hpp"
-#include "support/lines.hpp"
 
 /// What -v, --dry-run and --json print about archives.
 namespace clipper::testing {

@@ -1,5 +1,4 @@
 #include "cli/clipper.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

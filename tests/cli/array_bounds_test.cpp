@@ -2,10 +2,6 @@
 
 #include "cli/clipper.hpp"
 #include "simd/levels.hpp"
-#include "support/paths.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
-#include "support/tensors.hpp"
 #include "support/tsv.hpp"
 
 /// Arrays as --min, --max, --scale and --bias, as users see them.

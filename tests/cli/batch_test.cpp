@@ -1,8 +1,6 @@
 #include <sys/resource.h>
 
 #include "cli/numbered.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
 
 namespace clipper::testing {
 namespace {

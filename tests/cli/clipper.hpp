@@ -4,7 +4,10 @@
 #include "support/files.hpp"
 #include "support/lines.hpp"
 #include "support/paths.hpp"
+#include "support/proc.hpp"
 #include "support/process.hpp"
+#include "support/skip.hpp"
+#include "support/tensors.hpp"
 
 /// Runs clipper as its users do.
 namespace clipper::testing {

@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "support/tensors.hpp"
-
 namespace clipper::testing {
 namespace {
 

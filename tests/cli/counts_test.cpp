@@ -1,8 +1,6 @@
-#include "cli/clipper.hpp"
 #include "cli/compare.hpp"
 #include "simd/levels.hpp"
 #include "support/archives.hpp"
-#include "support/tensors.hpp"
 
 /// What -v, --json and --fail-if-clipped count: x * scale + bias against the bounds, before it is rounded,
 /// truncated or saturated to the dtype. And limits in percent that no float64 holds exactly.

@@ -1,5 +1,4 @@
 #include "cli/compare.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include "cli/clipper.hpp"
-#include "support/tensors.hpp"
 
 /// Runs --in-place --direct to its end, or interrupts it.
 namespace clipper::testing {

@@ -3,7 +3,6 @@
 #include <sys/file.h>
 
 #include "files/descriptor.hpp"
-#include "support/skip.hpp"
 
 namespace clipper::testing {
 

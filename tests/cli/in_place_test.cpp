@@ -6,8 +6,6 @@
 #include "support/append_only.hpp"
 #include "support/attributes.hpp"
 #include "support/mounts.hpp"
-#include "support/skip.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -2,8 +2,6 @@
 
 #include "cli/clipper.hpp"
 #include "support/archives.hpp"
-#include "support/lines.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
-#include "support/paths.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -6,8 +6,6 @@
 #include "element/dtype.hpp"
 #include "generate/troff.hpp"
 #include "support/archives.hpp"
-#include "support/paths.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

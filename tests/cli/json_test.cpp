@@ -1,9 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

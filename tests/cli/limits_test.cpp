@@ -3,8 +3,6 @@
 #include "cli/clipper.hpp"
 #include "support/archives.hpp"
 #include "support/fork.hpp"
-#include "support/lines.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

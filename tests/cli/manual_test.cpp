@@ -9,10 +9,6 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 #include "support/archives.hpp"
-#include "support/lines.hpp"
-#include "support/paths.hpp"
-#include "support/skip.hpp"
-#include "support/tensors.hpp"
 
 /// The manual as readers see it, compared with the program, and what else --generate prints.
 namespace clipper::testing {

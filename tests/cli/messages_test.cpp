@@ -7,7 +7,6 @@
 #include "cli/terminal.hpp"
 #include "simd/levels.hpp"
 #include "support/archives.hpp"
-#include "support/tensors.hpp"
 
 /// Answers to mistakes, and warnings about bounds that the dtype cannot hold.
 namespace clipper::testing {

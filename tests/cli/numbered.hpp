@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cli/clipper.hpp"
-#include "support/tensors.hpp"
 
 /// Tensors that contain a number each: a test notices if two results are exchanged.
 namespace clipper::testing {

@@ -1,8 +1,6 @@
 #include "cli/clipper.hpp"
 #include "element/dtype.hpp"
 #include "simd/levels.hpp"
-#include "support/paths.hpp"
-#include "support/tensors.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper::testing {

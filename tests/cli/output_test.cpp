@@ -4,9 +4,6 @@
 #include "support/archives.hpp"
 #include "support/attributes.hpp"
 #include "support/fork.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

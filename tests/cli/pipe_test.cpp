@@ -1,11 +1,7 @@
 #include <csignal>
 
-#include "cli/clipper.hpp"
 #include "cli/numbered.hpp"
 #include "cli/terminal.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
-#include "support/tensors.hpp"
 
 /// clipper between pipes, also with common command line tools. In scripts, "$@" is clipper with its bounds.
 namespace clipper::testing {

@@ -3,8 +3,6 @@
 #include "cli/clipper.hpp"
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
-#include "support/paths.hpp"
-#include "support/tensors.hpp"
 #include "support/tsv.hpp"
 
 namespace clipper::testing {

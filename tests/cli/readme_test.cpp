@@ -1,9 +1,6 @@
 #include <fnmatch.h>
 
 #include "cli/clipper.hpp"
-#include "support/lines.hpp"
-#include "support/paths.hpp"
-#include "support/tensors.hpp"
 
 /// Checks the README's claims. tests/install runs its commands for set-up and installation, and its programs.
 namespace clipper::testing {

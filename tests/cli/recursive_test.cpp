@@ -1,7 +1,6 @@
 #include "cli/numbered.hpp"
 #include "support/fork.hpp"
 #include "support/mounts.hpp"
-#include "support/skip.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -1,6 +1,4 @@
-#include "cli/clipper.hpp"
 #include "cli/compare.hpp"
-#include "support/tensors.hpp"
 
 /// Inputs that are refused, and bytes after the array, which np.load ignores.
 namespace clipper::testing {

@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 
 #include "cli/clipper.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 

@@ -5,8 +5,6 @@
 
 #include "cli/shard_directory.hpp"
 #include "support/append_only.hpp"
-#include "support/proc.hpp"
-#include "support/skip.hpp"
 
 /// Runs of shards whose file names other programs have taken, or whose file system lacks a feature.
 namespace clipper::testing {

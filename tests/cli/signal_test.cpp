@@ -6,8 +6,6 @@
 
 #include "cli/clipper.hpp"
 #include "cli/no_unnamed_files.hpp"
-#include "support/proc.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
-#include "support/tensors.hpp"
 
 namespace clipper::testing {
 namespace {
