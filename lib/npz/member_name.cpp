@@ -33,7 +33,7 @@ bool is_utf8_text(std::string_view text) {
 
 void check_name(std::string_view name, bool is_utf8) {
   if (name.empty()) refuse("a member has no name");
-  const auto is_ascii_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+  const auto is_ascii_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   if (std::ranges::any_of(name, is_ascii_control)) refuse("its name has control characters");
   for (std::string_view rest = is_utf8 ? name : ""; !rest.empty();) {
     const std::optional<char32_t> code = npy::take_code_point(rest);

@@ -84,6 +84,33 @@ target_include_directories(zlib SYSTEM PUBLIC ${zlib_SOURCE_DIR})
 target_compile_definitions(zlib PRIVATE HAVE_HIDDEN)
 target_compile_options(zlib PRIVATE -w)
 
+# ISA-L 2.30 inflates on little-endian machines only.
+function(replace_in_isal file from to)
+  file(READ ${isal_SOURCE_DIR}/${file} text)
+  string(REPLACE "${from}" "${to}" text "${text}")
+  file(CONFIGURE OUTPUT ${isal_SOURCE_DIR}/${file} CONTENT "${text}" @ONLY)
+endfunction()
+if(CMAKE_CXX_BYTE_ORDER STREQUAL BIG_ENDIAN)
+  replace_in_isal(include/unaligned.h "#include \"string.h\"" [[
+static inline void copy_reversed(void *to, const void *from, int size) {
+	const uint8_t *byte = from;
+	while (size-- > 0)
+		((uint8_t *) to)[size] = *byte++;
+}
+
+static inline void store_low_bytes(uint8_t *to, uint64_t value, int size) {
+	for (; size > 0; size--, value >>= 8)
+		*to++ = value;
+}]])
+  replace_in_isal(include/unaligned.h "memcpy(" "copy_reversed(")
+  replace_in_isal(igzip/igzip_inflate.c "memcpy(state->next_out, &state->read_in,"
+    "store_low_bytes(state->next_out, state->read_in,")
+  replace_in_isal(igzip/huff_codes.h "uint32_t code_and_extra:24;\n                        uint32_t length2:8;"
+    "uint32_t length2:8;\n                        uint32_t code_and_extra:24;")
+  replace_in_isal(igzip/huff_codes.h "uint16_t code;\n\t\t\tuint8_t extra_bit_count;\n\t\t\tuint8_t length;"
+    "uint8_t length;\n\t\t\tuint8_t extra_bit_count;\n\t\t\tuint16_t code;")
+endif()
+
 # ISA-L's own build needs autoconf. igzip inflates with the assembler code; the rest is what its files refer to.
 set(crc crc_base)
 set(igzip adler32_base encode_df flatten_ll huff_codes hufftables_c igzip igzip_base igzip_icf_base igzip_icf_body
