@@ -9,7 +9,8 @@ using namespace clip_options;
 
 constexpr std::string_view kDescription =
     "Clips every element of .npy tensors, and of the tensors in .npz archives, to [MIN, MAX]. All other "
-    "elements keep their exact bits; dtype, shape, byte order and memory order stay the same.";
+    "elements keep their exact bits; shape, byte order and memory order stay the same, and so does the dtype "
+    "without --to.";
 
 constexpr std::array<std::string_view, 6> kForms{
     "[OPTIONS] IN OUT",
@@ -28,6 +29,8 @@ Examples:
   clipper --min 0 --output '{dir}/{stem}.clip.npy' *.npy
   clipper --scale 0.5 --bias 1 --max 6 in.npy out.npy
   clipper --min 1% --max 99% in.npy out.npy
+  clipper --scale 50 --bias 128 --to uint8 in.npy out.npy
+  clipper --min 0 --replace-below nan in.npy out.npy
   clipper --min -1 --max 1 --member w in.npz out.npz
   clipper --min 0 in.npz:w out.npy
   clipper --min @lo.npy --max @hi.npy in.npy out.npy
@@ -51,14 +54,15 @@ Exit status:
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
 constexpr std::array kOptions{
-    &kMin,         &kMax,         &kScale,      &kBias,          &kProfile,      &kNan,
-    &kMinAboveMax, &kDtype,       &kTrailing,   &kFailIfClipped, &kMember,       &kOther,  //
-    &kInPlace,     &kDirect,      &kOutputDir,  &kRelativeTo,    &kFlat,         &kOutput,
-    &kRecursive,   &kFilesFrom,   &kFiles0From, &kAllowEmpty,    &kNoClobber,    &kForce,
-    &kKeepGoing,   &kDryRun,      &kSync,       &kVerify,        &kUpdateGolden,  //
-    &kShard,       &kSplitOutput, &kFinalize,   &kDiscardShards,                  //
-    &kThreads,     &kJson,        &kProgress,   &kNoProgress,    &kColor,        &kVerbose,
-    &kQuiet,       &kHelp,        &kVersion,  //
+    &kMin,         &kMax,          &kScale,        &kBias,          &kProfile,      &kNan,
+    &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kRound,         &kZeroPoint,    &kTo,
+    &kSaturate,    &kDtype,        &kTrailing,     &kFailIfClipped, &kMember,       &kOther,  //
+    &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,         &kOutput,
+    &kRecursive,   &kFilesFrom,    &kFiles0From,   &kAllowEmpty,    &kNoClobber,    &kForce,
+    &kKeepGoing,   &kDryRun,       &kSync,         &kVerify,        &kUpdateGolden,  //
+    &kShard,       &kSplitOutput,  &kFinalize,     &kDiscardShards,                  //
+    &kThreads,     &kJson,         &kProgress,     &kNoProgress,    &kColor,        &kVerbose,
+    &kQuiet,       &kHelp,         &kVersion,  //
     &kChunkSize,   &kSimd};
 
 }  // namespace

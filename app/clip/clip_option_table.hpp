@@ -42,11 +42,13 @@ profile requires one or has a default.)"};
 
 inline constexpr Option kScale{
     .names = "--scale", .type = "X", .value = Value::number, .group = "Operation",
-    .help = "Multiply by X, a number or @FILE.npy, before clipping (default: 1)",
+    .help = "Multiply by X, a number or @FILE.npy, before clipping (default: 1); 1/S divides by S",
     .details = R"(Calculate x * X + bias for every element x, then clip. X is a finite number or @FILE.npy,
 which has one element or an array that broadcasts to the input's shape (DTYPES AND BOUNDS). The bias is 0
 unless `--bias` is given. For example `--scale 0.5 --bias 1 --max 6` writes min(x * 0.5 + 1, 6). Only the
-profiles native and directml have this operation; with another profile `--scale` is an error.)"};
+profiles native and directml have this operation; with another profile `--scale` is an error. `--scale 1/S`
+divides by S, a number or @FILE.npy, as ONNX QuantizeLinear does, which a rounded 1/S would not (OTHER
+DTYPES).)"};
 
 inline constexpr Option kBias{
     .names = "--bias", .type = "X", .value = Value::number, .group = "Operation",
@@ -86,7 +88,50 @@ inline constexpr Option kDtype{
     .help = "Read the tensor as DTYPE (for bfloat16 saved as |V2)",
     .details = R"(Read the tensor as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as
 2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does. If the header
-does name a dtype and DTYPE is another one, the file is refused (3): clipper converts no elements.)"};
+does name a dtype and DTYPE is another one, the file is refused (3): `--to` converts elements.)"};
+
+inline constexpr Option kReplaceBelow{
+    .names = "--replace-below", .type = "V", .value = Value::number, .group = "Operation",
+    .help = "Replace elements less than --min by V, not by the bound",
+    .details = R"(Elements less than X of `--min`, which must be given, become V, as by numpy.where; they
+still count as raised. The output's dtype must have V exactly; `nan` is possible if it is a float dtype. NaN
+elements are not less: `--nan` says what becomes of them. Profile native only.)"};
+
+inline constexpr Option kReplaceAbove{
+    .names = "--replace-above", .type = "V", .value = Value::number, .group = "Operation",
+    .help = "Replace elements greater than --max by V, not by the bound",
+    .details = R"(Elements greater than X of `--max`, which must be given, become V, by the rules of
+`--replace-below`; they still count as lowered.)"};
+
+inline constexpr Option kRound{
+    .names = "--round", .type = "MODE", .words = &round_words, .group = "Operation",
+    .help = "Round results to integers: half-even, half-away, trunc, floor or ceil",
+    .details = R"(Round the results to integers, after clipping: to the nearest one, where a tie becomes even
+(`half-even`) or moves away from 0 (`half-away`), or toward 0 (`trunc`), down (`floor`) or up (`ceil`). With
+an integer dtype as `--to` the default is `half-even`. Without `--to`, an integer tensor with `--scale` or
+`--bias` is rounded by MODE and not truncated. Profile native only.)"};
+
+inline constexpr Option kZeroPoint{
+    .names = "--zero-point", .type = "Z", .value = Value::number, .group = "Operation",
+    .help = "Add the integer Z after rounding; needs an integer dtype as --to",
+    .details = R"(Add Z to the rounded results, as ONNX QuantizeLinear does. Bounds act before Z is added, and
+the limits of the output's dtype after it. Z is an element of that dtype, an integer one, which `--to` must
+name.)"};
+
+inline constexpr Option kTo{
+    .names = "--to", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
+    .help = "Write elements of this dtype: rounded once, and saturated, never wrapped",
+    .details = R"(Write elements of another dtype, each rounded once (OTHER DTYPES). To an integer dtype:
+rounded by `--round`, then saturated at the limits of the dtype, which count as bounds; NaN is an error (3)
+unless `--nan` replaces it. To a float dtype: rounded to nearest, ties to even; what is beyond its range
+becomes infinite unless `--saturate` is given. Byte order and memory order are those of the input. Works with
+`--in-place`, which then changes the file's size, but not with `--direct`. Profile native only.)"};
+
+inline constexpr Option kSaturate{
+    .names = "--saturate", .group = "Operation",
+    .help = "With --to: the largest finite number, not infinity, for what is beyond a float dtype's range",
+    .details = R"(With a float dtype as `--to`: what is beyond its range becomes its largest finite number, also
+infinity, and counts as raised or lowered. Integer dtypes saturate without it.)"};
 
 inline constexpr Option kFailIfClipped{
     .names = "--fail-if-clipped", .type = "PERCENT", .group = "Operation",

@@ -30,15 +30,19 @@ struct NumberOption {
   decltype(parse_given)* parse;
 };
 
-constexpr std::array kNumbers{
-    NumberOption{&kMin, &Request::min, parse_bound}, NumberOption{&kMax, &Request::max, parse_bound},
-    NumberOption{&kScale, &Request::scale, parse_given}, NumberOption{&kBias, &Request::bias, parse_given}};
+constexpr std::array kNumbers{NumberOption{&kMin, &Request::min, parse_bound},
+                              NumberOption{&kMax, &Request::max, parse_bound},
+                              NumberOption{&kScale, &Request::scale, parse_scale},
+                              NumberOption{&kBias, &Request::bias, parse_given},
+                              NumberOption{&kReplaceBelow, &Request::replace_below, parse_given},
+                              NumberOption{&kReplaceAbove, &Request::replace_above, parse_given},
+                              NumberOption{&kZeroPoint, &Request::zero_point, parse_given}};
 
 enum class NumberSource : bool { typed, files };
 
 void take_numbers(const RawOptions& raw, NumberSource source, Request& request) {
   for (const NumberOption& row : kNumbers)
-    if (raw.has(*row.option) && raw.text(*row.option).starts_with('@') == (source == NumberSource::files))
+    if (raw.has(*row.option) && names_file(raw.text(*row.option)) == (source == NumberSource::files))
       request.*row.number = row.parse(long_name(*row.option), raw.text(*row.option));
 }
 
@@ -50,6 +54,12 @@ Request typed_request(const RawOptions& raw) {
   if (raw.has(kMinAboveMax)) request.min_above_max = static_cast<MinAboveMax>(word_of(raw, kMinAboveMax));
   take_numbers(raw, NumberSource::typed, request);
   if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
+  if (raw.has(kTo)) request.to = static_cast<DType>(word_of(raw, kTo));
+  if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
+  request.saturate = raw.has(kSaturate);
+  if (raw.has(kNan) && request.nan.action == OnNan::keep && request.to && !is_floating(*request.to))
+    refuse(fmt::format("--nan keep and --to {} cannot be used together: {} has no NaN", raw.text(kTo),
+                       raw.text(kTo)));
   return request;
 }
 
@@ -58,7 +68,7 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool has_numbers =
       std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
-  return !has_numbers && profile.bounds != Profile::Bounds::required &&
+  return !has_numbers && !request.to && !request.round && profile.bounds != Profile::Bounds::required &&
          profile.absent_bound == Profile::AbsentBound::none && request.nan.action == OnNan::keep;
 }
 
@@ -145,7 +155,7 @@ void check_destination_options(const RawOptions& raw) {
         "results "
         "as inputs; use --output-dir");
   check_alone(raw, kInPlace, {&kNoClobber});
-  check_alone(raw, kDirect, {&kMember});
+  check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);
   check_needed(raw, kUpdateGolden, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
@@ -286,7 +296,8 @@ Command validate_clip(const RawOptions& raw) {
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (!raw.has(kFinalize) && !raw.has(kDiscardShards) && is_without_effect(raw, command.settings.request))
     refuse(
-        "nothing to do without --min, --max, --scale, --bias or --nan; clipper info describes a file, "
+        "nothing to do without --min, --max, --scale, --bias, --nan, --to or --round; clipper info describes "
+        "a file, "
         "clipper "
         "compare compares two");
   take_numbers(raw, NumberSource::files, command.settings.request);

@@ -38,22 +38,23 @@ std::string text_of(const ActionCounts& members) {
 
 Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
   const ArrayParameter* const array = plan.array(parameter);
-  const DType dtype = plan.input.dtype;
+  const DType dtype = plan.bound_dtype;
   return array != nullptr ? array_json(*array) : Json::number(dtype, element_text(dtype, element));
 }
 
 void add_plan(const Plan& plan, Json& json) {
   json.add("dtype", traits(plan.output.dtype).name);
+  if (plan.changes_dtype()) json.add("input_dtype", traits(plan.input.dtype).name);
   json.add("shape", plan.output.shape);
   json.add("fortran_order", plan.output.fortran_order);
   json.add("byte_order", plan.output.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
-  json.add("bytes", plan.data_size());
+  json.add("bytes", plan.input_size());
   json.add("min", bound_json(plan, Parameter::min, plan.min));
   json.add("max", bound_json(plan, Parameter::max, plan.max));
   for (const Parameter factor : {Parameter::scale, Parameter::bias})
     if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
-  if (!plan.cut.empty()) json.add("notes", notes_on(plan));
+  if (const auto notes = notes_on(plan); !notes.empty()) json.add("notes", notes);
 }
 
 void add_counts(const ElementCounts& counts, Json& json) {
@@ -81,10 +82,13 @@ std::string members_of(const Json& json) {
 
 std::vector<std::string> notes_on(const Plan& plan) {
   std::vector<std::string> notes;
-  const DType dtype = plan.input.dtype;
+  const DType dtype = plan.bound_dtype;
   for (const CutBound& bound : plan.cut)
     notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
                                 element_text(dtype, bound.element), traits(dtype).name));
+  if (plan.truncates_fractions)
+    notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
+                                traits(plan.output.dtype).name));
   return notes;
 }
 
@@ -98,6 +102,9 @@ std::string as_text(const ClipReport& report) {
   if (report.plan && report.counts) {
     const ElementCounts& counts = *report.counts;
     const std::uint64_t all = report.plan->slice.count;
+    if (report.plan->changes_dtype())
+      text += fmt::format(" {} to {},", traits(report.plan->input.dtype).name,
+                          traits(report.plan->output.dtype).name);
     text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered), {};",
                         percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
                         percent(counts.lowered, all), nan_text(*report.plan, counts));

@@ -17,7 +17,7 @@ constexpr int kIndexVersion = 1;
 /// The content of OUT.json, which lists the files of --split-output: the object `slabs` of
 /// data/clipper.schema.json. `count` is the number of files.
 std::string slab_index_text(const Plan& plan, const std::string& output, std::uint64_t count) {
-  const TensorLayout& whole = plan.input;
+  const TensorLayout& whole = plan.output;
   Json slabs = Json::list();
   for (Shard shard{0, count}; shard.index < count; ++shard.index) {
     const Rows rows = rows_of(shard, whole);

@@ -90,7 +90,7 @@ void RunLog::sized(std::uint64_t bytes) noexcept {
 }
 
 void RunLog::planned(const ClipReport& report) {
-  sized(report.plan->data_size());
+  sized(report.plan->input_size());
   for (const std::string& line : notes_on(*report.plan)) note(line);
   if (!command_.verbose) return;
   logger_->info(fmt::format("{}: {}, profile {}", escape_for_terminal(report.name), describe(*report.plan),

@@ -54,9 +54,9 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
   } else {
     InputFile golden = open(command, to, report.expected);
     report.layout = read_header(golden, command.settings.dtype).layout();
-    report.reason = difference_as_whole(plan.input, report.layout);
+    report.reason = difference_as_whole(plan.output, report.layout);
     if (report.reason.empty()) {
-      const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.data_size()}; });
+      const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.input_size()}; });
       report.comparison = verify_result(engine, plan, input, {golden, report.layout});
     }
   }

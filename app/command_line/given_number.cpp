@@ -68,6 +68,16 @@ Given parse_given(std::string_view flag, const std::string& text) {
   refuse(fmt::format("{}: '{}' is not a number", flag, text));
 }
 
+Given parse_scale(std::string_view flag, const std::string& text) {
+  constexpr std::string_view kReciprocal = "1/";
+  if (!text.starts_with(kReciprocal)) return parse_given(flag, text);
+  return Given::reciprocal(parse_given(flag, text.substr(kReciprocal.size())));
+}
+
+bool names_file(std::string_view text) {
+  return text.starts_with('@') || text.starts_with("1/@");
+}
+
 std::optional<Given> given(const RawOptions& raw, const Option& option) {
   if (!raw.has(option)) return std::nullopt;
   return parse_given(long_name(option), raw.text(option));
@@ -86,7 +96,7 @@ OnNan parse_on_nan(const std::string& text) {
 std::vector<OptionFile> number_files(const Request& request) {
   std::vector<OptionFile> files;
   const auto add = [&](std::string_view option, const std::optional<Given>& number) {
-    if (number && number->dtype) files.push_back({option, number->text.substr(1)});
+    if (number && number->dtype) files.push_back({option, number->text.substr(number->text.find('@') + 1)});
   };
   add("--min", request.min);
   add("--max", request.max);

@@ -20,6 +20,12 @@ struct Option;
 /// A bound of a clip: what parse_given() accepts, or a percentile of the tensor's elements ("1%").
 [[nodiscard]] Given parse_bound(std::string_view flag, const std::string& text);
 
+/// A scale: what parse_given() accepts, or 1/ and that.
+[[nodiscard]] Given parse_scale(std::string_view flag, const std::string& text);
+
+/// Whether the text is that of a number or array in a file.
+[[nodiscard]] bool names_file(std::string_view text);
+
 /// parse_given() of the option's value; nothing if the option was not given.
 [[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
 

@@ -20,6 +20,10 @@ Words nan_words() {
   return {kNanWords.begin(), kNanWords.end()};
 }
 
+Words round_words() {
+  return {kRoundWords.begin(), kRoundWords.end()};
+}
+
 Words dtype_names() {
   Words names;
   for (const DTypeTraits& row : kDTypes) names.push_back(row.name);

@@ -9,6 +9,7 @@ namespace clipper {
 [[nodiscard]] Words profile_names();  ///< each family before its versions
 [[nodiscard]] Words nan_words();      ///< --nan takes numbers, too
 [[nodiscard]] Words dtype_names();
+[[nodiscard]] Words round_words();
 [[nodiscard]] Words simd_level_names();
 
 // One block per option, without the indentation that clang-format gives to long texts.

@@ -47,9 +47,10 @@ class Total {
     sum_.listed = rule.listed;
   }
 
-  void add(std::byte* actual, std::byte* expected, std::size_t count, std::uint64_t position) {
+  void add(const std::byte* read, std::byte* actual, std::byte* expected, std::size_t count,
+           std::uint64_t position) {
     const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
-    if (before_) before_(pairs);
+    if (before_) before_(pairs, read);
     const ElementComparison result = clipper::compare(pairs, rule_);
     const std::lock_guard lock(mutex_);
     sum_ += result;
@@ -72,15 +73,18 @@ void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t p
 }
 
 void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
-  const std::size_t room = prepare_rooms(engine, expected.layout.data_size(), 2);
+  const std::size_t from = traits(actual.layout.dtype).size;
   const std::size_t size = traits(expected.layout.dtype).size;
-  const Chunks chunks(expected.layout.count, size, std::max(room, kLine), 0);
+  const std::size_t largest = std::max(from, size);
+  const std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 2);
+  const Chunks chunks(expected.layout.count, largest, std::max(room, kLine), 0);
   const bool parallel = actual.file.is_regular() && expected.file.is_regular();
   engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
     const auto [begin, count] = chunks[i];
-    read(actual, {memory, count * size}, begin);
+    std::byte* const elements = memory + count * (std::max(from, size) - from);
+    read(actual, {elements, count * from}, begin);
     read(expected, {memory + room, count * size}, begin);
-    total.add(memory, memory + room, count, begin);
+    total.add(elements, memory, memory + room, count, begin);
     engine.add_done(count * size);
   });
 }
@@ -97,20 +101,24 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
         ErrorKind::input,
         fmt::format("{}: is in {} order and {} is not; to compare them, both must be regular files",
                     actual.file.path(), actual.layout.fortran_order ? "Fortran" : "C", expected.file.path()));
-  const std::size_t room = prepare_rooms(engine, expected.layout.data_size(), 3);
+  const std::size_t from = traits(actual.layout.dtype).size;
   const std::size_t size = traits(expected.layout.dtype).size;
-  const Boxes boxes(expected.layout.shape, room / size);
+  const std::size_t largest = std::max(from, size);
+  const std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 3);
+  const Boxes boxes(expected.layout.shape, room / largest);
   engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
     const Box box = boxes[i];
-    const std::size_t length = box.count() * size;
+    const std::size_t length = box.count() * from;
     const std::vector<FileRange> ranges = boxes.ranges(box, expected.layout.fortran_order);
     read_box(actual, boxes.ranges(box, actual.layout.fortran_order), memory);
     read_box(expected, ranges, memory + room);
     std::byte* const reordered = memory + 2 * room;
-    reorder(box, actual.layout.fortran_order, size, {memory, length}, {reordered, length});
+    reorder(box, actual.layout.fortran_order, from, {memory, length}, {reordered, length});
+    std::byte* const compared = from == size ? reordered : memory;
     for (const FileRange& range : ranges)
-      total.add(reordered + range.at * size, memory + room + range.at * size, range.count, range.position);
-    engine.add_done(length);
+      total.add(reordered + range.at * from, compared + range.at * size, memory + room + range.at * size,
+                range.count, range.position);
+    engine.add_done(box.count() * size);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "contract/plan_conversion.hpp"
 #include "element/element.hpp"
 #include "element/joined.hpp"
 #include "element/number.hpp"
@@ -13,9 +14,9 @@
 namespace clipper {
 namespace {
 
-/// Error{usage} if a number from a file does not have the tensor's dtype.
-void check_dtype(std::string_view field, const Given& given, DType dtype) {
-  if (!given.dtype || given.dtype == dtype) return;
+/// Error{usage} if a number from a file has neither the tensor's dtype nor `other`.
+void check_dtype(std::string_view field, const Given& given, DType dtype, DType other) {
+  if (!given.dtype || given.dtype == dtype || given.dtype == other) return;
   const std::string file = given.text.substr(given.text.starts_with('@') ? 1 : 0);
   if (given.opaque) throw Error(ErrorKind::input, file + ": " + opaque_dtype("|V2"));
   throw Error(ErrorKind::usage,
@@ -23,8 +24,8 @@ void check_dtype(std::string_view field, const Given& given, DType dtype) {
                                                 traits(*given.dtype).name, traits(dtype).name));
 }
 
-void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype) {
-  if (given) check_dtype(field, *given, dtype);
+void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other) {
+  if (given) check_dtype(field, *given, dtype, other);
 }
 
 /// Error{usage} if a scale or a bias from a file is neither a float nor of the tensor's dtype. 64-bit integer
@@ -61,7 +62,7 @@ std::optional<Limit> limit(std::string_view field, const Request& request, const
   if (!bound) return std::nullopt;
   if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
   const DType dtype = layout.dtype;
-  check_dtype(field, bound, dtype);
+  check_dtype(field, bound, dtype, dtype);
   check_shape(field, *bound, layout.shape);
   expect_number(field, bound);
   if (bound->number.kind == Number::Kind::nan)
@@ -121,6 +122,7 @@ void check_request(const Request& request) {
   refuse_percentile("scale", request.scale);
   refuse_percentile("bias", request.bias);
   refuse_percentile("nan", request.nan.number);
+  check_conversion(request);
 }
 
 [[noreturn]] void refuse_infinite(std::string_view field, const Given& given, DType dtype) {
@@ -136,6 +138,8 @@ struct Factor {
   template <class T>
   [[nodiscard]] double rounded() const {
     const auto value = static_cast<double>(round_to<T>(given.number));
+    if (given.divides && value == 0)
+      throw Error(ErrorKind::usage, label(field, given) + ": the divisor must not be 0");
     if (!std::isfinite(value))
       refuse_infinite(field, given, sizeof(T) == sizeof(float) ? DType::float32 : DType::float64);
     return value;
@@ -180,6 +184,8 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
+  if (converts(request) && !has_integer_bounds(request)) return;
+  if (request.scale && request.scale->divides) return;
   const auto integer_scale = exact(request.scale, scale);
   const auto integer_bias = exact(request.bias, bias);
   if (!integer_scale || !integer_bias) return;
@@ -248,29 +254,33 @@ Plan make_plan(const Request& request, const TensorLayout& layout) {
   const Profile& profile = *request.profile;
   check_tensor(profile, layout);
   check_request(request);
-  check_dtype("min", request.min, layout.dtype);
-  check_dtype("max", request.max, layout.dtype);
-  std::optional<Broadcast> arrays = plan_arrays(request, layout);
-  const std::optional<Given> min = number_in(request.min);
-  const std::optional<Given> max = number_in(request.max);
-  const Bounds bounds =
-      convert_bounds(profile, layout.dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
-
   Plan plan;
   plan.input = plan.output = layout;
   plan.slice = {0, layout.count};
-  plan.arrays = std::move(arrays);
-  plan.cut = cut_bounds(profile, layout.dtype, min, max);
-  plan.takes_other_bounds = takes_arrays(profile) && !request.min_above_max;
-  plan.refuse_nan = request.nan.action == OnNan::error;
-  plan.operation.dtype = layout.dtype;
-  plan.operation.order = layout.order;
-  plan.operation.lo = bounds.lo;
-  plan.operation.hi = bounds.hi;
+  Operation& operation = plan.operation;
+  operation.dtype = layout.dtype;
+  operation.order = layout.order;
+  plan_scale_and_bias(profile, request, operation);
+  plan_conversion(request, plan);
+  const DType dtype = plan.bound_dtype;
+  check_dtype("min", request.min, layout.dtype, dtype);
+  check_dtype("max", request.max, layout.dtype, dtype);
+  plan.arrays = plan_arrays(request, layout);
+  // finish_conversion() converts bounds of integer arithmetic, which may exceed the tensor's dtype.
+  const bool is_wide = plan.conversion && operation.arithmetic == Arithmetic::integer;
+  const std::optional<Given> min = is_wide ? std::nullopt : number_in(request.min);
+  const std::optional<Given> max = is_wide ? std::nullopt : number_in(request.max);
+  const Bounds bounds =
+      convert_bounds(profile, dtype, min, max, request.min_above_max.value_or(profile.min_above_max));
+  operation.lo = bounds.lo;
+  operation.hi = bounds.hi;
   plan.min = bounds.min;
   plan.max = bounds.max;
-  plan.operation.nan = nan_replacement(request, layout.dtype);
-  plan_scale_and_bias(profile, request, plan.operation);
+  plan.cut = cut_bounds(profile, dtype, min, max);
+  plan.takes_other_bounds = takes_arrays(profile) && !request.min_above_max && !plan.conversion;
+  plan.refuse_nan = request.nan.action == OnNan::error;
+  operation.nan = nan_replacement(request, is_floating(layout.dtype) ? dtype : layout.dtype);
+  if (plan.conversion) finish_conversion(request, plan);
   return plan;
 }
 

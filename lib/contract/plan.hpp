@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/convert.hpp"
 #include "contract/bounds.hpp"
 #include "contract/broadcast.hpp"
 #include "contract/profile.hpp"
@@ -23,26 +25,41 @@ struct Slice {
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
   TensorLayout input;
-  TensorLayout output;  ///< as the input's; of a part that becomes a tensor of its own, the part's
+  TensorLayout output;  ///< with another dtype, if there is a conversion; of a part that becomes a tensor of
+                        ///< its own, the part's shape
   Slice slice;          ///< the elements to clip: all of them, or those of one shard
   Operation operation;
-  std::optional<Broadcast> arrays;  ///< replace numbers of the operation
-  ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless min
-  ElementBits max = 0;              ///< exceeds max and every element becomes min
-  std::vector<CutBound> cut;        ///< bounds about which the user should be warned
-  std::string percentiles;          ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
+  std::optional<Conversion> conversion;  ///< around the operation, whose dtype is the working dtype then
+  std::optional<Broadcast> arrays;       ///< replace numbers of the operation
+  DType bound_dtype = DType::float32;    ///< of min and max: the input's, or that of the arithmetic
+  ElementBits min = 0;        ///< the numbers as converted, for people: operation.lo and hi, unless
+  ElementBits max = 0;        ///< min exceeds max and every element becomes min
+  std::vector<CutBound> cut;  ///< bounds about which the user should be warned
+  std::string percentiles;    ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool takes_other_bounds =
       false;                ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;  ///< a NaN among the results is an Error{input} that names the first one
+
+  /// Whether scale or bias has a fraction, and the results, of an integer dtype, are truncated because the
+  /// request says neither `to` nor `round`: the user should be warned.
+  bool truncates_fractions = false;
 
   /// The array that gives the parameter; null if a number does.
   [[nodiscard]] const ArrayParameter* array(Parameter parameter) const {
     return arrays ? arrays->find(parameter) : nullptr;
   }
 
-  /// The position of the slice among the input's elements and its size, in bytes.
+  /// The position of the slice among the input's elements, its size, and that of its results, in bytes.
   [[nodiscard]] std::uint64_t slice_offset() const { return slice.first * traits(input.dtype).size; }
-  [[nodiscard]] std::uint64_t data_size() const { return slice.count * traits(input.dtype).size; }
+  [[nodiscard]] std::uint64_t input_size() const { return slice.count * traits(input.dtype).size; }
+  [[nodiscard]] std::uint64_t output_size() const { return slice.count * traits(output.dtype).size; }
+
+  /// The size of an element of the input or of the output, whichever is greater.
+  [[nodiscard]] std::size_t largest_element() const {
+    return std::max(traits(input.dtype).size, traits(output.dtype).size);
+  }
+
+  [[nodiscard]] bool changes_dtype() const { return input.dtype != output.dtype; }
 
   /// Plans with equal fingerprints produce the same bytes from the same input. Journals and shards on disk
   /// store it: whoever changes the text must raise the format number at its begin.

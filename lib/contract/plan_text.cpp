@@ -20,6 +20,42 @@ std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
   return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
 }
 
+std::string text_of(const Wide& wide) {
+  return fmt::format("{}{}", wide.negative ? "-" : "", wide.magnitude);
+}
+
+/// The conversion, for journals: empty if there is none.
+std::string fingerprint_of(const std::optional<Conversion>& conversion) {
+  if (!conversion) return "";
+  const auto wide = [](const Wide& bound) {
+    return fmt::format("{}{:x}", bound.negative ? "-" : "", bound.magnitude);
+  };
+  const auto element = [](std::optional<ElementBits> bits) {
+    return bits ? fmt::format("{:x}", *bits) : std::string("bound");
+  };
+  return fmt::format(" to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}",
+                     traits(conversion->to).name,
+                     conversion->round ? kRoundWords.at(static_cast<std::size_t>(*conversion->round)) : "",
+                     text_of(conversion->zero_point), conversion->lowest, conversion->highest,
+                     wide(conversion->wide.lo), wide(conversion->wide.hi), element(conversion->below),
+                     element(conversion->above), conversion->divides ? " divides" : "");
+}
+
+/// ", rounded half-even, plus 128, to uint8": what happens after the clip, for people.
+std::string description_of(const Conversion& conversion, DType working) {
+  std::string text;
+  const auto replaced = [&](std::string_view side, const std::optional<ElementBits>& by) {
+    if (by) text += fmt::format(", {} becomes {}", side, element_text(conversion.to, *by));
+  };
+  replaced("below min", conversion.below);
+  replaced("above max", conversion.above);
+  if (conversion.round && is_floating(working))
+    text += fmt::format(", rounded {}", kRoundWords.at(static_cast<std::size_t>(*conversion.round)));
+  if (conversion.zero_point.magnitude != 0) text += ", zero point " + text_of(conversion.zero_point);
+  if (conversion.to != conversion.from) text += fmt::format(", to {}", traits(conversion.to).name);
+  return text;
+}
+
 }  // namespace
 
 std::string Plan::fingerprint() const {
@@ -41,41 +77,50 @@ std::string Plan::fingerprint() const {
                      traits(input.dtype).descr, input.opaque ? " opaque" : "",
                      input.fortran_order ? 'F' : 'C', joined(input.shape, ","), slice.first, slice.count,
                      arithmetic(), operation.lo, operation.hi, nan) +
-         (arrays ? arrays->fingerprint() : "") + (percentiles.empty() ? "" : " of" + percentiles);
+         fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +
+         (percentiles.empty() ? "" : " of" + percentiles);
 }
 
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
-  return element_text(plan.input.dtype, *plan.operation.nan);
+  return element_text(plan.operation.dtype, *plan.operation.nan);
 }
 
 std::string describe(const Plan& plan) {
   const Operation& operation = plan.operation;
-  const DType dtype = operation.dtype;
+  const DType dtype = plan.bound_dtype;
   std::string text = fmt::format(
-      "{} {}, {}-endian, {} order", traits(dtype).name, shape_text(plan.output.shape),
+      "{} {}, {}-endian, {} order", traits(plan.input.dtype).name, shape_text(plan.output.shape),
       plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
   const auto scale = [&](auto number) { return text_of(plan, Parameter::scale, fmt::format("{}", number)); };
   const auto bias = [&](auto number) { return text_of(plan, Parameter::bias, fmt::format("{}", number)); };
+  const char by = plan.conversion && plan.conversion->divides ? '/' : '*';
   switch (operation.arithmetic) {
     case Arithmetic::none: break;
     case Arithmetic::float32:
-      text += fmt::format(", x * {} + {} in float32", scale(static_cast<float>(operation.scale)),
+      text += fmt::format(", x {} {} + {} in float32", by, scale(static_cast<float>(operation.scale)),
                           bias(static_cast<float>(operation.bias)));
       break;
     case Arithmetic::float64:
-      text += fmt::format(", x * {} + {} in float64", scale(operation.scale), bias(operation.bias));
+      text += fmt::format(", x {} {} + {} in float64", by, scale(operation.scale), bias(operation.bias));
       break;
     case Arithmetic::integer:
       text += fmt::format(", x * {} + {} exactly", scale(text_of(operation.integer_scale)),
                           bias(text_of(operation.integer_bias)));
       break;
   }
-  const std::string min = text_of(plan, Parameter::min, element_text(dtype, plan.min));
-  const std::string max = text_of(plan, Parameter::max, element_text(dtype, plan.max));
+  const bool is_wide = plan.conversion && operation.arithmetic == Arithmetic::integer;
+  const auto bound = [&](Parameter which, ElementBits element, const Wide& wide) {
+    const bool is_absent = wide == Wide::lowest() || wide == Wide::highest();
+    return text_of(plan, which, !is_wide ? element_text(dtype, element) : is_absent ? "none" : text_of(wide));
+  };
+  const Conversion::WideBounds wide = is_wide ? plan.conversion->wide : Conversion::WideBounds{};
+  const std::string min = bound(Parameter::min, plan.min, wide.lo);
+  const std::string max = bound(Parameter::max, plan.max, wide.hi);
   text += fmt::format(", min {}, max {}", min, max);
   if (operation.nan) text += ", NaN becomes " + replacement_text(plan);
+  if (plan.conversion) text += description_of(*plan.conversion, operation.dtype);
   return text;
 }
 

@@ -111,4 +111,10 @@ Given Given::percentile(double percentage) {
   return percentile(*parse_number(shortest_text(percentage)));
 }
 
+Given Given::reciprocal(Given divisor) {
+  divisor.text.insert(0, "1/");
+  divisor.divides = true;
+  return divisor;
+}
+
 }  // namespace clipper

@@ -116,6 +116,8 @@ struct Given {
   /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
   std::optional<Number> percentage{};
 
+  bool divides = false;  ///< for scale: elements are divided by the number, not multiplied
+
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.
 
   /// The exact value of an integer, float or double. The text is the shortest that converts back to the
@@ -139,6 +141,10 @@ struct Given {
 
   /// The percentile for the shortest decimal number that converts to this double: 99.9 is 999/10.
   [[nodiscard]] static Given percentile(double percentage);
+
+  /// As scale: x is divided by the number or array, x / S, as ONNX QuantizeLinear does. The product with a
+  /// rounded 1/S would differ. The text is "1/S".
+  [[nodiscard]] static Given reciprocal(Given divisor);
 
  private:
   template <class T>
@@ -188,6 +194,25 @@ struct Request {
   OnNan nan{};
   const Profile* profile = profile_named("native");  ///< not owned; Error{usage} if null
   std::optional<MinAboveMax> min_above_max{};        ///< overrides the profile's rule
+
+  // Only for profile native: what happens after the clip, in this order. With scale or bias, bounds are then
+  // numbers of the arithmetic (float32 for floats of up to 32 bits, otherwise float64, or integers if they
+  // and the tensor are), and its results are not rounded to the tensor's dtype in between.
+
+  /// Elements beyond a bound become this number, not the bound. Error{usage} without the bound, and if the
+  /// output's dtype does not have the number. NaN is a number of the float dtypes.
+  std::optional<Given> replace_below{};
+  std::optional<Given> replace_above{};
+
+  /// Elements are rounded to integers. By default only if `to` is an integer dtype, half_even.
+  std::optional<Round> round{};
+  std::optional<Given>
+      zero_point{};  ///< is added to the integer; Error{usage} unless `to` is an integer dtype
+
+  /// The output's dtype. Integers saturate, and a NaN that `nan` does not replace is an Error{input}. Floats
+  /// are rounded to nearest even, numbers beyond their range become infinite.
+  std::optional<DType> to{};
+  bool saturate = false;  ///< numbers beyond the range of a float dtype become the largest finite number
 };
 
 }  // namespace clipper

@@ -51,6 +51,14 @@ enum class DType : std::uint8_t {
 
 enum class NumberKind : std::uint8_t { signed_integer, unsigned_integer, floating };
 
+/// How a number with a fraction becomes an integer: to the nearest one, where ties become even or the one
+/// farther from zero, or to the next one toward zero, down or up.
+enum class Round : std::uint8_t { half_even, half_away, trunc, floor, ceil };
+
+/// The names of Round, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 5> kRoundWords{"half-even", "half-away", "trunc", "floor",
+                                                             "ceil"};
+
 /// The byte order of elements in memory or in a file.
 enum class ByteOrder : std::uint8_t { little, big };
 

@@ -64,6 +64,18 @@ template <HalfType T>
   return widen_bits<T, float>(std::int32_t{x.bits});
 }
 
+/// The value itself if it is a float, otherwise the one of its two neighbours whose last bit is set. A float
+/// rounded to odd is a tie between two 16-bit floats only if the value is, so rounding it again equals
+/// rounding the value once.
+[[gnu::always_inline]] inline float round_to_odd(double value) noexcept {
+  const auto nearest = static_cast<float>(value);
+  const auto back = static_cast<double>(nearest);
+  const auto bits = __builtin_bit_cast(std::uint32_t, nearest);
+  const std::uint32_t is_inexact = back != value && value == value ? 1 : 0;  // NOLINT: NaN stays as it is
+  const std::uint32_t is_beyond = __builtin_fabs(back) > __builtin_fabs(value) ? 1 : 0;
+  return __builtin_bit_cast(float, (bits - is_beyond) | is_inexact);
+}
+
 /// An element as float64: exact except for 64-bit integers.
 template <class T>
 [[nodiscard]] inline double as_double(T x) noexcept {

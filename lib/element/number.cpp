@@ -158,10 +158,7 @@ T nearest_magnitude(const Number& number) {
   return result;
 }
 
-/// Rounds a value to odd: the value itself if it is a float, otherwise the one of its two neighbours whose
-/// last bit is set. `nearest` is the float nearest to the value, `side` is value <=> nearest. A float rounded
-/// to odd is a tie between two 16-bit floats only if the value is, so rounding it again equals rounding the
-/// value once.
+/// round_to_odd() of a value. `nearest` is the float nearest to the value, `side` is value <=> nearest.
 float round_to_odd(float nearest, std::partial_ordering side) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const bool odd = (to_bits(nearest) & 1) != 0;
@@ -261,12 +258,10 @@ T round_to(const Number& number) {
 
 template <class T>
 T narrow(double value) {
-  const auto nearest = static_cast<float>(value);
-  if constexpr (HalfType<T>) {
-    return narrow_half<T>(round_to_odd(nearest, value <=> nearest));
-  } else {
-    return nearest;
-  }
+  if constexpr (HalfType<T>)
+    return narrow_half<T>(round_to_odd(value));
+  else
+    return static_cast<T>(value);
 }
 
 Int128 to_integer(const Number& number, Rounding rounding) {

@@ -148,8 +148,8 @@ void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep&
 
 void Engine::check(const Plan& plan, TensorClip& clip) {
   if (clip.is_checked()) return;
-  prepare(plan.data_size());
-  const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, 0);
+  prepare(plan.slice.count * plan.largest_element());
+  const Chunks chunks = chunks_of(plan, options_.chunk_size, 0);
   for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
     clip.check(plan.slice.first + chunks[i].begin, chunks[i].count);
   });
@@ -158,9 +158,9 @@ void Engine::check(const Plan& plan, TensorClip& clip) {
 
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
                           std::span<const std::byte> header, Counting counting, const Looks& looks) {
-  prepare(plan.data_size());
+  prepare(plan.slice.count * plan.largest_element());
   const std::uint64_t header_end = output.base() + header.size();
-  const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, header_end);
+  const Chunks chunks = chunks_of(plan, options_.chunk_size, header_end);
   Transfer transfer(plan, input, chunks, kernel_options());
   const auto read = [&](std::uint64_t chunk, std::byte* memory) {
     if (transfer.comes_after_refusal(chunk)) return false;
@@ -180,7 +180,7 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   };
 
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  output.reserve(header.size() + plan.data_size());
+  output.reserve(header.size() + plan.output_size());
   if (chunks.size() == 0) {
     output.write(header);
     if (looks.written) looks.written(0, header);
@@ -224,8 +224,8 @@ std::optional<std::uint64_t> Engine::copy(const Descriptor& from, const std::str
 }
 
 ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting, const Look& read) {
-  prepare(plan.data_size());
-  const Chunks chunks(plan.slice.count, traits(plan.input.dtype).size, options_.chunk_size, 0);
+  prepare(plan.slice.count * plan.largest_element());
+  const Chunks chunks = chunks_of(plan, options_.chunk_size, 0);
   Transfer transfer(plan, input, chunks, kernel_options());
   std::atomic<bool> changed = false;
   std::atomic<std::uint64_t> scanned = 0;

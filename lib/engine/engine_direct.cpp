@@ -25,12 +25,12 @@ std::uint64_t Engine::sum(const InputFile& input, std::uint64_t begin, std::uint
 }
 
 ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile& file) {
-  prepare(plan.data_size());
+  prepare(plan.input_size());
   TensorClip clip(plan, kernel_options(), input.path());
   check(plan, clip);
   const std::uint64_t wanted = std::min<std::uint64_t>(kMemory / 2, kMaxChunks * options_.chunk_size);
   const auto interrupted =
-      file.begin({plan.fingerprint(), describe(plan), plan.min, plan.max, std::min(wanted, plan.data_size()),
+      file.begin({plan.fingerprint(), describe(plan), plan.min, plan.max, std::min(wanted, plan.input_size()),
                   input.data_begin(),
                   [this, &input](std::uint64_t begin, std::uint64_t end) { return sum(input, begin, end); }});
   const std::size_t capacity = file.capacity();
@@ -42,7 +42,7 @@ ElementCounts Engine::rewrite(const Plan& plan, InputFile& input, JournaledFile&
 
   ElementCounts total;
   std::uint64_t at = input.data_begin();
-  const std::uint64_t end = at + plan.data_size();
+  const std::uint64_t end = at + plan.input_size();
   if (interrupted) {
     file.read_interrupted(before(interrupted->length));
     JournaledFile::Part part = part_at(interrupted->offset, interrupted->length);

@@ -52,6 +52,12 @@ ParameterTile::ParameterTile(const Plan& plan, std::size_t capacity, std::size_t
                    plan.arrays->find(Parameter::max) != nullptr) {
   allocate_bounds();
   if (plan.operation.arithmetic != Arithmetic::none) allocate_factors();
+  const auto is_converted = [&](const ArrayParameter& row) {
+    return row.parameter == Parameter::scale || row.parameter == Parameter::bias ||
+           row.array->layout().dtype != plan.operation.dtype;
+  };
+  if (std::ranges::any_of(plan.arrays->arrays, is_converted))
+    raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
 template <class T>
@@ -89,8 +95,6 @@ void ParameterTile::allocate_factors() {
       allocate(bias_, bias, static_cast<T>(operation.bias));
     }
   });
-  if (scale != nullptr || bias != nullptr)
-    raw_ = std::make_unique_for_overwrite<std::byte[]>(capacity_ * sizeof(ElementBits));
 }
 
 void ParameterTile::expand(std::uint64_t position, std::size_t count) {
@@ -128,13 +132,24 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
 /// The array's own elements are used, not copied, if `lends`: if they are not changed.
 void ParameterTile::read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends) {
   if (!bound.array) return;
+  const TensorLayout& layout = bound.array->parameter().array->layout();
+  if (layout.dtype != plan_.operation.dtype) return read_other_bound(bound, position, count);
   bound.lent = lends ? bound.array->in_order(position) : nullptr;
   if (bound.lent != nullptr) return;
   bound.array->read(position, count, bound.memory.get());
-  if (bound.array->parameter().array->layout().order == kNativeOrder) return;
+  if (layout.order == kNativeOrder) return;
   with_type(plan_.operation.dtype, [&]<class T>() {
     T* const values = bound.as<T>();
     for (std::size_t i = 0; i < count; ++i) values[i] = byteswap_if<Byteswap::yes>(values[i]);
+  });
+}
+
+/// Elements of another dtype become working elements of the conversion.
+void ParameterTile::read_other_bound(Values& bound, std::uint64_t position, std::size_t count) {
+  bound.array->read(position, count, raw_.get());
+  with_type(plan_.operation.dtype, [&]<class T>() {
+    if constexpr (!HalfType<T>)
+      convert_factors<T>(bound.array->parameter().array->layout(), raw_.get(), count, bound.as<T>());
   });
 }
 
@@ -152,11 +167,26 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
     const T* const max = max_.expanded<T>();
     const std::byte* const bytes[] = {min_.expanded<std::byte>(), max_.expanded<std::byte>()};
     if (are_ordered_bounds(plan_.operation.dtype, bytes[0], bytes[1], count, simd_levels().back()))
-      return std::optional<std::size_t>();
+      return first_beyond_output<T>(count);
     if (plan_.arrays->min_above_max == MinAboveMax::error)
       return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
     return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
   });
+}
+
+/// A min above, or a max below, all elements of the output's dtype.
+template <class T>
+std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count) const {
+  if constexpr (HalfType<T>)
+    return std::nullopt;
+  else {
+    if (!plan_.conversion || is_floating(plan_.conversion->to)) return std::nullopt;
+    const T lowest = from_bits<T>(plan_.conversion->lowest);
+    const T highest = from_bits<T>(plan_.conversion->highest);
+    const T* const min = min_.expanded<T>();
+    const T* const max = max_.expanded<T>();
+    return find_first(count, [=](std::size_t i) { return min[i] > highest || max[i] < lowest; });
+  }
 }
 
 std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& factor,
@@ -167,8 +197,10 @@ std::optional<std::size_t> ParameterTile::first_refused_factor(const Values& fac
       return std::nullopt;
     else {
       const T* const values = factor.as<T>();
-      return find_first(
-          count, [=](std::size_t i) { return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()); });
+      const bool divides = &factor == &scale_ && plan_.conversion && plan_.conversion->divides;
+      return find_first(count, [=](std::size_t i) {
+        return !(std::fabs(values[i]) <= std::numeric_limits<T>::max()) || (divides && values[i] == 0);
+      });
     }
   });
 }
@@ -248,9 +280,18 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
     if (bound->array && with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); }))
       throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
                                         " cannot be a bound");
-  if (bounds_vary_ && first_refused_bound(1))
-    throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
-                                      " at " + index_text(plan_.input, position) + Term{"min_above_max", ""});
+  if (!bounds_vary_ || !first_refused_bound(1)) return;
+  if (with_type(dtype, [&]<class T>() { return first_beyond_output<T>(1); })) {
+    const bool is_min = with_type(dtype, [&]<class T>() {
+      return comparable(*min_.expanded<T>()) > comparable(from_bits<T>(plan_.conversion->highest));
+    });
+    throw Error(ErrorKind::usage, (is_min ? quoted(min_, Parameter::min) : quoted(max_, Parameter::max)) +
+                                      " at " + index_text(plan_.input, position) +
+                                      " is beyond the range of " +
+                                      std::string(traits(plan_.conversion->to).name));
+  }
+  throw Error(ErrorKind::usage, quoted(min_, Parameter::min) + " exceeds " + quoted(max_, Parameter::max) +
+                                    " at " + index_text(plan_.input, position) + Term{"min_above_max", ""});
 }
 
 void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
@@ -263,8 +304,10 @@ void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
     return is_nan(value) ? "NaN" : element_text(header.dtype, to_bits(value));
   });
   const bool is_float32 = plan_.operation.arithmetic == Arithmetic::float32;
-  throw Error(ErrorKind::usage, label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
-                                    " is not a finite " + (is_float32 ? "float32" : "float64") + " number");
+  throw Error(ErrorKind::usage,
+              label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +
+                  (text == "0" || text == "-0" ? " is not a divisor, as a " : " is not a finite ") +
+                  (is_float32 ? "float32" : "float64") + " number");
 }
 
 }  // namespace clipper

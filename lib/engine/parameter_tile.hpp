@@ -27,7 +27,8 @@ class ParameterTile {
   void repeat(std::size_t period, std::size_t count) noexcept;
 
   /// The index, from 0 to count - 1, of the first expanded element whose parameters are refused: a bound is
-  /// NaN, min exceeds max and the plan does not allow that, or scale or bias is not finite.
+  /// NaN, min exceeds max and the plan does not allow that, scale or bias is not finite, or the plan's
+  /// conversion refuses the element.
   [[nodiscard]] std::optional<std::size_t> first_refused(std::size_t count) const;
 
   /// Whether a band of an array covers the element at `position`.
@@ -68,8 +69,11 @@ class ParameterTile {
   void allocate_bounds();
   void allocate_factors();
   void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
+  void read_other_bound(Values& bound, std::uint64_t position, std::size_t count);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
   [[nodiscard]] std::optional<std::size_t> first_refused_bound(std::size_t count) const;
+  template <class T>
+  [[nodiscard]] std::optional<std::size_t> first_beyond_output(std::size_t count) const;
   [[nodiscard]] std::optional<std::size_t> first_refused_factor(const Values& factor,
                                                                 std::size_t count) const;
   void exchange_bounds(std::size_t count);
@@ -87,7 +91,7 @@ class ParameterTile {
   const Values* nan_bound_ = nullptr;  ///< the bound that replaces NaN, if it is an array
   Values scale_;
   Values bias_;
-  std::unique_ptr<std::byte[]> raw_;  ///< elements of a scale or bias array before their conversion
+  std::unique_ptr<std::byte[]> raw_;  ///< elements of an array of another dtype before their conversion
 };
 
 }  // namespace clipper

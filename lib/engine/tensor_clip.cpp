@@ -1,5 +1,7 @@
 #include "engine/tensor_clip.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -30,7 +32,7 @@ constexpr std::uint64_t kMaxChecked = 4UL << 20;
 
 /// Elements of a tile.
 std::size_t capacity_of(const Plan& plan) {
-  const std::size_t size = traits(plan.input.dtype).size;
+  const std::size_t size = traits(plan.operation.dtype).size;
   return kTileSize / (plan.operation.arithmetic == Arithmetic::none ? size : std::max(size, sizeof(double)));
 }
 
@@ -83,7 +85,8 @@ TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::stri
       level_(options.level),
       band_size_(kBands / options.threads / (plan.arrays ? plan.arrays->arrays.size() : 1)),
       path_(std::move(path)),
-      size_(traits(plan.input.dtype).size),
+      in_size_(traits(plan.input.dtype).size),
+      out_size_(traits(plan.output.dtype).size),
       capacity_(capacity_of(plan)) {
   if (!plan.arrays || plan.slice.count == 0) return;
   row_ = long_row(*plan.arrays);
@@ -133,44 +136,64 @@ void TensorClip::check(std::uint64_t position, std::uint64_t count) {
 
 ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                                Counting counting) {
-  if (!plan_.arrays) return clip_numbers(plan_.operation, in, out, count, counting);
+  if (!plan_.arrays) return clip_part(plan_.operation, nullptr, position, in, out, count, counting);
   ElementCounts total;
+  const auto add = [&](const Operation& operation, const ParameterVectors* vectors, std::uint64_t begin,
+                       std::size_t length) {
+    total += clip_part(operation, vectors, position + begin, in + begin * in_size_,
+                       out == nullptr ? nullptr : out + begin * out_size_, length, counting);
+  };
   if (period_) {
     const std::uint64_t period = plan_.arrays->period();
     for (std::size_t begin = 0; begin < count;) {
       const auto first = static_cast<std::size_t>((position + begin) % period);
       const std::size_t length = std::min(count - begin, period_->capacity() - first);
-      total +=
-          clip_vectors(period_->vectors(first), in + begin * size_, out + begin * size_, length, counting);
+      const ParameterVectors vectors = period_->vectors(first);
+      add(plan_.operation, &vectors, begin, length);
       begin += length;
     }
     return total;
   }
   for_each_part(position, count, [&](const ParameterTile& tile, std::uint64_t begin, std::uint64_t length) {
-    const std::byte* const from = in + begin * size_;
-    std::byte* const to = out + begin * size_;
-    total += row_ != 0 ? clip_numbers(tile.operation(), from, to, length, counting)
-                       : clip_vectors(tile.vectors(), from, to, length, counting);
+    const ParameterVectors vectors = tile.vectors();
+    if (row_ != 0)
+      add(tile.operation(), nullptr, begin, length);
+    else
+      add(plan_.operation, &vectors, begin, length);
   });
   return total;
 }
 
-ElementCounts TensorClip::clip_numbers(const Operation& operation, const std::byte* in, std::byte* out,
-                                       std::size_t count, Counting counting) const {
+/// Clips elements to the numbers of the operation, unless there are vectors.
+ElementCounts TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
+                                    std::uint64_t position, const std::byte* in, std::byte* out,
+                                    std::size_t count, Counting counting) {
+  if (plan_.conversion) {
+    const Converted converted = convert(*plan_.conversion, operation, vectors, in, out, count, level_);
+    if (plan_.refuse_nan && converted.first_nan) first_nan_.note(position + *converted.first_nan);
+    return counting == Counting::on ? converted.counts : ElementCounts{};
+  }
+  if (vectors != nullptr && counting == Counting::on)
+    return clip_and_count(operation, *vectors, in, out, count, level_);
   if (counting == Counting::on) return clip_and_count(operation, in, out, count, level_);
-  clipper::clip(operation, in, out, count, level_);
-  return {};
-}
-
-ElementCounts TensorClip::clip_vectors(const ParameterVectors& parameters, const std::byte* in,
-                                       std::byte* out, std::size_t count, Counting counting) const {
-  if (counting == Counting::on) return clip_and_count(plan_.operation, parameters, in, out, count, level_);
-  clipper::clip(plan_.operation, parameters, in, out, count, level_);
+  if (vectors != nullptr)
+    clipper::clip(operation, *vectors, in, out, count, level_);
+  else
+    clipper::clip(operation, in, out, count, level_);
   return {};
 }
 
 void TensorClip::expect_valid() const {
-  if (!plan_.arrays) return;
+  if (plan_.arrays) expect_valid_arrays();
+  const std::optional<std::uint64_t> nan = first_nan_.position();
+  if (!nan) return;
+  if (path_.empty()) throw Error(ErrorKind::input, fmt::format("NaN at element {}", *nan));
+  throw Error(ErrorKind::input,
+              fmt::format("{}: NaN at {} (element {}) cannot become {}", path_, index_text(plan_.input, *nan),
+                          *nan, traits(plan_.output.dtype).name));
+}
+
+void TensorClip::expect_valid_arrays() const {
   const std::optional<std::uint64_t> refused = refused_.position();
   if (refused) {
     ParameterTile tile(plan_, 1);

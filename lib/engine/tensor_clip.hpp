@@ -33,8 +33,9 @@ class TensorClip {
   ~TensorClip();
 
   /// Clips `count` elements, the first of which has the index `position` in the file of the whole tensor:
-  /// see clip() and clip_and_count(). Without counting, the counts are zero. If is_refused_before(position +
-  /// count), the results are meaningless. Error{io} if an array cannot be read.
+  /// see clip() and clip_and_count(); with a conversion, see convert(), of which `out` may be null. Without
+  /// counting, the counts are zero. If is_refused_before(position + count), the results are meaningless.
+  /// Error{io} if an array cannot be read.
   ElementCounts clip(std::uint64_t position, const std::byte* in, std::byte* out, std::size_t count,
                      Counting counting);
 
@@ -45,36 +46,38 @@ class TensorClip {
   /// Looks for refused parameters of the elements, as clip() does.
   void check(std::uint64_t position, std::uint64_t count);
 
-  /// Whether refused parameters are known for an element before `position`.
+  /// Whether refused parameters, or a NaN that cannot be converted, are known for an element before
+  /// `position`.
   [[nodiscard]] bool is_refused_before(std::uint64_t position) const noexcept {
-    return refused_.is_before(position);
+    return refused_.is_before(position) || first_nan_.is_before(position);
   }
 
   /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
-  /// array was written to since it was opened.
+  /// array was written to since it was opened. Error{input} for the first NaN that cannot be converted.
   void expect_valid() const;
 
  private:
   class Borrowed;
 
+  void expect_valid_arrays() const;
   void check_first_period();
   template <class Use>
   void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
-  ElementCounts clip_numbers(const Operation& operation, const std::byte* in, std::byte* out,
-                             std::size_t count, Counting counting) const;
-  ElementCounts clip_vectors(const ParameterVectors& parameters, const std::byte* in, std::byte* out,
-                             std::size_t count, Counting counting) const;
+  ElementCounts clip_part(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
+                          const std::byte* in, std::byte* out, std::size_t count, Counting counting);
 
   const Plan& plan_;
   SimdLevel level_;
   std::size_t band_size_;  ///< of each array and thread
   std::string path_;
-  std::size_t size_;       ///< bytes of an element
+  std::size_t in_size_;
+  std::size_t out_size_;
   std::size_t capacity_;   ///< elements of a tile
   std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
   bool checked_ = true;
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
   FirstPosition refused_;
+  FirstPosition first_nan_;  ///< which cannot be converted
   std::mutex mutex_;
   std::size_t tiles_ = 0;
   std::vector<std::unique_ptr<ParameterTile>> free_;  ///< tiles that no thread uses now

@@ -11,47 +11,56 @@
 
 namespace clipper {
 
+Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset) {
+  const std::size_t size = traits(plan.output.dtype).size;
+  return {plan.slice.count, size, chunk_size / plan.largest_element() * size, data_offset};
+}
+
+std::span<std::byte> Transfer::read_at(std::uint64_t chunk, std::byte* memory) const {
+  const std::size_t count = chunks_[chunk].count;
+  const std::size_t before = out_size_ > in_size_ ? count * (out_size_ - in_size_) : 0;
+  return {memory + before, count * in_size_};
+}
+
 void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
-  const std::uint64_t begin = chunks_[chunk].begin;
-  const std::span bytes(memory, size(chunk));
-  input_.read_next_at(bytes, this->begin() + begin * element_size_);
+  input_.read_next_at(read_at(chunk, memory), begin() + chunks_[chunk].begin * in_size_);
 }
 
 ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting) {
   const auto [begin, count] = chunks_[chunk];
-  const ElementCounts counts = clip_.clip(plan_.slice.first + begin, memory, memory, count, counting);
+  const ElementCounts counts =
+      clip_.clip(plan_.slice.first + begin, read_at(chunk, memory).data(), memory, count, counting);
   if (counting == Counting::on) {
     const std::lock_guard lock(counts_mutex_);
     counts_ += counts;
   }
-  if (plan_.refuse_nan)
+  if (plan_.refuse_nan && !plan_.conversion)
     first_nan_.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, begin);
   return counts;
 }
 
 void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
                      std::span<const std::byte> header) const {
-  const std::uint64_t begin = chunks_[chunk].begin;
-  const std::span bytes(memory, size(chunk));
+  const std::span bytes = written_at(chunk, memory);
   if (!output.is_regular()) {
     if (chunk == 0) output.write(header);
     output.write(bytes);
   } else if (chunk == 0) {
     output.write_start(header, bytes);
   } else {
-    output.write_at(bytes, header.size() + begin * element_size_);
+    output.write_at(bytes, header.size() + chunks_[chunk].begin * out_size_);
   }
 }
 
-void Transfer::show_read(std::uint64_t chunk, const std::byte* memory, const Look& look) const {
-  if (look) look(begin() + chunks_[chunk].begin * element_size_, {memory, size(chunk)});
+void Transfer::show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const {
+  if (look) look(begin() + chunks_[chunk].begin * in_size_, read_at(chunk, memory));
 }
 
 void Transfer::show_written(std::uint64_t chunk, const std::byte* memory, std::span<const std::byte> header,
                             const Look& look) const {
   if (!look) return;
-  const std::span bytes(memory, size(chunk));
-  if (chunk != 0) return look(header.size() + chunks_[chunk].begin * element_size_, bytes);
+  const std::span bytes = written_at(chunk, memory);
+  if (chunk != 0) return look(header.size() + chunks_[chunk].begin * out_size_, bytes);
   // The last block of the header also has elements in it.
   std::vector<std::byte> start(header.begin(), header.end());
   const std::size_t more = std::min(bytes.size(), kSummedBlock - header.size() % kSummedBlock);
@@ -62,8 +71,9 @@ void Transfer::show_written(std::uint64_t chunk, const std::byte* memory, std::s
 
 std::size_t Transfer::shift(std::uint64_t chunk, std::uint64_t header_end) const {
   // AMD's Zen 4 copies five times slower if the destination is 1 to 63 bytes above the source, modulo 4096.
+  if (plan_.changes_dtype()) return 0;  // input and output have different places in memory
   const auto is_slow = [](std::uint64_t above) { return above % 4096 - 1 < 63; };
-  const std::uint64_t begin = chunks_[chunk].begin * element_size_;
+  const std::uint64_t begin = chunks_[chunk].begin * in_size_;
   const std::uint64_t from = input_.begin() + this->begin() + begin;
   const std::uint64_t to = header_end + begin;
   std::size_t shift = 0;
@@ -94,7 +104,9 @@ void Transfer::expect_valid() const {
 
 ElementCounts Transfer::counts() const {
   const std::lock_guard lock(counts_mutex_);
-  return counts_;
+  ElementCounts counts = counts_;
+  counts.changed |= plan_.changes_dtype();
+  return counts;
 }
 
 }  // namespace clipper

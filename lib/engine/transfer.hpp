@@ -17,6 +17,9 @@
 /// The steps for one chunk of a tensor.
 namespace clipper {
 
+/// The chunks of a plan's elements: their bytes exceed `chunk_size` neither before nor after a conversion.
+[[nodiscard]] Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset);
+
 /// Sees bytes of a file and their offset. Called from many threads, in any order.
 using Look = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
@@ -27,9 +30,11 @@ class Transfer {
   Transfer(const Plan& plan, InputFile& input, const Chunks& chunks, const KernelOptions& options)
       : plan_(plan), input_(input), chunks_(chunks), clip_(plan, options, input.path()) {}
 
-  [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * element_size_; }
+  /// The size of the chunk in the input.
+  [[nodiscard]] std::uint64_t size(std::uint64_t chunk) const { return chunks_[chunk].count * in_size_; }
 
-  /// Reads the chunk. From a stream, chunks must be read in order.
+  /// Reads the chunk. From a stream, chunks must be read in order. `memory` is where the result begins; if
+  /// elements become larger, those that are read lie at the end of its memory.
   void read(std::uint64_t chunk, std::byte* memory) const;
 
   /// Clips the chunk. Returns its counts, or zeros without counting.
@@ -40,7 +45,7 @@ class Transfer {
              std::span<const std::byte> header) const;
 
   /// Shows the elements as read() has read them, at their offset in the input.
-  void show_read(std::uint64_t chunk, const std::byte* memory, const Look& look) const;
+  void show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const;
 
   /// Shows the bytes that write() writes, at their offset in the output: at multiples of kSummedBlock if the
   /// chunk begins at one.
@@ -66,6 +71,12 @@ class Transfer {
   [[nodiscard]] ElementCounts counts() const;
 
  private:
+  /// The elements of the chunk as they are read, in the memory of its result.
+  [[nodiscard]] std::span<std::byte> read_at(std::uint64_t chunk, std::byte* memory) const;
+  [[nodiscard]] std::span<const std::byte> written_at(std::uint64_t chunk, const std::byte* memory) const {
+    return {memory, chunks_[chunk].count * out_size_};
+  }
+
   /// Where the slice begins in the input's contents.
   [[nodiscard]] std::uint64_t begin() const { return input_.data_begin() + plan_.slice_offset(); }
   [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
@@ -73,7 +84,8 @@ class Transfer {
   const Plan& plan_;
   InputFile& input_;
   const Chunks& chunks_;
-  std::size_t element_size_ = traits(plan_.input.dtype).size;
+  std::size_t in_size_ = traits(plan_.input.dtype).size;
+  std::size_t out_size_ = traits(plan_.output.dtype).size;
   TensorClip clip_;
   FirstNan first_nan_;
   mutable std::mutex counts_mutex_;

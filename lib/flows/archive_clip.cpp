@@ -34,7 +34,7 @@ template <class Large, class SmallOnes>
 void ArchiveClip::for_each(const Large& large, const SmallOnes& small) const {
   const auto is_small = [&](std::size_t i) {
     const Contents& contents = member(i).contents;
-    return std::max(contents.size, contents.stored_size) <= kSmall;
+    return std::max({contents.size, contents.stored_size, uses_[i].clipped_size}) <= kSmall;
   };
   for (std::size_t i = 0; i < uses_.size();) {
     std::size_t end = i;

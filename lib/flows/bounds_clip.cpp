@@ -116,10 +116,10 @@ bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const Bo
   for (const void* const memory :
        {elements.in, static_cast<const void*>(elements.out), bounds.min, bounds.max})
     if (!is_aligned(memory, size)) return false;
-  if (!can_have_other_bounds(plan) || elements.overlap(size)) return false;
+  if (!can_have_other_bounds(plan) || elements.overlap(size, size)) return false;
   const BoundsClip clip(plan.operation, elements, bounds);
   const std::size_t arrays = (bounds.min != nullptr ? 1 : 0) + (bounds.max != nullptr ? 1 : 0);
-  const std::size_t touched = elements.touched(size) + arrays * elements.count * size;
+  const std::size_t touched = elements.touched(size, size) + arrays * elements.count * size;
   if (!is_worth_threads(touched, threads))
     return (bounds.may_spoil_out || clip.check(0, elements.count)) &&
            clip.clip(0, elements.count, bounds.may_spoil_out);

@@ -98,6 +98,10 @@ class Direct : public Prepared {
  public:
   Direct(const Clipping& clipping, const std::string& path)
       : Prepared(clipping, open_to_change(path, clipping.observer)), file_(expect_tensor_to_change()) {
+    if (clipping.settings.request.to)
+      throw Error(ErrorKind::usage, input_.path() + ": " + kDirect +
+                                        " overwrites elements where they are, so " +
+                                        Term{"to", "another dtype"} + " is not possible");
     contents_ = std::make_unique<FileClip>(clipping_, input_, &file_);
     refuse_own_array(input_, *clipping_.result.plan);
     if (clipping_.purpose == Purpose::dry_run) OutputFile::check_beside(input_);

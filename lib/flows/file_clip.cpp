@@ -112,8 +112,8 @@ void FileClip::write(OutputFile& output, Headers headers) {
   expect_other_file(input_, output);
   if (settings.max_clipped && !output.is_regular()) check_limit_of_stream();
   const std::string numpys = npy::format(result.plan->output);
-  const std::span header =
-      headers == Headers::kept ? std::span<const std::byte>(header_) : std::as_bytes(std::span(numpys));
+  const bool keeps = headers == Headers::kept && !result.plan->changes_dtype();
+  const std::span header = keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(numpys));
   const Counting counting = counting_of(settings);
   const ElementCounts counts = engine.run(*result.plan, input_, output, header, counting);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;

@@ -35,7 +35,7 @@ class FileClip : public ContentsClip {
   /// Clips a part by a plan that was made from the header.
   FileClip(const Clipping& clipping, InputFile& input, Plan part);
 
-  [[nodiscard]] std::uint64_t size() const override { return clipping_.result.plan->data_size(); }
+  [[nodiscard]] std::uint64_t size() const override { return clipping_.result.plan->input_size(); }
   [[nodiscard]] bool changes() override;
   void count() override;
 

@@ -21,11 +21,11 @@ constexpr std::size_t kAlignment = 64;
 
 }  // namespace
 
-void HeaderAndElements::assign(std::span<const std::byte> header, std::size_t elements) {
+void HeaderAndElements::assign(std::span<const std::byte> header, std::size_t elements, std::size_t room) {
   elements_ = (header.size() + kAlignment - 1) / kAlignment * kAlignment;
   begin_ = elements_ - header.size();
   end_ = elements_ + elements;
-  if (memory_.size() < end_) memory_.resize(end_);
+  if (memory_.size() < elements_ + room) memory_.resize(elements_ + room);
   std::ranges::copy(header, memory_.begin() + static_cast<std::ptrdiff_t>(begin_));
 }
 
@@ -42,14 +42,14 @@ MemberClip::MemberClip(const Clipping& clipping, const Container& archive, const
 }
 
 std::vector<std::byte> MemberClip::header(Headers headers) const {
-  if (headers == Headers::kept) return header_;
+  if (headers == Headers::kept && !result_.plan->changes_dtype()) return header_;
   const std::string text = npy::format(result_.plan->output);
   const std::span bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
 std::uint64_t MemberClip::size(Headers headers) const {
-  return header(headers).size() + result_.plan->data_size();
+  return header(headers).size() + result_.plan->output_size();
 }
 
 /// Adds what is read to the CRC-32.
@@ -80,9 +80,9 @@ bool MemberClip::scan(Counting counting) {
 
 void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
   const Plan& plan = *result_.plan;
-  contents.assign(header(headers), plan.data_size());
-  const std::size_t size = traits(plan.input.dtype).size;
-  const Chunks whole(plan.slice.count, size, std::max<std::size_t>(plan.data_size(), size), 0);
+  const std::size_t size = plan.largest_element();
+  contents.assign(header(headers), plan.output_size(), plan.slice.count * size);
+  const Chunks whole = chunks_of(plan, std::max<std::size_t>(plan.slice.count, 1) * size, 0);
   Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
   if (whole.size() != 0) {
     transfer.read(0, contents.elements());
@@ -104,7 +104,7 @@ Contents MemberClip::write(Headers headers, OutputFile& output) {
 
 Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile& output) {
   const Plan& plan = *result_.plan;
-  const std::uint64_t size = header.size() + plan.data_size();
+  const std::uint64_t size = header.size() + plan.output_size();
   PlacedCrc written(size);
   const auto add = [&](std::uint64_t offset, std::span<const std::byte> bytes) {
     written.add(offset, bytes);
@@ -116,11 +116,11 @@ Contents MemberClip::write_stored(std::span<const std::byte> header, OutputFile&
 Contents MemberClip::write_deflated(std::span<const std::byte> header, OutputFile& output) {
   const Plan& plan = *result_.plan;
   Engine& engine = clipping_.engine;
-  engine.prepare(plan.data_size(), Engine::Cost::high);
-  const std::size_t element_size = traits(plan.input.dtype).size;
+  engine.prepare(plan.input_size(), Engine::Cost::high);
+  const std::size_t element_size = traits(plan.output.dtype).size;
   const Chunks chunks(plan.slice.count, element_size, kPiece, header.size());
   Transfer transfer(plan, input_, chunks, engine.kernel_options());
-  Contents contents{0, header.size() + plan.data_size(), 0};
+  Contents contents{0, header.size() + plan.output_size(), 0};
   PlacedCrc crc(contents.size);
   const std::uint64_t count = std::max<std::uint64_t>(chunks.size(), 1);
   std::vector<HeaderAndElements> pieces(engine.slots());
@@ -131,7 +131,9 @@ Contents MemberClip::write_deflated(std::span<const std::byte> header, OutputFil
     if (i < chunks.size() && transfer.comes_after_refusal(i)) return;
     const bool is_empty = chunks.size() == 0;
     HeaderAndElements& piece = pieces[slot];
-    piece.assign(i == 0 ? header : std::span<const std::byte>(), is_empty ? 0 : transfer.size(i));
+    const std::size_t count_of = is_empty ? 0 : chunks[i].count;
+    piece.assign(i == 0 ? header : std::span<const std::byte>(), count_of * element_size,
+                 count_of * plan.largest_element());
     if (!is_empty) {
       transfer.read(i, piece.elements());
       transfer.clip(i, piece.elements(), counting_of(clipping_.settings));

@@ -16,8 +16,8 @@ namespace clipper {
 /// A header, which may be empty, and the elements after it, in memory that is used again.
 class HeaderAndElements {
  public:
-  /// Makes room for elements of this size after the header.
-  void assign(std::span<const std::byte> header, std::size_t elements);
+  /// Makes room for elements of this size after the header, and for `room` bytes while they are clipped.
+  void assign(std::span<const std::byte> header, std::size_t elements, std::size_t room);
 
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return std::span(memory_).subspan(begin_, end_ - begin_);

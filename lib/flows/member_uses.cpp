@@ -39,7 +39,7 @@ MemberUse use_of(const ClipSettings& settings, const Container& archive, const E
   if (!reason.empty()) return {MemberAction::copied, reason};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
-  return {MemberAction::clipped, "", plan.data_size()};
+  return {MemberAction::clipped, "", plan.input_size(), plan.output_size()};
 }
 
 /// Throws the error that a file with the contents of a chosen member causes.

@@ -14,6 +14,7 @@ struct MemberUse {
   MemberAction action = MemberAction::clipped;
   std::string_view reason;  ///< why the member is not clipped: "bool", "not chosen"
   std::uint64_t size = 0;   ///< bytes of the elements to clip
+  std::uint64_t clipped_size = 0;
 };
 
 /// Decides for all members, in the archive's order, from their headers and without their elements. Throws the

@@ -1,5 +1,7 @@
 #include "flows/memory_clip.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -66,7 +68,8 @@ class MemoryClip {
         out_(static_cast<std::byte*>(elements.out)),
         count_(elements.count),
         size_(traits(plan.input.dtype).size),
-        streams_(streams(plan.operation, elements, count_ * size_)),
+        out_size_(traits(plan.output.dtype).size),
+        streams_(!plan.conversion && streams(plan.operation, elements, count_ * size_)),
         engine_(engine),
         clip_(plan, engine.kernel_options(), "") {}
 
@@ -75,7 +78,7 @@ class MemoryClip {
 
   /// Error{input} for the first NaN, if the plan refuses NaN.
   void check_nan() {
-    if (!plan_.refuse_nan) return;
+    if (!plan_.refuse_nan || plan_.conversion) return;
     FirstNan first_nan;
     for_each_chunk([&](std::span<const std::byte> in, std::byte* /*out*/, std::byte* memory) {
       const std::size_t count = in.size() / size_;
@@ -106,13 +109,14 @@ class MemoryClip {
     const Chunks chunks(count_, size_, engine_.chunk_size(), 0);
     engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
       const auto [begin, count] = chunks[i];
-      look({in_ + begin * size_, count * size_}, out_ + begin * size_, memory);
+      look({in_ + begin * size_, count * size_}, out_ + begin * out_size_, memory);
     });
   }
 
   ElementCounts clip_chunk(std::span<const std::byte> in, std::byte* out, std::byte* memory,
                            Counting counting) {
     const std::size_t count = in.size() / size_;
+    if (plan_.conversion) return clip_.clip(position_of(in), in.data(), out, count, counting);
     const std::byte* const from = is_aligned(in.data(), size_) ? in.data() : memory;
     std::byte* const to = is_aligned(out, size_) ? out : memory;
     if (!plan_.arrays && from != memory && to != memory)
@@ -132,6 +136,7 @@ class MemoryClip {
   std::byte* out_;
   std::uint64_t count_;
   std::size_t size_;
+  std::size_t out_size_;
   bool streams_;
   Engine& engine_;
   TensorClip clip_;
@@ -139,25 +144,29 @@ class MemoryClip {
 
 /// Whether no memory for chunks is needed: a NaN to refuse must be in the input, not a result of the scale.
 bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t size) {
+  if (plan.conversion) return true;
   return is_aligned(elements.in, size) && is_aligned(elements.out, size) &&
          (!plan.refuse_nan || plan.operation.arithmetic == Arithmetic::none);
 }
 
-ElementCounts clip_to_arrays(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
-                             Counting counting) {
+/// Clips to arrays, or converts.
+ElementCounts clip_by_parts(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
+                            Counting counting) {
   TensorClip clip(plan, {simd_levels().back()}, "");
   clip.check(0, count);
   clip.expect_valid();
-  return clip.clip(0, in, out, count, counting);
+  const ElementCounts counts = clip.clip(0, in, out, count, counting);
+  clip.expect_valid();
+  return counts;
 }
 
 ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& elements, Counting counting) {
   const Operation& operation = plan.operation;
   const auto* const in = static_cast<const std::byte*>(elements.in);
   auto* const out = static_cast<std::byte*>(elements.out);
-  if (plan.refuse_nan)
+  if (plan.refuse_nan && !plan.conversion)
     if (const auto nan = find_nan(operation.dtype, operation.order, in, elements.count)) refuse_nan_at(*nan);
-  if (plan.arrays) return clip_to_arrays(plan, in, out, elements.count, counting);
+  if (plan.arrays || plan.conversion) return clip_by_parts(plan, in, out, elements.count, counting);
   const std::size_t size = elements.count * traits(operation.dtype).size;
   return clip_to_numbers(operation, in, out, elements.count, counting, streams(operation, elements, size));
 }
@@ -168,10 +177,10 @@ bool is_aligned(const void* memory, std::size_t size) noexcept {
   return reinterpret_cast<std::uintptr_t>(memory) % size == 0;
 }
 
-bool ElementsInMemory::overlap(std::size_t size) const noexcept {
+bool ElementsInMemory::overlap(std::size_t in_size, std::size_t out_size) const noexcept {
   const std::less<const void*> before;
-  const void* const in_end = static_cast<const std::byte*>(in) + count * size;
-  const void* const out_end = static_cast<const std::byte*>(out) + count * size;
+  const void* const in_end = static_cast<const std::byte*>(in) + count * in_size;
+  const void* const out_end = static_cast<const std::byte*>(out) + count * out_size;
   return in != out && before(in, out_end) && before(out, in_end);
 }
 
@@ -196,12 +205,16 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
   if (plan.arrays && elements.count != plan.slice.count)
     throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
   const std::size_t size = traits(plan.input.dtype).size;
-  if (elements.overlap(size))
+  const std::size_t out_size = traits(plan.output.dtype).size;
+  if (plan.changes_dtype() && elements.in == elements.out)
+    throw Error(ErrorKind::usage, fmt::format("{} elements cannot become {} in the same memory",
+                                              traits(plan.input.dtype).name, traits(plan.output.dtype).name));
+  if (elements.overlap(size, out_size))
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
-  if (is_one_step(plan, elements, size) && !is_worth_threads(elements.touched(size), threads))
+  if (is_one_step(plan, elements, size) && !is_worth_threads(elements.touched(size, out_size), threads))
     return clip_in_one_step(plan, elements, counting);
-  const std::shared_ptr<Engine> engine = engine_for(elements.touched(size), threads);
+  const std::shared_ptr<Engine> engine = engine_for(elements.touched(size, out_size), threads);
   MemoryClip memory(plan, elements, *engine);
   memory.check_parameters();
   memory.check_nan();

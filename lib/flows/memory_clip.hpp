@@ -17,12 +17,13 @@ struct ElementsInMemory {
   void* out;
   std::size_t count;
 
-  /// Whether elements of `size` bytes have a common byte, but are not in the same memory.
-  [[nodiscard]] bool overlap(std::size_t size) const noexcept;
+  /// Whether elements of `in_size` bytes and those of `out_size` have a common byte, but are not in the same
+  /// memory.
+  [[nodiscard]] bool overlap(std::size_t in_size, std::size_t out_size) const noexcept;
 
   /// The bytes that are read or written.
-  [[nodiscard]] std::size_t touched(std::size_t size) const noexcept {
-    return count * size * (in == out ? 1 : 2);
+  [[nodiscard]] std::size_t touched(std::size_t in_size, std::size_t out_size) const noexcept {
+    return count * (in == out ? in_size : in_size + out_size);
   }
 };
 
@@ -34,8 +35,9 @@ struct ElementsInMemory {
 
 /// Applies the plan. A plan without arrays takes any number of elements, other plans take those of their
 /// tensor. `threads`: maximum, 0 for available_threads(). Without counting, the counts are zero. If it
-/// throws, nothing has been written: Error{usage} for elements that overlap, and for refused elements of
-/// arrays; Error{input} for a NaN if the plan refuses NaN.
+/// throws, nothing has been written, unless the plan converts: `out` may then hold anything. Error{usage} for
+/// elements that overlap, or that have another dtype in the same memory, and for refused elements of arrays;
+/// Error{input} for a NaN if the plan refuses NaN.
 ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, unsigned threads,
                              Counting counting);
 

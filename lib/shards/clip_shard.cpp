@@ -65,7 +65,7 @@ void write_slab_index(const std::string& index, const std::string& text, mode_t 
 /// The plan for the part of the job's shard.
 Plan part_plan(const Plan& whole, const ShardJob& job) {
   Plan part = whole;
-  part.slice = slice_of(job.shard, whole.input, npy::format(whole.output).size());
+  part.slice = slice_of(job.shard, whole.output, npy::format(whole.output).size());
   return part;
 }
 

@@ -1,0 +1,423 @@
+#include "clip/convert.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#include "clip/convert_loops.hpp"
+#include "clip/parameters.hpp"
+#include "element/element.hpp"
+#include "element/element_key.hpp"
+
+namespace clipper {
+namespace {
+
+/// Elements of a block, whose working elements must fit the first-level cache several times.
+constexpr std::size_t kBlock = 512;
+
+/// Memory for a block of elements of any dtype.
+struct alignas(64) Block {
+  std::array<std::byte, kBlock * sizeof(double)> bytes;
+
+  template <class T>
+  [[nodiscard]] T* as() noexcept {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+};
+
+/// with_type() for working dtypes.
+template <class F>
+decltype(auto) with_working_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::int32: return f.template operator()<std::int32_t>();
+    case DType::int64: return f.template operator()<std::int64_t>();
+    case DType::uint64: return f.template operator()<std::uint64_t>();
+    case DType::float32: return f.template operator()<float>();
+    default: return f.template operator()<double>();
+  }
+}
+
+/// Whether elements of From can be converted to Working: those of each dtype to at most two working dtypes.
+template <class From, class Working>
+constexpr bool kLoads = HalfType<From> || std::is_same_v<From, float> ? std::is_same_v<Working, float>
+                        : std::is_same_v<Working, double> || std::is_same_v<From, Working> ? true
+                        : std::is_same_v<Working, std::int32_t>
+                            ? std::is_integral_v<From> && sizeof(From) < sizeof(std::int32_t)
+                            : std::is_same_v<Working, std::int64_t>&& std::is_same_v<From, std::uint32_t>;
+
+template <class F>
+decltype(auto) with_size(std::size_t size, F&& f) {
+  switch (size) {
+    case 1: return f.template operator()<1>();
+    case 2: return f.template operator()<2>();
+    case 4: return f.template operator()<4>();
+    default: return f.template operator()<8>();
+  }
+}
+
+template <class F>
+decltype(auto) with_round(Round round, F&& f) {
+  switch (round) {
+    case Round::half_even: return f.template operator()<Round::half_even>();
+    case Round::half_away: return f.template operator()<Round::half_away>();
+    case Round::trunc: return f.template operator()<Round::trunc>();
+    case Round::floor: return f.template operator()<Round::floor>();
+    case Round::ceil: return f.template operator()<Round::ceil>();
+  }
+  __builtin_unreachable();
+}
+
+void swap_bytes(std::size_t size, const std::byte* in, std::byte* out, std::size_t count,
+                SimdLevel level) noexcept {
+  with_size(size, [&]<std::size_t kSize>() {
+    using Bits = UnsignedOfSize<kSize>;
+    if constexpr (kSize > 1)
+      run_loop<SwapBytes<kSize>>(level, reinterpret_cast<const Bits*>(in), reinterpret_cast<Bits*>(out),
+                                 count);
+  });
+}
+
+std::uint64_t bits_of(Operation::Integer integer) noexcept {
+  return integer.negative ? 0 - integer.magnitude : integer.magnitude;
+}
+
+Int128 value_of(Operation::Integer integer) noexcept {
+  return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
+}
+
+/// -1, 0 or 1: below, within or above the integers of To, after the zero point was added.
+template <class To>
+int beyond(Int128 value, Operation::Integer zero_point) noexcept {
+  const Int128 sum = value + value_of(zero_point);
+  return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
+}
+
+/// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of To.
+template <class To, class Working>
+int beyond(const Conversion& conversion, Working x) noexcept {
+  if constexpr (std::is_floating_point_v<Working>)
+    if (conversion.round)
+      x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+  if constexpr (!std::is_integral_v<To>) {
+    const double result = as_double(stored<To>(x, 0));
+    return !std::isinf(result) ? 0 : result < 0 ? -1 : 1;
+  } else {
+    constexpr auto kFar = static_cast<Working>(std::is_integral_v<Working> ? 0 : 0x1p66);
+    if constexpr (std::is_floating_point_v<Working>)
+      if (std::fabs(x) > kFar) return x < 0 ? -1 : 1;
+    const Int128 sum = static_cast<Int128>(x) + value_of(conversion.zero_point);
+    return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
+  }
+}
+
+/// The element farthest from 0, at most `end`, that is not beyond the range.
+template <class Working, class IsBeyond>
+ElementBits last_within(ElementBits end, const IsBeyond& is_beyond) noexcept {
+  Key<Working> within = key_of(Working{});  // 0 + zero_point is an element of every dtype
+  Key<Working> out = key_of(from_bits<Working>(end));
+  if (!is_beyond(element_of<Working>(out))) return end;
+  for (;;) {
+    const Key<Working> middle = std::midpoint(within, out);
+    if (middle == within) return to_bits(element_of<Working>(within));
+    (is_beyond(element_of<Working>(middle)) ? out : within) = middle;
+  }
+}
+
+/// The greatest integer that a float dtype rounds to a finite number.
+Wide highest_finite_integer(DType dtype) noexcept {
+  const int exponent = (1 << (traits(dtype).exponent_bits - 1)) - 1;
+  if (exponent > 127) return Wide::highest();
+  const int half_unit = exponent - traits(dtype).fraction_bits - 1;
+  return {false, (UInt128{1} << exponent) - (UInt128{1} << half_unit) + (UInt128{1} << exponent) - 1};
+}
+
+/// What convert() does with one block after the other. Working: the operation's dtype.
+template <class Working>
+class BlockConversion {
+ public:
+  BlockConversion(const Conversion& conversion, const Operation& operation, SimdLevel level) noexcept
+      : conversion_(conversion),
+        scaling_(operation),
+        clipping_(operation),
+        level_(level),
+        lo_(from_bits<Working>(operation.lo)),
+        hi_(from_bits<Working>(operation.hi)) {
+    clipping_.order = kNativeOrder;
+    clipping_.arithmetic = Arithmetic::none;
+    clipping_.lo = to_bits(std::max(lo_, lowest_));
+    clipping_.hi = to_bits(std::min(hi_, highest_));
+    if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
+    // What cannot be converted is refused by the caller, who learns its position.
+    if (!is_floating(conversion.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
+  }
+
+  /// `vectors`: those of the block; null for numbers. `out` may be null.
+  ElementCounts operator()(const std::byte* in, const ParameterVectors* vectors, std::byte* out,
+                           std::size_t count) noexcept {
+    load(in, count);
+    scale(vectors, count);
+    const ElementCounts counts = clip(vectors, count);
+    if constexpr (std::is_floating_point_v<Working>)
+      if (conversion_.round)
+        with_round(*conversion_.round, [&]<Round kRound>() {
+          run_loop<RoundElements<Working, kRound>>(level_, result_.as<Working>(), count);
+        });
+    return store(in, vectors, counts, out, count);
+  }
+
+  /// The first NaN of the block, before the clip.
+  [[nodiscard]] std::optional<std::size_t> first_nan(std::size_t count) const noexcept {
+    return find_nan(clipping_.dtype, kNativeOrder, reinterpret_cast<const std::byte*>(g_), count);
+  }
+
+ private:
+  void load(const std::byte* in, std::size_t count) noexcept {
+    const std::size_t size = traits(conversion_.from).size;
+    const bool swaps = size > 1 && conversion_.order != kNativeOrder;
+    if (swaps || reinterpret_cast<std::uintptr_t>(in) % size != 0) {
+      std::memcpy(raw_.bytes.data(), in, count * size);
+      in = raw_.bytes.data();
+    }
+    if (swaps) {
+      swap_bytes(size, in, stored_.bytes.data(), count, level_);
+      in = stored_.bytes.data();
+    }
+    with_type(conversion_.from, [&]<class From>() {
+      if constexpr (kLoads<From, Working>)
+        run_loop<Load<From, Working>>(level_, reinterpret_cast<const From*>(in), loaded_.as<Working>(),
+                                      count);
+    });
+    g_ = loaded_.as<Working>();
+  }
+
+  void scale(const ParameterVectors* vectors, std::size_t count) noexcept {
+    if constexpr (std::is_floating_point_v<Working>) {
+      if (scaling_.arithmetic == Arithmetic::none) return;
+      if (conversion_.divides)
+        scale_by<Factor::divides>(vectors, count);
+      else
+        scale_by<Factor::multiplies>(vectors, count);
+    }
+  }
+
+  template <Factor kFactor>
+  void scale_by(const ParameterVectors* vectors, std::size_t count) noexcept {
+    if (vectors != nullptr)
+      run_loop<ScaleVectors<Working, kFactor>>(level_, loaded_.as<Working>(),
+                                               reinterpret_cast<const Working*>(vectors->scale),
+                                               reinterpret_cast<const Working*>(vectors->bias), count);
+    else
+      run_loop<Scale<Working, kFactor>>(level_, loaded_.as<Working>(), static_cast<Working>(scaling_.scale),
+                                        static_cast<Working>(scaling_.bias), count);
+  }
+
+  ElementCounts clip(const ParameterVectors* vectors, std::size_t count) noexcept {
+    const auto* const g = reinterpret_cast<const std::byte*>(g_);
+    std::byte* const y = result_.bytes.data();
+    if (vectors == nullptr) return clip_and_count(clipping_, g, y, count, level_);
+    ParameterVectors within_range{vectors->lo, vectors->hi, vectors->nan};
+    if (lowest_ > from_bits<Working>(lowest_element(clipping_.dtype)) ||
+        highest_ < from_bits<Working>(highest_element(clipping_.dtype))) {
+      // NaN never is a parameter, so the order of the operands does not matter.
+      const auto limit = [&](const std::byte* values, Block& block) -> const std::byte* {
+        const auto* const from = reinterpret_cast<const Working*>(values);
+        std::transform(from, from + count, block.as<Working>(), [this](Working x) { return within(x); });
+        return block.bytes.data();
+      };
+      within_range = {limit(vectors->lo, lo_vector_), limit(vectors->hi, hi_vector_),
+                      vectors->nan == nullptr ? nullptr : limit(vectors->nan, nan_vector_)};
+    } else if (vectors->nan == nullptr && clipping_.nan) {
+      std::fill_n(nan_vector_.as<Working>(), count, from_bits<Working>(*clipping_.nan));
+      within_range.nan = nan_vector_.bytes.data();
+    }
+    return clip_and_count(clipping_, within_range, g, y, count, level_);
+  }
+
+  ElementCounts store(const std::byte* in, const ParameterVectors* vectors, ElementCounts counts,
+                      std::byte* out, std::size_t count) noexcept {
+    const std::size_t size = traits(conversion_.to).size;
+    const bool is_same = conversion_.from == conversion_.to;
+    const bool swaps = size > 1 && conversion_.order != kNativeOrder;
+    const bool is_direct =
+        out != nullptr && !is_same && !swaps && reinterpret_cast<std::uintptr_t>(out) % size == 0;
+    std::byte* to = is_direct ? out : stored_.bytes.data();
+    with_type(conversion_.to, [&]<class To>() {
+      run_loop<Store<Working, To>>(level_, static_cast<const Working*>(result_.as<Working>()),
+                                   reinterpret_cast<To*>(to), count, bits_of(conversion_.zero_point));
+    });
+    replace(vectors, to, count);
+    if (swaps) {
+      swap_bytes(size, to, raw_.bytes.data(), count, level_);
+      to = raw_.bytes.data();
+    }
+    counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
+    if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
+    return counts;
+  }
+
+  void replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
+    const auto pointer = [](const auto& given) { return given ? &*given : nullptr; };
+    if (!conversion_.below && !conversion_.above) return;
+    const Working* const lo = vectors == nullptr ? &lo_ : reinterpret_cast<const Working*>(vectors->lo);
+    const Working* const hi = vectors == nullptr ? &hi_ : reinterpret_cast<const Working*>(vectors->hi);
+    with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
+      Replace<Working, kSize>::run(g_, lo, hi, vectors == nullptr ? 0 : 1, pointer(conversion_.below),
+                                   pointer(conversion_.above), reinterpret_cast<UnsignedOfSize<kSize>*>(out),
+                                   count);
+    });
+  }
+
+  [[nodiscard]] Working within(Working x) const noexcept { return std::clamp(x, lowest_, highest_); }
+
+  const Conversion& conversion_;
+  const Operation& scaling_;
+  Operation clipping_;  ///< the bounds of the operation, and those of the dtype
+  SimdLevel level_;
+  Working lo_;
+  Working hi_;
+  Working lowest_ = from_bits<Working>(conversion_.lowest);
+  Working highest_ = from_bits<Working>(conversion_.highest);
+  const Working* g_ = nullptr;
+  Block raw_;
+  Block loaded_;
+  Block result_;
+  Block stored_;
+  Block lo_vector_;
+  Block hi_vector_;
+  Block nan_vector_;
+};
+
+/// The conversion of Arithmetic::integer, one element after the other.
+template <class From, class To>
+ElementCounts convert_integers(const Conversion& conversion, const Operation& operation,
+                               const ParameterVectors* vectors, const std::byte* in, std::byte* out,
+                               std::size_t count) noexcept {
+  const Conversion::WideBounds& bounds = conversion.wide;
+  const bool swaps = conversion.order != kNativeOrder;
+  const auto bound = [](const std::byte* varying, std::size_t i, const Wide& number) {
+    return varying == nullptr ? number : Wide::of(Int128{reinterpret_cast<const From*>(varying)[i]});
+  };
+  const auto factor = [](const std::byte* varying, std::size_t i, Operation::Integer number) {
+    return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
+  };
+  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+  ElementCounts counts;
+  for (std::size_t i = 0; i < count; ++i) {
+    From x;
+    std::memcpy(&x, in + i * sizeof(x), sizeof(x));
+    const From native = swaps ? byteswap_if<Byteswap::yes>(x) : x;
+    const Wide g = wide_scaled(native, factor(given.scale, i, operation.integer_scale),
+                               factor(given.bias, i, operation.integer_bias));
+    const Wide lo = bound(bounds.lo_varies ? given.lo : nullptr, i, bounds.lo);
+    const Wide hi = bound(bounds.hi_varies ? given.hi : nullptr, i, bounds.hi);
+    const Wide above_lo = std::max(g, std::max(lo, bounds.lowest));
+    const Wide y = std::min(above_lo, std::min(hi, bounds.highest));
+    counts.raised += y > g ? 1 : 0;
+    counts.lowered += y < g ? 1 : 0;
+    To result = stored<To>(y, bits_of(conversion.zero_point));
+    if (conversion.below && g < lo) result = from_bits<To>(*conversion.below);
+    if (conversion.above && g > hi) result = from_bits<To>(*conversion.above);
+    if (swaps) result = byteswap_if<Byteswap::yes>(result);
+    if constexpr (sizeof(From) == sizeof(To))
+      counts.changed |= conversion.from != conversion.to || to_bits(result) != to_bits(x);
+    else
+      counts.changed = true;
+    if (out != nullptr) std::memcpy(out + i * sizeof(result), &result, sizeof(result));
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::size_t Conversion::size() const noexcept {
+  return std::max(traits(from).size, traits(to).size);
+}
+
+DType working_dtype(DType from) noexcept {
+  const DTypeTraits& row = traits(from);
+  if (row.kind == NumberKind::floating) return row.carrier;
+  if (row.kind == NumberKind::unsigned_integer)
+    return row.size == 8 ? DType::uint64 : row.size == 4 ? DType::int64 : DType::int32;
+  return row.size == 8 ? DType::int64 : DType::int32;
+}
+
+ElementBits working_element(DType from, ElementBits element, DType working) noexcept {
+  return with_type(from, [&]<class From>() {
+    return with_working_type(working, [&]<class Working>() -> ElementBits {
+      if constexpr (kLoads<From, Working>) {
+        const From x = from_bits<From>(element);
+        Working result;
+        Load<From, Working>::run(&x, &result, 1);
+        return to_bits(result);
+      }
+      __builtin_unreachable();
+    });
+  });
+}
+
+int beyond_range(const Conversion& conversion, DType working, ElementBits element) noexcept {
+  return with_type(conversion.to, [&]<class To>() {
+    return with_working_type(
+        working, [&]<class Working>() { return beyond<To>(conversion, from_bits<Working>(element)); });
+  });
+}
+
+void set_limits(Conversion& conversion, DType working, bool saturates) noexcept {
+  const ElementBits lowest = lowest_element(working);
+  const ElementBits highest = highest_element(working);
+  conversion.lowest = lowest;
+  conversion.highest = highest;
+  if (is_floating(conversion.to) && !saturates) return;
+  with_working_type(working, [&]<class Working>() {
+    const auto side = [&](Working x) { return beyond_range(conversion, working, to_bits(x)); };
+    conversion.lowest = last_within<Working>(lowest, [&](Working x) { return side(x) < 0; });
+    conversion.highest = last_within<Working>(highest, [&](Working x) { return side(x) > 0; });
+  });
+  if (is_floating(conversion.to)) {
+    conversion.wide.highest = highest_finite_integer(conversion.to);
+    conversion.wide.lowest = Wide::of(true, conversion.wide.highest.magnitude);
+    return;
+  }
+  with_type(conversion.to, [&]<class To>() {
+    if constexpr (std::is_integral_v<To>) {
+      const Int128 zero = value_of(conversion.zero_point);
+      conversion.wide.lowest = Wide::of(std::numeric_limits<To>::lowest() - zero);
+      conversion.wide.highest = Wide::of(std::numeric_limits<To>::max() - zero);
+    }
+  });
+}
+
+Converted convert(const Conversion& conversion, const Operation& operation, const ParameterVectors* vectors,
+                  const std::byte* in, std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  Converted result;
+  const std::size_t in_size = traits(conversion.from).size;
+  const std::size_t out_size = traits(conversion.to).size;
+  if (operation.arithmetic == Arithmetic::integer) {
+    result.counts = with_type(conversion.to, [&]<class To>() {
+      return conversion.from == DType::int64
+                 ? convert_integers<std::int64_t, To>(conversion, operation, vectors, in, out, count)
+                 : convert_integers<std::uint64_t, To>(conversion, operation, vectors, in, out, count);
+    });
+    return result;
+  }
+  with_working_type(operation.dtype, [&]<class Working>() {
+    BlockConversion<Working> convert_block(conversion, operation, level);
+    for (std::size_t done = 0; done < count; done += kBlock) {
+      const std::size_t length = std::min(kBlock, count - done);
+      std::optional<ParameterVectors> of_block;
+      if (vectors != nullptr)
+        of_block = after(done, *vectors, sizeof(Working), factor_size(operation.arithmetic));
+      const ElementCounts counts = convert_block(in + done * in_size, of_block ? &*of_block : nullptr,
+                                                 out == nullptr ? nullptr : out + done * out_size, length);
+      result.counts += counts;
+      if (counts.nan != 0 && !result.first_nan)
+        result.first_nan = done + convert_block.first_nan(length).value();
+    }
+  });
+  return result;
+}
+
+}  // namespace clipper

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "clip/clip.hpp"
+#include "clip/clip_vectors.hpp"
+#include "clip/wide.hpp"
+#include "element/dtype.hpp"
+#include "simd/levels.hpp"
+
+/// Clips elements and writes them as elements of another dtype, or rounds or replaces them.
+namespace clipper {
+
+/// What happens to an element x before and after an Operation, whose dtype is the working dtype: a superset
+/// of x's, or the dtype of scale and bias. Of the Operation, dtype, arithmetic, parameters and nan count.
+///     g = x * scale + bias        (x / scale + bias if `divides`; x, unless there is a scale or a bias)
+///     y = g, clipped to lo, hi and then to lowest, highest; NaN becomes nan
+///     y = y, rounded to an integer, + zero_point
+///     y = below or above, if they are given, where g < lo or g > hi
+/// Then y is rounded to `to` once, to nearest even.
+struct Conversion {
+  DType from = DType::float32;
+  DType to = DType::float32;
+  ByteOrder order = kNativeOrder;  ///< of both
+  bool divides = false;
+  std::optional<Round> round;       ///< always given if floats become integers
+  Operation::Integer zero_point{};  ///< 0 unless `to` is an integer dtype
+
+  /// The least and the greatest element of the working dtype that `to` can represent: the results of others
+  /// are those of these two. -inf and inf if numbers beyond the range of `to` become infinite.
+  ElementBits lowest = 0;
+  ElementBits highest = 0;
+
+  std::optional<ElementBits> below;  ///< elements of `to`
+  std::optional<ElementBits> above;
+
+  /// In place of numbers of the Operation for Arithmetic::integer, whose results may need 128 bits.
+  struct WideBounds {
+    Wide lo = Wide::lowest();
+    Wide hi = Wide::highest();
+    Wide lowest = Wide::lowest();
+    Wide highest = Wide::highest();
+    bool lo_varies = false;  ///< whether the vectors have lo, as an element of `from`
+    bool hi_varies = false;
+  } wide{};
+
+  /// The size of an element before and after the conversion, whichever is greater.
+  [[nodiscard]] std::size_t size() const noexcept;
+};
+
+/// The working dtype of elements that are neither scaled nor biased: the smallest of float32, float64, int32,
+/// int64 and uint64 that has all values of `from`.
+[[nodiscard]] DType working_dtype(DType from) noexcept;
+
+/// The element, of a dtype whose working dtype is `working`, as an element of that.
+[[nodiscard]] ElementBits working_element(DType from, ElementBits element, DType working) noexcept;
+
+/// Sets `lowest` and `highest`, and those of `wide`, for a working dtype. `saturates`: whether a finite
+/// number beyond the range of a float dtype becomes the largest finite number, not infinity.
+void set_limits(Conversion& conversion, DType working, bool saturates) noexcept;
+
+/// Whether the working element is above all, or below all, that `to` can represent, -1 or 1; otherwise 0.
+/// Infinity is beyond the range of float dtypes, too.
+[[nodiscard]] int beyond_range(const Conversion& conversion, DType working, ElementBits element) noexcept;
+
+/// What convert() did.
+struct Converted {
+  ElementCounts counts;                  ///< `changed` is true if dtypes differ and there are elements
+  std::optional<std::size_t> first_nan;  ///< the position of the first g that is NaN
+};
+
+/// Converts `count` elements. `in` and `out` need no alignment. They do not overlap, or `out` begins where
+/// `in` begins or, if elements become larger, both end at the same byte. If `out` is null, only the result is
+/// returned. `vectors`, unless null, has one value per element of lo, hi, nan (of the working dtype), scale
+/// and bias; where one of these pointers is null, the number of the operation holds. Every level gives the
+/// same bytes.
+[[nodiscard]] Converted convert(const Conversion& conversion, const Operation& operation,
+                                const ParameterVectors* vectors, const std::byte* in, std::byte* out,
+                                std::size_t count, SimdLevel level) noexcept;
+
+}  // namespace clipper

@@ -1,0 +1,196 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "clip/wide.hpp"
+#include "element/byte_order.hpp"
+#include "element/dtype.hpp"
+#include "element/half.hpp"
+#include "simd/levels.hpp"
+
+/// The steps of convert(): loops over a block of elements in this machine's byte order, which compilers
+/// vectorize. run_loop() compiles each once for every instruction set.
+namespace clipper {
+
+template <class Loop, class... Arguments>
+void loop_baseline(Arguments... arguments) noexcept {
+  Loop::run(arguments...);
+}
+
+#if defined(__x86_64__)
+template <class Loop, class... Arguments>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void loop_v3(Arguments... arguments) noexcept {
+  Loop::run(arguments...);
+}
+
+template <class Loop, class... Arguments>
+[[gnu::target("arch=x86-64-v4"), gnu::flatten]] void loop_v4(Arguments... arguments) noexcept {
+  Loop::run(arguments...);
+}
+#endif
+
+template <class Loop, class... Arguments>
+void run_loop([[maybe_unused]] SimdLevel level, Arguments... arguments) noexcept {
+#if defined(__x86_64__)
+  if (level == SimdLevel::v3) return loop_v3<Loop>(arguments...);
+  if (level == SimdLevel::v4) return loop_v4<Loop>(arguments...);
+#endif
+  loop_baseline<Loop>(arguments...);
+}
+
+template <std::size_t kSize>
+struct SwapBytes {
+  using Bits = UnsignedOfSize<kSize>;
+  [[gnu::always_inline]] static void run(const Bits* __restrict in, Bits* __restrict out,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) out[i] = byteswap_if<Byteswap::yes>(in[i]);
+  }
+};
+
+/// Elements as working elements: exact, except 64-bit integers that are scaled in float64.
+template <class From, class Working>
+struct Load {
+  [[gnu::always_inline]] static void run(const From* __restrict in, Working* __restrict out,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+      if constexpr (HalfType<From>)
+        out[i] = static_cast<Working>(widen(in[i]));
+      else
+        out[i] = static_cast<Working>(in[i]);
+  }
+};
+
+enum class Factor : std::uint8_t { multiplies, divides };
+
+/// x * scale + bias or x / scale + bias with numbers.
+template <class Working, Factor kFactor>
+struct Scale {
+  [[gnu::always_inline]] static void run(Working* x, Working scale, Working bias,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+      x[i] = (kFactor == Factor::divides ? x[i] / scale : x[i] * scale) + bias;
+  }
+};
+
+/// The same with a scale and a bias for each element.
+template <class Working, Factor kFactor>
+struct ScaleVectors {
+  [[gnu::always_inline]] static void run(Working* __restrict x, const Working* __restrict scale,
+                                         const Working* __restrict bias, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+      x[i] = (kFactor == Factor::divides ? x[i] / scale[i] : x[i] * scale[i]) + bias[i];
+  }
+};
+
+/// x as an integer, by additions that round to nearest even: the x86-64 baseline has no instruction for it.
+/// Keeps NaN and the sign of zero.
+template <Round kRound, class T>
+[[gnu::always_inline]] inline T rounded(T x) noexcept {
+  constexpr T kIntegersFrom = sizeof(T) == sizeof(float) ? T{1 << 23} : T{1LL << 52};
+  const T magnitude = std::fabs(x);
+  const T sum = (magnitude + kIntegersFrom) - kIntegersFrom;
+  const T even = magnitude < kIntegersFrom ? sum : magnitude;  // of the magnitude, like the other two
+  const T down = even > magnitude ? even - 1 : even;
+  const T up = even < magnitude ? even + 1 : even;
+  T result = even;
+  if constexpr (kRound == Round::half_away) result = magnitude - down >= T{0.5} ? down + 1 : down;
+  if constexpr (kRound == Round::trunc) result = down;
+  if constexpr (kRound == Round::floor) result = x < 0 ? up : down;
+  if constexpr (kRound == Round::ceil) result = x < 0 ? down : up;
+  return std::copysign(result, x);
+}
+
+template <class Working, Round kRound>
+struct RoundElements {
+  [[gnu::always_inline]] static void run(Working* x, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) x[i] = rounded<kRound>(x[i]);
+  }
+};
+
+/// x as a double. The last bit that a bfloat16 can depend on is set if x is not exact, so that rounding the
+/// result equals rounding the integer.
+template <class T>
+[[gnu::always_inline]] inline double rounded_to_odd(T x) noexcept {
+  if constexpr (sizeof(T) == sizeof(double) && std::is_integral_v<T>) {
+    constexpr T kUnit = T{1} << 12;
+    const bool is_exact = x < (T{1} << 52) && (std::is_unsigned_v<T> || x > -(T{1} << 52));
+    if (!is_exact) x = (x & ~(kUnit - 1)) | ((x & (kUnit - 1)) != 0 ? kUnit : T{0});
+  }
+  return static_cast<double>(x);
+}
+
+/// A working element plus zero_point as an element of To, rounded to nearest even. For integers, x is an
+/// integer and the sum is in the range of To.
+template <class To, class Working>
+[[gnu::always_inline]] inline To stored(Working x, [[maybe_unused]] std::uint64_t zero_point) noexcept {
+  if constexpr (HalfType<To>) {
+    // An integer that is no float is beyond the range of float16.
+    if constexpr (std::is_same_v<Working, float> ||
+                  (std::is_integral_v<Working> && std::is_same_v<To, Float16>))
+      return narrow_half<To>(static_cast<float>(x));
+    else
+      return narrow_half<To>(round_to_odd(rounded_to_odd(x)));
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(x);
+  } else if constexpr (std::is_integral_v<Working>) {
+    using Sum = UnsignedOfSize<std::max(sizeof(To), sizeof(Working))>;
+    return static_cast<To>(static_cast<Sum>(static_cast<Sum>(x) + static_cast<Sum>(zero_point)));
+  } else if constexpr (sizeof(To) < sizeof(std::int32_t)) {
+    return static_cast<To>(static_cast<std::int32_t>(x) + static_cast<std::int32_t>(zero_point));
+  } else if constexpr (sizeof(To) == sizeof(std::int32_t)) {
+    // The conversion of double to int32 has an instruction in all instruction sets.
+    constexpr double kMiddle = std::is_signed_v<To> ? 0 : 0x1p31;
+    const double sum = static_cast<double>(x) + static_cast<double>(static_cast<std::int64_t>(zero_point));
+    return static_cast<To>(static_cast<std::uint32_t>(static_cast<std::int32_t>(sum - kMiddle)) +
+                           static_cast<std::uint32_t>(kMiddle));
+  } else {
+    const auto magnitude = static_cast<std::uint64_t>(std::fabs(x));
+    return static_cast<To>((x < 0 ? 0 - magnitude : magnitude) + zero_point);
+  }
+}
+
+template <class To>
+[[nodiscard]] inline To stored(Wide x, std::uint64_t zero_point) noexcept {
+  if constexpr (std::is_integral_v<To>) {
+    return static_cast<To>(x.bits() + zero_point);
+  } else if constexpr (std::is_same_v<To, double>) {
+    const auto magnitude = static_cast<double>(x.magnitude);
+    return x.negative ? -magnitude : magnitude;
+  } else {
+    // The upper 52 bits, the last of which is set if a lower one is.
+    int shift = 0;
+    while (x.magnitude >> shift >> 52 != 0) ++shift;
+    const auto upper = static_cast<std::uint64_t>(x.magnitude >> shift);
+    const bool is_exact = static_cast<UInt128>(upper) << shift == x.magnitude;
+    const double magnitude = std::ldexp(static_cast<double>(is_exact ? upper : upper | 1), shift);
+    return stored<To>(x.negative ? -magnitude : magnitude, 0);
+  }
+}
+
+template <class Working, class To>
+struct Store {
+  [[gnu::always_inline]] static void run(const Working* __restrict in, To* __restrict out, std::size_t count,
+                                         std::uint64_t zero_point) noexcept {
+    for (std::size_t i = 0; i < count; ++i) out[i] = stored<To>(in[i], zero_point);
+  }
+};
+
+/// Replaces elements whose g is beyond a bound of the user's.
+template <class Working, std::size_t kSize>
+struct Replace {
+  using Bits = UnsignedOfSize<kSize>;
+  static void run(const Working* g, const Working* lo, const Working* hi, std::size_t step,
+                  const std::uint64_t* below, const std::uint64_t* above, Bits* out,
+                  std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (below != nullptr && g[i] < lo[i * step]) out[i] = static_cast<Bits>(*below);
+      if (above != nullptr && g[i] > hi[i * step]) out[i] = static_cast<Bits>(*above);
+    }
+  }
+};
+
+}  // namespace clipper

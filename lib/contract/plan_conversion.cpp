@@ -1,0 +1,265 @@
+#include "contract/plan_conversion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "contract/bounds.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "error.hpp"
+
+namespace clipper {
+namespace {
+
+Message parameter(std::string_view field) {
+  return Term{field, field};
+}
+
+[[noreturn]] void refuse(const Message& why) {
+  throw Error(ErrorKind::usage, why);
+}
+
+/// A number after the clip: a replacement or the zero point.
+void expect_number(std::string_view field, const std::optional<Given>& given) {
+  if (given && given->percentage) refuse(label(field, *given) + ": only min and max can be percentiles");
+  if (given && given->array) refuse(label(field, *given) + " must be one number, not an array");
+}
+
+/// The parameters that only profile native has, and whether the request has them.
+auto conversion_parameters(const Request& request) {
+  return std::array{
+      std::pair{std::string_view("to"), request.to.has_value()},
+      std::pair{std::string_view("round"), request.round.has_value()},
+      std::pair{std::string_view("zero_point"), request.zero_point.has_value()},
+      std::pair{std::string_view("saturate"), request.saturate},
+      std::pair{std::string_view("replace_below"), request.replace_below.has_value()},
+      std::pair{std::string_view("replace_above"), request.replace_above.has_value()},
+      std::pair{std::string_view("scale"), request.scale && request.scale->divides},
+  };
+}
+
+bool is_fraction(const std::optional<Given>& factor) {
+  return factor && !factor->array && (factor->divides || !is_integer(factor->number));
+}
+
+Int128 value_of(Operation::Integer integer) {
+  return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
+}
+
+/// The number, plus `zero_point`, as an element of an integer dtype. Error{usage} if there is none.
+ElementBits integer_element(std::string_view field, const Given& given, DType dtype,
+                            Operation::Integer zero_point = {}) {
+  std::optional<ElementBits> element;
+  if (is_integer(given.number))
+    element = with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
+      if constexpr (std::is_integral_v<T>) {
+        const Int128 value = to_integer(given.number, Rounding::toward_zero) + value_of(zero_point);
+        if (value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max())
+          return to_bits(static_cast<T>(value));
+      }
+      return std::nullopt;
+    });
+  if (element) return *element;
+  const std::string plus =
+      zero_point.magnitude == 0 ? "" : " plus zero point " + decimal_text(Number(zero_point.magnitude));
+  refuse(label(field, given) + plus +
+         fmt::format(" is not an integer from {} to {}, as {} needs it",
+                     element_text(dtype, lowest_finite(dtype)), element_text(dtype, highest_finite(dtype)),
+                     traits(dtype).name));
+}
+
+/// The number as an element of a float dtype. Error{usage} if it would have to be rounded.
+ElementBits exact_float(std::string_view field, const Given& given, DType dtype) {
+  const ElementBits element = with_type(dtype, [&]<class T>() -> ElementBits {
+    if constexpr (std::is_integral_v<T>)
+      return 0;
+    else
+      return to_bits(round_to<T>(given.number));
+  });
+  const Number nearest = number_of(dtype, element);
+  if (given.number.kind == Number::Kind::nan || nearest == given.number) return element;
+  refuse(label(field, given) + fmt::format(" is not a {} number; the nearest one is {}", traits(dtype).name,
+                                           decimal_text(nearest)));
+}
+
+std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
+                                       const Conversion& conversion) {
+  if (!given) return std::nullopt;
+  return is_floating(conversion.to) ? exact_float(field, *given, conversion.to)
+                                    : integer_element(field, *given, conversion.to, conversion.zero_point);
+}
+
+/// The number truncated toward zero: integer arithmetic is only for bounds without fractions.
+Wide wide_of(const Number& number) {
+  constexpr UInt128 kMax = ~UInt128{0};
+  if (number.kind == Number::Kind::infinite) return Wide::of(number.negative, kMax);
+  UInt128 magnitude = 0;
+  for (std::int64_t i = 0; i < number.exponent; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const unsigned digit =
+        place < number.digits.size() ? static_cast<unsigned>(number.digits[place] - '0') : 0;
+    if (magnitude > (kMax - digit) / 10) return Wide::of(number.negative, kMax);
+    magnitude = magnitude * 10 + digit;
+  }
+  return Wide::of(number.negative, magnitude);
+}
+
+/// Error{usage} for a min above, or a max below, all elements of the output's dtype.
+[[noreturn]] void refuse_out_of_range(std::string_view field, const Given& bound,
+                                      const Conversion& conversion) {
+  const bool is_min = field == "min";
+  const DType to = conversion.to;
+  const ElementBits limit = is_min ? highest_finite(to) : lowest_finite(to);
+  const std::string text =
+      is_floating(to) ? fmt::format("{}", round_to<double>(number_of(to, limit))) : element_text(to, limit);
+  const Operation::Integer zero = conversion.zero_point;
+  const std::string at_zero_point =
+      zero.magnitude == 0 ? ""
+                          : fmt::format(", with zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
+  refuse(label(field, bound) + fmt::format(" {} the {} {} ({}){}", is_min ? "exceeds" : "is below",
+                                           traits(to).name, is_min ? "maximum" : "minimum", text,
+                                           at_zero_point));
+}
+
+/// 1: above all elements of the output; -1: below. An infinite bound is within a float dtype.
+int beyond_output(const Plan& plan, const Given& bound, ElementBits element) {
+  const Conversion& conversion = *plan.conversion;
+  if (plan.operation.arithmetic == Arithmetic::integer) {
+    const Wide wide = wide_of(bound.number);
+    return wide < conversion.wide.lowest ? -1 : wide > conversion.wide.highest ? 1 : 0;
+  }
+  if (is_floating(conversion.to) && bound.number.kind == Number::Kind::infinite) return 0;
+  return beyond_range(conversion, plan.operation.dtype, element);
+}
+
+bool is_given(const std::optional<Given>& bound) {
+  return bound && !bound->array;
+}
+
+}  // namespace
+
+bool converts(const Request& request) {
+  return std::ranges::any_of(conversion_parameters(request), &std::pair<std::string_view, bool>::second);
+}
+
+bool has_integer_bounds(const Request& request) {
+  return std::ranges::all_of(std::array{&request.min, &request.max}, [](const std::optional<Given>* bound) {
+    return !is_given(*bound) || is_integer((*bound)->number) ||
+           (*bound)->number.kind == Number::Kind::infinite;
+  });
+}
+
+void check_conversion(const Request& request) {
+  for (const auto& [field, is_set] : conversion_parameters(request))
+    if (is_set && request.profile->family != "native")
+      refuse(field == "scale"
+                 ? label(field, *request.scale) + ": only profile native divides"
+                 : parameter(field) + fmt::format(" is not supported by {}; only profile native has it",
+                                                  request.profile->system));
+  expect_number("zero_point", request.zero_point);
+  expect_number("replace_below", request.replace_below);
+  expect_number("replace_above", request.replace_above);
+  if (request.replace_below && !request.min)
+    refuse(parameter("replace_below") + " requires " + parameter("min"));
+  if (request.replace_above && !request.max)
+    refuse(parameter("replace_above") + " requires " + parameter("max"));
+  if ((request.replace_below || request.replace_above) && request.min_above_max)
+    refuse(parameter(request.replace_below ? "replace_below" : "replace_above") +
+           " cannot be combined with " + parameter("min_above_max"));
+  if (request.zero_point && (!request.to || is_floating(*request.to)))
+    refuse(label("zero_point", *request.zero_point) + " requires an integer dtype as " + parameter("to"));
+  if (request.saturate && !request.to) refuse(parameter("saturate") + " requires " + parameter("to"));
+}
+
+void plan_conversion(const Request& request, Plan& plan) {
+  Operation& operation = plan.operation;
+  const DType from = plan.input.dtype;
+  const DType to = request.to.value_or(from);
+  const bool scales = operation.arithmetic != Arithmetic::none;
+  const bool has_fractions = operation.arithmetic == Arithmetic::float64 && !is_floating(from);
+  plan.bound_dtype = from;
+  plan.truncates_fractions = has_fractions && !request.to && !request.round &&
+                             (is_fraction(request.scale) || is_fraction(request.bias));
+  const bool rounds = request.round && (is_floating(from) || has_fractions);
+  const bool replaces = request.replace_below || request.replace_above;
+  const bool divides = request.scale && request.scale->divides;
+  if (to == from && !rounds && !replaces && !divides && !(request.to && scales)) return;
+
+  Conversion& conversion = plan.conversion.emplace();
+  conversion.from = from;
+  conversion.to = to;
+  // Elements of one byte have no byte order: what becomes of them is little-endian.
+  if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
+  plan.output.dtype = to;
+  plan.output.opaque = plan.input.opaque && to == from;
+  conversion.order = plan.output.order;
+  conversion.divides = divides;
+  if (request.zero_point) {
+    static_cast<void>(integer_element("zero_point", *request.zero_point, to));
+    const Int128 value = to_integer(request.zero_point->number, Rounding::toward_zero);
+    conversion.zero_point = {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+  }
+  conversion.below = replacement("replace_below", request.replace_below, conversion);
+  conversion.above = replacement("replace_above", request.replace_above, conversion);
+
+  switch (operation.arithmetic) {
+    case Arithmetic::none: operation.dtype = working_dtype(from); break;
+    case Arithmetic::float32: operation.dtype = plan.bound_dtype = DType::float32; break;
+    case Arithmetic::float64: operation.dtype = plan.bound_dtype = DType::float64; break;
+    case Arithmetic::integer: break;
+  }
+  conversion.round = request.round;
+  if (!is_floating(to) && !conversion.round)
+    conversion.round = request.to || !has_fractions ? Round::half_even : Round::trunc;
+  set_limits(conversion, operation.dtype, request.saturate);
+}
+
+/// Clips results of integer arithmetic to numbers of any size.
+void plan_wide_bounds(const Request& request, Plan& plan) {
+  Conversion::WideBounds& bounds = plan.conversion->wide;
+  const auto varies = [](const std::optional<Given>& bound) { return bound && bound->array; };
+  bounds.lo_varies = varies(request.min);
+  bounds.hi_varies = varies(request.max);
+  if (is_given(request.min)) bounds.lo = wide_of(request.min->number);
+  if (is_given(request.max)) bounds.hi = wide_of(request.max->number);
+  if (!is_given(request.min) || !is_given(request.max) || bounds.lo <= bounds.hi) return;
+  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
+  if (above == MinAboveMax::error)
+    refuse(label("min", *request.min) + " exceeds " + label("max", *request.max) + Term{"min_above_max", ""});
+  if (above == MinAboveMax::min) bounds.hi = std::exchange(bounds.lo, Wide::highest());
+}
+
+/// Error{usage} for a number that replaces NaN and that the output's dtype does not have.
+void check_nan_number(const OnNan& nan, const Plan& plan) {
+  if (nan.action != OnNan::replace || !plan.operation.nan) return;
+  const DType to = plan.output.dtype;
+  const bool may_be_infinite = is_floating(to) && nan.number->number.kind == Number::Kind::infinite;
+  if (!may_be_infinite && beyond_range(*plan.conversion, plan.operation.dtype, *plan.operation.nan) != 0)
+    refuse(label("nan", *nan.number) + fmt::format(" is beyond the range of {}", traits(to).name));
+}
+
+void finish_conversion(const Request& request, Plan& plan) {
+  Operation& operation = plan.operation;
+  const Conversion& conversion = *plan.conversion;
+  const auto working = [&](ElementBits element) {
+    return working_element(plan.bound_dtype, element, operation.dtype);
+  };
+  if (operation.arithmetic == Arithmetic::integer) {
+    plan_wide_bounds(request, plan);
+  } else if (plan.bound_dtype != operation.dtype) {
+    operation.lo = working(operation.lo);
+    operation.hi = working(operation.hi);
+    if (operation.nan) operation.nan = working(*operation.nan);
+  }
+  if (is_given(request.min) && beyond_output(plan, *request.min, working(plan.min)) > 0)
+    refuse_out_of_range("min", *request.min, conversion);
+  if (is_given(request.max) && beyond_output(plan, *request.max, working(plan.max)) < 0)
+    refuse_out_of_range("max", *request.max, conversion);
+  check_nan_number(request.nan, plan);
+  plan.refuse_nan |= is_floating(conversion.from) && !is_floating(conversion.to) && !operation.nan;
+}
+
+}  // namespace clipper
