@@ -152,6 +152,15 @@ class BlockConversion {
     if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
     // What cannot be converted is refused by the caller, who learns its position.
     if (!is_floating(conversion.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
+    if constexpr (std::is_floating_point_v<Working>)
+      with_type(conversion.to, [&]<class To>() {
+        if constexpr (std::is_integral_v<To>) {
+          below_ = to_bits(std::numeric_limits<To>::lowest());
+          above_ = to_bits(std::numeric_limits<To>::max());
+          saturates_ =
+              to_bits(result_of<To>(lowest_)) != below_ || to_bits(result_of<To>(highest_)) != above_;
+        }
+      });
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
@@ -248,6 +257,7 @@ class BlockConversion {
       run_loop<Store<Working, To>>(level_, static_cast<const Working*>(result_.as<Working>()),
                                    reinterpret_cast<To*>(to), count, bits_of(conversion_.zero_point));
     });
+    saturate(vectors, to, count);
     replace(vectors, to, count);
     if (swaps) {
       swap_bytes(size, to, raw_.bytes.data(), count, level_);
@@ -256,6 +266,34 @@ class BlockConversion {
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
     if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
     return counts;
+  }
+
+  template <class To>
+  [[nodiscard]] To result_of(Working x) const noexcept {
+    const Working integer =
+        with_round(*conversion_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+    return stored<To>(integer, bits_of(conversion_.zero_point));
+  }
+
+  void saturate(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
+    if (!saturates_) return;
+    const Working number = from_bits<Working>(scaling_.nan.value_or(to_bits(Working{})));
+    const bool varies = vectors != nullptr;
+    // Without a vector of its own, NaN is replaced by the number for all elements.
+    std::array<Working, kBlock> nan;
+    if (varies && vectors->nan == nullptr) nan.fill(number);
+    const auto values = [&](const std::byte* given, const Working* otherwise) {
+      return given != nullptr ? reinterpret_cast<const Working*>(given) : otherwise;
+    };
+    const Working* const lo = varies ? values(vectors->lo, nullptr) : &lo_;
+    const Working* const hi = varies ? values(vectors->hi, nullptr) : &hi_;
+    const Working* const of_nan = varies ? values(vectors->nan, nan.data()) : &number;
+    with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
+      using Bits = UnsignedOfSize<kSize>;
+      run_loop<Saturate<Working, kSize>>(level_, g_, lo, hi, of_nan, varies ? 1 : 0, lowest_, highest_,
+                                         static_cast<Bits>(below_), static_cast<Bits>(above_),
+                                         reinterpret_cast<Bits*>(out), count);
+    });
   }
 
   void replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
@@ -280,6 +318,9 @@ class BlockConversion {
   Working hi_;
   Working lowest_ = from_bits<Working>(conversion_.lowest);
   Working highest_ = from_bits<Working>(conversion_.highest);
+  bool saturates_ = false;  ///< whether a limit of the output's dtype is no result of a working element
+  ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
+  ElementBits above_ = 0;
   const Working* g_ = nullptr;
   Block raw_;
   Block loaded_;

@@ -179,6 +179,23 @@ struct Store {
   }
 };
 
+/// Writes the limits of an integer dtype that no working element equals, such as 2^31 - 1 as a float: where
+/// g, or what replaces its NaN, is beyond the nearest working elements within and no bound was in between.
+template <class Working, std::size_t kSize>
+struct Saturate {
+  using Bits = UnsignedOfSize<kSize>;
+  [[gnu::always_inline]] static void run(const Working* g, const Working* lo, const Working* hi,
+                                         const Working* nan, std::size_t step, Working lowest,
+                                         Working highest, Bits below, Bits above, Bits* out,
+                                         std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Working x = g[i] == g[i] ? g[i] : nan[i * step];  // NOLINT(misc-redundant-expression): NaN
+      if (std::max(x, lo[i * step]) < lowest) out[i] = below;
+      if (std::min(x, hi[i * step]) > highest) out[i] = above;
+    }
+  }
+};
+
 /// Replaces elements whose g is beyond a bound of the user's.
 template <class Working, std::size_t kSize>
 struct Replace {

@@ -1,0 +1,299 @@
+#include "clip/convert.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "element/byte_order.hpp"
+#include "element/element.hpp"
+#include "element/half.hpp"
+#include "element/number.hpp"
+#include "support/catch.hpp"
+
+namespace clipper {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Elements = std::vector<ElementBits>;
+
+constexpr ByteOrder kForeignOrder = kNativeOrder == ByteOrder::little ? ByteOrder::big : ByteOrder::little;
+
+Bytes bytes_of(DType dtype, ByteOrder order, const Elements& elements) {
+  const std::size_t size = traits(dtype).size;
+  Bytes bytes(elements.size() * size);
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    with_type(dtype, [&]<class T>() {
+      T value = from_bits<T>(elements[i]);
+      if (order != kNativeOrder && size > 1) value = byteswap_if<Byteswap::yes>(value);
+      std::memcpy(&bytes[i * size], &value, size);
+    });
+  return bytes;
+}
+
+/// The integer nearest to an exact double, by the functions of libm.
+double rounded_by_libm(double x, Round round) {
+  switch (round) {
+    case Round::half_even: return std::nearbyint(x);
+    case Round::half_away: return std::round(x);
+    case Round::trunc: return std::trunc(x);
+    case Round::floor: return std::floor(x);
+    case Round::ceil: return std::ceil(x);
+  }
+  __builtin_unreachable();
+}
+
+/// What an element becomes, from its exact Number. 64-bit integers have no fractions, all others are doubles.
+ElementBits expected(const Conversion& conversion, ElementBits element) {
+  Number number = number_of(conversion.from, element);
+  if (number.kind != Number::Kind::nan && is_floating(conversion.from) && conversion.round)
+    number = rounded_by_libm(round_to<double>(number), *conversion.round);
+  return with_type(conversion.to, [&]<class To>() -> ElementBits {
+    if constexpr (std::is_integral_v<To>) {
+      if (number.kind == Number::Kind::nan) return 0;
+      const Int128 zero = conversion.zero_point.negative ? -Int128{conversion.zero_point.magnitude}
+                                                         : Int128{conversion.zero_point.magnitude};
+      const Int128 value = to_integer(number, Rounding::toward_zero) + zero;
+      return to_bits(static_cast<To>(
+          std::clamp<Int128>(value, std::numeric_limits<To>::lowest(), std::numeric_limits<To>::max())));
+    } else {
+      return to_bits(round_to<To>(number));
+    }
+  });
+}
+
+Operation unbounded(DType from) {
+  Operation operation;
+  operation.dtype = working_dtype(from);
+  operation.lo = lowest_element(operation.dtype);
+  operation.hi = highest_element(operation.dtype);
+  return operation;
+}
+
+Conversion conversion_of(DType from, DType to, std::optional<Round> round) {
+  Conversion conversion;
+  conversion.from = from;
+  conversion.to = to;
+  conversion.round = round;
+  if (!round && !is_floating(to)) conversion.round = Round::half_even;
+  set_limits(conversion, working_dtype(from), false);
+  return conversion;
+}
+
+std::size_t difference_at(DType dtype, const Bytes& actual, const Bytes& wanted) {
+  const std::size_t size = traits(dtype).size;
+  const auto at = std::mismatch(actual.begin(), actual.end(), wanted.begin(), wanted.end()).first;
+  return static_cast<std::size_t>(at - actual.begin()) / size;
+}
+
+/// Checks that every level gives the expected elements, in both byte orders, at any alignment, and where a
+/// chunk's elements are read into the memory of its result. NaN is expected as the quiet NaN without sign.
+void check(Conversion conversion, const Elements& elements) {
+  const Operation operation = unbounded(conversion.from);
+  Elements wanted;
+  for (const ElementBits element : elements) wanted.push_back(expected(conversion, element));
+  const std::size_t from = traits(conversion.from).size;
+  const std::size_t to = traits(conversion.to).size;
+  for (const ByteOrder order : {kNativeOrder, kForeignOrder})
+    for (const SimdLevel level : simd_levels())
+      for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
+        conversion.order = order;
+        const Bytes in = bytes_of(conversion.from, order, elements);
+        const Bytes out = bytes_of(conversion.to, order, wanted);
+        Bytes memory(shift + elements.size() * std::max(from, to));
+        std::byte* const read =
+            memory.data() + memory.size() - in.size() - (to >= from ? 0 : memory.size() - shift - in.size());
+        std::memcpy(read, in.data(), in.size());
+        const Converted converted =
+            convert(conversion, operation, nullptr, read, memory.data() + shift, elements.size(), level);
+        const Bytes actual(memory.begin() + static_cast<std::ptrdiff_t>(shift),
+                           memory.begin() + static_cast<std::ptrdiff_t>(shift + out.size()));
+        INFO(traits(conversion.from).name << " to " << traits(conversion.to).name << ", " << to_string(level)
+                                          << ", shift " << shift);
+        if (actual != out) {
+          const std::size_t at = difference_at(conversion.to, actual, out);
+          FAIL("element " << at << ", " << element_text(conversion.from, elements[at]));
+        }
+        CHECK(converted.counts.changed == (conversion.from != conversion.to || actual != in));
+      }
+}
+
+/// Elements of the dtype at its limits, at ties and at the limits of all other dtypes. No NaN.
+Elements edges(DType dtype) {
+  std::vector<double> numbers{0, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 3.5, 1 + 0x1p-8, 1 + 0x1p-8 + 0x1p-30};
+  for (int exponent = -150; exponent < 130; exponent += exponent < -20 || exponent > 66 ? 13 : 4)
+    for (const double factor :
+         {1.0, 1 - 0x1p-53, 1 + 0x1p-52, 1 + 0x1p-11, 1 + 0x1p-24, 1 - 0x1p-12, 1 + 0x3p-9})
+      numbers.push_back(std::ldexp(factor, exponent));
+  for (const double limit : {127.0, 255.0, 32767.0, 65535.0, 2147483647.0, 4294967295.0, 65504.0, 65520.0})
+    for (const double beside : {-0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0}) numbers.push_back(limit + beside);
+  Elements elements;
+  for (const double number : numbers)
+    for (const double x : {number, -number})
+      with_type(dtype, [&]<class T>() {
+        if constexpr (std::is_integral_v<T>) {
+          const Int128 value = to_integer(x, Rounding::toward_zero);
+          for (const int beside : {-1, 0, 1})
+            elements.push_back(to_bits(static_cast<T>(std::clamp<Int128>(
+                value + beside, std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()))));
+        } else {
+          elements.push_back(to_bits(round_to<T>(Number(x))));
+        }
+      });
+  elements.push_back(lowest_element(dtype));
+  elements.push_back(highest_element(dtype));
+  return elements;
+}
+
+constexpr std::array<std::optional<Round>, 6> kRounds{std::nullopt, Round::half_even, Round::half_away,
+                                                      Round::trunc, Round::floor,     Round::ceil};
+
+}  // namespace
+
+TEST_CASE("each dtype becomes each other dtype, rounded once and saturated") {
+  for (const DTypeTraits& from : kDTypes)
+    for (const DTypeTraits& to : kDTypes)
+      for (const std::optional<Round> round : kRounds)
+        check(conversion_of(from.dtype, to.dtype, round), edges(from.dtype));
+}
+
+TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
+  for (const DType from : {DType::float16, DType::bfloat16})
+    for (const DTypeTraits& to : kDTypes)
+      for (const std::optional<Round> round : kRounds) {
+        Elements elements;
+        std::vector<double> numbers;
+        for (ElementBits bits = 0; bits < 65536; ++bits) {
+          const double x = with_type(from, [&]<class T>() { return as_double(from_bits<T>(bits)); });
+          if (std::isnan(x)) continue;
+          elements.push_back(bits);
+          numbers.push_back(round                   ? rounded_by_libm(x, *round)
+                            : is_floating(to.dtype) ? x
+                                                    : std::nearbyint(x));
+        }
+        Elements wanted;
+        with_type(to.dtype, [&]<class To>() {
+          for (const double x : numbers)
+            if constexpr (std::is_integral_v<To>)
+              wanted.push_back(to_bits(static_cast<To>(
+                  std::clamp<Int128>(static_cast<Int128>(std::clamp(x, -0x1p100, 0x1p100)),
+                                     std::numeric_limits<To>::lowest(), std::numeric_limits<To>::max()))));
+            else if constexpr (std::is_same_v<To, double>)
+              wanted.push_back(to_bits(x));
+            else
+              wanted.push_back(to_bits(narrow<To>(x)));
+        });
+        const Conversion conversion = conversion_of(from, to.dtype, round);
+        const Bytes in = bytes_of(from, kNativeOrder, elements);
+        for (const SimdLevel level : simd_levels()) {
+          Bytes out(elements.size() * to.size);
+          static_cast<void>(
+              convert(conversion, unbounded(from), nullptr, in.data(), out.data(), elements.size(), level));
+          const std::size_t at = difference_at(to.dtype, out, bytes_of(to.dtype, kNativeOrder, wanted));
+          INFO(traits(from).name << " to " << to.name << ", " << to_string(level));
+          CHECK((at == elements.size() ? "none" : element_text(from, elements[at])) == "none");
+        }
+      }
+}
+
+TEST_CASE("a zero point moves the range of the integers that a cast saturates to") {
+  for (const DTypeTraits& to : kDTypes)
+    if (!is_floating(to.dtype))
+      for (const DType from : {DType::float32, DType::float64, DType::int16, DType::int64, DType::uint64})
+        for (const ElementBits zero : {lowest_element(to.dtype), highest_element(to.dtype), ElementBits{1}}) {
+          Conversion conversion = conversion_of(from, to.dtype, Round::half_even);
+          const Int128 value = to_integer(number_of(to.dtype, zero), Rounding::toward_zero);
+          conversion.zero_point = {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+          set_limits(conversion, working_dtype(from), false);
+          check(conversion, edges(from));
+        }
+}
+
+TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
+  struct Row {
+    DType from;
+    ElementBits x;
+    Operation::Integer scale;
+    Operation::Integer bias;
+    DType to;
+    ElementBits result;
+  };
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  const Row row = GENERATE_COPY(values<Row>({
+      {DType::uint64, kMax, {false, kMax}, {false, kMax}, DType::float64, to_bits(0x1p128)},
+      {DType::uint64,
+       kMax,
+       {false, kMax},
+       {false, 0},
+       DType::float32,
+       to_bits(std::numeric_limits<float>::infinity())},
+      {DType::uint64, kMax, {true, kMax}, {true, kMax}, DType::bfloat16, 0xff80},
+      {DType::int64, ElementBits{1} << 63, {false, 2}, {}, DType::float64, to_bits(-0x1p64)},
+      {DType::int64, (ElementBits{1} << 53) + 1, {false, 1}, {}, DType::float64, to_bits(0x1p53)},
+      {DType::int64, (ElementBits{1} << 53) + 1, {false, 1}, {false, 2}, DType::float64, to_bits(0x1p53 + 4)},
+      {DType::int64, 257, {false, std::uint64_t{1} << 60}, {false, 1}, DType::bfloat16, 0x6181},
+      {DType::int64, 257, {false, std::uint64_t{1} << 60}, {true, 1}, DType::bfloat16, 0x6180},
+      {DType::int64, 65519, {false, 1}, {}, DType::float16, 0x7bff},
+      {DType::int64, 65519, {false, 1}, {false, 1}, DType::float16, 0x7c00},
+      {DType::int64, 5, {true, 3}, {false, 14}, DType::uint8, 0},
+      {DType::int64, 5, {true, 3}, {false, 16}, DType::uint8, 1},
+      {DType::uint64, kMax, {false, kMax}, {}, DType::int64, kMax >> 1},
+  }));
+  Operation operation;
+  operation.dtype = row.from;
+  operation.lo = lowest_element(row.from);
+  operation.hi = highest_element(row.from);
+  operation.arithmetic = Arithmetic::integer;
+  operation.integer_scale = row.scale;
+  operation.integer_bias = row.bias;
+  Conversion conversion;
+  conversion.from = row.from;
+  conversion.to = row.to;
+  set_limits(conversion, row.from, false);
+  const Bytes in = bytes_of(row.from, kNativeOrder, {row.x});
+  Bytes out(traits(row.to).size);
+  static_cast<void>(convert(conversion, operation, nullptr, in.data(), out.data(), 1, simd_levels().front()));
+  CHECK(out == bytes_of(row.to, kNativeOrder, {row.result}));
+}
+
+TEST_CASE("a conversion finds the first NaN, and needs no output") {
+  Conversion conversion = conversion_of(DType::float32, DType::uint8, Round::half_even);
+  std::vector<float> elements(3000, 300.0F);
+  elements[2900] = elements[1700] = std::numeric_limits<float>::quiet_NaN();
+  const auto* const in = reinterpret_cast<const std::byte*>(elements.data());
+  for (const SimdLevel level : simd_levels()) {
+    const Converted converted =
+        convert(conversion, unbounded(DType::float32), nullptr, in, nullptr, elements.size(), level);
+    CHECK(converted.first_nan == std::size_t{1700});
+    CHECK(converted.counts == ElementCounts{0, 2998, 2, true});
+  }
+}
+
+TEST_CASE("replacements are chosen by the bounds, not by the limits of the dtype") {
+  Conversion conversion = conversion_of(DType::float32, DType::uint8, Round::half_even);
+  conversion.below = 7;
+  conversion.above = 9;
+  Operation operation = unbounded(DType::float32);
+  operation.lo = to_bits(-10.0F);
+  operation.hi = to_bits(1000.0F);
+  const std::vector<float> elements{-11, -10, -0.5F, 254.5F, 300, 1000, 1001};
+  const std::vector<float> lo(elements.size(), -10.0F);
+  const std::vector<float> hi(elements.size(), 1000.0F);
+  const ParameterVectors vectors{reinterpret_cast<const std::byte*>(lo.data()),
+                                 reinterpret_cast<const std::byte*>(hi.data())};
+  const std::vector<std::uint8_t> wanted{7, 0, 0, 254, 255, 255, 9};
+  for (const SimdLevel level : simd_levels())
+    for (const ParameterVectors* const given : {static_cast<const ParameterVectors*>(nullptr), &vectors}) {
+      std::vector<std::uint8_t> out(elements.size());
+      const Converted converted =
+          convert(conversion, operation, given, reinterpret_cast<const std::byte*>(elements.data()),
+                  reinterpret_cast<std::byte*>(out.data()), elements.size(), level);
+      CHECK(out == wanted);
+      CHECK(converted.counts == ElementCounts{2, 3, 0, true});
+    }
+}
+
+}  // namespace clipper
