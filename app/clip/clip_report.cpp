@@ -36,30 +36,34 @@ std::string text_of(const ActionCounts& members) {
   return text.empty() ? "no members" : text;
 }
 
-Json bound_json(const Plan& plan, Parameter parameter, ElementBits element) {
+Json bound_json(const Plan& plan, Parameter parameter) {
   const ArrayParameter* const array = plan.array(parameter);
-  const DType dtype = plan.bound_dtype;
-  return array != nullptr ? array_json(*array) : Json::number(dtype, element_text(dtype, element));
+  return array != nullptr ? array_json(*array) : Json::number(plan.bound_dtype, bound_text(plan, parameter));
 }
 
 void add_plan(const Plan& plan, Json& json) {
-  json.add("dtype", traits(plan.output.dtype).name);
-  if (plan.changes_dtype()) json.add("input_dtype", traits(plan.input.dtype).name);
+  json.add("dtype", traits(plan.input.dtype).name);
+  if (plan.changes_dtype()) json.add("to", traits(plan.output.dtype).name);
   json.add("shape", plan.output.shape);
   json.add("fortran_order", plan.output.fortran_order);
   json.add("byte_order", plan.output.order == ByteOrder::little ? "little" : "big");
   json.add("elements", plan.slice.count);
   json.add("bytes", plan.input_size());
-  json.add("min", bound_json(plan, Parameter::min, plan.min));
-  json.add("max", bound_json(plan, Parameter::max, plan.max));
+  json.add("min", bound_json(plan, Parameter::min));
+  json.add("max", bound_json(plan, Parameter::max));
   for (const Parameter factor : {Parameter::scale, Parameter::bias})
     if (const ArrayParameter* const array = plan.array(factor)) json.add(name_of(factor), array_json(*array));
   if (const auto notes = notes_on(plan); !notes.empty()) json.add("notes", notes);
 }
 
-void add_counts(const ElementCounts& counts, Json& json) {
+bool replaces(const Plan& plan) {
+  return plan.conversion && (plan.conversion->below || plan.conversion->above);
+}
+
+void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
   json.add("raised", counts.raised);
   json.add("lowered", counts.lowered);
+  if (replaces(plan)) json.add("replaced", counts.replaced);
   json.add("nan", counts.nan);
   json.add("changed", counts.changed);
 }
@@ -105,7 +109,11 @@ std::string as_text(const ClipReport& report) {
     if (report.plan->changes_dtype())
       text += fmt::format(" {} to {},", traits(report.plan->input.dtype).name,
                           traits(report.plan->output.dtype).name);
-    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered), {};",
+    const std::string replaced =
+        replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
+    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}), {};",
+                        percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
+                        percent(counts.lowered, all), replaced, nan_text(*report.plan, counts));",
                         percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
                         percent(counts.lowered, all), nan_text(*report.plan, counts));
   }
@@ -148,7 +156,7 @@ JsonRest json_rest(const ClipReport& report) {
   Json result = Json::object();
   if (report.shard) result.add("shard", {{"index", report.shard->index}, {"count", report.shard->count}});
   const bool complete = !report.resumed && (!report.failed || report.failed->kind == ErrorKind::different);
-  if (report.plan && report.counts && complete) add_counts(*report.counts, result);
+  if (report.plan && report.counts && complete) add_counts(*report.plan, *report.counts, result);
   result.add("seconds", report.seconds);
   return {members_of(member), members_of(plan), result.dump().substr(1)};
 }

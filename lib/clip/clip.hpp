@@ -47,15 +47,17 @@ struct Operation {
 /// What an operation did, with g and y as in Operation, y before NaN is replaced. g is what the arithmetic
 /// gives, in its precision: neither rounded to the dtype, nor truncated, nor saturated.
 struct ElementCounts {
-  std::uint64_t raised = 0;   ///< elements with y > g: without lo > hi, those with g < lo
-  std::uint64_t lowered = 0;  ///< elements with y < g: those with g > hi
-  std::uint64_t nan = 0;      ///< elements whose g is NaN
-  bool changed = false;       ///< whether the bits of any element changed
+  std::uint64_t raised = 0;    ///< elements with y > g: without lo > hi, those with g < lo
+  std::uint64_t lowered = 0;   ///< elements with y < g: those with g > hi
+  std::uint64_t nan = 0;       ///< elements whose g is NaN
+  bool changed = false;        ///< whether the bits of any element changed
+  std::uint64_t replaced = 0;  ///< elements beyond a bound that a Conversion replaces by its below or above
 
   ElementCounts& operator+=(const ElementCounts& other) noexcept {
     raised += other.raised;
     lowered += other.lowered;
     nan += other.nan;
+    replaced += other.replaced;
     changed |= other.changed;
     return *this;
   }

@@ -258,7 +258,7 @@ class BlockConversion {
                                    reinterpret_cast<To*>(to), count, bits_of(conversion_.zero_point));
     });
     saturate(vectors, to, count);
-    replace(vectors, to, count);
+    counts.replaced = replace(vectors, to, count);
     if (swaps) {
       swap_bytes(size, to, raw_.bytes.data(), count, level_);
       to = raw_.bytes.data();
@@ -296,15 +296,15 @@ class BlockConversion {
     });
   }
 
-  void replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
+  std::uint64_t replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
     const auto pointer = [](const auto& given) { return given ? &*given : nullptr; };
-    if (!conversion_.below && !conversion_.above) return;
+    if (!conversion_.below && !conversion_.above) return 0;
     const Working* const lo = vectors == nullptr ? &lo_ : reinterpret_cast<const Working*>(vectors->lo);
     const Working* const hi = vectors == nullptr ? &hi_ : reinterpret_cast<const Working*>(vectors->hi);
-    with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
-      Replace<Working, kSize>::run(g_, lo, hi, vectors == nullptr ? 0 : 1, pointer(conversion_.below),
-                                   pointer(conversion_.above), reinterpret_cast<UnsignedOfSize<kSize>*>(out),
-                                   count);
+    return with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
+      return Replace<Working, kSize>::run(g_, lo, hi, vectors == nullptr ? 0 : 1, pointer(conversion_.below),
+                                          pointer(conversion_.above),
+                                          reinterpret_cast<UnsignedOfSize<kSize>*>(out), count);
     });
   }
 
@@ -359,8 +359,11 @@ ElementCounts convert_integers(const Conversion& conversion, const Operation& op
     counts.raised += y > g ? 1 : 0;
     counts.lowered += y < g ? 1 : 0;
     To result = stored<To>(y, bits_of(conversion.zero_point));
-    if (conversion.below && g < lo) result = from_bits<To>(*conversion.below);
-    if (conversion.above && g > hi) result = from_bits<To>(*conversion.above);
+    const bool is_below = conversion.below && g < lo;
+    const bool is_above = conversion.above && g > hi;
+    if (is_below) result = from_bits<To>(*conversion.below);
+    if (is_above) result = from_bits<To>(*conversion.above);
+    counts.replaced += is_below || is_above ? 1 : 0;
     if (swaps) result = byteswap_if<Byteswap::yes>(result);
     if constexpr (sizeof(From) == sizeof(To))
       counts.changed |= conversion.from != conversion.to || to_bits(result) != to_bits(x);

@@ -196,17 +196,22 @@ struct Saturate {
   }
 };
 
-/// Replaces elements whose g is beyond a bound of the user's.
+/// Replaces elements whose g is beyond a bound of the user's. Returns their number.
 template <class Working, std::size_t kSize>
 struct Replace {
   using Bits = UnsignedOfSize<kSize>;
-  static void run(const Working* g, const Working* lo, const Working* hi, std::size_t step,
-                  const std::uint64_t* below, const std::uint64_t* above, Bits* out,
-                  std::size_t count) noexcept {
+  static std::uint64_t run(const Working* g, const Working* lo, const Working* hi, std::size_t step,
+                           const std::uint64_t* below, const std::uint64_t* above, Bits* out,
+                           std::size_t count) noexcept {
+    std::uint64_t replaced = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      if (below != nullptr && g[i] < lo[i * step]) out[i] = static_cast<Bits>(*below);
-      if (above != nullptr && g[i] > hi[i * step]) out[i] = static_cast<Bits>(*above);
+      const bool is_below = below != nullptr && g[i] < lo[i * step];
+      const bool is_above = above != nullptr && g[i] > hi[i * step];
+      if (is_below) out[i] = static_cast<Bits>(*below);
+      if (is_above) out[i] = static_cast<Bits>(*above);
+      replaced += is_below || is_above ? 1 : 0;
     }
+    return replaced;
   }
 };
 

@@ -84,6 +84,9 @@ struct Limit {
 /// broadcast to. The elements of arrays are checked when they are used.
 [[nodiscard]] Plan make_plan(const Request& request, const TensorLayout& layout);
 
+/// The number of a bound as converted, for people: "6"; the dtype's limit if there is no such bound.
+[[nodiscard]] std::string bound_text(const Plan& plan, Parameter bound);
+
 /// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.operation.nan.
 [[nodiscard]] std::string replacement_text(const Plan& plan);
 

@@ -81,6 +81,15 @@ std::string Plan::fingerprint() const {
          (percentiles.empty() ? "" : " of" + percentiles);
 }
 
+std::string bound_text(const Plan& plan, Parameter bound) {
+  const bool is_min = bound == Parameter::min;
+  if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) {
+    const Wide& wide = is_min ? plan.conversion->wide.lo : plan.conversion->wide.hi;
+    if (wide != (is_min ? Wide::lowest() : Wide::highest())) return text_of(wide);
+  }
+  return element_text(plan.bound_dtype, is_min ? plan.min : plan.max);
+}
+
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
@@ -110,14 +119,8 @@ std::string describe(const Plan& plan) {
                           bias(text_of(operation.integer_bias)));
       break;
   }
-  const bool is_wide = plan.conversion && operation.arithmetic == Arithmetic::integer;
-  const auto bound = [&](Parameter which, ElementBits element, const Wide& wide) {
-    const bool is_absent = wide == Wide::lowest() || wide == Wide::highest();
-    return text_of(plan, which, !is_wide ? element_text(dtype, element) : is_absent ? "none" : text_of(wide));
-  };
-  const Conversion::WideBounds wide = is_wide ? plan.conversion->wide : Conversion::WideBounds{};
-  const std::string min = bound(Parameter::min, plan.min, wide.lo);
-  const std::string max = bound(Parameter::max, plan.max, wide.hi);
+  const std::string min = text_of(plan, Parameter::min, bound_text(plan, Parameter::min));
+  const std::string max = text_of(plan, Parameter::max, bound_text(plan, Parameter::max));
   text += fmt::format(", min {}, max {}", min, max);
   if (operation.nan) text += ", NaN becomes " + replacement_text(plan);
   if (plan.conversion) text += description_of(*plan.conversion, operation.dtype);

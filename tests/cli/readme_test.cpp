@@ -164,6 +164,9 @@ TEST_CASE("the README's commands write what their comments say") {
   CHECK(reader.file("scaled.npy") == float32_file({-0.75F, 1, 1, 1, 1, NAN}));
   CHECK(reader.run("gzip -dc out.npy.gz").output == float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
   CHECK(reader.file("inliers.npy") == float32_file({-3.36F, -0.0F, 0.25F, 5.5F, 6.94F, NAN}));
+  CHECK(reader.file("u8.npy") ==
+        npy_file("|u1", "False", "(6,)", bytes_of<std::uint8_t>({68, 99, 101, 148, 162, 0})));
+  CHECK(reader.file("masked.npy") == float32_file({NAN, -0.0F, 0.25F, 5.5F, 7, NAN}));
   CHECK(reader.run("clipper --max inf clipped.npz:w -").output ==
         float32_file({-3.5F, -0.0F, 0.25F, 5.5F, 6, NAN}));
   CHECK(reader.run("clipper compare --bits clipped.npz:b data/in.npz:b").exit_code == 0);

@@ -1,0 +1,196 @@
+#include <sstream>
+
+#include "cli/clipper.hpp"
+#include "element/element.hpp"
+#include "element/number.hpp"
+#include "support/archives.hpp"
+#include "support/tensors.hpp"
+
+/// --to, --round, --zero-point, --saturate, --replace-below, --replace-above, and --scale 1/S.
+namespace clipper::testing {
+namespace {
+
+/// A file with these elements: "uint8", "0 100 255".
+std::string file_of(const std::string& name, const std::string& elements) {
+  const DType dtype = dtype_named(name).value();
+  std::string bytes;
+  std::size_t count = 0;
+  std::istringstream words(elements);
+  for (std::string word; words >> word; ++count)
+    with_type(dtype, [&]<class T>() {
+      const Number number = parse_number(word).value();
+      T element{};
+      if constexpr (std::is_integral_v<T>)
+        element = static_cast<T>(to_integer(number, Rounding::toward_zero));
+      else
+        element = round_to<T>(number);
+      bytes += bytes_of(std::vector<T>{element});
+    });
+  const DTypeTraits& row = traits(dtype);
+  return npy_file((row.size == 1 ? "|" : "<") + std::string(row.descr), "False", fmt::format("({},)", count),
+                  bytes);
+}
+
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// The cells of a line, between which are two blanks or more.
+Words cells_of(std::string line) {
+  Words cells;
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find("  "), line.size());
+    cells.push_back(line.substr(0, end));
+    line.erase(0, std::min(line.find_first_not_of(' ', end), line.size()));
+  }
+  return cells;
+}
+
+/// The rows of the manual's table: dtype, elements, options, dtype, elements of the result.
+std::vector<Words> manual_rows() {
+  const std::string manual = read_file(source_path("app/generate/clipper.1.in"));
+  const std::size_t begin = manual.find(".nf\n", manual.find(".SS Other dtypes")) + 4;
+  std::string table = manual.substr(begin, manual.find(".fi\n", begin) - begin);
+  std::erase(table, '\\');
+  std::vector<Words> rows;
+  for (const std::string& line : lines_of(table)) rows.push_back(cells_of(line));
+  return rows;
+}
+
+const std::string kFloats = file_of("float32", "-300 -1.5 0.5 1.5 254.5 300");
+const std::string kBytes = file_of("uint8", "0 0 0 2 254 255");
+
+}  // namespace
+
+TEST_CASE("the manual's examples of casts are what clipper does") {
+  const std::vector<Words> rows = manual_rows();
+  CHECK(rows.size() >= 13);
+  for (const Words& row : rows) {
+    CAPTURE(row);
+    REQUIRE(row.size() == 5);
+    const WorkingDirectory directory{{"in.npy", file_of(row[0], row[1])}};
+    directory.done(joined(words_of(row[2]), {"in.npy", "out.npy"}));
+    CHECK(directory.read("out.npy") == file_of(row[3], row[4]));
+  }
+}
+
+TEST_CASE("every way to run writes the other dtype") {
+  const WorkingDirectory directory{{"in.npy", kFloats}, {"copy.npy", kFloats}};
+  const Words cast{"--to", "uint8"};
+  CHECK(directory.run(joined(cast, {"-", "-"}), kFloats).output == kBytes);
+  directory.done(joined(cast, {"-i", "copy.npy"}));
+  CHECK(directory.read("copy.npy") == kBytes);
+  directory.done(joined(cast, {"--output-dir", "out", "in.npy"}));
+  CHECK(directory.read("out/in.npy") == kBytes);
+  for (const std::string shard : {"0/2", "1/2"}) {
+    directory.done(joined(cast, {"--shard", shard, "in.npy", "joined.npy"}));
+    directory.done(joined(cast, {"--shard", shard, "--split-output", "in.npy", "slab.npy"}));
+  }
+  directory.done({"--finalize", "joined.npy"});
+  CHECK(directory.read("joined.npy") == kBytes);
+  CHECK(directory.read("slab.00000-of-00002.npy") == file_of("uint8", "0 0 0"));
+  CHECK(directory.read("slab.00001-of-00002.npy") == file_of("uint8", "2 254 255"));
+  directory.done(joined(cast, {"in.npy", "--verify", "joined.npy"}));
+  CHECK(directory.run(joined(cast, {"copy.npy", "--verify", "joined.npy"})).exit_code == 0);
+  CHECK(directory.run({"--min", "1", "--to", "uint8", "in.npy", "--verify", "joined.npy"}).exit_code == 1);
+  CHECK(directory.run({"--to", "int8", "in.npy", "--verify", "joined.npy"})
+            .output.find("dtype int8, expected uint8") != std::string::npos);
+}
+
+TEST_CASE("each clipped member of an archive gets the other dtype") {
+  const std::string archive = npz_file({{"a.npy", kFloats}, {"b.npy", file_of("int64", "-1 7 256")}});
+  const WorkingDirectory directory{{"in.npz", archive}};
+  directory.done({"--to", "uint8", "in.npz", "out.npz"});
+  directory.done({"--to", "uint8", "--in-place", "in.npz"});
+  for (const std::string name : {"in.npz", "out.npz"}) {
+    CHECK(directory.run({"--max", "255", name + ":a", "-"}).output == kBytes);
+    CHECK(directory.run({"--max", "255", name + ":b", "-"}).output == file_of("uint8", "0 7 255"));
+  }
+}
+
+TEST_CASE("reports say both dtypes and how many elements were raised, lowered and replaced") {
+  const WorkingDirectory directory{{"in.npy", kFloats}};
+  const Result json =
+      directory.run({"--min", "-1", "--replace-below", "9", "--to", "uint8", "--json", "in.npy", "out.npy"});
+  CHECK(contains(json.output, R"("dtype":"float32","to":"uint8",)"));
+  CHECK(contains(json.output, R"("raised":2,"lowered":1,"replaced":2,)"));
+  const Result text =
+      directory.run({"--min", "-1", "--replace-below", "9", "--to", "uint8", "-v", "in.npy", "out.npy"});
+  CHECK(contains(text.error, "below min becomes 9, rounded half-even, to uint8"));
+  CHECK(contains(text.error,
+                 "float32 to uint8, clipped 50 % (33.3 % raised, 16.7 % lowered, 33.3 % replaced)"));
+  check_refused(directory.run({"--to", "uint8", "--fail-if-clipped", "40", "in.npy", "new.npy"}), 1,
+                "50 % would be clipped");
+}
+
+TEST_CASE("a tensor without elements gets the other dtype in place") {
+  const WorkingDirectory directory{{"in.npy", npy_file("<f4", "False", "(0,)", "")}};
+  directory.done({"--to", "uint8", "--in-place", "in.npy"});
+  CHECK(directory.read("in.npy") == npy_file("|u1", "False", "(0,)", ""));
+}
+
+TEST_CASE("byte order and memory order are those of the input; one byte gives little-endian") {
+  const WorkingDirectory directory{
+      {"big.npy", npy_file(">f4", "True", "(2, 1)", {"\x3f\x80\0\0\x40\0\0\0", 8})},
+      {"bytes.npy", npy_file("|u1", "False", "(2,)", "\1\2")}};
+  directory.done({"--to", "int16", "big.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == npy_file(">i2", "False", "(2, 1)", {"\0\1\0\2", 4}));
+  directory.done({"--to", "int16", "bytes.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == npy_file("<i2", "False", "(2,)", {"\1\0\2\0", 4}));
+}
+
+TEST_CASE("what a cast cannot do is refused in one line, and nothing is written") {
+  struct Row {
+    Words options;
+    int exit_code;
+    std::string word;
+  };
+  const Row row = GENERATE(values<Row>({
+      {{"--to", "complex64"}, 2, "--to: unknown value 'complex64'"},
+      {{"--to", "out.npy"}, 2, "--to: unknown value 'out.npy'"},
+      {{"--to", "uint8", "--in-place", "--direct"}, 2, "--direct and --to cannot be used together"},
+      {{"--round", "up"}, 2, "--round: unknown value 'up'"},
+      {{"--to", "uint8", "--nan", "keep"}, 2, "--nan keep and --to uint8"},
+      {{"--to", "uint8"}, 3, "in.npy: NaN at [1] (element 1) cannot become uint8"},
+      {{"--to", "uint8", "--nan", "300"}, 2, "--nan 300 is beyond the range of uint8"},
+      {{"--to", "uint8", "--nan", "0", "--min", "300"}, 2, "--min 300 exceeds the uint8 maximum (255)"},
+      {{"--to", "uint8", "--nan", "0", "--max", "-1"}, 2, "--max -1 is below the uint8 minimum (0)"},
+      {{"--to", "float16", "--min", "70000"}, 2, "--min 70000 exceeds the float16 maximum (65504)"},
+      {{"--min", "0", "--replace-below", "0.1"}, 2, "--replace-below 0.1 is not a float32 number"},
+      {{"--min", "0", "--replace-below", "1.5", "--to", "int8"}, 2, "--replace-below 1.5 is not an integer"},
+      {{"--replace-below", "0"}, 2, "--replace-below requires --min"},
+      {{"--min", "0", "--replace-above", "0"}, 2, "--replace-above requires --max"},
+      {{"--zero-point", "3", "--to", "float16"}, 2, "--zero-point 3 requires an integer dtype as --to"},
+      {{"--zero-point", "300", "--to", "uint8"}, 2, "--zero-point 300 is not an integer from 0 to 255"},
+      {{"--saturate", "--max", "1"}, 2, "--saturate requires --to"},
+      {{"--scale", "1/0"}, 2, "--scale 1/0: the divisor must not be 0"},
+      {{"--profile", "onnx", "--to", "uint8"}, 2, "--to is not supported by ONNX Clip-13"},
+      {{"--profile", "directml", "--scale", "1/2", "--min", "0", "--max", "1"},
+       2,
+       "only profile native divides"},
+  }));
+  const std::string file = file_of("float32", "1 nan 3");
+  const WorkingDirectory directory{{"in.npy", file}};
+  const bool in_place = row.options.back() == "--direct";
+  const Words files = in_place ? Words{"in.npy"} : Words{"in.npy", "out.npy"};
+  CAPTURE(row.options);
+  check_refused(directory.run(joined(row.options, files)), row.exit_code, row.word);
+  CHECK(directory.entries() == Words{"in.npy"});
+  CHECK(directory.read("in.npy") == file);
+}
+
+TEST_CASE("a fraction as scale or bias of integers is announced, unless the result keeps or rounds it") {
+  const WorkingDirectory directory{{"in.npy", file_of("uint8", "0 100 255")}};
+  const auto warning = [&](const Words& options) {
+    return directory.run(joined(options, {"in.npy", "out.npy"})).error;
+  };
+  CHECK(warning({"--scale", "0.017", "--bias", "-2.1"}) ==
+        "clipper: warning: results are truncated to uint8; --to float32 keeps fractions, --round rounds\n");
+  for (const Words& options :
+       {Words{"--scale", "2", "--bias", "-3"}, Words{"--scale", "0.5", "--to", "float32"},
+        Words{"--scale", "0.5", "--round", "floor"}, Words{"--scale", "0.5", "-q"}})
+    CHECK(warning(options).empty());
+}
+
+}  // namespace clipper::testing
