@@ -98,7 +98,6 @@ std::string replacement_text(const Plan& plan) {
 
 std::string describe(const Plan& plan) {
   const Operation& operation = plan.operation;
-  const DType dtype = plan.bound_dtype;
   std::string text = fmt::format(
       "{} {}, {}-endian, {} order", traits(plan.input.dtype).name, shape_text(plan.output.shape),
       plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
