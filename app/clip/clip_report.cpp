@@ -113,9 +113,7 @@ std::string as_text(const ClipReport& report) {
         replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
     text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}), {};",
                         percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
-                        percent(counts.lowered, all), replaced, nan_text(*report.plan, counts));",
-                        percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
-                        percent(counts.lowered, all), nan_text(*report.plan, counts));
+                        percent(counts.lowered, all), replaced, nan_text(*report.plan, counts));
   }
   if (report.members) text += fmt::format(" {};", text_of(*report.members));
   const bool unchanged = report.counts && !report.counts->changed && !report.job.output;
