@@ -25,7 +25,7 @@ class Link(bytes):
 
 def tensor(values: array) -> bytes:
     """The bytes of a .npy file, as numpy writes it."""
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(values)},), }}".encode()
+    text = f"{{'descr': '<f{values.itemsize}', 'fortran_order': False, 'shape': ({len(values)},), }}".encode()
     size = -(10 + len(text) + 1) % 64 + len(text) + 1
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n" + values.tobytes()
 
@@ -198,14 +198,14 @@ def archive(members: dict[str, array], method: int) -> bytes:
     return numpy_archive(contents | {"notes.txt": b"Not a tensor.\n"}, method)
 
 
-def archives(count: int, method: int) -> list[Mode]:
+def archives(count: int, method: int, dtype: str = "f") -> list[Mode]:
     """Modes with an archive of a member of `count` elements, an empty one and a small one."""
     members = {"w": numbers(count), "empty": array("f"), "v": numbers(700, 2)}
-    after = {name: result(values) for name, values in members.items()}
+    after = {name: array(dtype, result(values)) for name, values in members.items()}
     before, after, kind = archive(members, method), archive(after, method), "stored" if method == STORED else "deflated"
     return [Mode(f"archive, {kind}", ("in.npz", "out.npz"), {"in.npz": before}, {"out.npz": after}),
             Mode(f"archive in place, {kind}", ("--in-place", "in.npz"), {"in.npz": before}, {"in.npz": after}, durable=True),
-            Mode(f"member, {kind}", ("in.npz:w", "out.npy"), {"in.npz": before}, {"out.npy": tensor(result(members["w"]))})]
+            Mode(f"member, {kind}", ("in.npz:w", "out.npy"), {"in.npz": before}, {"out.npy": tensor(array(dtype, result(members["w"])))})]
 
 
 def many_archives(name: str, words: tuple[str, ...], directory: str, **more) -> Mode:
@@ -223,6 +223,19 @@ def flagless(count: int) -> list[Mode]:
     return [one_file("new, --no-clobber, plain file system", ("--no-clobber",), values, **more),
             replacement("replace, plain file system", (), **more),
             in_place("in place, plain file system", values, **more)]
+
+
+def casts(count: int) -> list[Mode]:
+    """Modes that write float64: header and size of the file change."""
+    kinds = [one_file("new", (), numbers(count)), in_place("in place", numbers(count)), replacement("replace", ()),
+             *shards(one_file("new", (), numbers(count)))[2:], *archives(count, STORED, "d")[:2], *archives(140_000, DEFLATED, "d")[:2]]
+    def cast(content: bytes) -> bytes:
+        return tensor(array("d", elements(content))) if content.startswith(b"\x93NUMPY") else content
+    def of(mode: Mode) -> Mode:
+        words = mode.words if mode.after_shards else ("--to", "float64", *mode.words)
+        return replace(mode, name=f"{mode.name}, --to float64", words=words, after_shards=tuple(map(of, mode.after_shards)),
+                       after={name: cast(content) for name, content in mode.after.items()})
+    return [of(mode) for mode in kinds]
 
 
 def modes() -> list[Mode]:
@@ -261,6 +274,7 @@ def modes() -> list[Mode]:
         many_archives("3 archives, --in-place", ("--in-place",), "", durable=True),
         *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(100_000, STORED)[:2]),
         *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(140_000, DEFLATED)[:2]),
+        *casts(10_000),
         in_place("direct, 4 threads", batches(4), "--direct", direct=True, threads=4),
         many_files("3 files, --in-place, 4 threads", ("--in-place",), "", durable=True, threads=4),
     ]
