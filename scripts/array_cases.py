@@ -8,7 +8,7 @@ of NaNs.
 
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -110,7 +110,7 @@ class Case:
     above: str = ""  # the value of --min-above-max
 
     def with_x(self, x):
-        return Case(x, self.parameters, self.nan, self.above)
+        return replace(self, x=x)
 
     def as_numbers(self):
         """The case with the first element of each array in its place."""

@@ -1,4 +1,4 @@
-"""What the programs NAME_vs_numpy.py and statistics_vs_exact.py share.
+"""What the programs NAME_vs_numpy.py, casts_vs_fractions.py and statistics_vs_exact.py share.
 
     NAME_vs_numpy.py CLIPPER CASES [SEED [DIRECTORY]]
 
@@ -112,9 +112,13 @@ def try_case(job):
     return trial.way, "\n  ".join([trial.about, *trial.wrong, *trial.lines, again]) if trial.wrong else ""
 
 
-def main(what, try_one, tensors=1, trial_type=Trial, afterwards=None):
+def counts(ways):
+    return ", ".join(f"{way} {count}" for way, count in sorted(ways.items()) if way)
+
+
+def main(what, try_one, tensors=1, trial_type=Trial, afterwards=None, summary=counts):
     """Runs `try_one(trial)` for all cases, of which each has one or several `tensors`. `afterwards` tries more and returns the numbers
-    of its cases and violations. Ends the program."""
+    of its cases and violations. `summary` makes a text of the number of cases by way. Ends the program."""
     parser = argparse.ArgumentParser()
     parser.add_argument("clipper", type=lambda text: str(Path(text).resolve()))
     parser.add_argument("cases", type=int)
@@ -132,6 +136,6 @@ def main(what, try_one, tensors=1, trial_type=Trial, afterwards=None):
     if afterwards and not given.directory:
         more, wrong = afterwards(given.clipper)
         cases, violations = cases + more, violations + wrong
-    print(f"  seed {given.seed}; " + ", ".join(f"{way} {count}" for way, count in sorted(ways.items()) if way))
+    print(f"  seed {given.seed}; {summary(ways)}")
     print(json.dumps({"what": what, "cases": cases, "violations": violations}))
     sys.exit(1 if violations else 0)
