@@ -24,8 +24,9 @@ ROUNDS = {"half-even": round,
           "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil}
 
 
-def refuse(rule, code=USAGE):
-    raise Refused(rule, code, "")
+def refuse(rule, code=USAGE, words=()):
+    """`words`: of which the message must have one."""
+    raise Refused(rule, code, words)
 
 
 def as_float(bits, dtype):
@@ -229,7 +230,7 @@ def expected(case):
     unsigned = stored_type(case.to).itemsize
     if nans.any() and rule.nan is None:
         if case.nan == "error" or case.to in INTEGERS:
-            refuse("NaN", INPUT)
+            refuse("NaN", INPUT, case.x.index_texts(nans.reshape(shape)))
         source = case.arithmetic or case.x.dtype
         elements = np.ascontiguousarray(g if case.scaled else case.x.elements).ravel()[nans]
         kept = iter(elements.view(f"u{unsigned}").tolist() if source == case.to else kept_nans(elements, source, case.to))

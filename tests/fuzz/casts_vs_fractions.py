@@ -165,13 +165,13 @@ def percentages(case):
     return any(isinstance(each, str) and each.endswith("%") for each in case.parameters.values())
 
 
-def refused(trial, code):
+def refused(trial, code, words):
     trial.prepare()
     before = trial.files()
     choices = [["in.npy", "out.npy"], ["--in-place", "in.npy"], ["--output-dir", "made", "in.npy"], ["--dry-run", "in.npy", "out.npy"]]
-    words = trial.rng.choice(choices if percentages(trial.case) else [*choices, ["-", "out.npy"]])
-    run = trial.clip(*words, stdin=trial.case.x.file() if "-" in words else None)
-    trial.check_refused(run, before, (code,), ())
+    names = trial.rng.choice(choices if percentages(trial.case) else [*choices, ["-", "out.npy"]])
+    run = trial.clip(*names, stdin=trial.case.x.file() if "-" in names else None)
+    trial.check_refused(run, before, (code,), [words] if words else ())
 
 
 def direct(trial):
@@ -196,7 +196,8 @@ def try_one(trial):
     case = trial.draw.cast(*pair, count)
     if percentages(case) and way not in ONE_FILE:
         way = ways.to_file
-    if way is ways.batch and case.x.dtype in FLOATS and not case.nan and case.to in INTEGERS and trial.draw.pool_nan:
+    refuses_nan = case.nan == "error" or not case.nan and case.to in INTEGERS
+    if way is ways.batch and refuses_nan and case.x.dtype in FLOATS and trial.draw.pool_nan:
         way = ways.to_file
     trial.case = case
     trial.about = f"{ways.described(case.x)}"
@@ -205,7 +206,7 @@ def try_one(trial):
     except Refused as refusal:
         trial.about += f"; the oracle refuses: {refusal.rule}"
         trial.way = f"refused {' '.join(pair)}"
-        return refused(trial, refusal.code)
+        return refused(trial, refusal.code, refusal.word)
     trial.prepare()
     trial.way = f"{way.__name__} {' '.join(pair)}"
     return way(trial)
