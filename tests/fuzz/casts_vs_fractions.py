@@ -193,7 +193,8 @@ def try_one(trial):
     if percentages(case) and way not in ONE_FILE:
         way = ways.to_file
     refuses_nan = case.nan == "error" or not case.nan and case.to in INTEGERS
-    if way is ways.batch and refuses_nan and case.x.dtype in FLOATS and trial.draw.pool_nan:
+    other_refused = refuses_nan and case.x.dtype in FLOATS and trial.draw.pool_nan or not case.x.elements.size
+    if way is ways.batch and other_refused:  # another file of the batch has elements that the first one does not have
         way = ways.to_file
     trial.case = case
     trial.about = f"{ways.described(case.x)}"
