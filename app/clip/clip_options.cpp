@@ -54,6 +54,9 @@ Request typed_request(const RawOptions& raw) {
   if (raw.has(kMinAboveMax)) request.min_above_max = static_cast<MinAboveMax>(word_of(raw, kMinAboveMax));
   take_numbers(raw, NumberSource::typed, request);
   if (raw.has(kNan)) request.nan = parse_on_nan(raw.text(kNan));
+  if (raw.has(kTo) && raw.text(kTo).find_first_of("./") != std::string::npos)
+    refuse(fmt::format("--to: '{}' is not a dtype; OUT comes last: clipper --to {} IN OUT", raw.text(kTo),
+                       kTo.type));
   if (raw.has(kTo)) request.to = static_cast<DType>(word_of(raw, kTo));
   if (raw.has(kRound)) request.round = static_cast<Round>(word_of(raw, kRound));
   request.saturate = raw.has(kSaturate);

@@ -147,6 +147,10 @@ class BlockConversion {
         hi_(from_bits<Working>(operation.hi)) {
     clipping_.order = kNativeOrder;
     clipping_.arithmetic = Arithmetic::none;
+    if (!conversion.saturates) {
+      lowest_ = from_bits<Working>(lowest_element(operation.dtype));
+      highest_ = from_bits<Working>(highest_element(operation.dtype));
+    }
     clipping_.lo = to_bits(std::max(lo_, lowest_));
     clipping_.hi = to_bits(std::min(hi_, highest_));
     if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
@@ -154,12 +158,10 @@ class BlockConversion {
     if (!is_floating(conversion.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
     if constexpr (std::is_floating_point_v<Working>)
       with_type(conversion.to, [&]<class To>() {
-        if constexpr (std::is_integral_v<To>) {
-          below_ = to_bits(std::numeric_limits<To>::lowest());
-          above_ = to_bits(std::numeric_limits<To>::max());
-          saturates_ =
-              to_bits(result_of<To>(lowest_)) != below_ || to_bits(result_of<To>(highest_)) != above_;
-        }
+        below_ = lowest_finite(conversion.to);
+        above_ = highest_finite(conversion.to);
+        saturates_ = conversion.saturates && (to_bits(result_of<To>(lowest_)) != below_ ||
+                                              to_bits(result_of<To>(highest_)) != above_);
       });
   }
 
@@ -263,16 +265,25 @@ class BlockConversion {
       swap_bytes(size, to, raw_.bytes.data(), count, level_);
       to = raw_.bytes.data();
     }
+    if (is_same && counts.nan != 0 && !clipping_.nan && scaling_.arithmetic == Arithmetic::none)
+      keep_nan(in, to, count);
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
     if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
     return counts;
   }
 
+  /// Writes the bits of NaN elements as they were: a conversion makes a signalling NaN of 16 bits quiet.
+  void keep_nan(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
+    const std::size_t size = traits(conversion_.to).size;
+    for (std::size_t i = 0; i < count; ++i)
+      if (g_[i] != g_[i]) std::memcpy(out + i * size, in + i * size, size);  // NOLINT: true for NaN
+  }
+
   template <class To>
   [[nodiscard]] To result_of(Working x) const noexcept {
-    const Working integer =
-        with_round(*conversion_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    return stored<To>(integer, bits_of(conversion_.zero_point));
+    if (conversion_.round)
+      x = with_round(*conversion_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+    return stored<To>(x, bits_of(conversion_.zero_point));
   }
 
   void saturate(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
@@ -354,8 +365,8 @@ ElementCounts convert_integers(const Conversion& conversion, const Operation& op
                                factor(given.bias, i, operation.integer_bias));
     const Wide lo = bound(bounds.lo_varies ? given.lo : nullptr, i, bounds.lo);
     const Wide hi = bound(bounds.hi_varies ? given.hi : nullptr, i, bounds.hi);
-    const Wide above_lo = std::max(g, std::max(lo, bounds.lowest));
-    const Wide y = std::min(above_lo, std::min(hi, bounds.highest));
+    const Wide above_lo = std::max(g, conversion.saturates ? std::max(lo, bounds.lowest) : lo);
+    const Wide y = std::min(above_lo, conversion.saturates ? std::min(hi, bounds.highest) : hi);
     counts.raised += y > g ? 1 : 0;
     counts.lowered += y < g ? 1 : 0;
     To result = stored<To>(y, bits_of(conversion.zero_point));
@@ -409,12 +420,20 @@ int beyond_range(const Conversion& conversion, DType working, ElementBits elemen
   });
 }
 
-void set_limits(Conversion& conversion, DType working, bool saturates) noexcept {
+ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept {
+  return with_type(dtype, [&]<class T>() -> ElementBits {
+    if constexpr (std::is_integral_v<T>) {
+      return element;
+    } else {
+      const double x = as_double(from_bits<T>(element));
+      return to_bits(stored<T>(with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); }), 0));
+    }
+  });
+}
+
+void set_limits(Conversion& conversion, DType working) noexcept {
   const ElementBits lowest = lowest_element(working);
   const ElementBits highest = highest_element(working);
-  conversion.lowest = lowest;
-  conversion.highest = highest;
-  if (is_floating(conversion.to) && !saturates) return;
   with_working_type(working, [&]<class Working>() {
     const auto side = [&](Working x) { return beyond_range(conversion, working, to_bits(x)); };
     conversion.lowest = last_within<Working>(lowest, [&](Working x) { return side(x) < 0; });

@@ -16,7 +16,7 @@ namespace clipper {
 /// What happens to an element x before and after an Operation, whose dtype is the working dtype: a superset
 /// of x's, or the dtype of scale and bias. Of the Operation, dtype, arithmetic, parameters and nan count.
 ///     g = x * scale + bias        (x / scale + bias if `divides`; x, unless there is a scale or a bias)
-///     y = g, clipped to lo, hi and then to lowest, highest; NaN becomes nan
+///     y = g, clipped to lo and hi, and to the range of `to` if it saturates; NaN becomes nan
 ///     y = y, rounded to an integer, + zero_point
 ///     y = below or above, if they are given, where g < lo or g > hi
 /// Then y is rounded to `to` once, to nearest even.
@@ -28,10 +28,11 @@ struct Conversion {
   std::optional<Round> round;       ///< always given if floats become integers
   Operation::Integer zero_point{};  ///< 0 unless `to` is an integer dtype
 
-  /// The least and the greatest element of the working dtype that `to` can represent: the results of others
-  /// are those of these two. -inf and inf if numbers beyond the range of `to` become infinite.
+  /// The least and the greatest element of the working dtype that is stored as a finite element of `to`.
   ElementBits lowest = 0;
   ElementBits highest = 0;
+  bool saturates =
+      false;  ///< whether elements beyond become the limits of `to`, not infinite; true for integers
 
   std::optional<ElementBits> below;  ///< elements of `to`
   std::optional<ElementBits> above;
@@ -57,9 +58,11 @@ struct Conversion {
 /// The element, of a dtype whose working dtype is `working`, as an element of that.
 [[nodiscard]] ElementBits working_element(DType from, ElementBits element, DType working) noexcept;
 
-/// Sets `lowest` and `highest`, and those of `wide`, for a working dtype. `saturates`: whether a finite
-/// number beyond the range of a float dtype becomes the largest finite number, not infinity.
-void set_limits(Conversion& conversion, DType working, bool saturates) noexcept;
+/// A float element rounded to an integer.
+[[nodiscard]] ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept;
+
+/// Sets `lowest` and `highest`, and those of `wide`, for a working dtype.
+void set_limits(Conversion& conversion, DType working) noexcept;
 
 /// Whether the working element is above all, or below all, that `to` can represent, -1 or 1; otherwise 0.
 /// Infinity is beyond the range of float dtypes, too.

@@ -71,7 +71,7 @@ ElementBits integer_element(std::string_view field, const Given& given, DType dt
                      traits(dtype).name));
 }
 
-/// The number as an element of a float dtype. Error{usage} if it would have to be rounded.
+/// The number as an element of a float dtype. Error{usage} if the dtype does not have it.
 ElementBits exact_float(std::string_view field, const Given& given, DType dtype) {
   const ElementBits element = with_type(dtype, [&]<class T>() -> ElementBits {
     if constexpr (std::is_integral_v<T>)
@@ -88,8 +88,10 @@ ElementBits exact_float(std::string_view field, const Given& given, DType dtype)
 std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
                                        const Conversion& conversion) {
   if (!given) return std::nullopt;
-  return is_floating(conversion.to) ? exact_float(field, *given, conversion.to)
-                                    : integer_element(field, *given, conversion.to, conversion.zero_point);
+  if (!is_floating(conversion.to))
+    return integer_element(field, *given, conversion.to, conversion.zero_point);
+  const ElementBits element = exact_float(field, *given, conversion.to);
+  return conversion.round ? rounded_element(conversion.to, element, *conversion.round) : element;
 }
 
 /// The number truncated toward zero: integer arithmetic is only for bounds without fractions.
@@ -146,10 +148,14 @@ bool converts(const Request& request) {
 }
 
 bool has_integer_bounds(const Request& request) {
-  return std::ranges::all_of(std::array{&request.min, &request.max}, [](const std::optional<Given>* bound) {
-    return !is_given(*bound) || is_integer((*bound)->number) ||
-           (*bound)->number.kind == Number::Kind::infinite;
-  });
+  constexpr std::int64_t kDigits = 38;  // 10^38 is less than 2^128
+  const auto is_exact = [&](const std::optional<Given>& bound, bool is_min) {
+    if (!is_given(bound)) return true;
+    const Number& number = bound->number;
+    if (number.kind == Number::Kind::infinite) return number.negative == is_min;
+    return is_integer(number) && number.exponent <= kDigits;
+  };
+  return is_exact(request.min, true) && is_exact(request.max, false);
 }
 
 void check_conversion(const Request& request) {
@@ -186,7 +192,10 @@ void plan_conversion(const Request& request, Plan& plan) {
   const bool rounds = request.round && (is_floating(from) || has_fractions);
   const bool replaces = request.replace_below || request.replace_above;
   const bool divides = request.scale && request.scale->divides;
-  if (to == from && !rounds && !replaces && !divides && !(request.to && scales)) return;
+  const bool saturates = request.saturate && is_floating(to);
+  if (to == from && !rounds && !replaces && !divides && !request.zero_point && !saturates &&
+      !(request.to && scales))
+    return;
 
   Conversion& conversion = plan.conversion.emplace();
   conversion.from = from;
@@ -202,9 +211,6 @@ void plan_conversion(const Request& request, Plan& plan) {
     const Int128 value = to_integer(request.zero_point->number, Rounding::toward_zero);
     conversion.zero_point = {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
   }
-  conversion.below = replacement("replace_below", request.replace_below, conversion);
-  conversion.above = replacement("replace_above", request.replace_above, conversion);
-
   switch (operation.arithmetic) {
     case Arithmetic::none: operation.dtype = working_dtype(from); break;
     case Arithmetic::float32: operation.dtype = plan.bound_dtype = DType::float32; break;
@@ -214,7 +220,10 @@ void plan_conversion(const Request& request, Plan& plan) {
   conversion.round = request.round;
   if (!is_floating(to) && !conversion.round)
     conversion.round = request.to || !has_fractions ? Round::half_even : Round::trunc;
-  set_limits(conversion, operation.dtype, request.saturate);
+  conversion.below = replacement("replace_below", request.replace_below, conversion);
+  conversion.above = replacement("replace_above", request.replace_above, conversion);
+  conversion.saturates = saturates || !is_floating(to);
+  set_limits(conversion, operation.dtype);
 }
 
 /// Clips results of integer arithmetic to numbers of any size.

@@ -57,7 +57,7 @@ void Engine::prepare(std::uint64_t data_size, Cost cost) {
   const bool alone = !pool_ && (is_short || data_size <= options_.chunk_size);
   if (data_size <= prepared_for_ && (alone || prepared_for_ == kNone)) return;
   if (!alone && !pool_) choose_threads();
-  const std::uint64_t chunk = options_.chunk_size;
+  const std::uint64_t chunk = std::max(options_.chunk_size, kMinRoom);
   const std::size_t size = alone ? (std::min(data_size, chunk) + kPage - 1) / kPage * kPage : chunk;
   prepared_for_ = 0;
   memory_.reset();
@@ -98,7 +98,7 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
 }
 
 std::byte* Engine::buffer(std::size_t index) const noexcept {
-  return memory_.get() + index * (options_.chunk_size + kPage);
+  return memory_.get() + index * (std::max(options_.chunk_size, kMinRoom) + kPage);
 }
 
 void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {

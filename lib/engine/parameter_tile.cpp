@@ -180,12 +180,20 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
   if constexpr (HalfType<T>)
     return std::nullopt;
   else {
-    if (!plan_.conversion || is_floating(plan_.conversion->to)) return std::nullopt;
+    if (!plan_.conversion) return std::nullopt;
+    const DType dtype = plan_.operation.dtype;
+    const bool takes_infinity = std::is_floating_point_v<T> && is_floating(plan_.conversion->to);
     const T lowest = from_bits<T>(plan_.conversion->lowest);
     const T highest = from_bits<T>(plan_.conversion->highest);
     const T* const min = min_.expanded<T>();
     const T* const max = max_.expanded<T>();
-    return find_first(count, [=](std::size_t i) { return min[i] > highest || max[i] < lowest; });
+    const auto is_exempt = [=](T bound) {
+      return takes_infinity &&
+             (bound == from_bits<T>(lowest_element(dtype)) || bound == from_bits<T>(highest_element(dtype)));
+    };
+    return find_first(count, [=](std::size_t i) {
+      return (min[i] > highest && !is_exempt(min[i])) || (max[i] < lowest && !is_exempt(max[i]));
+    });
   }
 }
 

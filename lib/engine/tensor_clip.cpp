@@ -189,8 +189,10 @@ void TensorClip::expect_valid() const {
   if (!nan) return;
   if (path_.empty()) throw Error(ErrorKind::input, fmt::format("NaN at element {}", *nan));
   throw Error(ErrorKind::input,
-              fmt::format("{}: NaN at {} (element {}) cannot become {}", path_, index_text(plan_.input, *nan),
-                          *nan, traits(plan_.output.dtype).name));
+              fmt::format("{}: NaN at {} (element {}){}", path_, index_text(plan_.input, *nan), *nan,
+                          is_floating(plan_.output.dtype)
+                              ? ""
+                              : fmt::format(" cannot become {}", traits(plan_.output.dtype).name)));
 }
 
 void TensorClip::expect_valid_arrays() const {

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "error.hpp"
-#include "files/checksum.hpp"
 
 namespace clipper {
 
 Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset) {
   const std::size_t size = traits(plan.output.dtype).size;
-  return {plan.slice.count, size, chunk_size / plan.largest_element() * size, data_offset};
+  const std::size_t written = chunk_size / plan.largest_element() * size;
+  return {plan.slice.count, size, std::max(written / kSummedBlock * kSummedBlock, kSummedBlock), data_offset};
 }
 
 std::span<std::byte> Transfer::read_at(std::uint64_t chunk, std::byte* memory) const {
@@ -104,9 +104,7 @@ void Transfer::expect_valid() const {
 
 ElementCounts Transfer::counts() const {
   const std::lock_guard lock(counts_mutex_);
-  ElementCounts counts = counts_;
-  counts.changed |= plan_.changes_dtype();
-  return counts;
+  return counts_;
 }
 
 }  // namespace clipper

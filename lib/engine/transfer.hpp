@@ -10,6 +10,7 @@
 #include "contract/plan.hpp"
 #include "engine/first_nan.hpp"
 #include "engine/tensor_clip.hpp"
+#include "files/checksum.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
 #include "parallel/chunks.hpp"
@@ -17,7 +18,9 @@
 /// The steps for one chunk of a tensor.
 namespace clipper {
 
-/// The chunks of a plan's elements: their bytes exceed `chunk_size` neither before nor after a conversion.
+/// The chunks of a plan's elements: neither before nor after a conversion they have more bytes than
+/// `chunk_size` or kMinRoom. In the output they begin at multiples of kSummedBlock.
+inline constexpr std::size_t kMinRoom = 8 * kSummedBlock;
 [[nodiscard]] Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset);
 
 /// Sees bytes of a file and their offset. Called from many threads, in any order.

@@ -82,7 +82,7 @@ void FileClip::take(Plan plan) {
 
 bool FileClip::changes() {
   clipping_.result.counts = clipping_.engine.scan(*clipping_.result.plan, input_);
-  return clipping_.result.counts->changed;
+  return clipping_.result.counts->changed || clipping_.result.plan->changes_dtype();
 }
 
 void FileClip::count() {

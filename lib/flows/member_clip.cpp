@@ -71,18 +71,19 @@ void MemberClip::note(const ElementCounts& counts) {
 
 bool MemberClip::scan(Counting counting) {
   const ElementCounts counts = clipping_.engine.scan(*result_.plan, input_, counting, look());
-  if (counting == Counting::on || !counts.changed) {
+  const bool changes = counts.changed || result_.plan->changes_dtype();
+  if (counting == Counting::on || !changes) {
     result_.counts = counts;
     expect_sound();
   }
-  return counts.changed;
+  return changes;
 }
 
 void MemberClip::clip(Headers headers, HeaderAndElements& contents) {
   const Plan& plan = *result_.plan;
   const std::size_t size = plan.largest_element();
   contents.assign(header(headers), plan.output_size(), plan.slice.count * size);
-  const Chunks whole = chunks_of(plan, std::max<std::size_t>(plan.slice.count, 1) * size, 0);
+  const Chunks whole(plan.slice.count, size, std::max<std::size_t>(plan.slice.count, 1) * size, 0);
   Transfer transfer(plan, input_, whole, clipping_.engine.kernel_options());
   if (whole.size() != 0) {
     transfer.read(0, contents.elements());

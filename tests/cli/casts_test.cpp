@@ -148,7 +148,7 @@ TEST_CASE("what a cast cannot do is refused in one line, and nothing is written"
   };
   const Row row = GENERATE(values<Row>({
       {{"--to", "complex64"}, 2, "--to: unknown value 'complex64'"},
-      {{"--to", "out.npy"}, 2, "--to: unknown value 'out.npy'"},
+      {{"--to", "out.npy"}, 2, "OUT comes last"},
       {{"--to", "uint8", "--in-place", "--direct"}, 2, "--direct and --to cannot be used together"},
       {{"--round", "up"}, 2, "--round: unknown value 'up'"},
       {{"--to", "uint8", "--nan", "keep"}, 2, "--nan keep and --to uint8"},

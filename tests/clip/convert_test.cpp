@@ -79,7 +79,8 @@ Conversion conversion_of(DType from, DType to, std::optional<Round> round) {
   conversion.to = to;
   conversion.round = round;
   if (!round && !is_floating(to)) conversion.round = Round::half_even;
-  set_limits(conversion, working_dtype(from), false);
+  conversion.saturates = !is_floating(conversion.to);
+  set_limits(conversion, working_dtype(from));
   return conversion;
 }
 
@@ -207,7 +208,8 @@ TEST_CASE("a zero point moves the range of the integers that a cast saturates to
           Conversion conversion = conversion_of(from, to.dtype, Round::half_even);
           const Int128 value = to_integer(number_of(to.dtype, zero), Rounding::toward_zero);
           conversion.zero_point = {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
-          set_limits(conversion, working_dtype(from), false);
+          conversion.saturates = !is_floating(conversion.to);
+          set_limits(conversion, working_dtype(from));
           check(conversion, edges(from));
         }
 }
@@ -252,7 +254,8 @@ TEST_CASE("the results of integer arithmetic of 128 bits are rounded once") {
   Conversion conversion;
   conversion.from = row.from;
   conversion.to = row.to;
-  set_limits(conversion, row.from, false);
+  conversion.saturates = !is_floating(row.to);
+  set_limits(conversion, row.from);
   const Bytes in = bytes_of(row.from, kNativeOrder, {row.x});
   Bytes out(traits(row.to).size);
   static_cast<void>(convert(conversion, operation, nullptr, in.data(), out.data(), 1, simd_levels().front()));

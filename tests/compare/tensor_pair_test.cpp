@@ -122,7 +122,7 @@ TEST_CASE("BeforeComparison gets every pair once, and may change the actual elem
     files.write("e.npy", DType::uint8, shape, {}, pairs.expected);
     std::mutex mutex;
     std::vector<int> seen(pairs.actual.size());
-    const auto make_equal = [&](const ElementPairs& part) {
+    const auto make_equal = [&](const ElementPairs& part, const std::byte* /*read*/) {
       std::copy(part.expected, part.expected + part.count, part.actual);
       const std::lock_guard lock(mutex);
       for (std::size_t i = 0; i < part.count; ++i) ++seen[part.position + i];
@@ -152,9 +152,10 @@ TEST_CASE("a file that changes while it is compared is an I/O error") {
     const Files files;
     for (const char* name : {"a.npy", "e.npy"}) files.write(name, DType::uint8, shape, {}, Elements(100));
     CHECK(refusal(ErrorKind::io, [&] {
-            static_cast<void>(files.compare({.threads = 1}, {}, [&](const ElementPairs&) {
-              write_file(files.directory / written, "x");
-            }));
+            static_cast<void>(
+                files.compare({.threads = 1}, {}, [&](const ElementPairs&, const std::byte* /*read*/) {
+                  write_file(files.directory / written, "x");
+                }));
           }).starts_with(files.directory / written));
   }
 }
