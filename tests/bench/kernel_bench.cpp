@@ -1,6 +1,6 @@
 // Measures the kernels and memcpy of as many bytes. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
 // threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads. Names that begin with
-// cycles/ are for cycles.py.
+// cycles/ are for cycles.py. cast/FROM/TO/LEVEL/BYTES is convert() with both bounds.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -20,6 +20,7 @@
 
 #include "clip/clip.hpp"
 #include "clip/clip_vectors.hpp"
+#include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
 #include "statistics/rank_kernels.hpp"
@@ -217,6 +218,29 @@ void measure_percentiles(benchmark::State& state, DType dtype) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
 }
 
+/// Conversions to another dtype with both bounds; `size` is that of the input.
+void measure_cast(benchmark::State& state, DType from, DType to, SimdLevel level, std::size_t size) {
+  clipper::Conversion cast;
+  cast.from = from;
+  cast.to = to;
+  cast.saturates = !clipper::is_floating(to);
+  if (cast.saturates) cast.round = clipper::Round::half_even;
+  Operation operation = make_operation(Work::clip, from, clipper::kNativeOrder);
+  operation.dtype = clipper::working_dtype(from);
+  operation.lo = clipper::working_element(from, operation.lo, operation.dtype);
+  operation.hi = clipper::working_element(from, operation.hi, operation.dtype);
+  clipper::set_limits(cast, operation.dtype);
+  const std::size_t count = size / clipper::traits(from).size;
+  const Buffers buffers(count * cast.size());
+  fill(buffers.in(), size, from, clipper::kNativeOrder);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        clipper::convert(cast, operation, nullptr, buffers.in(), buffers.out(), count, level));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+}
+
 template <class... Arguments>
 benchmark::internal::Benchmark* add(const std::string& name, const Arguments&... arguments) {
   return benchmark::RegisterBenchmark(name.c_str(), arguments...)->MeasureProcessCPUTime()->UseRealTime();
@@ -268,11 +292,26 @@ void add_cycles() {
   }
 }
 
+/// cast/FROM/TO/LEVEL/BYTES of the input.
+void add_casts() {
+  for (const auto& [from, to] :
+       {std::pair{DType::int32, DType::float32}, std::pair{DType::float32, DType::uint8},
+        std::pair{DType::float32, DType::float16}, std::pair{DType::float32, DType::bfloat16},
+        std::pair{DType::float32, DType::int32}, std::pair{DType::float64, DType::float32},
+        std::pair{DType::float16, DType::float32}, std::pair{DType::int64, DType::float32},
+        std::pair{DType::uint8, DType::float32}, std::pair{DType::int32, DType::int8}})
+    for (const SimdLevel level : clipper::simd_levels())
+      add(fmt::format("cast/{}/{}/{}/{}", clipper::traits(from).name, clipper::traits(to).name,
+                      clipper::to_string(level), kCached),
+          measure_cast, from, to, level, kCached);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   add_all();
   add_cycles();
+  add_casts();
   benchmark::RunSpecifiedBenchmarks();
 }

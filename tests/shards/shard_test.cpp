@@ -60,7 +60,7 @@ TEST_CASE("A part's plan begins at the part's offset") {
   CHECK(plan.slice.first == (2 * kMebi - 128) / 4);
   CHECK(plan.slice.count == 1'000'000 - plan.slice.first);
   CHECK(plan.slice_offset() == 2 * kMebi - 128);
-  CHECK(plan.data_size() == 4 * plan.slice.count);
+  CHECK(plan.input_size() == 4 * plan.slice.count);
 }
 
 TEST_CASE("Slabs cover all rows, in order") {
