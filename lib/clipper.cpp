@@ -1,5 +1,6 @@
 #include "clipper.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <exception>
@@ -127,9 +128,18 @@ Counts clip_in_place(const std::string& path, const Request& request, const File
   return observer.counts_of(result);
 }
 
+void check_elements(DType in, DType out, const Request& request) {
+  const DType result = request.to.value_or(in);
+  if (out == result) return;
+  const Message why = request.to ? Term{"to", "to"} + Message(" is ") : Message("the result is ");
+  throw Error(ErrorKind::usage, why + std::string(traits(result).name) + ", but out has elements of " +
+                                    std::string(traits(out).name));
+}
+
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
             unsigned threads) {
-  if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / traits(dtype).size)
+  const std::size_t size = std::max(traits(dtype).size, traits(request.to.value_or(dtype)).size);
+  if (count > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / size)
     throw Error(ErrorKind::usage, std::to_string(count) + " elements exceed the address space");
   const Tensor tensor{dtype, {static_cast<std::int64_t>(count)}};
   return PreparedClip(request, tensor, in, threads).clip_and_count(in, out, count, threads);

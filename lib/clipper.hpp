@@ -25,6 +25,7 @@
 ///
 ///     clipper::clip_file("in.npy", "out.npy", {.min = 0, .max = 6});
 ///     clipper::Counts counts = clipper::clip(values, {.max = 6});  // std::vector<float> values
+///     clipper::clip_file("a.npy", "a-u8.npy", {.scale = 50, .bias = 128, .to = clipper::DType::uint8});
 ///
 /// A Request (contract/profile.hpp) holds the bounds, scale, bias, and the profile: the system whose rules
 /// apply. Numbers are exact until the profile converts them to the tensor's dtype.
@@ -43,17 +44,17 @@ struct Plan;
 struct Counts {
   std::uint64_t elements = 0;  ///< all elements of the tensor
 
-  /// Elements whose x * scale + bias, before its conversion to the dtype, is less than min; without min, less
-  /// than the lowest value of the dtype.
+  /// Elements whose x * scale + bias, before its conversion to the output's dtype, is less than min, or less
+  /// than the lowest value of that dtype; -inf is that of floats without Request::saturate.
   std::uint64_t raised = 0;
 
-  /// Elements whose x * scale + bias, before its conversion to the dtype, is greater than max; without max,
-  /// greater than the highest value of the dtype. If min exceeds max, the bound that every element becomes is
-  /// the only bound.
+  /// Elements whose x * scale + bias, before its conversion to the output's dtype, is greater than max, or
+  /// greater than the highest value of that dtype. If min exceeds max, the bound that every element becomes
+  /// is the only bound.
   std::uint64_t lowered = 0;
 
   std::uint64_t nan = 0;  ///< NaNs after scale and bias, before Request::nan replaces them
-  bool changed = false;   ///< whether the bits of any element changed
+  bool changed = false;   ///< whether the bits of any element changed, or its dtype
 };
 
 /// How files are read and written.
@@ -62,8 +63,9 @@ struct FileOptions {
   bool ignore_trailing = false;  ///< false: bytes after an input's array are an Error{input}
   bool overwrite = true;         ///< false: an output that exists is an Error{refused}
   bool sync = false;             ///< flush the output to disk before returning (fsync)
-  bool direct = false;           ///< clip_in_place() overwrites the elements; needs no room for a second file
-  unsigned threads = 0;          ///< max number of threads; 0: all CPUs that this process may use
+  bool direct = false;   ///< clip_in_place() overwrites the elements; needs no room for a second file,
+                         ///< and a request that keeps the dtype (Error{usage})
+  unsigned threads = 0;  ///< max number of threads; 0: all CPUs that this process may use
 
   /// Names or np.load's keys of the members of an .npz archive to clip; empty: all that the profile takes.
   std::vector<std::string> members{};
@@ -78,7 +80,8 @@ struct FileOptions {
 
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
 /// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
-/// `in`, this is clip_in_place().
+/// `in`, this is clip_in_place(). With request.to the output's header names that dtype; shape, memory order
+/// and byte order are the input's. What becomes of elements of one byte is little-endian.
 ///
 /// If `in` is an .npz archive, `out` becomes an archive in which all tensors that the profile takes, or those
 /// of options.members, are clipped; everything else is copied. Counts are the sums over the clipped tensors.
@@ -86,10 +89,10 @@ struct FileOptions {
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
                  const FileOptions& options = {});
 
-/// Replaces a file by the clipped tensor. The new file keeps the old one's header bytes, owner, mode and
-/// attributes, and is on disk before the function returns. A file whose elements do not change is not
-/// written. With options.direct, repeat an interrupted call to finish it; the counts then lack what the
-/// interrupted call counted, except `elements`.
+/// Replaces a file by the clipped tensor. The new file keeps the old one's header bytes, unless request.to
+/// changes the dtype, its owner, mode and attributes, and is on disk before the function returns. A file
+/// whose elements do not change is not written. With options.direct, repeat an interrupted call to finish it;
+/// the counts then lack what the interrupted call counted, except `elements`.
 Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options = {});
 
 /// A C++ type that elements can have: integers of 8 to 64 bits, float, double, Float16 and BFloat16.
@@ -119,24 +122,33 @@ template <Element T>
 /// (Error{usage}); they need no alignment, and the byte order is this machine's. With OnNan::error nothing is
 /// written if there is a NaN. The profile checks them as a tensor of shape (count,). `threads` is as in
 /// FileOptions.
+///
+/// If request.to is another dtype, `out` has `count` elements of it, in other memory. After an Error{input},
+/// for a NaN that cannot become an integer, and after an Error{usage} for a parameter in an array, `out` may
+/// hold anything if the request has one of the members after Request::min_above_max, or a reciprocal scale.
 Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Request& request,
             unsigned threads = 0);
 
-/// Clips elements in place.
+/// Error{usage} if elements of `in` do not become elements of `out`.
+void check_elements(DType in, DType out, const Request& request);
+
+/// Clips elements in place. Error{usage} if request.to is another dtype.
 template <WritableElements Elements>
 Counts clip(Elements&& elements, const Request& request, unsigned threads = 0) {
   return clip(dtype_of<std::ranges::range_value_t<Elements>>(), std::ranges::data(elements),
               std::ranges::data(elements), std::ranges::size(elements), request, threads);
 }
 
-/// Clips the elements of `in` and writes them to `out`. Error{usage} if their sizes differ.
+/// Clips the elements of `in` and writes them to `out`, whose elements have the dtype request.to, or that of
+/// `in`: Error{usage} if they have another one, or if the sizes differ.
 template <std::ranges::contiguous_range In, WritableElements Out>
-requires std::same_as<std::ranges::range_value_t<In>, std::ranges::range_value_t<Out>> Counts
-clip(const In& in, Out&& out, const Request& request, unsigned threads = 0) {
+requires Element<std::ranges::range_value_t<In>> Counts clip(const In& in, Out&& out, const Request& request,
+                                                             unsigned threads = 0) {
+  const DType dtype = dtype_of<std::ranges::range_value_t<In>>();
+  check_elements(dtype, dtype_of<std::ranges::range_value_t<Out>>(), request);
   if (std::ranges::size(in) != std::ranges::size(out))
     throw Error(ErrorKind::usage, "in and out have different sizes");
-  return clip(dtype_of<std::ranges::range_value_t<In>>(), std::ranges::data(in), std::ranges::data(out),
-              std::ranges::size(in), request, threads);
+  return clip(dtype, std::ranges::data(in), std::ranges::data(out), std::ranges::size(in), request, threads);
 }
 
 /// A tensor in memory, whose elements are contiguous.
@@ -159,7 +171,8 @@ struct Tensor {
 /// `threads` other than 1 keep the threads that the first of them started.
 class PreparedClip {
  public:
-  /// Throws the errors of clip(). `elements` are read if a bound is a percentile.
+  /// Throws the errors of clip(). `elements` are read if a bound is a percentile. Results have the byte order
+  /// of the tensor.
   PreparedClip(const Request& request, const Tensor& tensor, const void* elements = nullptr,
                unsigned threads = 0);
 
@@ -178,8 +191,8 @@ class PreparedClip {
 
   /// clip() to arrays that differ from call to call, without preparing a request for each. Returns false, and
   /// has written nothing unless may_spoil_out, if a bound is NaN or a min exceeds its max, or if this takes
-  /// more than a comparison of aligned elements: from_memory() and clip() then do it, or say what is refused.
-  /// `out` has no byte in common with the arrays.
+  /// more than a comparison of aligned elements, such as a conversion to another dtype: from_memory() and
+  /// clip() then do it, or say what is refused. `out` has no byte in common with the arrays.
   [[nodiscard]] bool clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
                              unsigned threads = 0) const;
 

@@ -187,12 +187,11 @@ void TensorClip::expect_valid() const {
   if (plan_.arrays) expect_valid_arrays();
   const std::optional<std::uint64_t> nan = first_nan_.position();
   if (!nan) return;
-  if (path_.empty()) throw Error(ErrorKind::input, fmt::format("NaN at element {}", *nan));
+  const DTypeTraits& to = traits(plan_.output.dtype);
+  const std::string why = is_floating(to.dtype) ? "" : fmt::format(" cannot become {}", to.name);
+  if (path_.empty()) throw Error(ErrorKind::input, fmt::format("NaN at element {}{}", *nan, why));
   throw Error(ErrorKind::input,
-              fmt::format("{}: NaN at {} (element {}){}", path_, index_text(plan_.input, *nan), *nan,
-                          is_floating(plan_.output.dtype)
-                              ? ""
-                              : fmt::format(" cannot become {}", traits(plan_.output.dtype).name)));
+              fmt::format("{}: NaN at {} (element {}){}", path_, index_text(plan_.input, *nan), *nan, why));
 }
 
 void TensorClip::expect_valid_arrays() const {

@@ -184,8 +184,9 @@ bool ElementsInMemory::overlap(std::size_t in_size, std::size_t out_size) const 
   return in != out && before(in, out_end) && before(out, in_end);
 }
 
-Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
-                    unsigned threads) {
+namespace {
+
+Plan plan_for(const Request& request, const TensorLayout& layout, const void* elements, unsigned threads) {
   if (!has_percentiles(request)) return make_plan(request, layout);
   const std::size_t size = traits(layout.dtype).size;
   const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), threads);
@@ -200,13 +201,23 @@ Plan plan_in_memory(const Request& request, const TensorLayout& layout, const vo
                                engine->level());
 }
 
+}  // namespace
+
+Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
+                    unsigned threads) {
+  Plan plan = plan_for(request, layout, elements, threads);
+  plan.output.order = layout.order;  // in a file, what becomes of elements of one byte is little-endian
+  if (plan.conversion) plan.conversion->order = layout.order;
+  return plan;
+}
+
 ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, unsigned threads,
                              Counting counting) {
   if (plan.arrays && elements.count != plan.slice.count)
     throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
   const std::size_t size = traits(plan.input.dtype).size;
   const std::size_t out_size = traits(plan.output.dtype).size;
-  if (plan.changes_dtype() && elements.in == elements.out)
+  if (plan.changes_dtype() && elements.in == elements.out && elements.count != 0)
     throw Error(ErrorKind::usage, fmt::format("{} elements cannot become {} in the same memory",
                                               traits(plan.input.dtype).name, traits(plan.output.dtype).name));
   if (elements.overlap(size, out_size))

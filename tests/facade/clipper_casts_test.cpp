@@ -1,0 +1,256 @@
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "clipper.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+/// Other dtypes, rounding and replacements for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr std::size_t kMany = 3'000'001;  // more than 4 MiB of every dtype but uint8: several threads
+
+template <class T>
+std::string file_of(const std::vector<T>& elements) {
+  const DTypeTraits& row = traits(dtype_of<T>());
+  const std::string descr = (row.size == 1 ? "|" : "<") + std::string(row.descr);
+  return npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements));
+}
+
+/// The elements that `in` becomes.
+template <class To, class From>
+std::vector<To> cast(const std::vector<From>& in, Request request, unsigned threads = 0) {
+  std::vector<To> out(in.size());
+  request.to = dtype_of<To>();
+  clip(in, out, request, threads);
+  return out;
+}
+
+/// Floats whose fractions are quarters, from -1000 to 1000.
+std::vector<float> quarters() {
+  std::vector<float> elements(kMany);
+  for (std::size_t i = 0; i < kMany; ++i) elements[i] = static_cast<float>(i * 7919 % 8001) / 4 - 1000;
+  return elements;
+}
+
+}  // namespace
+
+TEST_CASE("elements become the nearest ones of another dtype, and never wrap") {
+  const std::vector<double> in{-3.5, 0.5, 1.5, 2.5, 300.0, 1e300, -kInf};
+  CHECK(cast<std::uint8_t>(in, {}) == std::vector<std::uint8_t>{0, 0, 2, 2, 255, 255, 0});
+  CHECK(cast<std::int8_t>(in, {.round = Round::half_away}) ==
+        std::vector<std::int8_t>{-4, 1, 2, 3, 127, 127, -128});
+  CHECK(cast<std::int64_t>(in, {.min = -2, .max = 7.5, .round = Round::ceil}) ==
+        std::vector<std::int64_t>{-2, 1, 2, 3, 8, 8, -2});
+  CHECK(cast<float>(in, {}) == std::vector<float>{-3.5F, 0.5F, 1.5F, 2.5F, 300, kInf, -kInf});
+  CHECK(cast<float>(in, {.saturate = true}).back() == std::numeric_limits<float>::lowest());
+  CHECK(cast<float>(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1, 3}, {}) ==
+        std::vector<float>{0x1p53F, 3});
+  CHECK(cast<double>(std::vector<std::uint64_t>{UINT64_MAX}, {}) == std::vector<double>{0x1p64});
+  CHECK(cast<Float16>(std::vector<float>{1, 65520, 0x1p-24F}, {})[1].bits == Float16::kInfinity);
+  // Rounded once: by way of float32 it would become 1.
+  CHECK(cast<BFloat16>(std::vector<double>{1 + 0x1p-8 + 0x1p-30}, {})[0].bits == 0x3f81);
+  CHECK(cast<float>(std::vector<Float16>{Float16{0x3c00}}, {.scale = 3}) == std::vector<float>{3});
+}
+
+TEST_CASE("counts include what the output's dtype raises and lowers") {
+  const std::array<float, 5> in{-1, 0.5F, 300, 7, 8};
+  std::array<std::uint8_t, 5> out{};
+  const Counts counts = clip(in, out, {.max = 7, .to = DType::uint8});
+  CHECK(out == std::array<std::uint8_t, 5>{0, 0, 7, 7, 7});
+  CHECK(counts.elements == 5);
+  CHECK(counts.raised == 1);
+  CHECK(counts.lowered == 2);
+  CHECK(counts.changed);
+}
+
+TEST_CASE("memory and files become the same, aligned or not, for every dtype") {
+  const TemporaryDirectory directory;
+  const std::string in = directory / "in.npy";
+  const std::string out = directory / "out.npy";
+  const std::vector<float> elements = quarters();
+  write_file(in, float32_file(elements));
+  for (const DTypeTraits& row : kDTypes) {
+    INFO(row.name);
+    const Request request{.min = -900, .max = 900, .scale = 0.5, .bias = 1, .to = row.dtype};
+    const Counts of_file = clip_file(in, out, request);
+    CHECK(tensor_in(out).dtype == row.dtype);
+    const std::string file = read_file(out);
+    const std::string expected = file.substr(file.size() - kMany * row.size);
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}})
+      for (const unsigned threads : {0U, 1U}) {
+        std::vector<char> memory(offset + kMany * sizeof(float));
+        std::vector<char> target(offset + expected.size() + 1, 'x');
+        std::memcpy(memory.data() + offset, elements.data(), kMany * sizeof(float));
+        const Counts counts =
+            clip(DType::float32, memory.data() + offset, target.data() + offset, kMany, request, threads);
+        CHECK(std::memcmp(target.data() + offset, expected.data(), expected.size()) == 0);
+        CHECK((target.front() == 'x' || offset == 0));
+        CHECK(target.back() == 'x');
+        CHECK(counts.raised == of_file.raised);
+        CHECK(counts.lowered == of_file.lowered);
+      }
+  }
+}
+
+TEST_CASE("a file becomes another dtype in place, but not directly") {
+  const TemporaryDirectory directory{{"x.npy", float32_file({-1, 0.5F, 9})}};
+  const std::string path = directory / "x.npy";
+  CHECK(refusal(ErrorKind::usage, [&] {
+          clip_in_place(path, {.to = DType::uint8}, {.direct = true});
+        }).find("direct") != std::string::npos);
+  CHECK(read_file(path) == float32_file({-1, 0.5F, 9}));
+  CHECK(clip_in_place(path, {.max = 6, .to = DType::uint8}).lowered == 1);
+  CHECK(read_file(path) == file_of(std::vector<std::uint8_t>{0, 0, 6}));
+  clip_file(path, path, {.to = DType::float64});
+  CHECK(read_file(path) == file_of(std::vector<double>{0, 0, 6}));
+}
+
+TEST_CASE("out must have elements of the result's dtype") {
+  const std::vector<float> in{-1, 9};
+  std::vector<std::uint8_t> bytes{1, 2};
+  std::vector<float> floats{1, 2};
+  CHECK(refusal(ErrorKind::usage, [&] { clip(in, bytes, {.max = 6}); }) ==
+        "the result is float32, but out has elements of uint8");
+  CHECK(refusal(ErrorKind::usage, [&] { clip(in, bytes, {.max = 6, .to = DType::int8}); }) ==
+        "to is int8, but out has elements of uint8");
+  CHECK(refusal(ErrorKind::usage, [&] { clip(in, floats, {.to = DType::uint8}); }) ==
+        "to is uint8, but out has elements of float32");
+  CHECK(refusal(ErrorKind::usage, [&] { clip(in, std::vector<std::uint8_t>(3), {.to = DType::uint8}); }) ==
+        "in and out have different sizes");
+  CHECK(bytes == std::vector<std::uint8_t>{1, 2});
+  CHECK(floats == std::vector<float>{1, 2});
+}
+
+TEST_CASE("another dtype needs other memory") {
+  std::vector<float> values{-1, 9, 2, 3};
+  const std::vector<float> before = values;
+  const Request to_uint8{.to = DType::uint8};
+  CHECK(refusal(ErrorKind::usage, [&] { clip(values, to_uint8); }) ==
+        "float32 elements cannot become uint8 in the same memory");
+  const Request to_int32{.to = DType::int32};
+  const PreparedClip prepared(to_int32, {DType::float32, {4}});
+  CHECK_THROWS_AS(prepared.clip(values.data(), values.data(), 4), Error);
+  const Request to_float64{.to = DType::float64};
+  CHECK_THROWS_AS(clip(DType::float32, values.data() + 2, values.data(), 2, to_float64), Error);
+  CHECK_THROWS_AS(clip(DType::float32, values.data(), values.data() + 3, 4, to_uint8), Error);
+  CHECK(values == before);
+  clip(values, {.round = Round::half_even, .to = DType::float32});
+  CHECK(values == before);
+  clip(values, {.scale = 0.25, .round = Round::floor});
+  CHECK(values == std::vector<float>{-1, 2, 0, 0});
+}
+
+TEST_CASE("results have the byte order of the tensor") {
+  const std::array<unsigned char, 8> one{0x3f, 0x80, 0, 0, 0x40, 0x40, 0, 0};  // 1, 3
+  std::array<unsigned char, 4> out{};
+  PreparedClip({.to = DType::int16}, {DType::float32, {2}, false, ByteOrder::big})
+      .clip(one.data(), out.data(), 2);
+  CHECK(out == std::array<unsigned char, 4>{0, 1, 0, 3});
+  for (const ByteOrder order : {ByteOrder::little, ByteOrder::big}) {
+    PreparedClip({.to = DType::uint16}, {DType::uint8, {2}, false, order}).clip(one.data(), out.data(), 2);
+    const bool is_big = order == ByteOrder::big;
+    CHECK(out[is_big ? 1 : 0] == 0x3f);
+    CHECK(out[is_big ? 0 : 1] == 0);
+  }
+}
+
+TEST_CASE("elements beyond a bound are replaced") {
+  const std::vector<float> in{-1, 0, 3, 6, 7, kNan};
+  std::vector<float> out(in.size());
+  const Counts counts = clip(in, out, {.min = 0, .max = 6, .replace_below = kNan, .replace_above = -5});
+  CHECK((std::isnan(out[0]) && std::isnan(out[5])));
+  CHECK(std::vector(out.begin() + 1, out.begin() + 5) == std::vector<float>{0, 3, 6, -5});
+  CHECK(counts.raised == 1);
+  CHECK(counts.lowered == 1);
+  CHECK(counts.nan == 1);
+  std::vector<float> place = in;
+  clip(place, {.min = 0, .max = 6, .nan = 2, .replace_below = kNan, .replace_above = -5});
+  CHECK(std::isnan(place[0]));
+  CHECK(place[5] == 2);
+  CHECK(cast<std::int16_t>(in, {.min = 0, .max = 6, .nan = OnNan::max, .replace_below = -7}) ==
+        std::vector<std::int16_t>{-7, 0, 3, 6, 6, 6});
+  CHECK(refusal(ErrorKind::usage, [&] { clip(place, {.max = 6, .replace_below = 1}); }) ==
+        "replace_below requires min");
+  CHECK_THROWS_AS(cast<std::uint8_t>(in, {.min = 0, .nan = 0, .replace_below = 256}), Error);
+}
+
+TEST_CASE("a reciprocal scale divides, as ONNX QuantizeLinear does") {
+  const std::vector<float> in{0.15F, 0.25F, -0.35F, 30};
+  const float scale = 0.1F;
+  const Request request{.scale = Given::reciprocal(scale), .zero_point = 128};
+  std::vector<std::uint8_t> expected;
+  for (const float x : in)
+    expected.push_back(static_cast<std::uint8_t>(std::min(std::nearbyint(x / scale) + 128, 255.0F)));
+  CHECK(cast<std::uint8_t>(in, request) == expected);
+  const std::vector<float> scales{0.1F, 0.05F, 0.1F, 1};
+  const Given each = Given::reciprocal(from_memory({DType::float32, {4}}, scales.data()));
+  std::vector<std::int32_t> quotients;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    quotients.push_back(static_cast<std::int32_t>(std::nearbyint(in[i] / scales[i])));
+  CHECK(cast<std::int32_t>(in, {.scale = each}) == quotients);
+  CHECK_THROWS_AS(cast<std::uint8_t>(in, {.scale = Given::reciprocal(0)}), Error);
+}
+
+TEST_CASE("arrays and percentiles are bounds of a cast") {
+  const std::vector<float> in = quarters();
+  std::vector<float> low(kMany);
+  std::vector<std::int16_t> expected(kMany);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    low[i] = static_cast<float>(i % 5) - 2;
+    expected[i] = static_cast<std::int16_t>(std::nearbyint(std::min(std::max(in[i], low[i]), 500.25F)));
+  }
+  const Request arrays{.min = from_memory({DType::float32, {kMany}}, low.data()), .max = 500.25};
+  CHECK((cast<std::int16_t>(in, arrays) == expected));
+  CHECK((cast<std::int16_t>(in, arrays, 1) == expected));
+
+  for (std::size_t i = 0; i < kMany; ++i)
+    expected[i] = static_cast<std::int16_t>(std::nearbyint(std::min(std::max(in[i], -500.0F), 500.0F)));
+  const Request percentiles{.min = Given::percentile(25), .max = Given::percentile(75)};
+  CHECK((cast<std::int16_t>(in, percentiles) == expected));
+
+  low[kMany - 2] = kNan;
+  CHECK(refusal(ErrorKind::usage, [&] { cast<std::int16_t>(in, arrays); }) ==
+        fmt::format("min array: NaN at [{}] cannot be a bound", kMany - 2));
+}
+
+TEST_CASE("NaN cannot become an integer, unless another number replaces it") {
+  for (const std::size_t count : {std::size_t{3}, kMany}) {
+    std::vector<float> in(count, 1);
+    in[count - 2] = kNan;
+    const std::string position = fmt::format("NaN at element {}", count - 2);
+    for (const unsigned threads : {0U, 1U})
+      CHECK(refusal(ErrorKind::input, [&] { cast<std::uint8_t>(in, {}, threads); }) ==
+            position + " cannot become uint8");
+    CHECK(refusal(ErrorKind::input, [&] { cast<Float16>(in, {.nan = OnNan::error}); }) == position);
+    CHECK(cast<std::uint8_t>(in, {.nan = 7})[count - 2] == 7);
+    CHECK(std::isnan(cast<double>(in, {})[count - 2]));
+  }
+  const std::vector<float> infinite{1, kInf};
+  CHECK_THROWS_AS(cast<std::uint8_t>(infinite, {.scale = 0}), Error);
+}
+
+TEST_CASE("a request for another dtype is prepared once") {
+  const PreparedClip prepared({.scale = 2, .to = DType::int8}, {DType::float32, {1}});
+  for (const std::size_t count : {std::size_t{0}, std::size_t{3}, kMany}) {
+    const std::vector<float> in(count, 2.25F);
+    std::vector<std::int8_t> out(count);
+    prepared.clip(in.data(), out.data(), count);
+    CHECK((out == std::vector<std::int8_t>(count, 4)));
+    CHECK(prepared.clip_and_count(in.data(), out.data(), count, 2).changed == (count != 0));
+    CHECK_FALSE(prepared.clip_to({.min = in.data()}, in.data(), out.data(), count));
+  }
+  CHECK_THROWS_AS(PreparedClip({.min = 300, .to = DType::uint8}, {DType::float32, {1}}), Error);
+}
+
+}  // namespace clipper::testing
