@@ -81,6 +81,51 @@ std::optional<Given> given_of(std::string_view field, nb::handle object, std::ve
   return number_of_argument(field, object);
 }
 
+/// A scale is also clipper.reciprocal(s), or text: "1/0.05", "1/@s.npy".
+std::optional<Given> scale_of(nb::handle object, std::vector<Array>& arrays) {
+  nb::object divisor;
+  if (PyUnicode_Check(object.ptr()) && characters_of(object).starts_with("1/"))
+    divisor = object.attr("removeprefix")("1/");
+  else if (nb::isinstance(object, nb::module_::import_("clipper._reciprocal").attr("reciprocal")))
+    divisor = object.attr("divisor");
+  if (!divisor) return given_of("scale", object, arrays);
+  if (divisor.is_none()) refuse_type("scale", divisor, "the reciprocal of a number, an array or a path");
+  return Given::reciprocal(*given_of("scale", divisor, arrays));
+}
+
+/// The dtype of this name.
+DType dtype_of_name(std::string_view field, std::string_view name) {
+  if (const std::optional<DType> found = dtype_named(name)) return *found;
+  std::string names;
+  for (const DTypeTraits& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  refuse_word(field, name, "one of: " + names);
+}
+
+/// What np.dtype() makes of the argument.
+nb::object descr_of(std::string_view field, nb::handle dtype) {
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_DescrConverter(dtype.ptr(), &descr) != 0) return nb::steal(reinterpret_cast<PyObject*>(descr));
+  const nb::python_error error;
+  if (error.matches(PyExc_TypeError)) refuse_type(field, dtype, "a dtype, its name or a scalar type");
+  throw error;
+}
+
+std::optional<Round> round_of(nb::handle round) {
+  if (round.is_none()) return std::nullopt;
+  if (!PyUnicode_Check(round.ptr())) refuse_type("round", round, "a str");
+  const std::string_view text = characters_of(round);
+  const auto* const word = std::ranges::find(kRoundWords, text);
+  if (word != kRoundWords.end()) return static_cast<Round>(word - kRoundWords.begin());
+  std::string words;
+  for (const std::string_view other : kRoundWords) words += (words.empty() ? "" : ", ") + std::string(other);
+  refuse_word("round", text, "one of: " + words);
+}
+
+bool saturate_of(nb::handle saturate) {
+  if (!PyBool_Check(saturate.ptr())) refuse_type("saturate", saturate, "a bool");
+  return saturate.is(Py_True);
+}
+
 }  // namespace
 
 std::string_view characters_of(nb::handle text) {
@@ -136,17 +181,20 @@ std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
 
 std::optional<DType> dtype_of_argument(nb::handle dtype) {
   if (dtype.is_none()) return std::nullopt;
-  nb::object name = nb::borrow(dtype);
-  if (!PyUnicode_Check(dtype.ptr())) {
-    PyArray_Descr* descr = nullptr;
-    if (PyArray_DescrConverter(dtype.ptr(), &descr) == 0) throw nb::python_error();
-    name = nb::steal(reinterpret_cast<PyObject*>(descr)).attr("name");
-  }
-  const std::string_view text = characters_of(name);
-  if (const std::optional<DType> found = dtype_named(text)) return found;
-  std::string names;
-  for (const DTypeTraits& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  refuse_word("dtype", text, "one of: " + names);
+  if (PyUnicode_Check(dtype.ptr())) return dtype_of_name("dtype", characters_of(dtype));
+  const nb::object name = descr_of("dtype", dtype).attr("name");
+  return dtype_of_name("dtype", characters_of(name));
+}
+
+std::optional<DType> to_of_argument(nb::handle to) {
+  if (to.is_none()) return std::nullopt;
+  if (PyUnicode_Check(to.ptr())) return dtype_of_name("to", characters_of(to));
+  const nb::object descr = descr_of("to", to);
+  if (!PyArray_ISNBO(reinterpret_cast<PyArray_Descr*>(descr.ptr())->byteorder))
+    throw Error(ErrorKind::usage, argument("to") + (" '" + nb::cast<std::string>(descr.attr("str")) +
+                                                    "' has a byte order; the result has that of the input"));
+  const nb::object name = descr.attr("name");
+  return dtype_of_name("to", characters_of(name));
 }
 
 unsigned threads_of(nb::handle threads) {
@@ -165,13 +213,24 @@ HeldRequest request_of(const RequestArguments& arguments) {
   request.profile = profile_of(arguments.profile);
   request.min = given_of("min", arguments.min, held.arrays);
   request.max = given_of("max", arguments.max, held.arrays);
-  request.scale = given_of("scale", arguments.scale, held.arrays);
+  if (!arguments.scale.is_none()) request.scale = scale_of(arguments.scale, held.arrays);
   request.bias = given_of("bias", arguments.bias, held.arrays);
   request.min_above_max = min_above_max_of(arguments.min_above_max);
   if (const std::optional<OnNan::Action> action = nan_word_of(arguments.nan))
     request.nan = *action;
   else
     request.nan = number_of_argument("nan", arguments.nan);
+  request.replace_below = given_of("replace_below", arguments.replace_below, held.arrays);
+  request.replace_above = given_of("replace_above", arguments.replace_above, held.arrays);
+  request.round = round_of(arguments.round);
+  request.zero_point = given_of("zero_point", arguments.zero_point, held.arrays);
+  request.to = to_of_argument(arguments.to);
+  request.saturate = saturate_of(arguments.saturate);
+  const bool keeps_nan = !arguments.nan.is_none() && request.nan.action == OnNan::keep;
+  if (keeps_nan && request.to && !is_floating(*request.to))
+    throw Error(ErrorKind::usage,
+                argument("nan") +
+                    (" 'keep' is impossible: " + std::string(traits(*request.to).name) + " has no NaN"));
   return held;
 }
 

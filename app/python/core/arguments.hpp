@@ -11,7 +11,25 @@ namespace clipper::python {
 
 /// The arguments of clip(), clip_file() and clip_in_place() that make the request. Borrowed.
 struct RequestArguments {
-  nb::handle min, max, scale, bias, profile, nan, min_above_max;
+  nb::handle min = Py_None;
+  nb::handle max = Py_None;
+  nb::handle scale = Py_None;
+  nb::handle bias = Py_None;
+  nb::handle profile = Py_None;
+  nb::handle nan = Py_None;
+  nb::handle min_above_max = Py_None;
+  nb::handle replace_below = Py_None;
+  nb::handle replace_above = Py_None;
+  nb::handle round = Py_None;
+  nb::handle zero_point = Py_None;
+  nb::handle to = Py_None;
+  nb::handle saturate = Py_False;
+
+  /// Whether one of the arguments that act after the clip is given.
+  [[nodiscard]] bool act_after_clip() const {
+    return !to.is_none() || !round.is_none() || !zero_point.is_none() || !replace_below.is_none() ||
+           !replace_above.is_none() || !saturate.is(Py_False);
+  }
 };
 
 /// A request, and the arrays that it uses.
@@ -28,6 +46,10 @@ struct HeldRequest {
 [[nodiscard]] std::optional<MinAboveMax> min_above_max_of(nb::handle word);
 [[nodiscard]] std::optional<OnNan::Action> nan_word_of(nb::handle nan);
 [[nodiscard]] std::optional<DType> dtype_of_argument(nb::handle dtype);
+
+/// The dtype that `to` names, which has this machine's byte order. Error{usage} or the TypeError of
+/// np.dtype().
+[[nodiscard]] std::optional<DType> to_of_argument(nb::handle to);
 
 /// A number of threads, 0 or more. Error{usage} or TypeError.
 [[nodiscard]] unsigned threads_of(nb::handle threads);

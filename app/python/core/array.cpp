@@ -33,6 +33,25 @@ std::string text_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(object));
 }
 
+/// numpy's dtype in this machine's byte order; a new reference.
+PyArray_Descr* descr_of(DType dtype) {
+  nb::object name;
+  if (dtype != DType::bfloat16) {
+    name = nb::str(traits(dtype).descr.data(), traits(dtype).descr.size());
+  } else {
+    try {
+      name = nb::module_::import_("ml_dtypes").attr("bfloat16");
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_ImportError)) throw;
+      throw Error(ErrorKind::usage, Message("bfloat16 as ") + Term{"to", "to"} +
+                                        " needs the package ml_dtypes, which adds it to numpy");
+    }
+  }
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_DescrConverter(name.ptr(), &descr) == 0) throw nb::python_error();
+  return descr;
+}
+
 /// Whether the array's elements fill memory without gaps, in any order of axes.
 bool is_dense(PyArrayObject* array) {
   std::array<std::pair<npy_intp, npy_intp>, kMaxRank> axes;
@@ -86,6 +105,23 @@ Array new_like(PyArrayObject* array, NPY_ORDER order) {
   Py_INCREF(reinterpret_cast<PyObject*>(descr));
   return Array(PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), nullptr,
                                     nullptr, 0, nullptr));
+}
+
+Array new_like(PyArrayObject* array, const ArrayType& type) {
+  PyArray_Descr* descr = descr_of(type.dtype);
+  if (type.order != kNativeOrder) {
+    PyArray_Descr* const swapped = PyArray_DescrNewByteorder(descr, NPY_SWAP);
+    Py_DECREF(reinterpret_cast<PyObject*>(descr));
+    if (swapped == nullptr) throw nb::python_error();
+    descr = swapped;
+  }
+  return Array(PyArray_NewLikeArray(array, NPY_KEEPORDER, descr, 0));
+}
+
+Array in_native_order(PyArrayObject* array) {
+  PyArray_Descr* const descr = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+  if (descr == nullptr) throw nb::python_error();
+  return Array(PyArray_FromArray(array, descr, 0));
 }
 
 Tensor tensor_of(PyArrayObject* array, const ArrayType& type) {

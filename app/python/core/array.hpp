@@ -51,6 +51,13 @@ struct ArrayType {
 /// A new array like `array` in dtype, shape and, if numpy can keep it, order of axes.
 [[nodiscard]] Array new_like(PyArrayObject* array, NPY_ORDER order);
 
+/// The same with elements of another type. Error{usage} for bfloat16 if ml_dtypes, which adds it to numpy, is
+/// not installed.
+[[nodiscard]] Array new_like(PyArrayObject* array, const ArrayType& type);
+
+/// The array, or a copy of it in this machine's byte order.
+[[nodiscard]] Array in_native_order(PyArrayObject* array);
+
 /// A contiguous array for the kernels.
 [[nodiscard]] Tensor tensor_of(PyArrayObject* array, const ArrayType& type);
 

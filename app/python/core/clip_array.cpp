@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,12 +52,19 @@ ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
   return *type;
 }
 
-void check_out(PyArrayObject* x, const ArrayType& type, nb::handle out, nb::handle dtype) {
+void check_out(PyArrayObject* x, const ArrayType& type, const ArrayType& result, nb::handle out,
+               nb::handle dtype) {
   if (!PyArray_Check(out.ptr())) throw nb::type_error("out must be a numpy array or None");
   PyArrayObject* const array = array_in(out);
-  const std::optional<ArrayType> own = type_of(array, dtype_of_argument(dtype));
-  if (!own || own->dtype != type.dtype)
-    refuse("out", "has dtype " + dtype_text(array) + ", but x has dtype " + dtype_text(x));
+  const std::string name(traits(result.dtype).name);
+  const bool is_kept = result.dtype == type.dtype;
+  if (array == x && !is_kept)
+    refuse("out", "is x, whose elements cannot become " + name + " in the same memory");
+  const std::optional<ArrayType> own =
+      type_of(array, result.dtype == DType::bfloat16 ? dtype_of_argument(dtype) : std::nullopt);
+  if (!own || own->dtype != result.dtype)
+    refuse("out", "has dtype " + dtype_text(array) + ", but " +
+                      (is_kept ? "x has dtype " + dtype_text(x) : "the result has dtype " + name));
   if (!have_same_shape(x, array))
     refuse("out", "has shape " + shape_text(array) + ", but x has shape " + shape_text(x));
   if (!PyArray_ISWRITEABLE(array)) refuse("out", "is read-only");
@@ -70,9 +78,11 @@ bool overlap(PyArrayObject* a, PyArrayObject* b) {
 }
 
 /// Whether the result can be written to `out` while x is read.
-bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType& type) {
-  if (type_of(out, type.dtype) != type || !have_same_layout(x, out)) return false;
-  return PyArray_BYTES(x) == PyArray_BYTES(out) || !overlap(x, out);
+bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType& type,
+                           const ArrayType& result) {
+  if (type_of(out, result.dtype) != result || !have_same_layout(x, out)) return false;
+  const bool is_in_place = PyArray_BYTES(x) == PyArray_BYTES(out) && type == result;
+  return is_in_place || !overlap(x, out);
 }
 
 /// Calls work() for x, while other Python threads run if x is large.
@@ -134,13 +144,15 @@ bool lies_like(PyArrayObject* array, PyArrayObject* x, const ArrayType& type) {
 
 /// Clips to arrays that lie in memory like x, without preparing a request for them. Nothing if the arguments
 /// are others, or if elements are refused.
-std::optional<nb::object> clip_to_arrays(PlanCache& cache, RequestArguments arguments, const Array& x,
+std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArguments& arguments, const Array& x,
                                          const ArrayType& type, nb::handle out, unsigned threads) {
   for (const nb::handle given :
        {arguments.scale, arguments.bias, arguments.profile, arguments.nan, arguments.min_above_max})
     if (!given.is_none()) return std::nullopt;
+  if (arguments.act_after_clip()) return std::nullopt;
   if (type.order != kNativeOrder) return std::nullopt;
   PreparedClip::BoundArrays bounds;
+  RequestArguments others{.min = arguments.min, .max = arguments.max};
   const auto take = [&](nb::handle& bound, const void*& elements) {
     if (!PyArray_Check(bound.ptr()) || !lies_like(array_in(bound), x.get(), type)) return true;
     elements = PyArray_DATA(array_in(bound));
@@ -148,10 +160,10 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, RequestArguments argu
     bound = nb::none();
     return true;
   };
-  if (!take(arguments.min, bounds.min) || !take(arguments.max, bounds.max)) return std::nullopt;
+  if (!take(others.min, bounds.min) || !take(others.max, bounds.max)) return std::nullopt;
   if (bounds.min == nullptr && bounds.max == nullptr) return std::nullopt;
-  const std::optional<PreparedClip> prepared = cache.find(arguments, x.get(), type);
-  if (!prepared || (!out.is_none() && !is_writable_meanwhile(array_in(out), x.get(), type)))
+  const std::optional<PreparedClip> prepared = cache.find(others, x.get(), type);
+  if (!prepared || (!out.is_none() && !is_writable_meanwhile(array_in(out), x.get(), type, type)))
     return std::nullopt;
   bounds.may_spoil_out = out.is_none();
   const Array to = out.is_none() ? new_like(x.get(), NPY_KEEPORDER) : Array(out.inc_ref().ptr());
@@ -166,17 +178,19 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, RequestArguments argu
 /// Kernels need elements without gaps. Where x or out has gaps, overlaps the other one or has another byte
 /// order, a new array takes its place.
 nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArguments& arguments, Array x,
-                     const ArrayType& type, nb::handle out, unsigned threads) {
-  std::optional<HeldRequest> held;
+                     const ArrayType& type, const ArrayType& result, nb::handle out, unsigned threads) {
+  std::unique_ptr<HeldRequest> held;  // no optional, because clearing its 1,700 bytes takes time
   if (!prepared) {
-    held = request_of(arguments);
+    held = std::make_unique<HeldRequest>(request_of(arguments));
     if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
     prepared = prepare(*held, x.get(), type, threads);
   }
   const auto overlaps_out = [&](const Array& array) { return overlap(array.get(), array_in(out)); };
-  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type) &&
+  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, result) &&
                          (!held || std::ranges::none_of(held->arrays, overlaps_out));
-  const Array to = is_direct ? Array(out.inc_ref().ptr()) : new_like(x.get(), NPY_KEEPORDER);
+  const Array to = is_direct        ? Array(out.inc_ref().ptr())
+                   : result == type ? new_like(x.get(), NPY_KEEPORDER)
+                                    : new_like(x.get(), result);
   if (have_same_layout(x.get(), to.get()))
     run(*prepared, x.get(), to.get(), threads);
   else
@@ -188,20 +202,25 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
 
 }  // namespace
 
-nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle scale, nb::handle bias,
-                      nb::handle profile, nb::handle nan, nb::handle min_above_max, nb::handle out,
-                      nb::handle dtype, nb::handle thread_count) {
+nb::object clip_array(nb::handle x, const RequestArguments& arguments, nb::handle out, nb::handle dtype,
+                      nb::handle thread_count) {
   const unsigned threads = threads_of(thread_count);
   static auto* const cache = new PlanCache;  // never destroyed: threads may run at the exit
-  const RequestArguments arguments{min, max, scale, bias, profile, nan, min_above_max};
   Array array = array_of(x);
-  const ArrayType type = type_of_x(array.get(), dtype);
-  if (!out.is_none()) check_out(array.get(), type, out, dtype);
+  ArrayType type = type_of_x(array.get(), dtype);
+  const std::optional<DType> to = to_of_argument(arguments.to);
+  if (to == DType::bfloat16 && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
+    array = in_native_order(array.get());
+    type.order = kNativeOrder;
+  }
+  const ArrayType result_type = {to.value_or(type.dtype), type.order};
+  if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
   std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);
   if (!prepared)
     if (std::optional<nb::object> result = clip_to_arrays(*cache, arguments, array, type, out, threads))
       return *std::move(result);
-  nb::object result = clip_with(std::move(prepared), arguments, std::move(array), type, out, threads);
+  nb::object result =
+      clip_with(std::move(prepared), arguments, std::move(array), type, result_type, out, threads);
   if (!out.is_none() || PyArray_NDIM(array_in(result)) != 0) return result;
   return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
 }

@@ -5,9 +5,7 @@
 namespace clipper::python {
 
 /// clipper.clip() of Python.
-[[nodiscard]] nb::object clip_array(nb::handle x, nb::handle min, nb::handle max, nb::handle scale,
-                                    nb::handle bias, nb::handle profile, nb::handle nan,
-                                    nb::handle min_above_max, nb::handle out, nb::handle dtype,
-                                    nb::handle threads);
+[[nodiscard]] nb::object clip_array(nb::handle x, const RequestArguments& arguments, nb::handle out,
+                                    nb::handle dtype, nb::handle threads);
 
 }  // namespace clipper::python

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <clipper/clipper.hpp>
 #include <cmath>
@@ -68,8 +69,14 @@ nb::object object_of(const Counts& counts) {
   return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed);
 }
 
-nb::object clip_path(nb::handle in, nb::handle out, nb::handle min, nb::handle max, nb::handle scale,
-                     nb::handle bias, nb::handle profile, nb::handle nan, nb::handle min_above_max,
+/// A tuple with the arguments of the package's functions, in their order.
+RequestArguments arguments_in(const nb::tuple& request) {
+  std::array<nb::handle, 13> a;
+  for (std::size_t i = 0; i < a.size(); ++i) a.at(i) = request[i];
+  return {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12]};
+}
+
+nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
                      std::vector<std::string> members, nb::handle dtype, bool ignore_trailing, bool overwrite,
                      bool sync, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, threads);
@@ -78,19 +85,17 @@ nb::object clip_path(nb::handle in, nb::handle out, nb::handle min, nb::handle m
   options.sync = sync;
   const std::string from = path_of(in);
   const std::string to = path_of(out);
-  const HeldRequest held = request_of({min, max, scale, bias, profile, nan, min_above_max});
+  const HeldRequest held = request_of(arguments_in(request));
   return object_of(without_gil([&] { return clip_file(from, to, held.request, options); }));
 }
 
-nb::object clip_path_in_place(nb::handle path, nb::handle min, nb::handle max, nb::handle scale,
-                              nb::handle bias, nb::handle profile, nb::handle nan, nb::handle min_above_max,
-                              std::vector<std::string> members, nb::handle dtype, bool ignore_trailing,
-                              bool direct, nb::handle threads) {
+nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::vector<std::string> members,
+                              nb::handle dtype, bool ignore_trailing, bool direct, nb::handle threads) {
   FileOptions options = options_of(dtype, ignore_trailing, threads);
   options.members = std::move(members);
   options.direct = direct;
   const std::string name = path_of(path);
-  const HeldRequest held = request_of({min, max, scale, bias, profile, nan, min_above_max});
+  const HeldRequest held = request_of(arguments_in(request));
   return object_of(without_gil([&] { return clip_in_place(name, held.request, options); }));
 }
 
@@ -160,11 +165,9 @@ nb::object profile_names() {
 void add_file_functions(nb::module_& module) {
   using nb::arg;
   const auto any = [](const char* name) { return nb::arg(name).none(); };
-  module.def("clip_file", clip_path, arg("input"), arg("output"), any("min"), any("max"), any("scale"),
-             any("bias"), any("profile"), any("nan"), any("min_above_max"), arg("members"), any("dtype"),
-             arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("threads"));
-  module.def("clip_in_place", clip_path_in_place, arg("path"), any("min"), any("max"), any("scale"),
-             any("bias"), any("profile"), any("nan"), any("min_above_max"), arg("members"), any("dtype"),
+  module.def("clip_file", clip_path, arg("input"), arg("output"), arg("request"), arg("members"),
+             any("dtype"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("threads"));
+  module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), any("dtype"),
              arg("ignore_trailing"), arg("direct"), arg("threads"));
   module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rtol"), arg("atol"), any("ulp"),
              arg("nan_equal"), arg("bits"), arg("max_listed"), any("dtype"), arg("ignore_trailing"),

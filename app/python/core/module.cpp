@@ -11,28 +11,39 @@ constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refu
 
 constexpr const char* kClipSignature =
     "def clip(x, min=None, max=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, "
-    "out=None, "
-    "dtype=None, threads=0)";
+    "replace_below=None, replace_above=None, round=None, zero_point=None, to=None, saturate=False, "
+    "out=None, dtype=None, threads=0)";
 
 constexpr const char* kClipDoc = R"(Clips the elements of an array to bounds.
 
-An element below min becomes min, one above max becomes max; all others keep their bits.
+An element below min becomes min, one above max becomes max; all others keep their bits. With `to` or `round` the
+result is then rounded once: it never wraps.
 
 Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64 or ml_dtypes' bfloat16, of any shape,
         strides and byte order. What is no array becomes one by np.asarray.
     min, max: int, float, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of x, a numpy
         scalar, an array of x's dtype that broadcasts to x's shape, "@lo.npy" or a path. None: no bound.
-    scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64.
+    scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
+        divides by s.
     profile: the system whose rules apply: "native", "onnx-13", "directml-5.0", "openvino"; see profiles().
     nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
     min_above_max: "error", "min" or "max"; None: the profile's rule.
-    out: array of x's shape and dtype that is written and returned; out=x clips in place.
+    replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.
+    round: "half-even", "half-away", "trunc", "floor" or "ceil": makes the result integers, in any dtype.
+    zero_point: an integer that is added after rounding, if `to` is an integer dtype.
+    to: the dtype of the result: name, np.dtype or scalar type. To an integer dtype the result is rounded, to the
+        nearest, ties to even, unless `round` says otherwise, and saturated; NaN is an error unless `nan` replaces
+        it. To a float dtype, numbers beyond its range become infinite.
+    saturate: such numbers become the largest finite number.
+    out: array of the result's shape and dtype that is written and returned; out=x clips in place, which needs
+        the same dtype. After an error it may hold anything if `to`, `round` or a replacement is given.
     dtype: "bfloat16" if x is raw bytes (|V2) or uint16 that hold bfloat16; otherwise x's dtype or None.
     threads: max number of threads; 0: all CPUs that this process may use.
 
 Returns:
-    out, or a new array of x's shape, dtype and byte order. A scalar for x of no dimensions.
+    out, or a new array of x's shape, dtype (or `to`) and byte order; bfloat16 of ml_dtypes always has this
+    machine's byte order. A scalar for x of no dimensions.
 
 Raises:
     ClipperError: with kind and field, for what the program clipper refuses.
@@ -45,6 +56,8 @@ array([0.  , 0.25, 6.  ], dtype=float32)
 True
 >>> x
 array([0, 1, 2, 3, 3])
+>>> clip(np.array([-3.5, 0.5, 1.5, 300]), to="uint8")
+array([  0,   0,   2, 255], dtype=uint8)
 >>> clip(np.array([[1, 9], [2, 8]]), max=np.array([5, 6]))
 array([[1, 6],
        [2, 6]])
@@ -77,9 +90,20 @@ NB_MODULE(_core, module) {
   nb::object error = nb::module_::import_("clipper._errors").attr("ClipperError");
   nb::register_exception_translator(translate, error.release().ptr());
   const auto optional = [](const char* name) { return nb::arg(name) = nb::none(); };
-  module.def("clip", clip_array, nb::arg("x"), optional("min"), optional("max"), nb::kw_only(),
-             optional("scale"), optional("bias"), optional("profile"), optional("nan"),
-             optional("min_above_max"), optional("out"), optional("dtype"), nb::arg("threads") = 0,
-             nb::sig(kClipSignature), kClipDoc);
+  using H = nb::handle;
+  module.def(
+      "clip",
+      [](H x, H min, H max, H scale, H bias, H profile, H nan, H min_above_max, H replace_below,
+         H replace_above, H round, H zero_point, H to, H saturate, H out, H dtype, H threads) {
+        return clip_array(x,
+                          {min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above,
+                           round, zero_point, to, saturate},
+                          out, dtype, threads);
+      },
+      nb::arg("x"), optional("min"), optional("max"), nb::kw_only(), optional("scale"), optional("bias"),
+      optional("profile"), optional("nan"), optional("min_above_max"), optional("replace_below"),
+      optional("replace_above"), optional("round"), optional("zero_point"), optional("to"),
+      nb::arg("saturate") = false, optional("out"), optional("dtype"), nb::arg("threads") = 0,
+      nb::sig(kClipSignature), kClipDoc);
   add_file_functions(module);
 }

@@ -48,6 +48,12 @@ std::size_t PlanCache::place_of(const Key& key) {
 
 std::optional<PreparedClip> PlanCache::find(const RequestArguments& arguments, PyArrayObject* array,
                                             const ArrayType& type) {
+  // Looked for first: reading a key takes time.
+  const auto is_large_array = [](nb::handle bound) {
+    return PyArray_CheckExact(bound.ptr()) && PyArray_SIZE(reinterpret_cast<PyArrayObject*>(bound.ptr())) > 1;
+  };
+  if (is_large_array(arguments.min) || is_large_array(arguments.max) || arguments.act_after_clip())
+    return std::nullopt;
   Key key;
   key.type = type;
   key.rank = static_cast<std::uint8_t>(PyArray_NDIM(array));

@@ -15,8 +15,8 @@ namespace clipper::python {
 class PlanCache {
  public:
   /// The prepared request for the arguments and tensors of this type and rank, which is prepared if it is not
-  /// known; nothing if a parameter is none of these. A copy, because another thread may replace the
-  /// entry as soon as it gets the GIL.
+  /// known; nothing if a parameter is none of these, or acts after the clip. A copy, because another thread
+  /// may replace the entry as soon as it gets the GIL.
   [[nodiscard]] std::optional<PreparedClip> find(const RequestArguments& arguments, PyArrayObject* array,
                                                  const ArrayType& type);
 

@@ -11,6 +11,7 @@ percentiles() take arrays and files. "a.npz:w" is the path of the member w of an
 from ._core import __version__, clip, profiles
 from ._errors import ClipperError
 from ._files import Counts, clip_file, clip_in_place
+from ._reciprocal import reciprocal
 from ._tensors import Comparison, Info, Mismatch, assert_same, compare, info, percentiles
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "info",
     "percentiles",
     "profiles",
+    "reciprocal",
 ]

@@ -9,6 +9,8 @@ __version__: str
 _Number = Union[int, float, str, SupportsFloat, SupportsIndex]
 _Path = Union[str, bytes, PathLike[Any]]
 _Parameter = Union[_Number, NDArray[Any], PathLike[Any], None]
+_Scale = Union[_Parameter, reciprocal]
+_Round = Optional[Literal["half-even", "half-away", "trunc", "floor", "ceil"]]
 _Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
 _MinAboveMax = Optional[Literal["error", "min", "max"]]
 _Tensor = Union[ArrayLike, _Path]
@@ -26,6 +28,9 @@ class Counts(NamedTuple):
     lowered: int
     nan: int
     changed: bool
+
+class reciprocal(NamedTuple):
+    divisor: _Parameter
 
 class Mismatch(NamedTuple):
     index: tuple[int, ...]
@@ -64,11 +69,17 @@ def clip(
     min: _Parameter = None,
     max: _Parameter = None,
     *,
-    scale: _Parameter = None,
+    scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    replace_below: _Parameter = None,
+    replace_above: _Parameter = None,
+    round: _Round = None,
+    zero_point: _Parameter = None,
+    to: DTypeLike = None,
+    saturate: bool = False,
     out: _Out,
     dtype: DTypeLike = None,
     threads: int = 0,
@@ -79,11 +90,17 @@ def clip(
     min: _Parameter = None,
     max: _Parameter = None,
     *,
-    scale: _Parameter = None,
+    scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    replace_below: _Parameter = None,
+    replace_above: _Parameter = None,
+    round: _Round = None,
+    zero_point: _Parameter = None,
+    to: None = None,
+    saturate: bool = False,
     out: None = None,
     dtype: DTypeLike = None,
     threads: int = 0,
@@ -94,11 +111,17 @@ def clip(
     min: _Parameter = None,
     max: _Parameter = None,
     *,
-    scale: _Parameter = None,
+    scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    replace_below: _Parameter = None,
+    replace_above: _Parameter = None,
+    round: _Round = None,
+    zero_point: _Parameter = None,
+    to: DTypeLike = None,
+    saturate: bool = False,
     out: None = None,
     dtype: DTypeLike = None,
     threads: int = 0,
@@ -109,11 +132,17 @@ def clip_file(
     min: _Parameter = None,
     max: _Parameter = None,
     *,
-    scale: _Parameter = None,
+    scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    replace_below: _Parameter = None,
+    replace_above: _Parameter = None,
+    round: _Round = None,
+    zero_point: _Parameter = None,
+    to: DTypeLike = None,
+    saturate: bool = False,
     members: Sequence[str] = (),
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
@@ -126,11 +155,17 @@ def clip_in_place(
     min: _Parameter = None,
     max: _Parameter = None,
     *,
-    scale: _Parameter = None,
+    scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
     nan: _Nan = None,
     min_above_max: _MinAboveMax = None,
+    replace_below: _Parameter = None,
+    replace_above: _Parameter = None,
+    round: _Round = None,
+    zero_point: _Parameter = None,
+    to: DTypeLike = None,
+    saturate: bool = False,
     members: Sequence[str] = (),
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,

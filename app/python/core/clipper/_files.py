@@ -10,12 +10,12 @@ class Counts(NamedTuple):
 
     Attributes:
         elements: all elements of the tensor.
-        raised: elements whose x * scale + bias, before its conversion to the dtype, is less than min; without
-            min, less than the lowest value of the dtype.
-        lowered: elements whose x * scale + bias, before its conversion to the dtype, is greater than max;
-            without max, greater than the highest value of the dtype.
+        raised: elements whose x * scale + bias, before its conversion to the output's dtype, is less than min,
+            or less than the lowest value of that dtype.
+        lowered: elements whose x * scale + bias, before its conversion to the output's dtype, is greater than
+            max, or greater than the highest value of that dtype.
         nan: NaNs after scale and bias.
-        changed: whether the bits of any element changed.
+        changed: whether the bits of any element changed; True if the dtype changed and there are elements.
     """
 
     elements: int
@@ -36,6 +36,12 @@ def clip_file(
     profile=None,
     nan=None,
     min_above_max=None,
+    replace_below=None,
+    replace_above=None,
+    round=None,
+    zero_point=None,
+    to=None,
+    saturate=False,
     members=(),
     dtype=None,
     ignore_trailing=False,
@@ -49,7 +55,8 @@ def clip_file(
 
     Args:
         input, output: paths; "-" is standard input or output. The same file: clip_in_place().
-        min, max, scale, bias, profile, nan, min_above_max: as for clip().
+        min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above, round, zero_point, to,
+            saturate: as for clip().
         members: names of the members of an archive to clip; empty: all that the profile takes.
         dtype: "bfloat16" if the file holds raw bytes (|V2).
         ignore_trailing: accept bytes after the array.
@@ -68,13 +75,16 @@ def clip_file(
     Counts(elements=3, raised=1, lowered=1, nan=0, changed=True)
     >>> np.load(y)
     array([0., 2., 6.])
+    >>> clip_file(x, y, scale=50, bias=128, to="uint8").lowered
+    1
+    >>> np.load(y)
+    array([ 78, 228, 255], dtype=uint8)
     """
-    return Counts(
-        *_core.clip_file(
-            input, output, min, max, scale, bias, profile, nan, min_above_max,
-            list(members), dtype, ignore_trailing, overwrite, sync, threads,
-        )
+    request = (
+        min, max, scale, bias, profile, nan, min_above_max,
+        replace_below, replace_above, round, zero_point, to, saturate,
     )  # fmt: skip
+    return Counts(*_core.clip_file(input, output, request, list(members), dtype, ignore_trailing, overwrite, sync, threads))
 
 
 def clip_in_place(
@@ -87,6 +97,12 @@ def clip_in_place(
     profile=None,
     nan=None,
     min_above_max=None,
+    replace_below=None,
+    replace_above=None,
+    round=None,
+    zero_point=None,
+    to=None,
+    saturate=False,
     members=(),
     dtype=None,
     ignore_trailing=False,
@@ -95,13 +111,13 @@ def clip_in_place(
 ):
     """Replaces a file by its clipped tensor.
 
-    The new file keeps the old one's header, owner, mode and attributes, and is on disk before the function
-    returns. A file whose elements do not change is not written.
+    The new file keeps the old one's header, except a dtype that `to` changes, its owner, mode and attributes, and
+    is on disk before the function returns. A file whose elements do not change is not written.
 
     Args:
         path: the file.
-        direct: overwrite the elements, which needs no room for a second file. If it is interrupted, the same
-            call finishes the work.
+        direct: overwrite the elements, which needs no room for a second file, and the same dtype. If it is
+            interrupted, the same call finishes the work.
         others: as for clip_file().
 
     Returns:
@@ -115,9 +131,8 @@ def clip_in_place(
     >>> np.load(x)
     array([-1,  2,  6])
     """
-    return Counts(
-        *_core.clip_in_place(
-            path, min, max, scale, bias, profile, nan, min_above_max,
-            list(members), dtype, ignore_trailing, direct, threads,
-        )
+    request = (
+        min, max, scale, bias, profile, nan, min_above_max,
+        replace_below, replace_above, round, zero_point, to, saturate,
     )  # fmt: skip
+    return Counts(*_core.clip_in_place(path, request, list(members), dtype, ignore_trailing, direct, threads))
