@@ -1,0 +1,398 @@
+"""clip() into another dtype, rounded, and with replacements, against exact numbers, numpy and the program."""
+
+import itertools
+import sys
+from fractions import Fraction
+
+import clipper
+import ml_dtypes
+import numpy as np
+import pytest
+from clip_test import LAYOUTS, error_of, sample
+from conftest import DTYPES, FLOATS, INTEGERS, ROOT, assert_same_bits, dtype_of, load, save
+
+BITS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}  # exponent, fraction
+ROUND = {
+    "half-even": round,
+    "half-away": lambda x: (1 if x > 0 else -1) * int(abs(x) + Fraction(1, 2)),
+    "trunc": int,
+    "floor": lambda x: x.__floor__(),
+    "ceil": lambda x: x.__ceil__(),
+}
+
+
+def as_float(value, to, saturate=False):
+    """The element of a float dtype that is nearest to a Fraction, by one rounding, as a Python float."""
+    exponent_bits, fraction_bits = BITS[to]
+    highest = 2 ** (exponent_bits - 1) - 1
+    size = abs(value)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length() if size else 0
+    exponent -= size < Fraction(2) ** exponent
+    unit = Fraction(2) ** (max(exponent, 1 - highest) - fraction_bits)
+    rounded = round(size / unit) * unit
+    largest = (2 - Fraction(2) ** -fraction_bits) * Fraction(2) ** highest
+    if rounded > largest:
+        return float(largest) if saturate else np.inf
+    return float(rounded)
+
+
+def exactly(element, to, mode=None, nan=None, saturate=False):
+    """What one element becomes: an int, or a float that `to` has."""
+    if element != element:
+        return nan
+    if to in INTEGERS:
+        limits = np.iinfo(to)
+        if element in (np.inf, -np.inf):
+            return limits.max if element > 0 else limits.min
+        return min(max(ROUND[mode or "half-even"](Fraction(element)), limits.min), limits.max)
+    sign = np.copysign(1.0, element)
+    if element in (np.inf, -np.inf):
+        return sign * as_float(Fraction(2) ** 2000, to, saturate)
+    value = Fraction(element)
+    value = Fraction(ROUND[mode](value)) if mode else value
+    return sign * as_float(value, to, saturate)
+
+
+def elements_of(x):
+    """Ints, or floats that are exact."""
+    return (x if x.dtype.kind in "iu" else x.astype(float)).ravel().tolist()
+
+
+def exact_array(x, to, **options):
+    """The expected result, the elements of which are of `to` already, so that numpy rounds nothing."""
+    values = [exactly(element, to, **options) for element in elements_of(x)]
+    return np.array(values, object if to in INTEGERS else float).astype(dtype_of(to)).reshape(x.shape)
+
+
+def assert_same_elements(actual, expected):
+    """The same bits, but any NaN for a NaN."""
+    nan = expected != expected
+    np.testing.assert_array_equal(actual != actual, nan)
+    assert_same_bits(np.where(nan, expected, actual), expected)
+
+
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_pair(name, to):
+    x = load(ROOT / f"data/edge/{name}.npy")
+    options = {"nan": 7} if to in INTEGERS and name in FLOATS else {}
+    expected = exact_array(x, to, nan=7 if options else np.nan)
+    result = clipper.clip(x, to=to, **options)
+    assert_same_elements(result, expected)
+    assert_same_elements(clipper.clip(x, to=dtype_of(to), **options), expected)
+    assert_same_elements(clipper.clip(x, to=dtype_of(to).type, **options), expected)
+    out = np.empty_like(expected)
+    assert clipper.clip(x, to=to, out=out, **options) is out
+    assert_same_bits(out, result)
+    for mode in ROUND:
+        expected = exact_array(x, to, mode=mode, nan=7 if options else np.nan)
+        assert_same_elements(clipper.clip(x, to=to, round=mode, **options), expected)
+    if to in FLOATS:
+        expected = exact_array(x, to, nan=np.nan, saturate=True)
+        assert_same_elements(clipper.clip(x, to=to, saturate=True), expected)
+
+
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("name", ["float64", "int64", "uint64"])
+def test_ties_and_neighbours(name, to):
+    """Numbers half way between two of the result's, and next to them, which by way of another dtype are rounded twice."""
+    values = [1 + 2.0**-8 + 2.0**-30, 1 + 2.0**-11, 1 + 2.0**-24, 65519.99, 65520, 2.0**-25, 0.5, 1.5, 2.5, 254.5, 255.5]
+    values += [2**53 + 1, 2**63 - 1, 2**62 + 2**8 + 1, 2**40 + 2**32 + 1, 2**24 + 1, 257, 2**15 + 2**7]
+    dtype = dtype_of(name)
+    if name == "float64":
+        x = np.array(values, dtype)
+        x = np.concatenate([x, np.nextafter(x, 0), np.nextafter(x, np.inf), -x])
+    else:
+        x = np.array([int(value) + step for value in values[11:] for step in (-1, 0, 1) if value < 2**63 - 1], dtype)
+    assert_same_elements(clipper.clip(x, to=to), exact_array(x, to))
+
+
+@pytest.mark.parametrize("mode", ROUND)
+@pytest.mark.parametrize("name", FLOATS)
+def test_round_keeps_the_dtype(name, mode):
+    x = load(ROOT / f"data/edge/{name}.npy")
+    expected = exact_array(x, name, mode=mode, nan=np.nan)
+    assert_same_elements(clipper.clip(x, round=mode), expected)
+    y = x.copy()
+    assert clipper.clip(y, round=mode, out=y) is y
+    assert_same_elements(y, expected)
+
+
+PAIRS = [
+    ("float32", "uint8"), ("uint8", "float64"), ("int16", "bfloat16"), ("bfloat16", "int32"), ("float64", "float32"),
+    ("float16", "int64"), ("uint64", "float16"), ("int8", "uint8"), ("float32", "int32"),
+]  # fmt: skip
+
+
+def in_order_of(x, to):
+    """The result's dtype: bfloat16 and what becomes of bytes have this machine's byte order."""
+    is_big = x.dtype.byteorder == ">" and to != "bfloat16" and dtype_of(to).itemsize > 1
+    return dtype_of(to).newbyteorder(">") if is_big else dtype_of(to)
+
+
+@pytest.mark.parametrize("name, to", PAIRS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout, name, to):
+    x = sample((3, 4, 5), name)
+    expected = exact_array(np.clip(x.astype(float), 20, 40), to)
+    given = LAYOUTS[layout](x)
+    before = given.copy()
+    lo, hi = (np.full((4, 1), bound, given.dtype) for bound in (20, 40))
+    for bounds in [(20, 40), ("20", "40"), (lo, hi), (lo, 40), (np.full(x.shape, 20, given.dtype), hi)]:
+        result = clipper.clip(given, *bounds, to=to)
+        assert result.dtype == in_order_of(given, to)
+        assert result.flags.writeable and result.flags.owndata and type(result) is np.ndarray
+        assert_same_bits(result.astype(expected.dtype), expected)
+        for out_layout in set(LAYOUTS) - {"read-only"}:
+            out = LAYOUTS[out_layout](np.zeros_like(expected))
+            assert clipper.clip(given, *bounds, to=to, out=out) is out
+            assert_same_bits(out.astype(expected.dtype), expected)
+    np.testing.assert_array_equal(given.astype(float), before.astype(float))
+
+
+def test_memory_order_is_kept():
+    x = np.zeros((3, 4), order="F")
+    assert clipper.clip(x, to="int8").flags.f_contiguous
+    assert clipper.clip(x.T, to="int8").flags.c_contiguous
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0, 2)])
+@pytest.mark.parametrize("to", DTYPES)
+def test_no_elements(shape, to):
+    x = np.zeros(shape, np.float32)
+    assert_same_bits(clipper.clip(x, 0, 6, to=to), np.zeros(shape, dtype_of(to)))
+    out = np.zeros(shape, dtype_of(to))
+    assert clipper.clip(x, np.zeros(shape, "f4"), to=to, out=out) is out
+    error_of(x, 300, to="uint8")
+
+
+def test_scalars_and_lists():
+    result = clipper.clip(np.float32(2.5), to="uint8")
+    assert result == 2 and isinstance(result, np.uint8)
+    assert isinstance(clipper.clip(7, to=ml_dtypes.bfloat16), ml_dtypes.bfloat16)
+    assert_same_bits(clipper.clip([[1.5, 300], [-1, 3]], to=np.uint8), np.array([[2, 255], [0, 3]], np.uint8))
+    assert_same_bits(clipper.clip([1.5, 2.5], to=float, round="floor"), np.array([1.0, 2]))
+    out = np.array(0, np.int8)
+    assert clipper.clip(7.5, to="int8", out=out) is out and out == 8
+
+
+def test_raw_bfloat16():
+    x = np.array([-1, 0.5, 7.75], ml_dtypes.bfloat16)
+    for raw in (x.view(np.uint16), x.view("V2")):
+        assert_same_bits(clipper.clip(raw, dtype="bfloat16", to="int16"), np.array([-1, 0, 8], np.int16))
+        out = np.zeros(3, np.uint16)
+        clipper.clip(raw, dtype="bfloat16", to="uint16", out=out)
+        assert_same_bits(out, np.array([0, 0, 8], np.uint16))
+        assert clipper.clip(raw, 0, dtype="bfloat16", to="bfloat16").dtype == raw.dtype
+
+
+def test_bfloat16_needs_ml_dtypes(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    error = error_of(np.zeros(3), to="bfloat16")
+    assert (error.kind, error.field) == ("usage", "to") and "package ml_dtypes" in str(error)
+
+
+@pytest.mark.parametrize("count", [1000, 3_000_001])
+def test_large_arrays(count):
+    x = np.random.default_rng(1).normal(0, 100, count).astype("f4")
+    expected = np.rint(np.clip(x, -50.25, 99)).astype(np.int16)
+    assert_same_bits(clipper.clip(x, -50.25, 99, to="int16"), expected)
+    assert_same_bits(clipper.clip(x, -50.25, 99, to="int16", threads=1), expected)
+    assert_same_bits(clipper.clip(x, np.full(count, -50.25, "f4"), 99, to="int16"), expected)
+    assert_same_bits(clipper.clip(np.repeat(x, 2)[::2], -50.25, 99, to="int16"), expected)
+    lowest, highest = clipper.percentiles(x, [5, 95])
+    assert_same_bits(clipper.clip(x, "5%", "95%", to="int16"), np.rint(np.clip(x, lowest, highest)).astype("i2"))
+    x[count - 2] = np.nan
+    assert str(error_of(x, to="int16")) == f"NaN at element {count - 2} cannot become int16"
+    assert np.isnan(clipper.clip(x, to=np.float16)[count - 2])
+
+
+@pytest.mark.parametrize("to", ["int32", "int8", "float64"])
+@pytest.mark.parametrize("shift", range(-8, 9, 4))
+def test_overlapping_out_is_as_if_x_were_copied(shift, to):
+    memory = np.arange(600, dtype=np.float32).view(np.uint8)
+    x = memory[800:1600].view(np.float32)
+    expected = np.clip(x, 210, 300).astype(to) if to != "int8" else np.full(200, 127, np.int8)
+    out = memory[800 + shift :][: expected.nbytes].view(to)
+    clipper.clip(x, 210, 300, to=to, out=out)
+    np.testing.assert_array_equal(out, expected)
+
+
+def quantized(x, scale, zero_point, to):
+    """QuantizeLinear of ONNX: one division in float32, one rounding."""
+    limits = np.iinfo(to)
+    return np.clip(np.rint((x / scale).astype(float)) + zero_point, limits.min, limits.max).astype(to)
+
+
+def test_quantize(tmp_path):
+    x = np.random.default_rng(2).normal(0, 8, (500, 64)).astype("f4")
+    for value, zero_point, to in itertools.product([0.1, 0.05, 1 / 3], [0, 128, "7"], ["uint8", "int16"]):
+        scale = np.float32(value)
+        expected = quantized(x, scale, int(zero_point), to)
+        for divisor in (scale, float(scale), value, np.array(scale), np.array([scale])):
+            result = clipper.clip(x, scale=clipper.reciprocal(divisor), zero_point=zero_point, to=to)
+            assert_same_bits(result, expected)
+        assert_same_bits(clipper.clip(x, scale=f"1/{value!r}", zero_point=zero_point, to=to), expected)
+    scales = np.linspace(0.01, 0.2, 64).astype("f4")
+    np.save(tmp_path / "s.npy", scales)
+    path = tmp_path / "s.npy"
+    expected = quantized(x, scales, 3, "int8")
+    for scale in (clipper.reciprocal(scales), clipper.reciprocal(path), clipper.reciprocal(f"@{path}"), f"1/@{path}"):
+        assert_same_bits(clipper.clip(x, scale=scale, zero_point=3, to="int8"), expected)
+    for zero_point in (3, "3", np.int8(3), np.array(3), np.array([3], "i1")):
+        assert_same_bits(clipper.clip(x, scale=clipper.reciprocal(scales), zero_point=zero_point, to="int8"), expected)
+    assert_same_bits(clipper.clip(x, scale=clipper.reciprocal(scales)), x / scales)
+    assert clipper.reciprocal(2) == clipper.reciprocal(divisor=2) and repr(clipper.reciprocal(2)) == "reciprocal(divisor=2)"
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_replacements(name):
+    x = sample((7, 9), name)
+    values = x.astype(float)
+    for below, above in itertools.product([None, 3, "5"], repeat=2):
+        options = {"replace_below": below, "replace_above": above}
+        expected = np.where(values < 20, 20 if below is None else float(below), values)
+        expected = np.where(values > 40, 40 if above is None else float(above), expected)
+        assert_same_bits(clipper.clip(x, 20, 40, **options), expected.astype(x.dtype))
+        y = x.copy()
+        clipper.clip(y, "20", np.full(9, 40, x.dtype), out=y, **options)
+        assert_same_bits(y, expected.astype(x.dtype))
+        assert_same_bits(clipper.clip(x, 20, 40, to="int16", **options), np.rint(expected).astype(np.int16))
+    result = clipper.clip(x, 20, 40, to="float32", replace_below=np.nan, replace_above="inf")
+    assert_same_elements(result, np.where(values < 20, np.nan, np.where(values > 40, np.inf, values)).astype("f4"))
+
+
+def test_nan_follows_nan():
+    x = np.array([np.nan, 1, 9])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6, replace_below=-1, replace_above=7), [np.nan, -1, 7])
+    np.testing.assert_array_equal(clipper.clip(x, 2, 6, replace_below=-1, nan="min", to="int8"), [2, -1, 6])
+    np.testing.assert_array_equal(clipper.clip(x, nan=1000, to="int32"), [1000, 1, 9])
+    for options in (dict(to="int8"), dict(to="float32", nan="error"), dict(round="floor", nan="error")):
+        assert error_of(x, **options).kind == "input"
+    assert error_of(np.array([1, np.inf]), scale=0, to="int8").kind == "input"
+
+
+REQUESTS = [
+    dict(to="uint8"), dict(to="int64", round="ceil"), dict(to="float16", min="-1", max="100"), dict(to="bfloat16"),
+    dict(to="float64", scale="0.5", bias="1"), dict(to="int8", scale="1/0.3", zero_point="5"), dict(to="float32"),
+    dict(scale="0.25", round="half-away"), dict(min="3", max="50", replace_below="7", replace_above="0"),
+    dict(to="int16", min="1%", max="90%"), dict(to="uint32", min="2", replace_below="9"), dict(scale="1/3"),
+    dict(to="float16", saturate=True, scale="1e6"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("request_of_case", REQUESTS, ids=str)
+@pytest.mark.parametrize("name", DTYPES)
+def test_as_the_program(name, request_of_case, program, tmp_path):
+    """The same bytes by the program, clip_file(), clip_in_place() and clip(), and the same refusals."""
+    arguments = dict(request_of_case, nan="2") if name in FLOATS else request_of_case
+    words = [
+        word for key, value in arguments.items()
+        for word in ([f"--{key.replace('_', '-')}"] + ([] if value is True else [f"{value}"]))
+    ]  # fmt: skip
+    x = load(ROOT / f"data/edge/{name}.npy")
+    files = [tmp_path / f"{i}.npy" for i in range(4)]
+    for path in (files[0], files[3]):
+        save(path, x)
+    status, message = program(*words, files[0], files[1])
+    if status != 0:
+        error = error_of(x, **arguments)
+        kinds = {2: "usage", 3: "input"}
+        assert error.kind == kinds[status], message
+        assert str(error).split(" ", 1)[1] in message or "edge" in message, (str(error), message)
+        with pytest.raises(clipper.ClipperError):
+            clipper.clip_file(files[0], files[2], **arguments)
+        return
+    counts = clipper.clip_file(files[0], files[2], **arguments)
+    assert files[2].read_bytes() == files[1].read_bytes()
+    assert clipper.clip_in_place(files[3], **arguments) == counts
+    assert files[3].read_bytes() == files[1].read_bytes()
+    expected = load(files[1])
+    assert_same_bits(clipper.clip(x, **arguments), expected.view(dtype_of(arguments.get("to", name))))
+
+
+def test_files(tmp_path):
+    path, out = tmp_path / "x.npy", tmp_path / "y.npy"
+    np.save(path, np.array([-1.0, 2.5, 300]))
+    assert clipper.clip_file(path, out, to=np.uint8) == (3, 1, 1, 0, True)
+    assert_same_bits(np.load(out), np.array([0, 2, 255], np.uint8))
+    before = path.read_bytes()
+    with pytest.raises(clipper.ClipperError, match="direct") as caught:
+        clipper.clip_in_place(path, to="uint8", direct=True)
+    assert caught.value.kind == "usage" and path.read_bytes() == before
+    clipper.clip_in_place(path, 0, replace_below=-7, round="floor")
+    assert_same_bits(np.load(path), np.array([-7.0, 2, 300]))
+    clipper.clip_in_place(path, scale=clipper.reciprocal(10), to=ml_dtypes.bfloat16)
+    clipper.assert_same(path, np.array([-0.7, 0.2, 30], ml_dtypes.bfloat16))
+    np.savez(tmp_path / "a.npz", w=np.array([1.5, 9]), v=np.arange(3))
+    clipper.clip_file(tmp_path / "a.npz", tmp_path / "b.npz", members=["w"], to="int8")
+    with np.load(tmp_path / "b.npz") as archive:
+        assert_same_bits(archive["w"], np.array([2, 9], np.int8))
+        assert archive["v"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "arguments, kind, field",
+    [
+        (dict(to="complex64"), "usage", "to"),
+        (dict(to=complex), "usage", "to"),
+        (dict(to=bool), "usage", "to"),
+        (dict(to=np.dtype(">i2")), "usage", "to"),
+        (dict(to="uint8", profile="onnx-13"), "usage", "to"),
+        (dict(round="up"), "usage", "round"),
+        (dict(round="half_even"), "usage", "round"),
+        (dict(zero_point=1), "usage", "zero_point"),
+        (dict(zero_point=1, to="float16"), "usage", "zero_point"),
+        (dict(zero_point=1.5, to="int8"), "usage", "zero_point"),
+        (dict(zero_point=200, to="int8"), "usage", "zero_point"),
+        (dict(zero_point=np.zeros(4, int), to="int8"), "usage", "zero_point"),
+        (dict(saturate=True), "usage", "saturate"),
+        (dict(replace_below=1), "usage", "replace_below"),
+        (dict(replace_above=1), "usage", "replace_above"),
+        (dict(min=0, replace_below=0.1), "usage", "replace_below"),
+        (dict(min=0, replace_below=np.nan, to="int8"), "usage", "replace_below"),
+        (dict(max=0, replace_above=256, to="uint8"), "usage", "replace_above"),
+        (dict(min=0, replace_below="1%"), "usage", "replace_below"),
+        (dict(min=300, to="uint8"), "usage", "min"),
+        (dict(max=-1, to="uint8"), "usage", "max"),
+        (dict(nan="keep", to="uint8"), "usage", "nan"),
+        (dict(nan=300, to="uint8"), "usage", "nan"),
+        (dict(scale=clipper.reciprocal(0)), "usage", "scale"),
+        (dict(scale=clipper.reciprocal("1/2")), "usage", "scale"),
+        (dict(scale="1/1/2"), "usage", "scale"),
+        (dict(scale=clipper.reciprocal(np.zeros(3, "f4"))), "input", "scale"),
+        (dict(to="uint8", out=np.zeros(4, "f4")), "usage", "out"),
+        (dict(to="uint8", out=np.zeros(3, "u1")), "usage", "out"),
+        (dict(out=np.zeros(4, "u1")), "usage", "out"),
+    ],
+)
+def test_errors_name_the_argument(arguments, kind, field):
+    x = np.arange(4, dtype="f4")
+    error = error_of(x, **arguments)
+    assert (error.kind, error.field) == (kind, field)
+    assert field in str(error) and "\n" not in str(error) and "--" not in str(error)
+    np.testing.assert_array_equal(x, np.arange(4))
+
+
+def test_another_dtype_in_place():
+    x = np.arange(4, dtype="f4")
+    error = error_of(x, to="uint8", out=x)
+    assert (error.kind, error.field) == ("usage", "out") and isinstance(error, ValueError)
+    assert str(error) == "out is x, whose elements cannot become uint8 in the same memory"
+    assert clipper.clip(x, max=2, to="float32", out=x) is x
+    np.testing.assert_array_equal(x, [0, 1, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "arguments, field",
+    [
+        (dict(to=3), "to"), (dict(to=[1]), "to"), (dict(round=1), "round"), (dict(saturate=1), "saturate"),
+        (dict(saturate=None), "saturate"), (dict(zero_point=[1], to="int8"), "zero_point"),
+        (dict(min=0, replace_below=b"1"), "replace_below"), (dict(scale=clipper.reciprocal(None)), "scale"),
+        (dict(scale=clipper.reciprocal(clipper.reciprocal(2))), "scale"), (dict(min=clipper.reciprocal(2)), "min"),
+        (dict(scale=(2,)), "scale"),
+    ],
+)  # fmt: skip
+def test_wrong_types(arguments, field):
+    with pytest.raises(TypeError, match=field):
+        clipper.clip(np.zeros(1), **arguments)
