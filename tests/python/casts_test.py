@@ -55,7 +55,8 @@ def exactly(element, to, mode=None, nan=None, saturate=False):
 
 def elements_of(x):
     """Ints, or floats that are exact."""
-    return (x if x.dtype.kind in "iu" else x.astype(float)).ravel().tolist()
+    with np.errstate(invalid="ignore"):
+        return (x if x.dtype.kind in "iu" else x.astype(float)).ravel().tolist()
 
 
 def exact_array(x, to, **options):
@@ -66,8 +67,9 @@ def exact_array(x, to, **options):
 
 def assert_same_elements(actual, expected):
     """The same bits, but any NaN for a NaN."""
-    nan = expected != expected
-    np.testing.assert_array_equal(actual != actual, nan)
+    with np.errstate(invalid="ignore"):  # numpy warns about NaN of bfloat16
+        nan = expected != expected
+        np.testing.assert_array_equal(actual != actual, nan)
     assert_same_bits(np.where(nan, expected, actual), expected)
 
 
@@ -88,8 +90,8 @@ def test_every_pair(name, to):
         expected = exact_array(x, to, mode=mode, nan=7 if options else np.nan)
         assert_same_elements(clipper.clip(x, to=to, round=mode, **options), expected)
     if to in FLOATS:
-        expected = exact_array(x, to, nan=np.nan, saturate=True)
-        assert_same_elements(clipper.clip(x, to=to, saturate=True), expected)
+        x = x[[abs(element) < np.inf for element in elements_of(x)]]
+        assert_same_elements(clipper.clip(x, to=to, saturate=True), exact_array(x, to, saturate=True))
 
 
 @pytest.mark.parametrize("to", DTYPES)
@@ -210,11 +212,11 @@ def test_large_arrays(count):
 @pytest.mark.parametrize("to", ["int32", "int8", "float64"])
 @pytest.mark.parametrize("shift", range(-8, 9, 4))
 def test_overlapping_out_is_as_if_x_were_copied(shift, to):
-    memory = np.arange(600, dtype=np.float32).view(np.uint8)
+    memory = (np.arange(800, dtype=np.float32) % 100).view(np.uint8)
     x = memory[800:1600].view(np.float32)
-    expected = np.clip(x, 210, 300).astype(to) if to != "int8" else np.full(200, 127, np.int8)
+    expected = np.clip(x, 10, 90).astype(to)
     out = memory[800 + shift :][: expected.nbytes].view(to)
-    clipper.clip(x, 210, 300, to=to, out=out)
+    clipper.clip(x, 10, 90, to=to, out=out)
     np.testing.assert_array_equal(out, expected)
 
 

@@ -7,6 +7,7 @@ import subprocess
 
 import clipper
 import clipper._files
+import clipper._reciprocal
 import clipper._tensors
 import ml_dtypes
 import numpy as np
@@ -21,14 +22,14 @@ def paths(tmp_path):
 
 
 def test_doctests():
-    for module in (clipper, clipper._files, clipper._tensors):
+    for module in (clipper, clipper._files, clipper._reciprocal, clipper._tensors):
         assert doctest.testmod(module).failed == 0
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder().find(clipper.clip, "clip", globs={"clip": clipper.clip}):
         runner.run(test)
     parser = doctest.DocTestParser()
     runner.run(parser.get_doctest(clipper.clip.__doc__, {"clip": clipper.clip}, "clip", None, 0))
-    assert runner.tries >= 7 and runner.failures == 0
+    assert runner.tries >= 8 and runner.failures == 0
 
 
 def test_clip_file_as_the_program(paths, program, tmp_path):

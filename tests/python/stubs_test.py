@@ -21,9 +21,13 @@ from numpy.typing import NDArray
 x: NDArray[np.float32] = np.zeros(3, np.float32)
 y: NDArray[np.float32] = clipper.clip(x, 0, "6", profile="onnx-13", scale=np.float32(0.5))
 y = clipper.clip([1, 2], max=x, out=x)
-lowered: int = clipper.clip_file("in.npy", "out.npy", max=6).lowered
+z: NDArray[np.uint8] = np.zeros(3, np.uint8)
+z = clipper.clip(x, scale=clipper.reciprocal(0.1), zero_point=128, to=np.uint8, out=z)
+z = clipper.clip(x, 0, replace_below=np.nan, round="half-away", to="uint8")
+lowered: int = clipper.clip_file("in.npy", "out.npy", max=6, to="float16", saturate=True).lowered
 first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
 clipper.clip(x, threads="2")  # type: ignore[call-overload]
+clipper.clip(x, round="up")  # type: ignore[call-overload]
 clipper.clip_file("in.npy")  # type: ignore[call-arg]
 """
 
