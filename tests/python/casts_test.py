@@ -286,7 +286,7 @@ REQUESTS = [
 @pytest.mark.parametrize("request_of_case", REQUESTS, ids=str)
 @pytest.mark.parametrize("name", DTYPES)
 def test_as_the_program(name, request_of_case, program, tmp_path):
-    """The same bytes by the program, clip_file(), clip_in_place() and clip(), and the same refusals."""
+    """The same bytes by the program, clip_file(), clip_in_place() and clip()."""
     arguments = dict(request_of_case, nan="2") if name in FLOATS else request_of_case
     words = [
         word for key, value in arguments.items()
@@ -296,15 +296,7 @@ def test_as_the_program(name, request_of_case, program, tmp_path):
     files = [tmp_path / f"{i}.npy" for i in range(4)]
     for path in (files[0], files[3]):
         save(path, x)
-    status, message = program(*words, files[0], files[1])
-    if status != 0:
-        error = error_of(x, **arguments)
-        kinds = {2: "usage", 3: "input"}
-        assert error.kind == kinds[status], message
-        assert str(error).split(" ", 1)[1] in message or "edge" in message, (str(error), message)
-        with pytest.raises(clipper.ClipperError):
-            clipper.clip_file(files[0], files[2], **arguments)
-        return
+    assert program("--quiet", *words, files[0], files[1]) == (0, "")
     counts = clipper.clip_file(files[0], files[2], **arguments)
     assert files[2].read_bytes() == files[1].read_bytes()
     assert clipper.clip_in_place(files[3], **arguments) == counts
