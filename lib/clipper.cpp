@@ -26,7 +26,7 @@ namespace clipper {
 namespace {
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
-  return {elements, counts.raised, counts.lowered, counts.nan, counts.changed};
+  return {elements, counts.raised, counts.lowered, counts.nan, counts.changed, counts.replaced};
 }
 
 /// Counts the elements of the tensors that were clipped.

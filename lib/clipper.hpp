@@ -53,8 +53,9 @@ struct Counts {
   /// is the only bound.
   std::uint64_t lowered = 0;
 
-  std::uint64_t nan = 0;  ///< NaNs after scale and bias, before Request::nan replaces them
-  bool changed = false;   ///< whether the bits of any element changed, or its dtype
+  std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them
+  bool changed = false;        ///< whether the bits of any element changed, or its dtype
+  std::uint64_t replaced = 0;  ///< elements that became Request::replace_below or replace_above
 };
 
 /// How files are read and written.

@@ -164,6 +164,7 @@ TEST_CASE("elements beyond a bound are replaced") {
   CHECK(std::vector(out.begin() + 1, out.begin() + 5) == std::vector<float>{0, 3, 6, -5});
   CHECK(counts.raised == 1);
   CHECK(counts.lowered == 1);
+  CHECK(counts.replaced == 2);
   CHECK(counts.nan == 1);
   std::vector<float> place = in;
   clip(place, {.min = 0, .max = 6, .nan = 2, .replace_below = kNan, .replace_above = -5});
