@@ -45,6 +45,10 @@ TEST_CASE("elements become the nearest ones of another dtype, and never wrap") {
         std::vector<std::int64_t>{-2, 1, 2, 3, 8, 8, -2});
   CHECK(cast<float>(in, {}) == std::vector<float>{-3.5F, 0.5F, 1.5F, 2.5F, 300, kInf, -kInf});
   CHECK(cast<float>(in, {.saturate = true}).back() == std::numeric_limits<float>::lowest());
+  CHECK(cast<double>(std::vector<float>{kInf, 1}, {.saturate = true}) ==
+        std::vector<double>{std::numeric_limits<double>::max(), 1});
+  CHECK(cast<float>(std::vector<float>{-kInf, 1}, {.saturate = true}) ==
+        std::vector<float>{std::numeric_limits<float>::lowest(), 1});
   CHECK(cast<float>(std::vector<std::int64_t>{(std::int64_t{1} << 53) + 1, 3}, {}) ==
         std::vector<float>{0x1p53F, 3});
   CHECK(cast<double>(std::vector<std::uint64_t>{UINT64_MAX}, {}) == std::vector<double>{0x1p64});
