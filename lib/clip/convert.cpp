@@ -171,18 +171,19 @@ class BlockConversion {
     load(in, count);
     scale(vectors, count);
     const ElementCounts counts = clip(vectors, count);
+    first_nan_ = counts.nan == 0
+                     ? std::nullopt
+                     : find_nan(clipping_.dtype, kNativeOrder, reinterpret_cast<const std::byte*>(g_), count);
     if constexpr (std::is_floating_point_v<Working>)
-      if (conversion_.round)
+      if (conversion_.round && !rounds_when_stored())
         with_round(*conversion_.round, [&]<Round kRound>() {
           run_loop<RoundElements<Working, kRound>>(level_, result_.as<Working>(), count);
         });
     return store(in, vectors, counts, out, count);
   }
 
-  /// The first NaN of the block, before the clip.
-  [[nodiscard]] std::optional<std::size_t> first_nan(std::size_t count) const noexcept {
-    return find_nan(clipping_.dtype, kNativeOrder, reinterpret_cast<const std::byte*>(g_), count);
-  }
+  /// The first NaN of the last block, before the clip.
+  [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
   void load(const std::byte* in, std::size_t count) noexcept {
@@ -197,11 +198,18 @@ class BlockConversion {
       in = stored_.bytes.data();
     }
     with_type(conversion_.from, [&]<class From>() {
+      // Not if results are written over `in` before g is used again.
+      if constexpr (std::is_same_v<From, Working>)
+        if (!swaps && scaling_.arithmetic == Arithmetic::none && !saturates_ && !conversion_.below &&
+            !conversion_.above) {
+          g_ = reinterpret_cast<const Working*>(in);
+          return;
+        }
+      g_ = loaded_.as<Working>();
       if constexpr (kLoads<From, Working>)
         run_loop<Load<From, Working>>(level_, reinterpret_cast<const From*>(in), loaded_.as<Working>(),
                                       count);
     });
-    g_ = loaded_.as<Working>();
   }
 
   void scale(const ParameterVectors* vectors, std::size_t count) noexcept {
@@ -256,8 +264,12 @@ class BlockConversion {
         out != nullptr && !is_same && !swaps && reinterpret_cast<std::uintptr_t>(out) % size == 0;
     std::byte* to = is_direct ? out : stored_.bytes.data();
     with_type(conversion_.to, [&]<class To>() {
-      run_loop<Store<Working, To>>(level_, static_cast<const Working*>(result_.as<Working>()),
-                                   reinterpret_cast<To*>(to), count, bits_of(conversion_.zero_point));
+      const Working* const y = result_.as<Working>();
+      const std::uint64_t zero_point = bits_of(conversion_.zero_point);
+      if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
+        if (rounds_when_stored())
+          return run_loop<Store<Working, To, true>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
+      run_loop<Store<Working, To, false>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
     });
     saturate(vectors, to, count);
     counts.replaced = replace(vectors, to, count);
@@ -270,6 +282,10 @@ class BlockConversion {
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
     if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
     return counts;
+  }
+
+  [[nodiscard]] bool rounds_when_stored() const noexcept {
+    return conversion_.round == Round::half_even && !is_floating(conversion_.to);
   }
 
   /// Writes the bits of NaN elements as they were: a conversion makes a signalling NaN of 16 bits quiet.
@@ -333,6 +349,7 @@ class BlockConversion {
   ElementBits below_ = 0;   ///< the limits as elements of the output's dtype
   ElementBits above_ = 0;
   const Working* g_ = nullptr;
+  std::optional<std::size_t> first_nan_;
   Block raw_;
   Block loaded_;
   Block result_;
@@ -476,8 +493,7 @@ Converted convert(const Conversion& conversion, const Operation& operation, cons
       const ElementCounts counts = convert_block(in + done * in_size, of_block ? &*of_block : nullptr,
                                                  out == nullptr ? nullptr : out + done * out_size, length);
       result.counts += counts;
-      if (counts.nan != 0 && !result.first_nan)
-        result.first_nan = done + convert_block.first_nan(length).value();
+      if (counts.nan != 0 && !result.first_nan) result.first_nan = done + convert_block.first_nan().value();
     }
   });
   return result;

@@ -171,11 +171,16 @@ template <class To>
   }
 }
 
-template <class Working, class To>
+/// Also rounds to the nearest integer, as casts to integers do unless they are told otherwise, if kRounds.
+template <class Working, class To, bool kRounds>
 struct Store {
   [[gnu::always_inline]] static void run(const Working* __restrict in, To* __restrict out, std::size_t count,
                                          std::uint64_t zero_point) noexcept {
-    for (std::size_t i = 0; i < count; ++i) out[i] = stored<To>(in[i], zero_point);
+    for (std::size_t i = 0; i < count; ++i)
+      if constexpr (kRounds)
+        out[i] = stored<To>(rounded<Round::half_even>(in[i]), zero_point);
+      else
+        out[i] = stored<To>(in[i], zero_point);
   }
 };
 

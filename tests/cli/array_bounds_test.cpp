@@ -63,7 +63,7 @@ std::string file_of(const std::string& cell) {
 Words settings(std::size_t number) {
   const auto levels = simd_levels();
   const std::string level(to_string(levels[number % levels.size()]));
-  return {"--simd", level, "--threads", std::to_string(number % 3 + 1), "--chunk-size", "4096"};
+  return {"-q", "--simd", level, "--threads", std::to_string(number % 3 + 1), "--chunk-size", "4096"};
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST_CASE("shards write the same file as one process") {
       {large_file(), float32_file({}), float32_file({7}), npy_file(">i2", "False", "()", "\x12\x34"),
        npy_file("|u1", "True", "(1500, 1000)", std::string(1'500'000, '\x50'))}));
   directory.write("in.npy", file);
-  const Words words{"--min", "0", "--max", "6", "--scale", "0.5", "in.npy"};
+  const Words words{"-q", "--min", "0", "--max", "6", "--scale", "0.5", "in.npy"};
   Words alone = words;
   alone.emplace_back("expected.npy");
   directory.done(alone);

@@ -164,7 +164,7 @@ void check_engine(const cases::Case& test, const Engine::Options& options, bool 
 
   InputFile input = InputFile::open(by_number(stream ? pipe_out : memory));
   Plan plan;
-  plan.input = read_header(input, std::nullopt);
+  plan.input = plan.output = read_header(input, std::nullopt);
   plan.slice = {0, plan.input.count};
   plan.operation = op;
   Engine engine(options);
