@@ -21,15 +21,15 @@ struct TensorInput {
 [[nodiscard]] std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected);
 
 /// Called with many pairs at a time before they are compared, from many threads, in any order. May change the
-/// actual elements; must do so if they have another dtype than the expected ones. `read` are then the elements
-/// as they were read, which end where pairs.actual ends or begin where it begins, or elsewhere; otherwise
-/// they are pairs.actual.
+/// actual elements; must do so if they have another dtype than the expected ones. `read` are then the
+/// elements as they were read, which end where pairs.actual ends or begin where it begins, or elsewhere;
+/// otherwise they are pairs.actual.
 using BeforeComparison = std::function<void(const ElementPairs& pairs, const std::byte* read)>;
 
-/// Compares two tensors of the same shape, and of the same dtype unless `before` makes it the same; positions are those of the expected file. Memory orders
-/// may differ only if both are regular files (Error{input}). Error{input} if a stream is shorter or longer
-/// than its header says, Error{io} if a file changes while it is read. engine.done() counts the bytes of one
-/// of the tensors.
+/// Compares two tensors of the same shape, and of the same dtype unless `before` makes it the same; positions
+/// are those of the expected file. Memory orders may differ only if both are regular files (Error{input}).
+/// Error{input} if a stream is shorter or longer than its header says, Error{io} if a file changes while it
+/// is read. engine.done() counts the bytes of one of the tensors.
 [[nodiscard]] ElementComparison compare(Engine& engine, const TensorInput& actual,
                                         const TensorInput& expected, const ComparisonRule& rule,
                                         const BeforeComparison& before = {});
