@@ -18,6 +18,10 @@ namespace {
 /// Elements of a block, whose working elements must fit the first-level cache several times.
 constexpr std::size_t kBlock = 512;
 
+/// From the parameter of an element to that of the next one.
+constexpr std::size_t kStep = 1;
+constexpr std::size_t kNoStep = 0;
+
 /// Memory for a block of elements of any dtype.
 struct alignas(64) Block {
   std::array<std::byte, kBlock * sizeof(double)> bytes;
@@ -86,13 +90,6 @@ std::uint64_t bits_of(Operation::Integer integer) noexcept {
 
 Int128 value_of(Operation::Integer integer) noexcept {
   return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
-}
-
-/// -1, 0 or 1: below, within or above the integers of To, after the zero point was added.
-template <class To>
-int beyond(Int128 value, Operation::Integer zero_point) noexcept {
-  const Int128 sum = value + value_of(zero_point);
-  return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
 }
 
 /// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of To.
@@ -317,8 +314,8 @@ class BlockConversion {
     const Working* const of_nan = varies ? values(vectors->nan, nan.data()) : &number;
     with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
-      run_loop<Saturate<Working, kSize>>(level_, g_, lo, hi, of_nan, varies ? 1 : 0, lowest_, highest_,
-                                         static_cast<Bits>(below_), static_cast<Bits>(above_),
+      run_loop<Saturate<Working, kSize>>(level_, g_, lo, hi, of_nan, varies ? kStep : kNoStep, lowest_,
+                                         highest_, static_cast<Bits>(below_), static_cast<Bits>(above_),
                                          reinterpret_cast<Bits*>(out), count);
     });
   }
@@ -329,8 +326,8 @@ class BlockConversion {
     const Working* const lo = vectors == nullptr ? &lo_ : reinterpret_cast<const Working*>(vectors->lo);
     const Working* const hi = vectors == nullptr ? &hi_ : reinterpret_cast<const Working*>(vectors->hi);
     return with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
-      return Replace<Working, kSize>::run(g_, lo, hi, vectors == nullptr ? 0 : 1, pointer(conversion_.below),
-                                          pointer(conversion_.above),
+      return Replace<Working, kSize>::run(g_, lo, hi, vectors == nullptr ? kNoStep : kStep,
+                                          pointer(conversion_.below), pointer(conversion_.above),
                                           reinterpret_cast<UnsignedOfSize<kSize>*>(out), count);
     });
   }
