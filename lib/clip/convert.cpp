@@ -314,9 +314,15 @@ class BlockConversion {
     const Working* const of_nan = varies ? values(vectors->nan, nan.data()) : &number;
     with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
       using Bits = UnsignedOfSize<kSize>;
-      run_loop<Saturate<Working, kSize>>(level_, g_, lo, hi, of_nan, varies ? kStep : kNoStep, lowest_,
-                                         highest_, static_cast<Bits>(below_), static_cast<Bits>(above_),
-                                         reinterpret_cast<Bits*>(out), count);
+      const auto run = [&]<bool kVaries>() {
+        run_loop<Saturate<Working, kSize, kVaries>>(level_, g_, lo, hi, of_nan, lowest_, highest_,
+                                                    static_cast<Bits>(below_), static_cast<Bits>(above_),
+                                                    reinterpret_cast<Bits*>(out), count);
+      };
+      if (varies)
+        run.template operator()<true>();
+      else
+        run.template operator()<false>();
     });
   }
 

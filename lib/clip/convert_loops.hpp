@@ -186,17 +186,26 @@ struct Store {
 
 /// Writes the limits of an integer dtype that no working element equals, such as 2^31 - 1 as a float: where
 /// g, or what replaces its NaN, is beyond the nearest working elements within and no bound was in between.
-template <class Working, std::size_t kSize>
+/// lo, hi and nan have a value for each element if kVaries, otherwise one for all.
+template <class Working, std::size_t kSize, bool kVaries>
 struct Saturate {
   using Bits = UnsignedOfSize<kSize>;
-  [[gnu::always_inline]] static void run(const Working* g, const Working* lo, const Working* hi,
-                                         const Working* nan, std::size_t step, Working lowest,
-                                         Working highest, Bits below, Bits above, Bits* out,
-                                         std::size_t count) noexcept {
+  [[gnu::always_inline]] static void run(const Working* __restrict g, const Working* __restrict lo,
+                                         const Working* __restrict hi, const Working* __restrict nan,
+                                         Working lowest, Working highest, Bits below, Bits above,
+                                         Bits* __restrict out, std::size_t count) noexcept {
+    if (count == 0) return;
+    const Working first[] = {lo[0], hi[0], nan[0]};
     for (std::size_t i = 0; i < count; ++i) {
-      const Working x = g[i] == g[i] ? g[i] : nan[i * step];  // NOLINT(misc-redundant-expression): NaN
-      if (std::max(x, lo[i * step]) < lowest) out[i] = below;
-      if (std::min(x, hi[i * step]) > highest) out[i] = above;
+      const Working min = kVaries ? lo[i] : first[0];
+      const Working max = kVaries ? hi[i] : first[1];
+      const Working of_nan = kVaries ? nan[i] : first[2];
+      const Working x = g[i] == g[i] ? g[i] : of_nan;  // NOLINT(misc-redundant-expression): NaN
+      const Working raised = x < min ? min : x;
+      const Working lowered = x > max ? max : x;
+      const Bits stored = out[i];
+      const Bits result = raised < lowest ? below : stored;
+      out[i] = lowered > highest ? above : result;
     }
   }
 };
