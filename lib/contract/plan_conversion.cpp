@@ -85,6 +85,22 @@ ElementBits exact_float(std::string_view field, const Given& given, DType dtype)
                                            decimal_text(nearest)));
 }
 
+Operation::Integer zero_point_of(const Given& given, DType to) {
+  static_cast<void>(integer_element("zero_point", given, to));
+  const Int128 value = to_integer(given.number, Rounding::toward_zero);
+  return {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
+}
+
+/// The dtype in which the operation of a plan that converts works, which is that of its bounds if it scales.
+void choose_working_dtype(Plan& plan) {
+  switch (plan.operation.arithmetic) {
+    case Arithmetic::none: plan.operation.dtype = working_dtype(plan.input.dtype); break;
+    case Arithmetic::float32: plan.operation.dtype = plan.bound_dtype = DType::float32; break;
+    case Arithmetic::float64: plan.operation.dtype = plan.bound_dtype = DType::float64; break;
+    case Arithmetic::integer: break;
+  }
+}
+
 std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
                                        const Conversion& conversion) {
   if (!given) return std::nullopt;
@@ -206,17 +222,8 @@ void plan_conversion(const Request& request, Plan& plan) {
   plan.output.opaque = plan.input.opaque && to == from;
   conversion.order = plan.output.order;
   conversion.divides = divides;
-  if (request.zero_point) {
-    static_cast<void>(integer_element("zero_point", *request.zero_point, to));
-    const Int128 value = to_integer(request.zero_point->number, Rounding::toward_zero);
-    conversion.zero_point = {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
-  }
-  switch (operation.arithmetic) {
-    case Arithmetic::none: operation.dtype = working_dtype(from); break;
-    case Arithmetic::float32: operation.dtype = plan.bound_dtype = DType::float32; break;
-    case Arithmetic::float64: operation.dtype = plan.bound_dtype = DType::float64; break;
-    case Arithmetic::integer: break;
-  }
+  if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);
+  choose_working_dtype(plan);
   conversion.round = request.round;
   if (!is_floating(to) && !conversion.round)
     conversion.round = request.to || !has_fractions ? Round::half_even : Round::trunc;
