@@ -33,7 +33,7 @@ VALUES = {
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "X": NUMBER,
-    **dict.fromkeys(["A", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
@@ -43,6 +43,8 @@ WORDS = {
     ("", "--nan"): ("ke\t", "keep"),
     ("", "--min-above-max"): ("e\t", "error"),
     ("", "--other"): ("dr\t", "drop"),
+    ("", "--round"): ("half-e\t", "half-even"),
+    ("", "--to"): ("bf\t", "bfloat16"),
     ("", "--shard"): ("a\t", "auto"),
     ("compare", "--nan"): ("d\t", "differ"),
     ("compare", "--header"): ("st\t", "strict"),
