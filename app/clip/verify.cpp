@@ -60,7 +60,7 @@ void compare_with_golden(const Command& command, const Verify& to, PairReport& r
       report.comparison = verify_result(engine, plan, input, {golden, report.layout});
     }
   }
-  report.status = report.reason.empty() && report.comparison.mismatches == 0 ? 0 : 1;
+  if (!report.reason.empty() || report.comparison.mismatches != 0) report.result = PairResult::different;
 }
 
 void write_golden(const Command& command, const std::string& path) {
@@ -86,24 +86,24 @@ int verify(const Command& command, const Verify& to) {
   report.compared = Compared::bits;
   try {
     compare_with_golden(command, to, report);
-    if (report.status != 0 && to.updates) {
+    if (report.status() != 0 && to.updates) {
       write_golden(command, to.golden);  // prints the notes, too
-      report.status = 0;
+      report.result = PairResult::updated;
     } else if (!command.quiet) {
       for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);
     }
   } catch (...) {
     if (!command.json) throw;
     report.failed = explained(std::current_exception());
-    report.status = static_cast<int>(report.failed->kind);
+    report.result = PairResult::failed;
     print(as_json(report));
     throw Reported(*report.failed);
   }
   if (command.json)
     print(as_json(report));
-  else if (!command.quiet && (command.verbose || report.status != 0))
+  else if (!command.quiet && (command.verbose || report.status() != 0))
     print(as_text(report, 0, paint_for(STDOUT_FILENO)));
-  return report.status;
+  return report.status();
 }
 
 }  // namespace clipper

@@ -1,11 +1,8 @@
 #include "compare/compare_command.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -18,8 +15,7 @@
 #include "command_line/tensor_tree.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
-#include "console/color.hpp"
-#include "console/error_line.hpp"
+#include "compare/pair_log.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "engine/engine.hpp"
@@ -113,7 +109,8 @@ class Comparer {
       : command_(command),
         engine_(command.engine),
         tally_(engine_.done(), sizes_of(pairs)),
-        progress_(command.progress, [this] { return tally_.extent(); }) {}
+        progress_(command.progress, [this] { return tally_.extent(); }),
+        log_(command.output, progress_) {}
 
   void compare(const FilePair& pair) {
     PairReport report;
@@ -127,41 +124,28 @@ class Comparer {
     tally_.next();
   }
 
-  [[nodiscard]] int status() const noexcept { return status_; }
+  /// Ends the report on pairs, of which there are `several` in two directories. Returns the exit status.
+  [[nodiscard]] int end(bool several) { return log_.end(several); }
 
  private:
-  /// Whether a report has a result, or the reports of members have it.
-  enum class Outcome : std::uint8_t { found, in_members };
+  using Outcome = PairLog::Outcome;
 
   static void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected) {
-    report.status = static_cast<int>(ErrorKind::different);
+    report.result = PairResult::missing;
     report.reason = actual_is_missing ? "is missing" : fmt::format("{} is missing", expected);
   }
 
-  /// Prints what `work` finds, or the error that it throws.
   template <class Work>
-  void attempt(PairReport& report, Work work) {
-    report.compared = command_.compared;
-    try {
-      if (work() == Outcome::in_members) return;
-    } catch (...) {
-      report.failed = explained(std::current_exception());
-      report.status = static_cast<int>(report.failed->kind);
-      progress_.print(stderr, line_of(*report.failed));
-    }
-    status_ = std::max(status_, report.status);
-    if (command_.quiet) return;
-    if (command_.json)
-      print(as_json(report), progress_);
-    else if (!report.failed && (command_.verbose || report.status != 0))
-      print(as_text(report, command_.shown, paint_), progress_);
+  void attempt(PairReport& report, const Work& work) {
+    report.compared = command_.matching.compared;
+    log_.attempt(report, work);
   }
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
     InputFile actual = open(pair.actual);
     InputFile expected = open(pair.expected);
-    if (command_.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
+    if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Container::Records::dropped);
       const Container expected_archive(expected, Container::Records::dropped);
       return compare_archives(actual_archive, expected_archive, report);
@@ -174,8 +158,7 @@ class Comparer {
   void compare_tensors(const CompareSettings& settings, InputFile& actual, InputFile& expected,
                        PairReport& report) {
     compare_files(engine_, settings, actual, expected, report);
-    const bool passes = report.reason.empty() && command_.allowance.covers(report.comparison);
-    report.status = passes ? 0 : static_cast<int>(ErrorKind::different);
+    report.result = command_.matching.passes(report) ? PairResult::ok : PairResult::different;
   }
 
   Outcome compare_archives(const Container& actual, const Container& expected, PairReport& whole) {
@@ -224,11 +207,10 @@ class Comparer {
   }
 
   const CompareCommand& command_;
-  Paint paint_ = paint_for(STDOUT_FILENO);
   Engine engine_;
   FileTally tally_;
   Progress progress_;
-  int status_ = 0;
+  PairLog log_;
 };
 
 int compare_all(const CompareCommand& command) {
@@ -237,7 +219,7 @@ int compare_all(const CompareCommand& command) {
   const std::vector<FilePair> pairs = file_pairs(command.actual, command.expected);
   Comparer comparer(command, pairs);
   for (const FilePair& pair : pairs) comparer.compare(pair);
-  return comparer.status();
+  return comparer.end(is_directory(command.actual));
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "compare/compare_files.hpp"
-#include "compare/compare_report.hpp"
+#include "compare/match_options.hpp"
+#include "compare/pair_log.hpp"
 #include "console/progress.hpp"
-#include "element/percentage.hpp"
 #include "engine/engine.hpp"
 
 namespace clipper {
@@ -15,25 +13,13 @@ namespace clipper {
 class RawOptions;
 struct CommandSpec;
 
-/// How many mismatches pass: a number, or a percentage of all elements.
-struct Allowance {
-  std::uint64_t count = 0;
-  std::optional<Percentage> percentage;
-
-  [[nodiscard]] bool covers(const ElementComparison& comparison) const;
-};
-
 /// A parsed command line of `clipper compare`, not yet compared with any file.
 struct CompareCommand {
   std::string actual;    ///< a file, a directory, or "-" for standard input
   std::string expected;  ///< a file, a directory, or "-" if `actual` is not "-"
   CompareSettings settings;
-  Compared compared = Compared::values;
-  Allowance allowance;
-  std::size_t shown = 0;  ///< --show: max mismatches to list
-  bool json = false;
-  bool verbose = false;
-  bool quiet = false;
+  Matching matching;
+  PairOutput output;
   Progress::When progress = Progress::When::automatic;
   Engine::Options engine;
 };

@@ -12,6 +12,8 @@
 namespace clipper {
 namespace {
 
+using namespace match_options;
+
 constexpr std::string_view kDescription =
     "Compares two .npy tensors, two .npz archives, member by member, or two directories of them, paired by "
     "path. An element a of ACTUAL matches the element e of EXPECTED if |a - e| <= A + R*|e|. dtype and shape "
@@ -34,6 +36,11 @@ Matching:
   NaN        matches NaN; with --nan differ NaN matches nothing
   infinity   matches only the infinity of the same sign, whatever the tolerance
   --ulp N    floats at most N units in the last place apart match, too
+
+Tolerances of --tolerance (R and A):
+  torch      float16 1e-3 and 1e-5, bfloat16 1.6e-2 and 1e-5, float32 1.3e-6 and
+             1e-5, float64 1e-7 and 1e-7, integers 0 and 0; NaN matches nothing
+  numpy      1e-7 and 0; NaN matches NaN
 
 Exit status:
   0          all elements match
@@ -59,32 +66,12 @@ constexpr Option kExpected{
     .details = R"(The tensor, archive or directory that ACTUAL should be equal to. One of the two files may be
 `-`, standard input.)"};
 
-constexpr Option kRtol{
-    .names = "--rtol", .type = "R",
-    .help = "Tolerance relative to the expected element (default: 0)",
-    .details = R"(R is a finite number from 0. An element may differ by R times the absolute value of the
-expected element, plus A of `--atol`. For example `--rtol 1e-5 --atol 1e-8` is the tolerance of
-numpy.allclose. Excludes `--bits` and `--bytes`.)"};
-
-constexpr Option kAtol{
-    .names = "--atol", .type = "A",
-    .help = "Absolute tolerance (default: 0)",
-    .details = R"(A is a finite number from 0. An element may differ by A, plus R of `--rtol` times the
-absolute value of the expected element. Excludes `--bits` and `--bytes`.)"};
-
-constexpr Option kUlp{
-    .names = "--ulp", .type = "N",
-    .help = "Accept floats at most N units in the last place apart",
-    .details = R"(An element also matches if at most N - 1 values of its dtype lie between it and the expected
-one. `--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works
-besides `--rtol` and `--atol`: an element that satisfies one of them matches. Excludes `--bits` and
-`--bytes`.)"};
-
 constexpr Option kNan{
     .names = "--nan", .type = "WHAT", .words = [] { return Words{"equal", "differ"}; },
+    .excludes = {"--nan-differ"},
     .help = "NaN and NaN are equal (default) or differ",
     .details = R"(`equal`: NaN matches NaN, whatever its bits, and nothing else. `differ`: NaN matches
-nothing, as in IEEE 754. Excludes `--bits` and `--bytes`.)"};
+nothing, as in IEEE 754, as with `--nan-differ`. Excludes `--bits` and `--bytes`.)"};
 
 constexpr Option kHeader{
     .names = "--header", .type = "WHAT", .words = [] { return Words{"semantic", "strict"}; },
@@ -95,13 +82,15 @@ the format and the spelling of the header may differ. `strict`: the bytes of the
 too.)"};
 
 constexpr Option kBits{
-    .names = "--bits", .excludes = {"--rtol", "--atol", "--ulp", "--nan", "--bytes"},
+    .names = "--bits",
+    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--bytes"},
     .help = "Compare elements bit by bit: -0 and 0 differ",
     .details = R"(Elements match only if they have the same bits: 0 and -0 differ, and so do NaN with
 different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
 
 constexpr Option kBytes{
-    .names = "--bytes", .excludes = {"--rtol", "--atol", "--ulp", "--nan", "--trailing"},
+    .names = "--bytes",
+    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--trailing"},
     .help = "Compare whole files byte by byte",
     .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
 tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
@@ -113,18 +102,6 @@ constexpr Option kDiffOut{
 float32 for float16, bfloat16 and float32, float64 for float64, and the unsigned dtype of the same size for
 integers. dtype and shape of the two tensors must be equal. Not for directories and archives, but for their
 tensors.)"};
-
-constexpr Option kMaxMismatch{
-    .names = "--max-mismatch", .type = "N|P%",
-    .help = "Accept at most N mismatches, or P percent of the elements",
-    .details = R"(Exit with 0 if at most N elements differ, or at most P percent (`--max-mismatch 0.1%`);
-nothing is rounded. The default is 0. With directories and archives each pair is judged by itself.)"};
-
-constexpr Option kShow{
-    .names = "--show", .type = "N",
-    .help = "List the first N mismatches",
-    .details = R"(After the line of a pair that differs, list its first N differing elements with their index,
-both values and their distance; at most 1000.)"};
 
 constexpr Option kDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
@@ -148,37 +125,21 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,     &kAtol,        &kUlp,   &kNan,     &kHeader,   &kBits,    &kBytes,
-                              &kDiffOut,  &kMaxMismatch, &kShow,  &kDtype,   &kTrailing, &kThreads, &kJson,
-                              &kProgress, &kNoProgress,  &kColor, &kVerbose, &kQuiet,    &kHelp};
-
-Number parse_tolerance(std::string_view flag, std::string_view text) {
-  const std::optional<Number> number = parse_number(text);
-  if (!number || !is_tolerance(*number))
-    refuse(fmt::format("{}: '{}' is not a finite number >= 0", flag, text));
-  return *number;
-}
-
-Allowance parse_allowance(std::string_view text) {
-  constexpr std::string_view kFlag = "--max-mismatch";
-  if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
-  return {0, parse_percentage(kFlag, text)};
-}
+constexpr std::array kOptions{&kRtol,   &kAtol,     &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
+                              &kHeader, &kBits,     &kBytes,   &kDiffOut,   &kMaxMismatch, &kShow,
+                              &kDtype,  &kTrailing, &kThreads, &kJson,      &kProgress,    &kNoProgress,
+                              &kColor,  &kVerbose,  &kQuiet,   &kHelp};
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
-  if (raw.has(kBits)) command.compared = Compared::bits;
-  if (raw.has(kBytes)) command.compared = Compared::bytes;
-  CompareSettings& settings = command.settings;
-  settings.whole_files = raw.has(kBytes);
-  settings.rule.bits = raw.has(kBits);
-  const auto tolerance = [&](const Option& option) {
-    return raw.has(option) ? parse_tolerance(long_name(option), raw.text(option)) : Number{};
-  };
-  settings.rule.tolerance = {tolerance(kAtol), tolerance(kRtol)};
-  if (raw.has(kUlp)) settings.rule.ulps = parse_count("--ulp", raw.text(kUlp), 0, SIZE_MAX);
-  settings.rule.nan_equal = word_of(raw, kNan) == 0;
-  settings.strict_header = word_of(raw, kHeader) != 0;
-  if (raw.has(kMaxMismatch)) command.allowance = parse_allowance(raw.text(kMaxMismatch));
+  command.matching = validate_matching(raw);
+  ComparisonRule& rule = command.matching.rule;
+  rule.bits = raw.has(kBits);
+  if (raw.has(kNan)) rule.nan_equal = word_of(raw, kNan) == 0;
+  if (rule.bits) command.matching.compared = Compared::bits;
+  if (raw.has(kBytes)) command.matching.compared = Compared::bytes;
+  command.settings.rule = rule;
+  command.settings.whole_files = raw.has(kBytes);
+  command.settings.strict_header = word_of(raw, kHeader) != 0;
 }
 
 }  // namespace
@@ -194,7 +155,6 @@ constexpr CommandSpec kCompareSpec{
 };
 
 CompareCommand validate_compare(const RawOptions& raw) {
-  constexpr std::size_t kMaxShown = 1000;  // limits memory: every thread keeps as many mismatches
   CompareCommand command;
   if (!raw.has(kActual)) refuse("ACTUAL is missing; see clipper compare --help");
   if (!raw.has(kExpected)) refuse("EXPECTED is missing; see clipper compare --help");
@@ -203,22 +163,13 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.actual = raw.text(kActual);
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
-  if (raw.has(kShow)) command.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
-  command.settings.rule.listed = std::max<std::size_t>(command.shown, 1);
   command.settings.difference_file = raw.value(kDiffOut);
   if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
-  command.json = raw.has(kJson);
-  command.verbose = raw.has(kVerbose);
-  command.quiet = raw.has(kQuiet);
-  command.progress = command.quiet ? Progress::When::never : progress_when(raw);
+  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose), raw.has(kQuiet)};
+  command.progress = command.output.quiet ? Progress::When::never : progress_when(raw);
   return command;
-}
-
-bool Allowance::covers(const ElementComparison& comparison) const {
-  return percentage ? !percentage->is_exceeded_by(comparison.mismatches, comparison.compared)
-                    : comparison.mismatches <= count;
 }
 
 }  // namespace clipper

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
+#include "element/joined.hpp"
 
 namespace clipper {
 namespace {
@@ -52,11 +54,35 @@ void add_comparison(const PairReport& report, Json& json) {
   json.add("first", std::move(first));
 }
 
+/// How the closing line and the object `summary` call a PairResult, in the order of the enumerators.
+struct ResultWords {
+  std::string_view text;
+  std::string_view member;
+};
+constexpr std::array<ResultWords, PairCounts{}.size()> kResultWords{{{"ok", "ok"},
+                                                                     {"FAIL", "different"},
+                                                                     {"missing", "missing"},
+                                                                     {"not compared", "failed"},
+                                                                     {"created", "created"},
+                                                                     {"updated", "updated"}}};
+
 }  // namespace
+
+int PairReport::status() const noexcept {
+  switch (result) {
+    case PairResult::different:
+    case PairResult::missing: return static_cast<int>(ErrorKind::different);
+    case PairResult::failed: return static_cast<int>(failed->kind);
+    case PairResult::ok:
+    case PairResult::created:
+    case PairResult::updated: break;
+  }
+  return 0;
+}
 
 std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint) {
   const ElementComparison& comparison = report.comparison;
-  const std::string word = report.status == 0 ? paint(Ink::good, "ok") : paint(Ink::error, "FAIL");
+  const std::string word = report.status() == 0 ? paint(Ink::good, "ok") : paint(Ink::error, "FAIL");
   const auto line = [&](const std::string& text) { return word + " " + escape_for_terminal(text) + "\n"; };
   std::string text = report.member ? report.member_path : report.actual;
   if (!report.reason.empty()) return line(fmt::format("{}: {}", text, report.reason));
@@ -71,7 +97,7 @@ std::string as_json(const PairReport& report) {
   Json json{{"version", kJsonVersion}};
   json.add_name("actual", report.actual).add_name("expected", report.expected);
   if (report.member) json.add_name("member", *report.member);
-  json.add("status", report.status);
+  json.add("status", report.status());
   if (!report.notes.empty()) json.add("notes", report.notes);
   if (report.failed)
     json.add("error", report.failed->message);
@@ -81,6 +107,26 @@ std::string as_json(const PairReport& report) {
     add_comparison(report, json);
   else
     json.add("reason", report.reason);
+  return json.dump() + "\n";
+}
+
+std::string as_text(const PairCounts& counts) {
+  std::uint64_t pairs = 0;
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    pairs += counts.at(i);
+    if (i == 0 || counts.at(i) != 0)
+      words.push_back(fmt::format("{} {}", counts.at(i), kResultWords.at(i).text));
+  }
+  return fmt::format("{} pair{}: {}\n", pairs, pairs == 1 ? "" : "s", joined(words, ", "));
+}
+
+std::string as_json(const PairCounts& counts, int status) {
+  Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status}};
+  std::uint64_t pairs = 0;
+  for (const std::uint64_t count : counts) pairs += count;
+  json.add("pairs", pairs);
+  for (std::size_t i = 0; i < counts.size(); ++i) json.add(kResultWords.at(i).member, counts.at(i));
   return json.dump() + "\n";
 }
 

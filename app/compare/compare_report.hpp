@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +14,9 @@
 
 namespace clipper {
 
+/// What became of a pair.
+enum class PairResult : std::uint8_t { ok, different, missing, failed, created, updated };
+
 /// The result of comparing two files, or two members of archives.
 struct PairReport : FileComparison {
   std::string actual;                 ///< path as given, or below the given directory
@@ -19,11 +24,17 @@ struct PairReport : FileComparison {
   std::optional<std::string> member;  ///< of two archives: its name in both
   std::string member_path;            ///< "a.npz:w", for text
   bool without_members = false;       ///< two archives that have no members
-  int status = 0;                     ///< 0, 1 (ErrorKind::different), or that of the failure
+  PairResult result = PairResult::ok;
   std::optional<Failure> failed;
   Compared compared = Compared::values;
   std::vector<std::string> notes;  ///< with --verify: notes_on() of the plan
+
+  /// The exit status: 0, 1 (ErrorKind::different), or that of the failure.
+  [[nodiscard]] int status() const noexcept;
 };
+
+/// How many pairs had each PairResult.
+using PairCounts = std::array<std::uint64_t, 6>;
 
 /// Text for people: a line "ok ACTUAL" or "FAIL ACTUAL: ...", followed by at most `shown` mismatches. Not for
 /// failures.
@@ -31,5 +42,11 @@ struct PairReport : FileComparison {
 
 /// One line: the object `compare` of data/clipper.schema.json.
 [[nodiscard]] std::string as_json(const PairReport& report);
+
+/// The closing line: "26 pairs: 24 ok, 1 FAIL, 1 missing".
+[[nodiscard]] std::string as_text(const PairCounts& counts);
+
+/// One line: the object `summary` of data/clipper.schema.json.
+[[nodiscard]] std::string as_json(const PairCounts& counts, int status);
 
 }  // namespace clipper

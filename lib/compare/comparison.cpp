@@ -145,6 +145,13 @@ ElementComparison& ElementComparison::operator+=(const ElementComparison& other)
   return *this;
 }
 
+ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
+  if (!rule.preset) return rule;
+  const PresetTolerance preset = preset_tolerance(*rule.preset, dtype);
+  rule.tolerance = {parse_number(preset.absolute).value(), parse_number(preset.relative).value()};
+  return rule;
+}
+
 ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule) {
   return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule); });
 }

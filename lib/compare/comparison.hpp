@@ -20,7 +20,11 @@ struct ComparisonRule {
   Tolerance tolerance;
   std::optional<std::uint64_t> ulps;
   std::size_t listed = 1;  ///< how many mismatches are listed; at least 1
+  std::optional<TolerancePreset> preset{};  ///< for_dtype() sets `tolerance` to that of the preset
 };
+
+/// The rule for tensors of this dtype.
+[[nodiscard]] ComparisonRule for_dtype(ComparisonRule rule, DType dtype);
 
 /// |a - e|: the value for integers; for floats the bits of a float64, which have the same order.
 using Difference = std::uint64_t;

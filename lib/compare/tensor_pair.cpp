@@ -38,7 +38,7 @@ class Total {
  public:
   Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,
         const BeforeComparison& before)
-      : rule_(rule),
+      : rule_(for_dtype(rule, expected.layout.dtype)),
         before_(before),
         dtype_(expected.layout.dtype),
         actual_(actual.layout.order),
@@ -59,7 +59,7 @@ class Total {
   [[nodiscard]] const ElementComparison& sum() const { return sum_; }
 
  private:
-  const ComparisonRule& rule_;
+  ComparisonRule rule_;
   const BeforeComparison& before_;
   DType dtype_;
   ByteOrder actual_;

@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
+/// torch.testing.assert_close() compares integers exactly.
+struct TorchRow {
+  DType dtype;
+  PresetTolerance tolerance;
+};
+constexpr std::array kTorch{
+    TorchRow{DType::float16, {"1e-3", "1e-5"}}, TorchRow{DType::bfloat16, {"1.6e-2", "1e-5"}},
+    TorchRow{DType::float32, {"1.3e-6", "1e-5"}}, TorchRow{DType::float64, {"1e-7", "1e-7"}}};
+
 std::uint64_t saturated(UInt128 value) {
   return static_cast<std::uint64_t>(std::min<UInt128>(value, kMax));
 }
@@ -19,6 +28,12 @@ std::uint64_t saturated(UInt128 value) {
 
 bool is_tolerance(const Number& number) {
   return std::isfinite(round_to<double>(number)) && number >= Number();
+}
+
+PresetTolerance preset_tolerance(TolerancePreset preset, DType dtype) {
+  if (preset == TolerancePreset::numpy) return {"1e-7", "0"};
+  const auto* const row = std::ranges::find(kTorch, dtype, &TorchRow::dtype);
+  return row != kTorch.end() ? row->tolerance : PresetTolerance{"0", "0"};
 }
 
 Tolerance::Tolerance(const Number& absolute, const Number& relative)

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "element/number.hpp"
 
@@ -37,5 +39,24 @@ class Tolerance {
   UInt128 digits_ = 0;  ///< R = digits / divisor
   UInt128 divisor_ = 1;
 };
+
+/// The tolerances that another library's assertion has if none are given: torch.testing.assert_close() of
+/// PyTorch 2, numpy.testing.assert_allclose().
+enum class TolerancePreset : std::uint8_t { torch, numpy };
+
+/// The names of TolerancePreset, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 2> kPresetWords{"torch", "numpy"};
+
+/// The preset's R and A for a dtype, as decimal numbers.
+struct PresetTolerance {
+  std::string_view relative;
+  std::string_view absolute;
+};
+[[nodiscard]] PresetTolerance preset_tolerance(TolerancePreset preset, DType dtype);
+
+/// Whether NaN matches NaN.
+[[nodiscard]] constexpr bool nan_equal(TolerancePreset preset) {
+  return preset == TolerancePreset::numpy;
+}
 
 }  // namespace clipper

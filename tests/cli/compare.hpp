@@ -18,6 +18,14 @@ inline void check_same(const WorkingDirectory& directory, const Words& arguments
   CHECK(result.output.empty());
 }
 
+/// Checks that all pairs of two directories match: only the closing line, `text`, is printed.
+inline void check_all_same(const WorkingDirectory& directory, const Words& arguments,
+                           const std::string& text) {
+  const Result result = run_compare(directory, arguments);
+  check_done(result);
+  CHECK(result.output == text);
+}
+
 /// Checks that compare prints exactly `output` to standard output, and nothing to standard error.
 inline void check_different(const WorkingDirectory& directory, const Words& arguments,
                             const std::string& output, std::string_view input = "") {

@@ -77,10 +77,11 @@ TEST_CASE("a FIFO or a device in a directory is an error and does not block") {
 TEST_CASE("compare follows links to directories") {
   Trees trees;
   trees.link("../real", "got/sub");
-  check_different(trees, {"got", "want"}, "FAIL got/sub/b.npy: want/sub/b.npy is missing\n");
-  check_different(trees, {"want", "got"}, "FAIL want/sub/b.npy: is missing\n");
+  check_different(trees, {"got", "want"},
+                  "FAIL got/sub/b.npy: want/sub/b.npy is missing\n2 pairs: 1 ok, 1 missing\n");
+  check_different(trees, {"want", "got"}, "FAIL want/sub/b.npy: is missing\n2 pairs: 1 ok, 1 missing\n");
   trees.link("../real", "want/sub");
-  check_same(trees, {"got", "want"});
+  check_all_same(trees, {"got", "want"}, "2 pairs: 2 ok\n");
   fs::remove(trees / "want/sub");
   fs::create_directory(trees / "want/sub");
   trees.write("want/sub/b.npy", float32_file({2}));
@@ -92,7 +93,7 @@ TEST_CASE("a directory with two links to it is compared twice and is not a loop"
   for (const char* const name : {"got/one", "got/two", "want/one", "want/two"}) trees.link("../real", name);
   const Result result = run_compare(trees, {"-v", "got", "want"});
   check_done(result);
-  CHECK(result.output == "ok got/a.npy\nok got/one/b.npy\nok got/two/b.npy\n");
+  CHECK(result.output == "ok got/a.npy\nok got/one/b.npy\nok got/two/b.npy\n3 pairs: 3 ok\n");
 }
 
 TEST_CASE("a loop of links is an error, not a difference") {
@@ -108,7 +109,8 @@ TEST_CASE("a loop of links is an error, not a difference") {
 TEST_CASE("a directory called .npy counts as an entry to compare") {
   Trees trees;
   fs::create_directory(trees / "got/d.npy");
-  check_different(trees, {"got", "want"}, "FAIL got/d.npy: want/d.npy is missing\n");
+  check_different(trees, {"got", "want"},
+                  "FAIL got/d.npy: want/d.npy is missing\n2 pairs: 1 ok, 1 missing\n");
   trees.link("../real", "want/d.npy");
   trees.check_error_status(4, "clipper: got/d.npy: cannot be read: Is a directory\n");
 }
@@ -119,7 +121,8 @@ TEST_CASE("a link x.npy to a directory is an error if the other side is a tensor
   const Result only = run_compare(trees, {"got", "want"});
   CHECK(only.exit_code == 1);
   CHECK(only.output ==
-        "FAIL got/l.npy: want/l.npy is missing\nFAIL got/l.npy/b.npy: want/l.npy/b.npy is missing\n");
+        "FAIL got/l.npy: want/l.npy is missing\nFAIL got/l.npy/b.npy: want/l.npy/b.npy is missing\n"
+        "3 pairs: 1 ok, 2 missing\n");
   trees.write("want/l.npy", float32_file({1}));
   const Result result = run_compare(trees, {"got", "want"});
   CHECK(result.exit_code == 4);
@@ -130,7 +133,7 @@ TEST_CASE("a broken link is an error if it is called .npy") {
   Trees trees;
   trees.link("nowhere", "got/other");
   trees.link("loop", "want/loop");
-  check_same(trees, {"got", "want"});
+  check_all_same(trees, {"got", "want"}, "1 pair: 1 ok\n");
   trees.link("nowhere", "got/x.npy");
   trees.link("nowhere", "want/x.npy");
   trees.check_error_status(4, "got/x.npy: cannot be opened");
@@ -283,9 +286,10 @@ TEST_CASE("archives in directories are compared member by member") {
     fs::rename(archives / std::string(name) + ".npz", archives / std::string(name) + "/x.npz");
     archives.write(std::string(name) + "/x.npy", kTwo.contents);
   }
-  check_different(archives, {"a", "b"}, "FAIL a/x.npz:two: b/x.npz:two is missing\n");
+  check_different(archives, {"a", "b"},
+                  "FAIL a/x.npz:two: b/x.npz:two is missing\n3 pairs: 2 ok, 1 missing\n");
   fs::remove(archives / "b/x.npz");
-  check_different(archives, {"a", "b"}, "FAIL a/x.npz: b/x.npz is missing\n");
+  check_different(archives, {"a", "b"}, "FAIL a/x.npz: b/x.npz is missing\n2 pairs: 1 ok, 1 missing\n");
 }
 
 TEST_CASE("an archive that arrives on standard input is refused with advice") {

@@ -1,6 +1,9 @@
 #include "cli/compare.hpp"
 
 #include <nlohmann/json.hpp>
+#include <regex>
+
+#include "compare/tolerance.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -256,7 +259,7 @@ TEST_CASE("directories are paired by path, a missing file differs, an error stop
   directory.write("got/sub/b.npy", float32_file({1}));
   directory.write("want/sub/b.npy", float32_file({1}));
   directory.write("got/readme.txt", "");
-  check_same(directory, {"got", "want"});
+  check_all_same(directory, {"got", "want"}, "2 pairs: 2 ok\n");
 
   directory.write("want/sub/b.npy", float32_file({2}));
   directory.write("got/only.npy", float32_file({1}));
@@ -266,19 +269,22 @@ TEST_CASE("directories are paired by path, a missing file differs, an error stop
       "FAIL got/sub/b.npy: 1 of 1 differ (100 %); first [0] actual 1 expected 2 (1, 8388608 ulp); "
       "max abs 1 at [0]; would pass with --atol 1 or --ulp 8388608\n"
       "FAIL got/sub/c.npy: is missing\n";
-  check_different(directory, {"got", "want"}, lines);
+  check_different(directory, {"got", "want"}, lines + "4 pairs: 1 ok, 1 FAIL, 2 missing\n");
   CHECK(run_compare(directory, {"-v", "got/", "want"}).output.starts_with("ok got/a.npy\n"));
 
   directory.write("want/a.npy", "text");
   const Result result = run_compare(directory, {"got", "want"});
   CHECK(result.exit_code == 3);
-  CHECK(result.output == lines);
+  CHECK(result.output == lines + "4 pairs: 0 ok, 1 FAIL, 2 missing, 1 not compared\n");
   CHECK(result.error.starts_with("clipper: want/a.npy: "));
   const Result json = run_compare(directory, {"--json", "got", "want"});
   std::istringstream output(json.output);
   std::vector<int> statuses;
   for (std::string line; std::getline(output, line);) statuses.push_back(Json::parse(line)["status"]);
-  CHECK(statuses == std::vector<int>{3, 1, 1, 1});
+  CHECK(statuses == std::vector<int>{3, 1, 1, 1, 3});
+  CHECK(json.output.ends_with(R"({"version":2,"summary":true,"status":3,"pairs":4,"ok":0,"different":1,)"
+                              R"("missing":2,"failed":1,"created":0,"updated":0})"
+                              "\n"));
   CHECK(run_compare(directory, {"-q", "got", "want"}).output.empty());
 }
 
@@ -331,6 +337,59 @@ TEST_CASE("empty tensors, scalars and bfloat16 saved as |V2 are compared") {
   directory.write("b.npy", npy_file("<V2", "False", "(1,)", {"\x80\x3f", 2}));
   check_refused(run_compare(directory, {"v.npy", "b.npy"}), 3, "--dtype bfloat16");
   check_same(directory, {"--dtype", "bfloat16", "v.npy", "b.npy"});
+}
+
+TEST_CASE("a distance is rounded to nearest, and only a tolerance that passes is rounded up") {
+  const WorkingDirectory directory{{"a.npy", float32_file({-1.2345F})}, {"e.npy", float32_file({0})}};
+  const std::string text = run_compare(directory, {"a.npy", "e.npy"}).output;
+  CHECK(contains(text, "first [0] actual -1.2345 expected 0 (1.23, "));
+  CHECK(contains(text, "; max abs 1.23 at [0]; would pass with --atol 1.24 or "));
+}
+
+TEST_CASE("--tolerance has the tolerances of the library that it names") {
+  struct Row {
+    std::string_view preset;
+    double relative;
+    double absolute;
+  };
+  const auto [preset, relative, absolute] = GENERATE(Row{"torch", 1.3e-6, 1e-5}, Row{"numpy", 1e-7, 0});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const WorkingDirectory directory{{"nan.npy", float32_file({nan})}};
+  const Words words{"--tolerance", std::string(preset)};
+  const auto passes = [&](const std::string& dtype, const std::string& a, const std::string& e) {
+    directory.write("a.npy", npy_file(dtype, "False", "(1,)", a));
+    directory.write("e.npy", npy_file(dtype, "False", "(1,)", e));
+    return run_compare(directory, {words[0], words[1], "a.npy", "e.npy"}).exit_code == 0;
+  };
+  for (const float expected : {1.0F, 1000.0F, 0.0F}) {
+    const double limit = absolute + relative * expected;
+    for (const double factor : {0.9, 1.1}) {
+      const auto actual = static_cast<float>(expected + factor * limit);
+      CAPTURE(expected, factor);
+      CHECK(passes("<f4", bytes_of<float>({actual}), bytes_of<float>({expected})) ==
+            (std::abs(double{actual} - expected) <= limit));
+    }
+  }
+  const bool is_torch = preset == "torch";
+  CHECK(passes("<f8", bytes_of<double>({1e-7}), bytes_of<double>({0})) == is_torch);
+  CHECK(passes("<f2", std::string("\x01\x3c", 2), std::string("\x00\x3c", 2)) == is_torch);  // 1 + 2^-10
+  CHECK(passes("<i8", bytes_of<std::int64_t>({100000001}), bytes_of<std::int64_t>({100000000})) == !is_torch);
+  CHECK((run_compare(directory, {words[0], words[1], "nan.npy", "nan.npy"}).exit_code == 0) == !is_torch);
+}
+
+TEST_CASE("a preset that does not exist is an error that names the nearest, and excludes what it sets") {
+  const WorkingDirectory directory{{"a.npy", float32_file({1})}};
+  check_refused(run_compare(directory, {"--tolerance", "numpi", "a.npy", "a.npy"}), 2,
+                "--tolerance: unknown value 'numpi'; did you mean 'numpy'?");
+  check_refused(run_compare(directory, {"--tolerance", "numpy", "--rtol", "1", "a.npy", "a.npy"}), 2,
+                "--rtol and --tolerance cannot be used together");
+  const Result help = run_clipper({"compare", "--help"});
+  for (const DTypeTraits& row : kDTypes) {
+    const PresetTolerance torch = preset_tolerance(TolerancePreset::torch, row.dtype);
+    const std::string_view name = is_floating(row.dtype) ? row.name : "integers";
+    CHECK(contains(std::regex_replace(help.output, std::regex("\\s+"), " "),
+                   fmt::format("{} {} and {}", name, torch.relative, torch.absolute)));
+  }
 }
 
 }  // namespace clipper::testing

@@ -127,9 +127,9 @@ def compare_batch(trial):
         save(trial.path(f"got/{i:03}.npy"), actual, rng)
         pairs.append((actual, expected, save(trial.path(f"want/{i:03}.npy"), expected, rng)))
     run = trial.run("compare", "--json", *options, "got", "want")
-    lines = [json.loads(line) for line in run.out.splitlines()]
+    *lines, summary = [json.loads(line) for line in run.out.splitlines()]
     status = max((line["status"] for line in lines), default=0)
-    trial.check(len(lines) == BATCH and run.code == status and not run.err, f"exit status {run.code}, {len(lines)} lines: {run.err}")
+    trial.check(len(lines) == BATCH and run.code == status == summary["status"] and not run.err, f"exit status {run.code}, {len(lines)} lines: {run.err}")
     for (actual, expected, order), line in zip(pairs, lines):
         if wrong := wrong_words(line, actual, expected, order, rule):
             trial.wrong.append(f"{actual.dtype} {actual.shape}\n  {wrong}")

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "command_line/command_spec.hpp"
+#include "compare/compare_files.hpp"
+#include "compare/comparison_text.hpp"
+#include "element/percentage.hpp"
+
+/// Which elements match, and which results pass: what `clipper compare` and `clipper --verify` share.
+namespace clipper {
+
+class RawOptions;
+
+/// How many mismatches pass: a number, or a percentage of all elements.
+struct Allowance {
+  std::uint64_t count = 0;
+  std::optional<Percentage> percentage;
+
+  [[nodiscard]] bool covers(const ElementComparison& comparison) const;
+};
+
+/// What the options below ask for.
+struct Matching {
+  ComparisonRule rule;
+  Compared compared = Compared::values;
+  Allowance allowance;
+  std::size_t shown = 0;  ///< max mismatches to list
+
+  /// Whether two tensors with this result pass.
+  [[nodiscard]] bool passes(const FileComparison& result) const {
+    return result.reason.empty() && allowance.covers(result.comparison);
+  }
+};
+
+/// Throws Error{usage} if a value is invalid.
+[[nodiscard]] Matching validate_matching(const RawOptions& raw);
+
+/// Whether an option that says which elements match was given.
+[[nodiscard]] bool has_rule(const RawOptions& raw);
+
+namespace match_options {
+
+inline constexpr std::string_view kGroup = "Comparison";
+
+[[nodiscard]] Words preset_words();
+
+// One block per option, without the indentation that clang-format gives to long texts.
+// clang-format off
+
+inline constexpr Option kRtol{
+    .names = "--rtol", .type = "R", .group = kGroup,
+    .help = "Tolerance relative to the expected element (default: 0)",
+    .details = R"(R is a finite number from 0. An element may differ by R times the absolute value of the
+expected element, plus A of `--atol`. For example `--rtol 1e-5 --atol 1e-8` is the tolerance of
+numpy.allclose. Excludes `--bits` and `--bytes`.)"};
+
+inline constexpr Option kAtol{
+    .names = "--atol", .type = "A", .group = kGroup,
+    .help = "Absolute tolerance (default: 0)",
+    .details = R"(A is a finite number from 0. An element may differ by A, plus R of `--rtol` times the
+absolute value of the expected element. Excludes `--bits` and `--bytes`.)"};
+
+inline constexpr Option kUlp{
+    .names = "--ulp", .type = "N", .group = kGroup,
+    .help = "Accept floats at most N units in the last place apart",
+    .details = R"(An element also matches if at most N - 1 values of its dtype lie between it and the expected
+one. `--ulp 1` accepts the next larger and the next smaller value. It has no effect on integers, and works
+besides `--rtol` and `--atol`: an element that satisfies one of them matches. Excludes `--bits` and
+`--bytes`.)"};
+
+inline constexpr Option kTolerance{
+    .names = "--tolerance", .type = "PRESET", .words = &preset_words, .group = kGroup,
+    .excludes = {"--rtol", "--atol"},
+    .help = "Use the default tolerances of torch.testing.assert_close or numpy.testing.assert_allclose",
+    .details = R"(`torch`: R and A that torch.testing.assert_close has for the dtype: 1e-3 and 1e-5 for float16,
+1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64; integers must be equal,
+and NaN matches nothing. `numpy`: those of numpy.testing.assert_allclose, 1e-7 and 0 for every dtype; NaN
+matches NaN. Excludes `--rtol`, `--atol`, `--bits` and `--bytes`; `--ulp` accepts more elements.)"};
+
+inline constexpr Option kNanDiffer{
+    .names = "--nan-differ", .group = kGroup,
+    .help = "NaN matches nothing, not even NaN",
+    .details = R"(NaN matches nothing, as in IEEE 754. Without this option NaN matches NaN, whatever its bits.
+Excludes `--bits` and `--bytes`.)"};
+
+inline constexpr Option kMaxMismatch{
+    .names = "--max-mismatch", .type = "N|P%", .group = kGroup,
+    .help = "Accept at most N mismatches, or P percent of the elements",
+    .details = R"(Exit with 0 if at most N elements differ, or at most P percent (`--max-mismatch 0.1%`);
+nothing is rounded. The default is 0. Each pair of files or members is judged by itself.)"};
+
+inline constexpr Option kShow{
+    .names = "--show", .type = "N", .group = kGroup,
+    .help = "List the first N mismatches",
+    .details = R"(After the line of a pair that differs, list its first N differing elements with their index,
+both values and their distance; at most 1000.)"};
+
+// clang-format on
+
+}  // namespace match_options
+}  // namespace clipper

@@ -1,0 +1,40 @@
+#include "compare/pair_log.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "command_line/command_line.hpp"
+#include "console/error_line.hpp"
+
+namespace clipper {
+
+PairLog::PairLog(const PairOutput& output, Progress& progress)
+    : output_(output), progress_(progress), paint_(paint_for(STDOUT_FILENO)) {}
+
+void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
+  try {
+    if (work() == Outcome::in_members) return;
+  } catch (...) {
+    report.failed = explained(std::current_exception());
+    report.result = PairResult::failed;
+    progress_.print(stderr, line_of(*report.failed));
+  }
+  ++counts_.at(static_cast<std::size_t>(report.result));
+  status_ = std::max(status_, report.status());
+  if (output_.json)
+    print(as_json(report), progress_);
+  else if (!output_.quiet && !report.failed && (output_.verbose || report.status() != 0))
+    print(as_text(report, output_.shown, paint_), progress_);
+}
+
+int PairLog::end(bool several) {
+  if (several && output_.json)
+    print(as_json(counts_, status_), progress_);
+  else if (several && !output_.quiet)
+    print(as_text(counts_), progress_);
+  return status_;
+}
+
+}  // namespace clipper
