@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <exception>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -98,7 +100,12 @@ int clip_files(const Command& command, const ClipWay& way) {
   ReplacementBatch replacements;
   RunLog log(command, engine);
   Jobs jobs;
-  take_inputs(command, log, jobs);
+  take_inputs(command, jobs, [&](const std::string& input, std::exception_ptr why) {
+    ClipReport report = log.report_of({input, std::nullopt});
+    report.has_output = false;
+    log.failed(report, std::move(why));
+    log.stop_after_failure();
+  });
   way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);

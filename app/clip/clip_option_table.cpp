@@ -6,6 +6,7 @@ namespace clipper {
 namespace {
 
 using namespace clip_options;
+using namespace match_options;
 
 constexpr std::string_view kDescription =
     "Clips every element of .npy tensors, and of the tensors in .npz archives, to [MIN, MAX]. All other "
@@ -17,7 +18,7 @@ constexpr std::array<std::string_view, 6> kForms{
     "[OPTIONS] --in-place FILE...",
     "[OPTIONS] --output-dir DIR FILE...",
     "[OPTIONS] --output TEMPLATE FILE...",
-    "[OPTIONS] --verify GOLDEN IN",
+    "[OPTIONS] --verify GOLDEN IN...",
     "--finalize OUT",
 };
 
@@ -36,6 +37,7 @@ Examples:
   clipper --min @lo.npy --max @hi.npy in.npy out.npy
   clipper --profile onnx-6 --min 0 --max 6 in.npy out.npy
   clipper --max 6 in.npy --verify golden.npy
+  clipper --max 6 --recursive in --verify golden/ --tolerance torch
   producer | clipper --max 255 - - | consumer
   find . -name '*.npy' -print0 | clipper --max 6 --in-place --files0-from -
   mpirun clipper --shard auto --max 6 x.npy y.npy && clipper --finalize y.npy
@@ -53,17 +55,19 @@ Exit status:
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 
-constexpr std::array kOptions{
-    &kMin,         &kMax,          &kScale,        &kBias,          &kProfile,      &kNan,
-    &kMinAboveMax, &kReplaceBelow, &kReplaceAbove, &kRound,         &kZeroPoint,    &kTo,
-    &kSaturate,    &kDtype,        &kTrailing,     &kFailIfClipped, &kMember,       &kOther,  //
-    &kInPlace,     &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,         &kOutput,
-    &kRecursive,   &kFilesFrom,    &kFiles0From,   &kAllowEmpty,    &kNoClobber,    &kForce,
-    &kKeepGoing,   &kDryRun,       &kSync,         &kVerify,        &kUpdateGolden,  //
-    &kShard,       &kSplitOutput,  &kFinalize,     &kDiscardShards,                  //
-    &kThreads,     &kJson,         &kProgress,     &kNoProgress,    &kColor,        &kVerbose,
-    &kQuiet,       &kHelp,         &kVersion,  //
-    &kChunkSize,   &kSimd};
+constexpr std::array kOptions{&kMin,           &kMax,          &kScale,        &kBias,          &kProfile,
+                              &kNan,           &kMinAboveMax,  &kReplaceBelow, &kReplaceAbove,  &kRound,
+                              &kZeroPoint,     &kTo,           &kSaturate,     &kDtype,         &kTrailing,
+                              &kFailIfClipped, &kMember,       &kOther,  //
+                              &kInPlace,       &kDirect,       &kOutputDir,    &kRelativeTo,    &kFlat,
+                              &kOutput,        &kRecursive,    &kFilesFrom,    &kFiles0From,    &kAllowEmpty,
+                              &kNoClobber,     &kForce,        &kKeepGoing,    &kDryRun,        &kSync,  //
+                              &kVerify,        &kUpdateGolden, &kRtol,         &kAtol,          &kUlp,
+                              &kTolerance,     &kNanDiffer,    &kMaxMismatch,  &kShow,           //
+                              &kShard,         &kSplitOutput,  &kFinalize,     &kDiscardShards,  //
+                              &kThreads,       &kJson,         &kProgress,     &kNoProgress,    &kColor,
+                              &kVerbose,       &kQuiet,        &kHelp,         &kVersion,  //
+                              &kChunkSize,     &kSimd};
 
 }  // namespace
 

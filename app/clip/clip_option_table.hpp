@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command_line/shared_options.hpp"
+#include "compare/match_options.hpp"
 
 namespace clipper {
 
@@ -216,7 +217,7 @@ input, in the order of the paths. With `--output-dir` and one directory as the o
 their paths below it; with several arguments or a list, their paths as given. DIR must not be inside the
 directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
-`--in-place`, `--output-dir` or `--output`; without `--recursive` a directory as an input is an error.)"};
+`--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error.)"};
 
 inline constexpr Option kFilesFrom{
     .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",
@@ -277,20 +278,23 @@ new output is complete when clipper exits, but as with cp(1), a power cut soon a
 output.)"};
 
 inline constexpr Option kVerify{
-    .names = "--verify", .type = "GOLDEN", .value = Value::tensor, .group = "Files",
-    .help = "Compare the result with GOLDEN and write nothing",
-    .details = R"(Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. dtype and
-shape must be equal and every element must have the same bits; byte order, memory order and the spelling of
-the header may differ. The exit status is 0 if all elements match; if not, it is 1, and one line on standard
-output names the first difference. Of archives, IN and GOLDEN can be single tensors: ARCHIVE.npz:NAME.
+    .names = "--verify", .type = "GOLDEN", .value = Value::tensor, .group = match_options::kGroup,
+    .help = "Compare results with GOLDEN, a file or a directory, and write nothing",
+    .details = R"(Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. If GOLDEN is
+a directory, or ends with a slash, there may be many inputs, and directories with `--recursive`: each result is
+compared with the file that `--output-dir` would write there, also with `--relative-to` and `--flat`. Archives
+are compared member by member. dtype and shape must be equal; byte order, memory order and the spelling of the
+header may differ. Without `--rtol`, `--atol`, `--ulp`, `--tolerance` and `--nan-differ` every element must have
+the same bits. The exit status is 0 if all results match; if not, it is 1, and one line on standard output for
+each result that fails names the first difference. After a failure of one input the others are compared, too.
 Excludes the options that say where or how results are written.)"};
 
 inline constexpr Option kUpdateGolden{
-    .names = "--update-golden", .group = "Files",
-    .help = "With --verify: write GOLDEN if missing or different",
-    .details = R"(With `--verify`: if GOLDEN is missing or different, write it, print "created" or "updated"
-on standard error and exit with 0. A GOLDEN with the same elements is not touched, and a file that is not a
-.npy file is refused (3). Set it by hand when a change of results is intended.)"};
+    .names = "--update-golden", .group = match_options::kGroup,
+    .help = "With --verify: write each golden file that is missing or fails",
+    .details = R"(With `--verify`: write each golden file that is missing or does not match, as a whole, print
+"created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, and a file
+that is not a .npy or .npz file is refused (3). Set it by hand when a change of results is intended.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",

@@ -23,6 +23,7 @@ namespace clipper {
 namespace {
 
 using namespace clip_options;
+using namespace match_options;
 
 struct NumberOption {
   const Option* option;
@@ -114,33 +115,52 @@ void validate_list(const RawOptions& raw, Command& command) {
     refuse("standard input cannot be both LIST and FILE");
 }
 
-/// --verify takes one input, and writes no file except the golden file with --update-golden.
-void validate_golden(const RawOptions& raw, Command& command) {
-  const std::vector<std::string>& files = raw.texts(kFiles);
-  if (raw.has(kMember))
-    refuse("--verify and --member cannot be used together; name the members: --verify a.npz:NAME b.npz:NAME");
-  check_alone(raw, kVerify,
-              {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kRelativeTo, &kFlat, &kRecursive, &kFilesFrom,
-               &kFiles0From, &kAllowEmpty, &kSync, &kNoClobber, &kKeepGoing, &kDryRun, &kFailIfClipped,
-               &kOther, &kShard, &kSplitOutput});
-  if (files.empty()) refuse("IN is missing; see clipper --help");
-  if (files.size() > 1) refuse("too many files (expected only IN with --verify)");
-  if (files[0] == "-" && raw.text(kVerify) == "-") refuse("standard input cannot be both IN and GOLDEN");
-  command.inputs = files;
-  command.destination = Verify{raw.text(kVerify), raw.has(kUpdateGolden)};
-}
-
-IntoDirectory into_directory(const RawOptions& raw) {
+IntoDirectory into_directory(const RawOptions& raw, const Option& option) {
   const std::vector<std::string>& files = raw.texts(kFiles);
   const bool has_list = raw.has(kFilesFrom) || raw.has(kFiles0From);
-  IntoDirectory into{raw.text(kOutputDir), raw.value(kRelativeTo), std::nullopt, raw.has(kFlat)};
+  IntoDirectory into{raw.text(option), raw.value(kRelativeTo), std::nullopt, raw.has(kFlat),
+                     long_name(option)};
   if (raw.has(kRecursive) && files.size() == 1 && !has_list) into.only_input = files.front();
   return into;
 }
 
+/// --verify writes no file except golden files with --update-golden. With many inputs GOLDEN is a directory.
+void validate_golden(const RawOptions& raw, Command& command) {
+  const std::vector<std::string>& files = raw.texts(kFiles);
+  check_alone(raw, kVerify,
+              {&kInPlace, &kDirect, &kOutput, &kOutputDir, &kSync, &kNoClobber, &kDryRun, &kFailIfClipped,
+               &kShard, &kSplitOutput});
+  command.inputs = files;
+  validate_list(raw, command);
+  if (files.empty() && !command.list) refuse("IN is missing; see clipper --help");
+  const std::string& golden = raw.text(kVerify);
+  if (has_standard_input(raw) && golden == "-") refuse("standard input cannot be both IN and GOLDEN");
+  const bool many = files.size() > 1 || command.list || raw.has(kRecursive);
+  const bool has_directory = is_directory(golden) || golden.ends_with('/');
+  if (many && !has_directory && find_file(golden))
+    refuse(
+        fmt::format("--verify: {} is not a directory; with several inputs, GOLDEN is the directory of "
+                    "their golden files",
+                    golden));
+  Verify verify{golden, raw.has(kUpdateGolden), validate_matching(raw), std::nullopt};
+  if (!has_rule(raw)) {
+    verify.matching.compared = Compared::bits;
+    verify.matching.rule.bits = true;
+  }
+  if (many || has_directory) {
+    if (has_standard_input(raw))
+      refuse("--verify of a directory cannot name the golden file of standard input");
+    verify.layout = into_directory(raw, kVerify);
+  } else {
+    for (const Option* const option : {&kRelativeTo, &kFlat})
+      if (raw.has(*option)) refuse(fmt::format("{} needs a directory as GOLDEN", long_name(*option)));
+  }
+  command.destination = std::move(verify);
+}
+
 /// The destination that the options name. destinations() must not be empty.
 Destination destination_of_all(const RawOptions& raw) {
-  if (raw.has(kOutputDir)) return into_directory(raw);
+  if (raw.has(kOutputDir)) return into_directory(raw, kOutputDir);
   if (raw.has(kOutput)) return ByTemplate{raw.text(kOutput)};
   if (raw.has(kDirect)) return Direct{};
   return InPlace{};
@@ -160,7 +180,9 @@ void check_destination_options(const RawOptions& raw) {
   check_alone(raw, kInPlace, {&kNoClobber});
   check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);
-  check_needed(raw, kUpdateGolden, kVerify);
+  for (const Option* const option :
+       {&kUpdateGolden, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch, &kShow})
+    check_needed(raw, *option, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
   check_needed(raw, kFlat, kOutputDir);
 }

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
+#include "compare/match_options.hpp"
 #include "shards/shard.hpp"
 
 /// Where a command writes its results: validate_clip() makes a Destination, run_clip() visits it.
@@ -21,6 +23,7 @@ struct IntoDirectory {
   std::optional<std::string> relative_to;
   std::optional<std::string> only_input;  ///< the only input, if it may be a directory
   bool flat = false;
+  std::string_view option = "--output-dir";  ///< that named the directory, for messages
 };
 
 /// Names outputs by a template: see write_named().
@@ -46,10 +49,13 @@ struct SlabOf {
   Shard shard;
 };
 
-/// Compares the only input's result with a file. If they differ and `updates` is true, writes the file.
+/// Compares the only input's result with a file, or results with the files below a directory, where `layout`
+/// names them. If `updates` is true, writes the files that fail.
 struct Verify {
   std::string golden;
   bool updates = false;
+  Matching matching;
+  std::optional<IntoDirectory> layout;
 };
 
 /// Joins what shards have written into the file.

@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -36,11 +37,19 @@ std::vector<FileId> directories_from(std::string path) {
 
 class Inputs {
  public:
-  Inputs(const Command& command, RunLog& log, Jobs& jobs) : command_(command), log_(log), jobs_(jobs) {
-    const auto* const into = std::get_if<IntoDirectory>(&command.destination);
+  using Failed = std::function<void(const std::string&, std::exception_ptr)>;
+
+  Inputs(const Command& command, Jobs& jobs, const Failed& failed)
+      : command_(command), jobs_(jobs), fail_(failed) {
+    const auto* const verify = std::get_if<Verify>(&command.destination);
+    const auto* const into = verify != nullptr && verify->layout
+                                 ? &*verify->layout
+                                 : std::get_if<IntoDirectory>(&command.destination);
     const auto* const by_template = std::get_if<ByTemplate>(&command.destination);
-    names_outputs_ = into != nullptr || (by_template != nullptr && has_placeholder(by_template->text));
+    names_outputs_ = (into != nullptr && verify == nullptr) ||
+                     (by_template != nullptr && has_placeholder(by_template->text));
     if (!command.recursive || into == nullptr) return;
+    output_option_ = into->option;
     output_directory_ = into->path;
     output_directories_ = directories_from(into->path);
   }
@@ -72,41 +81,35 @@ class Inputs {
       if (std::exchange(is_root, false)) jobs_.add_root_id(id);
       expect_no_output(id, directory);
     };
-    walk.failed = [&](const std::string& path) { fail(path, std::current_exception()); };
+    walk.failed = [&](const std::string& path) { fail_(path, std::current_exception()); };
     for_each_tensor(directory, walk, [&](const std::string& path) { jobs_.add_walked(path); });
     jobs_.sort_from(first);
   }
 
   void expect_no_output(const FileId& walked, const std::string& directory) const {
     if (std::ranges::find(output_directories_, walked) == output_directories_.end()) return;
-    throw Error(ErrorKind::usage, fmt::format("--output-dir {} lies within the input directory {}; the next "
-                                              "run would take results as inputs; choose a directory outside",
-                                              output_directory_, directory));
+    throw Error(ErrorKind::usage, fmt::format("{} {} lies within the input directory {}; the next run would "
+                                              "take results as inputs; choose a directory outside",
+                                              output_option_, output_directory_, directory));
   }
 
   void fail(const std::string& input, ErrorKind kind, const std::string& why) {
-    fail(input, std::make_exception_ptr(Error(kind, input + ": " + why)));
-  }
-
-  void fail(const std::string& input, std::exception_ptr why) {
-    ClipReport report = log_.report_of({input, std::nullopt});
-    report.has_output = false;
-    log_.failed(report, std::move(why));
-    log_.stop_after_failure();
+    fail_(input, std::make_exception_ptr(Error(kind, input + ": " + why)));
   }
 
   const Command& command_;
-  RunLog& log_;
   Jobs& jobs_;
+  const Failed& fail_;
   bool names_outputs_ = false;  ///< outputs are named after inputs
+  std::string_view output_option_;
   std::string output_directory_;
   std::vector<FileId> output_directories_;  ///< with --recursive: --output-dir and the directories above it
 };
 
 }  // namespace
 
-void take_inputs(const Command& command, RunLog& log, Jobs& jobs) {
-  Inputs inputs(command, log, jobs);
+void take_inputs(const Command& command, Jobs& jobs, const Inputs::Failed& failed) {
+  Inputs inputs(command, jobs, failed);
   for (const std::string& input : command.inputs) inputs.take(input);
   if (command.list) read_names(*command.list, [&](const std::string& name) { inputs.take(name); });
 }

@@ -105,10 +105,9 @@ std::string path_below(const IntoDirectory& to, const Job& job) {
     if (to.flat)
       path.clear();
     else if (name == "..")
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{}: --output-dir does not keep a path with ..; add --relative-to DIR, or --flat",
-                      job.input));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} does not keep a path with ..; add --relative-to DIR, or --flat",
+                              job.input, to.option));
     if (!path.empty()) path += '/';
     path += name;
   });

@@ -1,18 +1,26 @@
 #include "clip/verify.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "clip/clip_command.hpp"
 #include "clip/clip_report.hpp"
-#include "command_line/command_line.hpp"
+#include "clip/conflicts.hpp"
+#include "clip/inputs.hpp"
+#include "clip/layout.hpp"
+#include "command_line/given_number.hpp"
 #include "compare/compare_files.hpp"
-#include "compare/compare_report.hpp"
-#include "console/color.hpp"
+#include "compare/member_pairs.hpp"
+#include "compare/pair_log.hpp"
 #include "console/error_line.hpp"
+#include "console/file_tally.hpp"
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"
@@ -20,90 +28,233 @@
 #include "files/place.hpp"
 #include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
+#include "flows/member_uses.hpp"
 
 namespace clipper {
 namespace {
 
-InputFile open(const Command& command, const Verify& to, const std::string& path) {
-  if (to.updates && path == "-")
-    throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
-  InputFile file = to.updates ? InputFile::open_regular(path) : InputFile::open(path);
-  expect_tensor(file, {"verify", "--verify"});
-  if (command.settings.ignore_trailing) file.ignore_trailing();
-  return file;
-}
-
-void expect_file_to_update(const std::string& golden) {
-  if (member_path(golden))
-    throw Error(ErrorKind::usage,
-                fmt::format("--update-golden: {} is a member of an archive; use a .npy file", golden));
-}
+using Outcome = PairLog::Outcome;
 
 bool is_missing(const std::string& path) {
-  return path != "-" && !member_path(path) && !Place::of(path).status();
+  return path != "-" && !member_path(path) && !find_file(path);
 }
 
-void compare_with_golden(const Command& command, const Verify& to, PairReport& report) {
-  if (to.updates) expect_file_to_update(to.golden);
-  InputFile input = open(command, to, report.actual);
-  Engine engine(command.engine);
-  const Plan plan = read_plan(engine, command.settings, input);
-  report.notes = notes_on(plan);
-  if (to.updates && is_missing(report.expected)) {
-    report.reason = fmt::format("{} is missing", report.expected);
-  } else {
-    InputFile golden = open(command, to, report.expected);
-    report.layout = read_header(golden, command.settings.dtype).layout();
-    report.reason = difference_as_whole(plan.output, report.layout);
-    if (report.reason.empty()) {
-      const Progress progress(command.progress, [&] { return Extent{engine.done(), plan.input_size()}; });
-      report.comparison = verify_result(engine, plan, input, {golden, report.layout});
-    }
+std::vector<std::uint64_t> sizes_of(const Jobs& jobs) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t i = 0; i < jobs.size(); ++i) sizes.push_back(expected_bytes(jobs[i].input));
+  return sizes;
+}
+
+PairReport report_of(const std::string& input, const std::string& golden) {
+  PairReport report;
+  report.actual = input;
+  report.expected = golden;
+  return report;
+}
+
+/// Compares the results of inputs with golden files, one after the other.
+class Verifier {
+ public:
+  Verifier(const Command& command, const Verify& to)
+      : command_(command),
+        to_(to),
+        output_{to.matching.shown, command.json, command.verbose, command.quiet},
+        engine_(command.engine) {
+    compare_.rule = to.matching.rule;
+    compare_.dtype = command.settings.dtype;
+    compare_.ignore_trailing = command.settings.ignore_trailing;
   }
-  if (!report.reason.empty() || report.comparison.mismatches != 0) report.result = PairResult::different;
+
+  [[nodiscard]] int run();
+
+ private:
+  Outcome verify(PairReport& report, bool is_walked);
+  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole);
+  void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
+                     PairReport& report);
+  void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
+  void write_golden(PairReport& report, PairResult result);
+  void warn(const std::vector<std::string>& notes);
+
+  [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
+    if (to_.updates && path == "-")
+      throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
+    InputFile file = to_.updates || is_walked ? InputFile::open_regular(path) : InputFile::open(path);
+    if (command_.settings.ignore_trailing) file.ignore_trailing();
+    return file;
+  }
+
+  const Command& command_;
+  const Verify& to_;
+  PairOutput output_;
+  CompareSettings compare_;
+  Engine engine_;
+  FileTally* tally_ = nullptr;
+  Progress* progress_ = nullptr;
+  PairLog* log_ = nullptr;
+  std::set<std::string> notes_;  ///< printed so far
+};
+
+int Verifier::run() {
+  Jobs jobs;
+  std::vector<std::pair<std::string, std::exception_ptr>> failures;
+  if (to_.layout) {
+    take_inputs(command_, jobs, [&](const std::string& input, std::exception_ptr why) {
+      failures.emplace_back(input, std::move(why));
+    });
+    write_below(*to_.layout, jobs);
+    if (to_.updates) check_conflicts(jobs, number_files(command_.settings.request), true);
+  } else {
+    jobs.add(command_.inputs.front());
+    jobs.set_output(0, to_.golden);
+  }
+  FileTally tally(engine_.done(), sizes_of(jobs));
+  Progress progress(command_.progress, [&] { return tally.extent(); });
+  PairLog log(output_, progress);
+  tally_ = &tally;
+  progress_ = &progress;
+  log_ = &log;
+  for (const auto& [input, why] : failures) {
+    PairReport report = report_of(input, to_.golden);
+    log.attempt(report, [&, &cause = why]() -> Outcome { std::rethrow_exception(cause); });
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job job = jobs[i];
+    PairReport report = report_of(job.input, *job.output);
+    report.compared = to_.matching.compared;
+    log.attempt(report, [&] { return verify(report, job.is_walked); });
+    tally.next();
+  }
+  return log.end(to_.layout.has_value());
 }
 
-void write_golden(const Command& command, const std::string& path) {
-  if (is_same_file(command.inputs.front(), path))
-    throw Error(ErrorKind::usage, fmt::format("--update-golden: {} and IN are the same file", path));
-  const bool exists = !is_missing(path);
-  Command writing = command;
-  writing.json = false;
-  writing.settings.counting = command.verbose;
-  static_cast<void>(clip_files(writing, way_to(ToFile{path})));  // 0: without --keep-going, it throws
-  if (!command.quiet)
-    std::fputs(
-        fmt::format("clipper: {}: {}\n", escape_for_terminal(path), exists ? "updated" : "created").c_str(),
-        stderr);
+Outcome Verifier::verify(PairReport& report, bool is_walked) {
+  if (to_.updates && member_path(report.expected))
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
+  InputFile input = open(report.actual, is_walked);
+  const bool has_members = is_archive_for(command_.settings, input);
+  if (is_missing(report.expected)) {
+    if (!has_members) verify_tensor(input, report, nullptr);
+    report.result = PairResult::missing;
+    report.reason =
+        to_.updates ? fmt::format("{} is missing", report.expected) : "no golden; --update-golden writes it";
+    if (to_.updates) write_golden(report, PairResult::created);
+    return Outcome::found;
+  }
+  InputFile golden = open(report.expected, false);
+  if (is_archive(golden) != has_members)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
+                    has_members ? input.path() : golden.path(), has_members ? input.path() : golden.path()));
+  if (has_members) return verify_archive(input, golden, report);
+  verify_tensor(input, report, &golden);
+  if (report.status() != 0 && to_.updates)
+    write_golden(report, PairResult::updated);
+  else
+    warn(report.notes);
+  return Outcome::found;
+}
+
+/// Makes the plan, and with a golden file compares its elements with the result.
+void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
+  const Plan plan = read_plan(engine_, command_.settings, input);
+  report.notes = notes_on(plan);
+  if (!report.member) tally_->expect(plan.input_size());
+  if (golden == nullptr) return;
+  report.layout = read_header(*golden, command_.settings.dtype).layout();
+  report.reason = difference_as_whole(plan.output, report.layout);
+  if (report.reason.empty())
+    report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);
+  report.result = to_.matching.passes(report) ? PairResult::ok : PairResult::different;
+}
+
+/// The members that --other drop leaves out of the result have no pair.
+Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole) {
+  const Container actual(input, Container::Records::dropped);
+  const Container expected(golden, Container::Records::dropped);
+  const Archives archives{actual, expected};
+  const std::vector<MemberUse> uses = member_uses(command_.settings, actual);
+  std::uint64_t bytes = 0;
+  for (const MemberUse& use : uses) bytes += use.size;
+  tally_->expect(bytes);
+  std::vector<PairReport> failed;  // of an archive that is written before they are reported
+  std::size_t pairs = 0;
+  for (const MemberPair& pair : member_pairs(archives)) {
+    const MemberUse* const use = pair.actual == nullptr
+                                     ? nullptr
+                                     : &uses[static_cast<std::size_t>(pair.actual - actual.entries().data())];
+    const bool is_dropped = use != nullptr && use->action == MemberAction::dropped;
+    if (is_dropped && pair.expected == nullptr) continue;
+    ++pairs;
+    PairReport report = clipper::report_of(archives, pair);
+    report.compared = to_.matching.compared;
+    if (to_.updates) {
+      verify_member(archives, pair, use, report);
+      if (report.status() != 0) failed.push_back(report);
+      if (report.status() != 0) continue;
+    }
+    log_->attempt(report, [&] {
+      if (!to_.updates) verify_member(archives, pair, use, report);
+      warn(report.notes);
+      return Outcome::found;
+    });
+  }
+  whole.without_members = pairs == 0;
+  if (!failed.empty()) write_golden(whole, PairResult::updated);
+  for (PairReport& report : failed) {
+    report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
+    log_->attempt(report, [] { return Outcome::found; });
+  }
+  return pairs == 0 ? Outcome::found : Outcome::in_members;
+}
+
+void Verifier::verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
+                             PairReport& report) {
+  if (use == nullptr || use->action == MemberAction::dropped || pair.expected == nullptr)
+    return set_missing(report, pair.expected != nullptr, archives.expected.path_of(pair.any()));
+  if (use->action == MemberAction::copied)
+    return compare_members(engine_, compare_, to_.matching, archives, pair, report);
+  InputFile input = archives.actual.open(*pair.actual);
+  InputFile golden = archives.expected.open(*pair.expected);
+  for (InputFile* const file : {&input, &golden})
+    if (command_.settings.ignore_trailing) file->ignore_trailing();
+  verify_tensor(input, report, &golden);
+}
+
+/// Writes the result to the golden file as `clipper IN GOLDEN` does, and warns about the plan, too.
+void Verifier::write_golden(PairReport& report, PairResult result) {
+  if (is_same_file(report.actual, report.expected))
+    throw Error(ErrorKind::usage,
+                fmt::format("--update-golden: {} and IN are the same file", report.expected));
+  Command writing = command_;
+  writing.inputs = {report.actual};
+  writing.list.reset();
+  writing.recursive = writing.keep_going = writing.json = false;
+  writing.existing = OutputFile::Existing::replace;
+  writing.progress = Progress::When::never;
+  writing.settings.counting = command_.verbose;
+  ClipWay way = way_to(ToFile{report.expected});
+  if (to_.layout) way.directories = Directory::made_by_run;
+  static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
+  report.result = result;
+  if (command_.quiet) return;
+  progress_->print(stderr, fmt::format("clipper: {}: {}\n", escape_for_terminal(report.expected),
+                                       result == PairResult::created ? "created" : "updated"));
+}
+
+void Verifier::warn(const std::vector<std::string>& notes) {
+  if (command_.quiet) return;
+  for (const std::string& note : notes)
+    if (notes_.insert(note).second) progress_->print(stderr, warning_line(note));
 }
 
 }  // namespace
 
 int verify(const Command& command, const Verify& to) {
-  PairReport report;
-  report.actual = command.inputs.front();
-  report.expected = to.golden;
-  report.compared = Compared::bits;
-  try {
-    compare_with_golden(command, to, report);
-    if (report.status() != 0 && to.updates) {
-      write_golden(command, to.golden);  // prints the notes, too
-      report.result = PairResult::updated;
-    } else if (!command.quiet) {
-      for (const std::string& line : report.notes) std::fputs(warning_line(line).c_str(), stderr);
-    }
-  } catch (...) {
-    if (!command.json) throw;
-    report.failed = explained(std::current_exception());
-    report.result = PairResult::failed;
-    print(as_json(report));
-    throw Reported(*report.failed);
-  }
-  if (command.json)
-    print(as_json(report));
-  else if (!command.quiet && (command.verbose || report.status() != 0))
-    print(as_text(report, 0, paint_for(STDOUT_FILENO)));
-  return report.status();
+  return Verifier(command, to).run();
 }
 
 }  // namespace clipper

@@ -4,9 +4,9 @@
 
 namespace clipper {
 
-/// Compares the result of the only input with the golden file bit by bit and prints differences as
-/// `clipper compare` does. Returns the exit status: 0 or ErrorKind::different. With --update-golden, writes a
-/// golden file that is missing or different and returns 0.
+/// Compares the result of each input with its golden file and prints differences as `clipper compare` does.
+/// Returns the exit status: the highest of all pairs. With --update-golden, writes each golden file that is
+/// missing or fails, which counts as 0.
 [[nodiscard]] int verify(const Command& command, const Verify& to);
 
 }  // namespace clipper

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "command_line/tensor_tree.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/compare_report.hpp"
+#include "compare/member_pairs.hpp"
 #include "compare/pair_log.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
@@ -64,33 +63,6 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
   return result;
 }
 
-/// Two members of the same name. One of them is null if its archive lacks the name.
-struct MemberPair {
-  const Entry* actual = nullptr;
-  const Entry* expected = nullptr;
-
-  /// The member that exists.
-  [[nodiscard]] const Entry& any() const { return actual != nullptr ? *actual : *expected; }
-};
-
-/// A pair for each name, in the order of the expected archive; names that it lacks come last.
-std::vector<MemberPair> member_pairs(const std::vector<Entry>& actual, const std::vector<Entry>& expected) {
-  std::vector<MemberPair> pairs;
-  for (const Entry& member : expected) pairs.push_back({nullptr, &member});
-  const auto name_of = [&](std::size_t place) -> std::string_view { return pairs[place].expected->name; };
-  std::vector<std::size_t> sorted(pairs.size());
-  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-  std::ranges::sort(sorted, {}, name_of);
-  for (const Entry& member : actual) {
-    const auto found = std::ranges::lower_bound(sorted, std::string_view(member.name), {}, name_of);
-    if (found != sorted.end() && name_of(*found) == member.name)
-      pairs[*found].actual = &member;
-    else
-      pairs.push_back({&member, nullptr});
-  }
-  return pairs;
-}
-
 /// The expected bytes of each pair: the size of the larger file (a stream counts 0), or 0 if a file is
 /// missing.
 std::vector<std::uint64_t> sizes_of(const std::vector<FilePair>& pairs) {
@@ -130,11 +102,6 @@ class Comparer {
  private:
   using Outcome = PairLog::Outcome;
 
-  static void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected) {
-    report.result = PairResult::missing;
-    report.reason = actual_is_missing ? "is missing" : fmt::format("{} is missing", expected);
-  }
-
   template <class Work>
   void attempt(PairReport& report, const Work& work) {
     report.compared = command_.matching.compared;
@@ -151,14 +118,9 @@ class Comparer {
       return compare_archives(actual_archive, expected_archive, report);
     }
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
-    compare_tensors(command_.settings, actual, expected, report);
-    return Outcome::found;
-  }
-
-  void compare_tensors(const CompareSettings& settings, InputFile& actual, InputFile& expected,
-                       PairReport& report) {
-    compare_files(engine_, settings, actual, expected, report);
+    compare_files(engine_, command_.settings, actual, expected, report);
     report.result = command_.matching.passes(report) ? PairResult::ok : PairResult::different;
+    return Outcome::found;
   }
 
   Outcome compare_archives(const Container& actual, const Container& expected, PairReport& whole) {
@@ -166,44 +128,24 @@ class Comparer {
       throw Error(ErrorKind::usage,
                   fmt::format("--diff-out takes two tensors, not archives; name them: {}:NAME",
                               actual.file().path()));
-    const std::vector<MemberPair> pairs = member_pairs(actual.entries(), expected.entries());
+    const Archives archives{actual, expected};
+    const std::vector<MemberPair> pairs = member_pairs(archives);
     whole.without_members = pairs.empty();
     if (pairs.empty()) return Outcome::found;
     std::uint64_t bytes = 0;
     for (const MemberPair& pair : pairs) bytes += pair.any().contents.size;
     tally_.expect(bytes);
     for (const MemberPair& pair : pairs) {
-      PairReport report;
-      report.actual = actual.file().path();
-      report.expected = expected.file().path();
-      report.member = pair.any().name;
-      report.member_path = actual.path_of(pair.any());
+      PairReport report = report_of(archives, pair);
       attempt(report, [&] {
         if (pair.actual != nullptr && pair.expected != nullptr)
-          compare_members(actual, expected, pair, report);
+          compare_members(engine_, command_.settings, command_.matching, archives, pair, report);
         else
           set_missing(report, pair.actual == nullptr, expected.path_of(pair.any()));
         return Outcome::found;
       });
     }
     return Outcome::in_members;
-  }
-
-  /// Compares members that are no tensors byte by byte.
-  void compare_members(const Container& actual, const Container& expected, const MemberPair& pair,
-                       PairReport& report) {
-    CompareSettings settings = command_.settings;
-    const auto is_tensor = [&](const Container& archive, const Entry& member) {
-      const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-      return archive.header(member, settings.dtype, trailing).header.has_value();
-    };
-    if (!is_tensor(actual, *pair.actual) || !is_tensor(expected, *pair.expected)) {
-      settings.whole_files = true;
-      report.compared = Compared::bytes;
-    }
-    InputFile actual_member = actual.open(*pair.actual);
-    InputFile expected_member = expected.open(*pair.expected);
-    compare_tensors(settings, actual_member, expected_member, report);
   }
 
   const CompareCommand& command_;

@@ -66,6 +66,10 @@ constexpr std::array<ResultWords, PairCounts{}.size()> kResultWords{{{"ok", "ok"
                                                                      {"created", "created"},
                                                                      {"updated", "updated"}}};
 
+const ResultWords& words_of(PairResult result) {
+  return kResultWords.at(static_cast<std::size_t>(result));
+}
+
 }  // namespace
 
 int PairReport::status() const noexcept {
@@ -99,6 +103,8 @@ std::string as_json(const PairReport& report) {
   if (report.member) json.add_name("member", *report.member);
   json.add("status", report.status());
   if (!report.notes.empty()) json.add("notes", report.notes);
+  if (report.result == PairResult::created || report.result == PairResult::updated)
+    json.add("golden", words_of(report.result).member);
   if (report.failed)
     json.add("error", report.failed->message);
   else if (report.without_members)

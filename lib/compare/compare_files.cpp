@@ -95,8 +95,8 @@ void compare_files(Engine& engine, const CompareSettings& settings, InputFile& a
   result.comparison = compare_elements(engine, settings, {actual, layout}, {expected, result.layout});
 }
 
-ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
-                                const TensorInput& golden) {
+ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input, const TensorInput& golden,
+                                const ComparisonRule& rule) {
   Plan in_order = plan;  // positions of pairs are those of the golden file
   in_order.input.fortran_order = golden.layout.fortran_order;
   TensorLayout actual = plan.input;
@@ -110,8 +110,6 @@ ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& inp
     if (plan.refuse_nan && !plan.conversion)
       first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
   };
-  ComparisonRule rule;
-  rule.bits = true;
   ElementComparison comparison = compare(engine, {input, actual}, golden, rule, clip_actual);
   clip.expect_valid();
   if (const std::optional<std::uint64_t> nan = first_nan.position())

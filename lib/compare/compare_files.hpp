@@ -35,10 +35,10 @@ struct FileComparison {
 void compare_files(Engine& engine, const CompareSettings& settings, InputFile& actual, InputFile& expected,
                    FileComparison& result);
 
-/// Clips the input by the plan and compares the result with `golden`, bit by bit, in one pass over both.
-/// Writes nothing. The headers of the plan and of `golden` must agree in dtype and shape. Error{input} for
-/// the first NaN if the plan refuses NaN; also throws what compare() throws.
+/// Clips the input by the plan and compares the result with `golden` in one pass over both. Writes nothing.
+/// The headers of the plan and of `golden` must agree in dtype and shape. Error{input} for the first NaN if
+/// the plan refuses NaN; also throws what compare() throws.
 [[nodiscard]] ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& input,
-                                              const TensorInput& golden);
+                                              const TensorInput& golden, const ComparisonRule& rule);
 
 }  // namespace clipper

@@ -77,8 +77,9 @@ const std::array kExamples{
              {"compare", "--json", "a.npz", "a.npz"},
              {"compare", "--json", "empty.npz", "empty.npz"},
              {"compare", "--json", kNotUtf8 + ".npz", kNotUtf8 + ".npz"},
-             {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"}}},
-    Example{"summary", {{"compare", "--json", "d", "d"}}},
+             {"--json", "--min", "1.5", "i.npy", "--verify", "i.npy"},
+             {"--json", "--min", "1", "i.npy", "--verify", "new.npy", "--update-golden"}}},
+    Example{"compare_summary", {{"compare", "--json", "d", "d"}}},
     Example{"error", {{"--json", "--unknown"}}},
     Example{"profiles", {{"profiles", "--json"}}},
 };

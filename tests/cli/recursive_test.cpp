@@ -131,9 +131,7 @@ TEST_CASE("--recursive refuses unusable inputs and options") {
   tree.refused(clip({"-r", "in", "out.npy"}), 2, "--recursive needs --output-dir, --output or --in-place");
   tree.refused(clip({"-r", "-i", "empty"}), 3, "empty: contains no .npy or .npz file");
   tree.refused(clip({"-r", "-i", "in", "empty"}), 3, "empty: contains no .npy or .npz file");
-  tree.refused(clip({"--allow-empty", "-r", "--verify", "x.npy", "in"}), 2, "--verify and --recursive");
   tree.refused(clip({"--allow-empty", "--finalize", "x.npy"}), 2, "--finalize and --allow-empty");
-  tree.refused(clip({"-r", "--verify", "x.npy", "in"}), 2, "--verify and --recursive");
   tree.refused(clip({"-r", "--finalize", "x.npy"}), 2, "--finalize and --recursive");
   tree.refused(clip({"-r", "-i", "in", "in/train"}), 2, "is an input twice");
 }

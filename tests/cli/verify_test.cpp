@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -192,13 +193,14 @@ TEST_CASE("--update-golden is reported by --json and on standard error unless --
   CHECK(created.exit_code == 0);
   CHECK(Json::parse(created.output) ==
         Json::parse(R"({"version": 2, "actual": "in.npy", "expected": "golden.npy",
-    "status": 0, "reason": "golden.npy is missing"})"));
+    "status": 0, "golden": "created", "reason": "golden.npy is missing"})"));
   CHECK(created.error == "clipper: golden.npy: created\n");
   directory.write("golden.npy", float32_file({0, 3, 8}));
   const Result updated = run_in(directory, words);
   CHECK(updated.exit_code == 0);
   CHECK(Json::parse(updated.output)["mismatches"] == 1);
   CHECK(Json::parse(updated.output)["status"] == 0);
+  CHECK(Json::parse(updated.output)["golden"] == "updated");
   directory.write("golden.npy", float32_file({0, 3, 8}));
   check_done(run_in(directory, {"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "-q"}));
   CHECK(directory.read("golden.npy") == float32_file({0, 3, 9}));
@@ -216,15 +218,108 @@ TEST_CASE("--verify refuses files that are not tensors or cannot be read") {
     refused("in.npy", "short.npy", 3, "short.npy: ");
     refused("text.npy", "in.npy", 3, "text.npy: ");
     refused("none.npy", "in.npy", 4, "none.npy: ");
-    refused("in.npy", "none/golden.npy", 4, "none/golden.npy: ");
   }
-  directory.refused({"--max", "6", "in.npy", "--verify", "none.npy"}, 4, "none.npy: ");
+  directory.refused({"--max", "6", "in.npy", "--verify", "none/golden.npy", "--update-golden"}, 4,
+                    "none/golden.npy: ");
   directory.refused({"--min", "300", "in.npy", "--min-above-max", "error", "--max", "6", "--verify",
                      "none.npy", "--update-golden"},
                     2, "300");
   const Result result = run_in(directory, {"--max", "6", "in.npy", "--verify", "text.npy", "--json"});
   CHECK(result.exit_code == 3);
   CHECK(Json::parse(result.output)["status"] == 3);
+}
+
+TEST_CASE("a golden file that is missing is a difference, and the message names --update-golden") {
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
+  check_different(directory, {"--max", "6", "in.npy", "--verify", "none/golden.npy"},
+                  "FAIL in.npy: no golden; --update-golden writes it\n");
+  check_different(directory, {"--max", "6", "in.npy", "in.npy", "--verify", "golden"},
+                  "FAIL in.npy: no golden; --update-golden writes it\n"
+                  "FAIL in.npy: no golden; --update-golden writes it\n2 pairs: 0 ok, 2 missing\n");
+}
+
+TEST_CASE("--verify accepts the differences that compare accepts") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9, nan})},
+                                   {"golden.npy", float32_file({-0.0F, 3.00001F, 6, nan})}};
+  const Words words{"--min", "0", "--max", "6", "in.npy", "--verify", "golden.npy"};
+  CHECK(directory.run(words).exit_code == 1);
+  check_same(directory, joined(words, {"--rtol", "1e-5"}));
+  check_same(directory, joined(words, {"--atol", "1e-4"}));
+  check_same(directory, joined(words, {"--ulp", "42"}));
+  check_same(directory, joined(words, {"--max-mismatch", "50%"}));
+  check_same(directory, joined(words, {"--tolerance", "numpy", "--ulp", "42"}));
+  CHECK(directory.run(joined(words, {"--tolerance", "torch"})).output.starts_with("FAIL in.npy: 1 of 4 "));
+  const Result nans = directory.run(joined(words, {"--atol", "1", "--nan-differ", "--show", "2"}));
+  CHECK(nans.exit_code == 1);
+  CHECK(nans.output ==
+        "FAIL in.npy: 1 of 4 differ (25 %); first [3] actual nan expected nan; max abs 1e-05 at [1]; no "
+        "tolerance would let it pass\n  [3] actual nan expected nan\n");
+  check_different(
+      directory, joined(words, {"--ulp", "1"}),
+      "FAIL in.npy: 1 of 4 differ (25 %); first [1] actual 3 expected 3.00001 (1e-05, 42 ulp); max "
+      "abs 1e-05 at [1]; would pass with --atol 1.01e-05 or --ulp 42\n");
+}
+
+TEST_CASE("--verify compares the results of a tree with the files of a directory, archives by member") {
+  const std::string in = float32_file({-1, 3, 9});
+  const std::string golden = float32_file({0, 3, 6});
+  const std::string mask = npy_file("|b1", "False", "(1,)", "\1");
+  const WorkingDirectory directory{
+      {"in/a.npy", in}, {"in/t/b.npy", in}, {"in/z.npz", npz_file({{"w.npy", in}, {"mask.npy", mask}})}};
+  const Words words{"--min", "0", "--max", "6", "-r", "in", "--verify", "golden"};
+  const Words updating = joined(words, {"--update-golden"});
+  const Result created = directory.run(updating);
+  CHECK(created.exit_code == 0);
+  CHECK(created.output == "3 pairs: 0 ok, 3 created\n");
+  CHECK(directory.read("golden/t/b.npy") == golden);
+  const auto all_same = [&](const Words& arguments, const std::string& line) {
+    const auto before = directory.snapshot();
+    const Result result = directory.run(arguments);
+    CHECK(result.exit_code == 0);
+    CHECK(result.output == line);
+    CHECK(result.error.empty());
+    CHECK(directory.snapshot() == before);
+  };
+  all_same(words, "4 pairs: 4 ok\n");
+  all_same(updating, "4 pairs: 4 ok\n");
+  const Words bounds{"--min", "0", "--max", "6"};
+  all_same(joined(bounds, {"in/a.npy", "in/t/b.npy", "--verify", "golden", "--relative-to", "in"}),
+           "2 pairs: 2 ok\n");
+  all_same(joined(bounds, {"in/a.npy", "--flat", "--verify", "golden/"}), "1 pair: 1 ok\n");
+  directory.write("list", "in/a.npy\n");
+  all_same(joined(bounds, {"--files-from", "list", "--flat", "--verify", "golden"}), "1 pair: 1 ok\n");
+  all_same(joined(bounds, {"--verify", "golden/z.npz", "in/z.npz"}), "");
+
+  // Only what fails is written: b, and the archive, of which one member differs and one is missing.
+  directory.write("golden/t/b.npy", float32_file({0, 3, 5}));
+  directory.write("golden/z.npz", npz_file({{"w.npy", float32_file({0, 3, 5})}, {"old.npy", in}}));
+  const Result different = directory.run(words);
+  CHECK(different.exit_code == 1);
+  CHECK(
+      different.output ==
+      "FAIL in/t/b.npy: 1 of 3 differ (33.3 %); first [2] actual 6 expected 5 (1, 2097152 ulp); max abs 1 at "
+      "[2]\nFAIL in/z.npz:w: 1 of 3 differ (33.3 %); first [2] actual 6 expected 5 (1, 2097152 ulp); max abs "
+      "1 at [2]\nFAIL in/z.npz:old: is missing\nFAIL in/z.npz:mask: golden/z.npz:mask is missing\n"
+      "5 pairs: 1 ok, 2 FAIL, 2 missing\n");
+  const struct timespec before = change_of(directory / "golden/a.npy");
+  const Result updated = directory.run(updating);
+  CHECK(updated.exit_code == 0);
+  CHECK(updated.error == "clipper: golden/t/b.npy: updated\nclipper: golden/z.npz: updated\n");
+  const struct timespec after = change_of(directory / "golden/a.npy");
+  CHECK((before.tv_sec == after.tv_sec && before.tv_nsec == after.tv_nsec));
+  all_same(words, "4 pairs: 4 ok\n");
+}
+
+TEST_CASE("--verify of many inputs goes on after an input that cannot be read") {
+  const WorkingDirectory directory{
+      {"a.npy", float32_file({1})}, {"text.npy", "text"}, {"golden/a.npy", float32_file({1})}};
+  const Result result =
+      directory.run({"--max", "6", "text.npy", "none.npy", "a.npy", "--verify", "golden", "-v"});
+  CHECK(result.exit_code == 4);
+  CHECK(result.output == "ok a.npy\n3 pairs: 1 ok, 2 not compared\n");
+  CHECK(contains(result.error, "clipper: text.npy: "));
+  CHECK(contains(result.error, "clipper: none.npy: cannot be opened"));
 }
 
 TEST_CASE("wrong usage of --verify is refused") {
@@ -239,19 +334,23 @@ TEST_CASE("wrong usage of --verify is refused") {
   for (const Words& other : std::vector<Words>{{"--in-place"},
                                                {"--output", "x"},
                                                {"--output-dir", "x"},
-                                               {"--files-from", "x"},
-                                               {"--files0-from", "x"},
                                                {"--direct"},
                                                {"--sync"},
                                                {"--no-clobber"},
-                                               {"--keep-going"},
                                                {"--dry-run"},
                                                {"--fail-if-clipped", "5"}}) {
     check_usage(joined({"in.npy", "--verify", "golden.npy"}, other),
                 fmt::format("--verify and {} cannot be used together", other[0]));
   }
   check_usage({"in.npy", "out.npy", "--verify", "golden.npy"},
-              "too many files (expected only IN with --verify)");
+              "--verify: golden.npy is not a directory; with several inputs, GOLDEN is the directory of");
+  check_usage({"in.npy", "out.npy", "--ulp", "1"}, "--ulp needs --verify");
+  check_usage({"in.npy", "--verify", "golden.npy", "--flat"}, "--flat needs a directory as GOLDEN");
+  check_usage({"-", "--verify", "./"},
+              "--verify of a directory cannot name the golden file of standard input");
+  check_usage({"-r", ".", "--verify", "./"}, "--verify ./ lies within the input directory .");
+  check_usage({"in.npy", "in.npy", "--verify", "golden/", "--update-golden"},
+              "in.npy and in.npy would both be written to golden/in.npy");
   check_usage({"--verify", "golden.npy"}, "IN is missing");
   check_usage({"in.npy", "--verify", ""}, "--verify");
   check_usage({"-", "--verify", "-"}, "standard input cannot be both");

@@ -47,7 +47,7 @@ WORDS = {
     ("", "--to"): ("bf\t", "bfloat16"),
     ("", "--shard"): ("a\t", "auto"),
     ("compare", "--nan"): ("d\t", "differ"),
-    ("compare", "--tolerance"): ("to\t", "torch"),
+    **{(command, "--tolerance"): ("to\t", "torch") for command in ("", "compare")},
     ("compare", "--header"): ("st\t", "strict"),
     **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info")},
     **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info")},

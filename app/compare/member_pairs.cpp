@@ -1,0 +1,59 @@
+#include "compare/member_pairs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string_view>
+
+namespace clipper {
+
+std::vector<MemberPair> member_pairs(const Archives& archives) {
+  std::vector<MemberPair> pairs;
+  for (const Entry& member : archives.expected.entries()) pairs.push_back({nullptr, &member});
+  const auto name_of = [&](std::size_t place) -> std::string_view { return pairs[place].expected->name; };
+  std::vector<std::size_t> sorted(pairs.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::ranges::sort(sorted, {}, name_of);
+  for (const Entry& member : archives.actual.entries()) {
+    const auto found = std::ranges::lower_bound(sorted, std::string_view(member.name), {}, name_of);
+    if (found != sorted.end() && name_of(*found) == member.name)
+      pairs[*found].actual = &member;
+    else
+      pairs.push_back({&member, nullptr});
+  }
+  return pairs;
+}
+
+PairReport report_of(const Archives& archives, const MemberPair& pair) {
+  PairReport report;
+  report.actual = archives.actual.file().path();
+  report.expected = archives.expected.file().path();
+  report.member = pair.any().name;
+  report.member_path = archives.actual.path_of(pair.any());
+  return report;
+}
+
+void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected) {
+  report.result = PairResult::missing;
+  report.reason = actual_is_missing ? "is missing" : fmt::format("{} is missing", expected);
+}
+
+void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
+                     const Archives& archives, const MemberPair& pair, PairReport& report) {
+  const auto is_tensor = [&](const Container& archive, const Entry& member) {
+    const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
+    return archive.header(member, settings.dtype, trailing).header.has_value();
+  };
+  if (!is_tensor(archives.actual, *pair.actual) || !is_tensor(archives.expected, *pair.expected)) {
+    settings.whole_files = true;
+    report.compared = Compared::bytes;
+  }
+  InputFile actual = archives.actual.open(*pair.actual);
+  InputFile expected = archives.expected.open(*pair.expected);
+  compare_files(engine, settings, actual, expected, report);
+  report.result = matching.passes(report) ? PairResult::ok : PairResult::different;
+}
+
+}  // namespace clipper
