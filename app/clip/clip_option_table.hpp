@@ -61,20 +61,21 @@ unless `--scale` is given. Only the profiles native and directml have this opera
 
 inline constexpr Option kProfile{
     .names = "--profile", .type = "NAME", .words = &profile_names, .group = "Operation",
-    .help = "Follow another system's rules: directml, onnx, openvino, or a version such as onnx-6",
+    .help = "Follow another system's rules: numpy, pytorch, onnx, ..., or a version such as onnx-6",
     .details = R"(Follow the rules of another system in one version: which tensors it takes, how the text of a
-bound becomes an element, and what min above max means. `directml`, `onnx` and `openvino` are the newest
-version that clipper knows of each. The default, `native`, follows numpy.clip. A tensor or an option that the
-system does not have is an error that names the rule. PROFILES has all rules.)"};
+bound becomes an element, and what becomes of NaN, zeros and min above max. A name without a version, such as
+`onnx`, is the newest version that clipper knows. The default, `native`, follows numpy.clip, but refuses NaN
+as a bound and min above max. A tensor or an option that the system does not have is an error that names the
+rule. PROFILES has all rules.)"};
 
 inline constexpr Option kNan{
     .names = "--nan", .type = "WHAT", .words = &nan_words, .group = "Operation",
     .help = "Handle NaN elements: keep (default), error, or replace by min, max or a number",
     .details = R"(What becomes of NaN elements, including those that `--scale` and `--bias` produce (inf * 0).
-`keep` leaves them as they are. `error` stops at the first one, names its index, writes nothing and exits with
+`keep` leaves them as they are; it is the default, except of the profiles tosa-1.0 and tosa-1.0-ignore. `error` stops at the first one, names its index, writes nothing and exits with
 3. `min` and `max` replace them by that bound, which must be given; a number replaces them by the nearest
 value of the dtype. Integer tensors have no NaN, and the option has no effect on them. It works with every
-profile.)"};
+profile. A bound that is NaN is another matter: PROFILES.)"};
 
 inline constexpr Option kMinAboveMax{
     .names = "--min-above-max", .type = "WHAT", .words = [] { return Words{"error", "min", "max"}; },

@@ -72,8 +72,8 @@ bool is_without_effect(const RawOptions& raw, const Request& request) {
   const Profile& profile = *request.profile;
   const bool has_numbers =
       std::ranges::any_of(kNumbers, [&](const NumberOption& row) { return raw.has(*row.option); });
-  return !has_numbers && !request.to && !request.round && profile.bounds != Profile::Bounds::required &&
-         profile.absent_bound == Profile::AbsentBound::none && request.nan.action == OnNan::keep;
+  return !has_numbers && !request.to && !request.round && profile.bounds == Profile::Bounds::optional &&
+         profile.absent_bound == Profile::AbsentBound::none && request.action_on_nan() == OnNan::keep;
 }
 
 SimdLevel simd_level_of(const RawOptions& raw) {

@@ -24,8 +24,9 @@ namespace {
 struct Column {
   std::string_view name;  ///< in JSON
   std::string_view heading;
-  std::array<std::string_view, 3> words;  ///< in the order of the enumerators
+  std::array<std::string_view, 5> words;  ///< in the order of the enumerators
   std::size_t (*word)(const Profile&);
+  DTypeSet Profile::Unspecified::*unspecified = nullptr;
 };
 
 template <auto Profile::*member>
@@ -34,13 +35,31 @@ std::size_t index(const Profile& profile) {
 }
 
 constexpr std::array kColumns{
-    Column{"bounds", "BOUNDS", {"optional", "required"}, index<&Profile::bounds>},
+    Column{"bounds", "BOUNDS", {"optional", "required", "one"}, index<&Profile::bounds>},
+    Column{"arrays", "ARRAYS", {"broadcast", "no", "both", "same-shape"}, index<&Profile::arrays>},
     Column{
         "absent_bound", "ABSENT", {"none", "float32-limits", "dtype-limits"}, index<&Profile::absent_bound>},
-    Column{"bound_text_to", "TEXT TO", {"dtype", "float32", "float64"}, index<&Profile::carrier>},
-    Column{"inexact_integer_bound", "INEXACT", {"truncate", "inward", "error"}, index<&Profile::inexact>},
+    Column{"bound_text_to", "TEXT TO", {"dtype", "float32", "float64", "python"}, index<&Profile::carrier>},
+    Column{"inexact_integer_bound",
+           "INEXACT",
+           {"truncate", "inward", "error", "whole", "half-even"},
+           index<&Profile::inexact>},
     Column{"min_above_max", "MIN>MAX", {"error", "min", "max"}, index<&Profile::min_above_max>},
-    Column{"nan_bound", "NAN BOUND", {"error", "ignored"}, index<&Profile::nan_bound>},
+    Column{"nan_bound",
+           "NAN BOUND",
+           {"error", "ignored", "poisons"},
+           index<&Profile::nan_bound>,
+           &Profile::Unspecified::nan_bound},
+    Column{"nan_element",
+           "NAN",
+           {"kept", "canonical", "min"},
+           index<&Profile::nan_element>,
+           &Profile::Unspecified::nan_element},
+    Column{"zero_tie",
+           "ZEROS",
+           {"x", "upper", "ordered"},
+           index<&Profile::zero_tie>,
+           &Profile::Unspecified::zero_tie},
     Column{"scale_bias", "SCALE", {"yes", "float32", "no"}, index<&Profile::scale_bias>},
 };
 
@@ -50,31 +69,43 @@ std::string_view word_of(const Column& column, const Profile& profile) {
 
 constexpr std::string_view kLegend = R"(
 DIMS       number of dimensions that a tensor may have
+ARRAYS     bounds that are arrays: broadcast to the tensor's shape; no; both, if both bounds are given (they
+           broadcast, too); or same-shape, of exactly the tensor's shape
 ABSENT     value of a bound that is not given: none, or the lowest and highest finite value of float32 or of
            the tensor's dtype
-TEXT TO    type to which the text of a bound is rounded before it is converted to the tensor's dtype
+TEXT TO    type to which the text of a bound is rounded before it is converted to the tensor's dtype; python:
+           an integer is exact, anything else is rounded to float64
 INEXACT    a bound that an integer tensor cannot hold: truncate cuts off the fraction and saturates (an error if
-           that breaks the bound); inward rounds min up and max down, and saturates; error refuses the bound
+           that breaks the bound); inward rounds min up and max down, and saturates; error refuses the bound;
+           whole refuses fractions, otherwise like truncate; half-even rounds to the nearest and saturates
 MIN>MAX    what min above max does: an error, or all elements become min or max; --min-above-max overrides it
-NAN BOUND  what a bound that is NaN does: an error, or the bound is ignored
+NAN BOUND  what a bound that is NaN does: an error, the bound is ignored, or every element becomes that NaN
+NAN        what an element that is NaN becomes: it is kept, becomes the canonical NaN, or min; --nan overrides it
+ZEROS      what an element becomes that is equal to a bound, but is the zero of the other sign: x stays; upper: max
+           if it equals max; ordered: the bound, if the element is beyond it in an order in which -0 < +0
 SCALE      whether --scale and --bias are allowed, and the type to which they are rounded
+*          the system contradicts itself or specifies nothing for some dtypes, which --json lists
 )";
 
 std::size_t last_rank(const Profile& profile) {
   return std::min(profile.max_rank, kMaxRank);
 }
 
-std::vector<std::string_view> dtype_names(const Profile& profile) {
+std::vector<std::string_view> dtype_names(DTypeSet dtypes) {
   std::vector<std::string_view> names;
   for (const DTypeTraits& row : kDTypes)
-    if (profile.dtypes.contains(row.dtype)) names.push_back(row.name);
+    if (dtypes.contains(row.dtype)) names.push_back(row.name);
   return names;
+}
+
+const DTypeSet& unspecified(const Column& column, const Profile& profile) {
+  return profile.unspecified.*column.unspecified;
 }
 
 /// "i8 u32 bf16": the names as short as a table needs them.
 std::string short_dtypes(const Profile& profile) {
   std::vector<std::string> codes;
-  for (const std::string_view name : dtype_names(profile)) {
+  for (const std::string_view name : dtype_names(profile.dtypes)) {
     const std::size_t digits = name.find_first_of("0123456789");
     codes.push_back(fmt::format("{}{}", name.substr(0, name.starts_with('b') ? 2 : 1), name.substr(digits)));
   }
@@ -90,9 +121,14 @@ std::string as_json() {
   Json rows = Json::list();
   for (const Profile& profile : profiles()) {
     Json row{{"name", profile.name},         {"family", profile.family},
-             {"system", profile.system},     {"dtypes", dtype_names(profile)},
+             {"system", profile.system},     {"dtypes", dtype_names(profile.dtypes)},
              {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
-    for (const Column& column : kColumns) row.add(column.name, word_of(column, profile));
+    Json open = Json::object();
+    for (const Column& column : kColumns) {
+      row.add(column.name, word_of(column, profile));
+      if (column.unspecified != nullptr) open.add(column.name, dtype_names(unspecified(column, profile)));
+    }
+    row.add("unspecified", std::move(open));
     rows.add(std::move(row));
   }
   return rows.dump(2) + "\n";
@@ -103,13 +139,16 @@ std::string cell(const Profile& profile, std::string_view heading) {
   if (heading == "STANDS FOR") return std::string(profile.system);
   if (heading == "DTYPES") return short_dtypes(profile);
   if (heading == "DIMS") return dimensions(profile);
-  return std::string(word_of(*std::ranges::find(kColumns, heading, &Column::heading), profile));
+  const Column& column = *std::ranges::find(kColumns, heading, &Column::heading);
+  const bool is_open = column.unspecified != nullptr && !dtype_names(unspecified(column, profile)).empty();
+  return std::string(word_of(column, profile)) + (is_open ? "*" : "");
 }
 
 std::string as_table() {
-  std::vector<std::string_view> headings{"PROFILE", "DTYPES", "DIMS"};
-  for (const Column& column : kColumns) headings.push_back(column.heading);
-  return profile_table(headings).append(kLegend);
+  std::vector<std::string_view> rules{"PROFILE"};
+  for (const Column& column : kColumns) rules.push_back(column.heading);
+  constexpr std::array<std::string_view, 4> kTensors{"PROFILE", "STANDS FOR", "DTYPES", "DIMS"};
+  return profile_table(kTensors) + "\n" + profile_table(rules).append(kLegend);
 }
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS]"};

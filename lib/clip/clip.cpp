@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "clip/byte_table.hpp"
+#include "clip/clip_edges.hpp"
 #include "clip/input_range.hpp"
 #include "clip/kernel.hpp"
 #include "clip/parameters.hpp"
@@ -48,7 +49,9 @@ ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept {
-  if (!scales_integers(operation))
+  if (may_have_edges(operation))
+    clip_edges(operation, nullptr, in, out, count, level, Counting::off);
+  else if (!scales_integers(operation))
     clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
   else if (traits(operation.dtype).size == 1)
     look_up(table_of(operation, level), in, out, count, byte_lookups(level).back());
@@ -58,6 +61,7 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
+  if (may_have_edges(operation)) return clip_edges(operation, nullptr, in, out, count, level, Counting::on);
   const bool exchanged = are_exchanged(operation);
   const bool scales = scales_integers(operation);
   if (!exchanged && !scales) return clip_and_replace_nan(operation, NoVectors{}, in, out, count, level);

@@ -23,6 +23,8 @@ enum class Arithmetic : std::uint8_t {
 ///     y = g < lo ? lo : g;
 ///     y = y > hi ? hi : y;     (so lo > hi gives hi, and NaN passes)
 ///     y = y is NaN ? nan : y;  (only if nan is given)
+///     y = another zero         (only if y is a zero and zero_tie says so)
+///     y = lo or hi, quiet      (only if poisons, lo or hi is NaN, and x is not NaN)
 struct Operation {
   DType dtype = DType::float32;
   ByteOrder order = kNativeOrder;  ///< of the elements in memory, not of the fields below
@@ -31,6 +33,10 @@ struct Operation {
   ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
   std::optional<ElementBits> nan;  ///< the element that replaces NaN
+
+  // Only for Arithmetic::none, and only of floats.
+  ZeroTie zero_tie = ZeroTie::element;  ///< of all zeros among the results, whatever they were before
+  bool poisons = false;  ///< lo and hi may be NaN, and then do not bound; without it they are never NaN
 
   double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
   double bias = 0;

@@ -1,5 +1,6 @@
 #include "clip/clip_vectors.hpp"
 
+#include "clip/clip_edges.hpp"
 #include "clip/kernel.hpp"
 #include "clip/parameters.hpp"
 #include "clip/scale_integers.hpp"
@@ -27,7 +28,9 @@ ElementCounts clip_scaled(const Operation& operation, const ParameterVectors& pa
 
 void clip(const Operation& operation, const ParameterVectors& parameters, const std::byte* in, std::byte* out,
           std::size_t count, SimdLevel level) noexcept {
-  if (scales_integers(operation))
+  if (may_have_edges(operation))
+    clip_edges(operation, &parameters, in, out, count, level, Counting::off);
+  else if (scales_integers(operation))
     clip_scaled<Counting::off>(operation, parameters, in, out, count, level);
   else
     clip_with<Counting::off>(operation, parameters, in, out, count, level);
@@ -36,6 +39,8 @@ void clip(const Operation& operation, const ParameterVectors& parameters, const 
 ElementCounts clip_and_count(const Operation& operation, const ParameterVectors& parameters,
                              const std::byte* in, std::byte* out, std::size_t count,
                              SimdLevel level) noexcept {
+  if (may_have_edges(operation))
+    return clip_edges(operation, &parameters, in, out, count, level, Counting::on);
   if (scales_integers(operation))
     return clip_scaled<Counting::on>(operation, parameters, in, out, count, level);
   return clip_and_replace_nan(operation, parameters, in, out, count, level);

@@ -11,8 +11,8 @@ namespace clipper {
 /// One value per element of each parameter, aligned to its size and in this machine's byte order. Replaces
 /// the numbers of an Operation, of which dtype, order and arithmetic still count.
 struct ParameterVectors {
-  const std::byte* lo = nullptr;   ///< of the operation's dtype; never NaN
-  const std::byte* hi = nullptr;   ///< of the operation's dtype; never NaN
+  const std::byte* lo = nullptr;   ///< of the operation's dtype
+  const std::byte* hi = nullptr;   ///< of the operation's dtype
   const std::byte* nan = nullptr;  ///< of the operation's dtype: what replaces NaN; null: NaN stays
 
   /// Unless Arithmetic::none. Finite float for Arithmetic::float32, finite double for ::float64,

@@ -14,6 +14,11 @@ namespace {
 
 enum class Side : std::uint8_t { min, max };
 
+/// NaN as it becomes a bound that poisons: that of a file keeps its sign and payload.
+ElementBits poison(DType dtype, const Given& bound) {
+  return bound.dtype ? quiet_nan(dtype, bound.element) : canonical_nan(dtype);
+}
+
 /// Rounds to the nearest integer within the bound.
 constexpr Rounding inward(Side side) {
   return side == Side::min ? Rounding::up : Rounding::down;
@@ -33,16 +38,16 @@ Message label(Side side, const Given& bound) {
   throw Error(ErrorKind::usage, label(side, bound) + why);
 }
 
-/// For a min above, or a max below, all finite elements of `dtype`.
+/// For a bound above or below all finite elements of `dtype`.
 [[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype, std::string_view advice) {
-  const bool is_min = side == Side::min;
-  const ElementBits limit = is_min ? highest_finite(dtype) : lowest_finite(dtype);
+  const bool is_above = !bound.number.negative;
+  const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
   const std::string limit_text = is_floating(dtype)
                                      ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
                                      : element_text(dtype, limit);
   refuse(side, bound,
-         fmt::format(" {} the {} {} ({}){}", is_min ? "exceeds" : "is below", traits(dtype).name,
-                     is_min ? "maximum" : "minimum", limit_text, advice));
+         fmt::format(" {} the {} {} ({}){}", is_above ? "exceeds" : "is below", traits(dtype).name,
+                     is_above ? "maximum" : "minimum", limit_text, advice));
 }
 
 /// The number as a T, rounded to the profile's carrier type first.
@@ -56,6 +61,7 @@ T carried(Profile::Carrier carrier, const Number& number) {
       else
         return narrow<T>(round_to<float>(number));
     case Profile::Carrier::float64:
+    case Profile::Carrier::python:
       if constexpr (HalfType<T>)
         return narrow<T>(narrow<float>(round_to<double>(number)));
       else
@@ -64,9 +70,11 @@ T carried(Profile::Carrier carrier, const Number& number) {
   __builtin_unreachable();
 }
 
+/// The number as a bound of integers, rounded to the profile's carrier type.
 Number carried_number(Profile::Carrier carrier, const Number& number) {
   switch (carrier) {
-    case Profile::Carrier::element: return number;
+    case Profile::Carrier::element:
+    case Profile::Carrier::python: return number;
     case Profile::Carrier::float32: return round_to<float>(number);
     case Profile::Carrier::float64: return round_to<double>(number);
   }
@@ -78,7 +86,10 @@ template <class T>
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = to_bits(carried<T>(profile.carrier, bound.number));
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
-  if (element == unsatisfiable && bound.number.kind == Number::Kind::finite) {
+  const bool is_infinite = element == lowest_element(dtype) || element == highest_element(dtype);
+  const bool is_refused =
+      profile.carrier == Profile::Carrier::python ? is_infinite : element == unsatisfiable;
+  if (is_refused && bound.number.kind == Number::Kind::finite) {
     const bool in_float32 = profile.carrier == Profile::Carrier::float32 && dtype == DType::float64;
     refuse_out_of_range(side, bound, in_float32 ? DType::float32 : dtype,
                         fmt::format("; for infinity, write {}", element_text(dtype, element)));
@@ -86,19 +97,36 @@ ElementBits convert_float(const Profile& profile, DType dtype, const Given& boun
   return element;
 }
 
+Rounding rounding_of(Profile::Inexact inexact, Side side) {
+  switch (inexact) {
+    case Profile::Inexact::truncate:
+    case Profile::Inexact::error:
+    case Profile::Inexact::whole: return Rounding::toward_zero;
+    case Profile::Inexact::inward: return inward(side);
+    case Profile::Inexact::half_even: return Rounding::half_even;
+  }
+  __builtin_unreachable();
+}
+
+bool is_fraction(const Number& number) {
+  return number.kind == Number::Kind::finite && !is_integer(number);
+}
+
 template <class T>
 ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bound, Side side) {
   constexpr Int128 kLowest = std::numeric_limits<T>::lowest();
   constexpr Int128 kHighest = std::numeric_limits<T>::max();
-  const Rounding rounding =
-      profile.inexact == Profile::Inexact::inward ? inward(side) : Rounding::toward_zero;
-  const Int128 value = to_integer(carried_number(profile.carrier, bound.number), rounding);
+  const Int128 value =
+      to_integer(carried_number(profile.carrier, bound.number), rounding_of(profile.inexact, side));
   const Int128 saturated = std::clamp(value, kLowest, kHighest);
   const ElementBits element = to_bits(static_cast<T>(saturated));
 
-  if (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number)))
+  const bool is_refused =
+      (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number))) ||
+      (profile.inexact == Profile::Inexact::whole && is_fraction(bound.number));
+  if (is_refused)
     refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
-  if (profile.inexact == Profile::Inexact::truncate) {
+  if (profile.inexact == Profile::Inexact::truncate || profile.inexact == Profile::Inexact::whole) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
     if (side == Side::min ? written > kHighest : written < kLowest)
       refuse_out_of_range(side, bound, dtype, "");
@@ -110,6 +138,7 @@ ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Sid
   if (bound.number.kind == Number::Kind::nan) {
     if (profile.nan_bound == Profile::NanBound::error || !is_floating(dtype))
       refuse(side, bound, ": NaN cannot be a bound");
+    if (profile.nan_bound == Profile::NanBound::poisons) return poison(dtype, bound);
     return side == Side::min ? lowest_element(dtype) : highest_element(dtype);
   }
   return with_type(dtype, [&]<class T>() {

@@ -40,6 +40,31 @@ void remove_axis(Broadcast& broadcast, std::size_t axis) {
   for (ArrayParameter& row : broadcast.arrays) row.strides.erase(row.strides.begin() + at);
 }
 
+/// Error{usage} or Error{input} if the profile does not take this array for a tensor of this shape.
+void check_array(const Request& request, std::string_view field, const Given& given,
+                 const std::vector<std::int64_t>& shape) {
+  const Profile& profile = *request.profile;
+  const auto refuse = [&](ErrorKind kind, std::string_view why) {
+    throw Error(kind, label(field, given) +
+                          fmt::format(" has shape {}; {} {}", shape_text(given.shape), profile.system, why));
+  };
+  const auto is_typed = [](const std::optional<Given>& bound) { return bound && !bound->dtype; };
+  switch (profile.arrays) {
+    case Profile::Arrays::broadcast: return;
+    case Profile::Arrays::none:
+      return refuse(ErrorKind::usage, "takes one number, profile native takes arrays");
+    case Profile::Arrays::both:
+      if (is_typed(request.min) || is_typed(request.max))
+        refuse(ErrorKind::usage, "takes no array beside a number");
+      return;
+    case Profile::Arrays::same_shape:
+      if (given.shape != shape)
+        refuse(ErrorKind::input,
+               fmt::format("needs one number or the tensor's shape, {}", shape_text(shape)));
+      return;
+  }
+}
+
 }  // namespace
 
 const ArrayParameter* Broadcast::find(Parameter parameter) const {
@@ -94,10 +119,6 @@ void check_shape(std::string_view field, const Given& given, const std::vector<s
                                                                     shape_text(own), shape_text(shape)));
 }
 
-bool takes_arrays(const Profile& profile) {
-  return profile.family == "native";
-}
-
 std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout) {
   Broadcast result;
   const std::array<const std::optional<Given>*, 4> all{&request.min, &request.max, &request.scale,
@@ -106,20 +127,18 @@ std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout&
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::optional<Given>& given = *all[i];
     if (!given) continue;
-    if (takes_arrays(profile)) check_shape(kParameterNames[i], *given, layout.shape);
+    if (given->array) check_array(request, kParameterNames[i], *given, layout.shape);
+    if (profile.arrays == Profile::Arrays::broadcast || profile.arrays == Profile::Arrays::both)
+      check_shape(kParameterNames[i], *given, layout.shape);
     if (!given->array) continue;
-    if (!takes_arrays(profile))
-      throw Error(ErrorKind::usage,
-                  label(kParameterNames[i], *given) +
-                      fmt::format(" has shape {}; {} takes one number, only profile native takes arrays",
-                                  shape_text(given->shape), profile.system));
     result.arrays.push_back({static_cast<Parameter>(i), given->text, given->array, {}});
   }
   if (result.arrays.empty()) return std::nullopt;
   lay_out(result, layout.shape, layout.fortran_order);
   result.min_above_max = request.min_above_max.value_or(profile.min_above_max);
-  if (is_floating(layout.dtype) && request.nan.action == OnNan::min) result.nan = Parameter::min;
-  if (is_floating(layout.dtype) && request.nan.action == OnNan::max) result.nan = Parameter::max;
+  result.takes_nan = profile.nan_bound == Profile::NanBound::poisons;
+  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::min) result.nan = Parameter::min;
+  if (is_floating(layout.dtype) && request.action_on_nan() == OnNan::max) result.nan = Parameter::max;
   return result;
 }
 

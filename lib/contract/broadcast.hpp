@@ -44,6 +44,7 @@ struct Broadcast {
   std::vector<ArrayParameter> arrays;  ///< at most one per Parameter, in the order of the enumerators
 
   MinAboveMax min_above_max = MinAboveMax::error;
+  bool takes_nan = false;        ///< whether bounds may be NaN: see Operation::poisons
   std::optional<Parameter> nan;  ///< the bound that replaces NaN, if a bound does: min or max
 
   [[nodiscard]] const ArrayParameter* find(Parameter parameter) const;
@@ -69,11 +70,8 @@ void lay_out(Broadcast& broadcast, const std::vector<std::int64_t>& shape, bool 
 /// enlarge it.
 void check_shape(std::string_view field, const Given& given, const std::vector<std::int64_t>& shape);
 
-/// Whether bounds, scale and bias may be arrays, as in np.clip. The operators of other profiles take numbers.
-[[nodiscard]] bool takes_arrays(const Profile& profile);
-
 /// The arrays of the request, laid out for the tensor; nothing if there are none. Calls check_shape() for all
-/// parameters. Error{usage} for an array with a profile whose operator takes numbers.
+/// parameters. Error{usage} for an array that the profile does not take: see Profile::Arrays.
 [[nodiscard]] std::optional<Broadcast> plan_arrays(const Request& request, const TensorLayout& layout);
 
 }  // namespace clipper

@@ -114,6 +114,9 @@ void check_request(const Request& request) {
   if (profile.bounds == Profile::Bounds::required && (!request.min || !request.max))
     throw Error(ErrorKind::usage, fmt::format("{} requires both bounds; ", profile.system) +
                                       parameter(request.min ? "max" : "min") + " is missing");
+  if (profile.bounds == Profile::Bounds::one && !request.min && !request.max)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} requires a bound; ", profile.system) + parameter("min") + " is missing");
   if (profile.scale_bias == Profile::ScaleBias::none && (request.scale || request.bias))
     throw Error(ErrorKind::usage, parameter(request.scale ? "scale" : "bias") +
                                       fmt::format(" is not supported by {}", profile.system));
@@ -205,7 +208,7 @@ ElementBits replacement(const Given& given, DType dtype) {
 
 /// The bound that replaces NaN.
 ElementBits bound_for_nan(const Request& request, DType dtype) {
-  const bool is_min = request.nan.action == OnNan::min;
+  const bool is_min = request.action_on_nan() == OnNan::min;
   const std::optional<Given>& bound = is_min ? request.min : request.max;
   const std::string_view field = is_min ? "min" : "max";
   if (!bound)
@@ -215,11 +218,14 @@ ElementBits bound_for_nan(const Request& request, DType dtype) {
 }
 
 std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) {
-  switch (request.nan.action) {
+  if (request.nan.action == OnNan::by_profile && !is_floating(dtype)) return std::nullopt;
+  switch (request.action_on_nan()) {
+    case OnNan::by_profile:
     case OnNan::keep:
     case OnNan::error: return std::nullopt;
     case OnNan::min:
     case OnNan::max: return bound_for_nan(request, dtype);
+    case OnNan::canonical: return canonical_nan(dtype);
     case OnNan::replace: break;
   }
   if (!request.nan.number)
@@ -233,6 +239,18 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
     else
       return replacement<T>(given, dtype);
   });
+}
+
+/// What zeros and NaN do as bounds.
+void plan_edges(const Profile& profile, Plan& plan) {
+  Operation& operation = plan.operation;
+  if (!is_floating(operation.dtype)) return;
+  operation.zero_tie = profile.zero_tie;
+  const auto is_nan = [&](ElementBits bound) {
+    return number_of(operation.dtype, bound).kind == Number::Kind::nan;
+  };
+  operation.poisons = profile.nan_bound == Profile::NanBound::poisons &&
+                      (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
 }
 
 /// The parameter, unless it is an array.
@@ -277,8 +295,10 @@ Plan make_plan(const Request& request, const TensorLayout& layout) {
   plan.min = bounds.min;
   plan.max = bounds.max;
   plan.cut = cut_bounds(profile, dtype, min, max);
-  plan.takes_other_bounds = takes_arrays(profile) && !request.min_above_max && !plan.conversion;
+  plan.takes_other_bounds =
+      profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !plan.conversion;
   plan.refuse_nan = request.nan.action == OnNan::error;
+  plan_edges(profile, plan);
   operation.nan = nan_replacement(request, is_floating(layout.dtype) ? dtype : layout.dtype);
   if (plan.conversion) finish_conversion(request, plan);
   return plan;

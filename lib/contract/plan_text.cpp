@@ -73,11 +73,15 @@ std::string Plan::fingerprint() const {
   };
   const char order = traits(input.dtype).size == 1 ? '|' : input.order == ByteOrder::little ? '<' : '>';
   const std::string nan = operation.nan ? fmt::format("{:x}", *operation.nan) : refuse_nan ? "error" : "keep";
+  const std::string edges = (operation.zero_tie == ZeroTie::element ? ""
+                             : operation.zero_tie == ZeroTie::upper ? " upper"
+                                                                    : " ordered") +
+                            std::string(operation.poisons ? " poisons" : "");
   return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
                      traits(input.dtype).descr, input.opaque ? " opaque" : "",
                      input.fortran_order ? 'F' : 'C', joined(input.shape, ","), slice.first, slice.count,
                      arithmetic(), operation.lo, operation.hi, nan) +
-         fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +
+         edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +
          (percentiles.empty() ? "" : " of" + percentiles);
 }
 
@@ -93,6 +97,7 @@ std::string bound_text(const Plan& plan, Parameter bound) {
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
+  if (*plan.operation.nan == canonical_nan(plan.operation.dtype)) return "the canonical NaN";
   return element_text(plan.operation.dtype, *plan.operation.nan);
 }
 

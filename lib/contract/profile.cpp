@@ -14,7 +14,8 @@ using enum DType;
 
 constexpr DTypeSet kSmallInts{int8, int16, int32, uint8, uint16, uint32};  // up to 32 bits
 constexpr DTypeSet kInts = kSmallInts | DTypeSet{int64, uint64};
-constexpr DTypeSet kAll = kInts | DTypeSet{float16, float32, float64, bfloat16};
+constexpr DTypeSet kFloats{float16, float32, float64, bfloat16};
+constexpr DTypeSet kAll = kInts | kFloats;
 
 // DML_ELEMENT_WISE_CLIP_OPERATOR_DESC: Min and Max are FLOAT and cast to the tensor's dtype, which truncates
 // toward zero for integers; f(x) = max(Min, min(x, Max)); ScaleBias, two FLOATs, is applied first.
@@ -59,9 +60,38 @@ constexpr Profile onnx_with_inputs(std::string_view name, std::string_view syste
           .scale_bias = Profile::ScaleBias::none};
 }
 
-constexpr std::array kProfiles{
-    Profile{.family = "native", .name = "native", .system = "clipper", .dtypes = kAll},
+// DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: as in feature level 5.0, but Min and Max are a DML_SCALAR_UNION of
+// the tensor's dtype.
+constexpr Profile directml_clip1() {
+  Profile row = directml("directml-clip1", "DirectML CLIP1", kInts | DTypeSet{float16, float32}, 1, 8);
+  row.carrier = Profile::Carrier::element;
+  row.inexact = Profile::Inexact::error;
+  return row;
+}
 
+// TOSA 1.0 CLAMP: min and max are attributes of the tensor's dtype; apply_min(apply_max(x, min), max), which
+// give the bound of two equal values only for max; apply_max of a zero and min gives the element.
+constexpr Profile tosa(std::string_view name, std::string_view system, Profile::NanElement nan_element) {
+  return {.family = "tosa",
+          .name = name,
+          .system = system,
+          .dtypes = {int8, int16, float16, bfloat16, float32},
+          .bounds = Profile::Bounds::required,
+          .inexact = Profile::Inexact::error,
+          .scale_bias = Profile::ScaleBias::none,
+          .nan_element = nan_element,
+          .zero_tie = ZeroTie::upper};
+}
+
+constexpr std::array kProfiles{
+    Profile{.family = "native",
+            .name = "native",
+            .system = "clipper",
+            .dtypes = kAll,
+            .arrays = Profile::Arrays::broadcast},
+
+    // The first of its family, whose name means feature level 5.0.
+    directml_clip1(),
     directml("directml-1.0", "DirectML feature level 1.0", {float16, float32}, 4, 4),
     directml("directml-2.1", "DirectML feature level 2.1", kSmallInts | DTypeSet{float16, float32}, 4, 4),
     directml("directml-3.0", "DirectML feature level 3.0", kSmallInts | DTypeSet{float16, float32}, 1, 8),
@@ -82,6 +112,73 @@ constexpr std::array kProfiles{
             .carrier = Profile::Carrier::float64,
             .inexact = Profile::Inexact::inward,
             .scale_bias = Profile::ScaleBias::none},
+
+    // np.clip(x, lo, hi) with bounds of x's dtype. For bfloat16 it returns float32.
+    Profile{.family = "numpy",
+            .name = "numpy-2",
+            .system = "NumPy 2 clip",
+            .dtypes = kInts | DTypeSet{float16, float32, float64},
+            .inexact = Profile::Inexact::error,
+            .min_above_max = MinAboveMax::max,
+            .nan_bound = Profile::NanBound::poisons,
+            .scale_bias = Profile::ScaleBias::none,
+            .arrays = Profile::Arrays::broadcast,
+            .unspecified = {.zero_tie = {float32, float64}}},
+
+    // torch.clamp with Python numbers, or with tensors of x's dtype.
+    Profile{.family = "pytorch",
+            .name = "pytorch-2",
+            .system = "PyTorch 2 clamp",
+            .dtypes = DTypeSet{int8, int16, int32, int64, uint8} | kFloats,
+            .bounds = Profile::Bounds::one,
+            .carrier = Profile::Carrier::python,
+            .inexact = Profile::Inexact::whole,
+            .min_above_max = MinAboveMax::max,
+            .nan_bound = Profile::NanBound::poisons,
+            .scale_bias = Profile::ScaleBias::none,
+            .arrays = Profile::Arrays::both,
+            .unspecified = {.nan_element = {float16, bfloat16}, .zero_tie = kFloats}},
+
+    // StableHLO clamp, jax.lax.clamp: minimum(maximum(operand, min), max), of which -0 < +0.
+    Profile{.family = "stablehlo",
+            .name = "stablehlo-1",
+            .system = "StableHLO 1 clamp",
+            .dtypes = kAll,
+            .bounds = Profile::Bounds::required,
+            .inexact = Profile::Inexact::error,
+            .min_above_max = MinAboveMax::max,
+            .nan_bound = Profile::NanBound::poisons,
+            .scale_bias = Profile::ScaleBias::none,
+            .arrays = Profile::Arrays::same_shape,
+            .zero_tie = ZeroTie::ordered,
+            .unspecified = {.nan_element = kFloats}},
+
+    // The last of its family: PROPAGATE is the operator's default.
+    tosa("tosa-1.0-ignore", "TOSA 1.0 CLAMP with IGNORE", Profile::NanElement::min),
+    tosa("tosa-1.0", "TOSA 1.0 CLAMP", Profile::NanElement::canonical),
+
+    // tf.clip_by_value with bounds of x's dtype: maximum(minimum(x, max), min).
+    Profile{.family = "tensorflow",
+            .name = "tensorflow-2",
+            .system = "TensorFlow 2 clip_by_value",
+            .dtypes = kAll,
+            .bounds = Profile::Bounds::required,
+            .inexact = Profile::Inexact::error,
+            .min_above_max = MinAboveMax::min,
+            .nan_bound = Profile::NanBound::poisons,
+            .scale_bias = Profile::ScaleBias::none,
+            .unspecified = {.nan_bound = kFloats, .zero_tie = {float32, float64}}},
+
+    // W3C WebNN clamp: MLNumber bounds are cast to the operand's dtype.
+    Profile{.family = "webnn",
+            .name = "webnn",
+            .system = "WebNN clamp",
+            .dtypes = {int8, uint8, int32, uint32, int64, uint64, float16, float32},
+            .inexact = Profile::Inexact::half_even,
+            .scale_bias = Profile::ScaleBias::none,
+            .unspecified = {.nan_element = {float16, float32},
+                            .nan_bound = {float16, float32},
+                            .zero_tie = {float16, float32}}},
 };
 
 }  // namespace
@@ -94,6 +191,16 @@ const Profile* profile_named(std::string_view name) noexcept {
   const auto found = std::find_if(kProfiles.rbegin(), kProfiles.rend(),
                                   [=](const Profile& row) { return row.name == name || row.family == name; });
   return found == kProfiles.rend() ? nullptr : &*found;
+}
+
+OnNan::Action Request::action_on_nan() const noexcept {
+  if (nan.action != OnNan::by_profile) return nan.action;
+  switch (profile->nan_element) {
+    case Profile::NanElement::kept: return OnNan::keep;
+    case Profile::NanElement::canonical: return OnNan::canonical;
+    case Profile::NanElement::min: return OnNan::min;
+  }
+  __builtin_unreachable();
 }
 
 Given::Given(Number value) : number(std::move(value)), text(decimal_text(number)) {}

@@ -17,8 +17,8 @@
 
 #include "element/dtype.hpp"
 
-/// A Request holds what the user wants; a Profile holds the rules of one system (numpy, DirectML, ONNX,
-/// OpenVINO) as data.
+/// A Request holds what the user wants; a Profile holds the rules of one system (NumPy, PyTorch, ONNX, ...)
+/// as data.
 namespace clipper {
 
 /// A set of dtypes.
@@ -42,14 +42,19 @@ class DTypeSet {
 enum class MinAboveMax : std::uint8_t {
   error,  ///< Error{usage}
   min,    ///< DirectML, max(Min, min(x, Max)): every element except NaN becomes min
-  max,    ///< ONNX Clip-11 and later, numpy: every element except NaN becomes max
+  max,    ///< ONNX Clip-11 and later, NumPy: every element except NaN becomes max
 };
 
 /// The rules of one version of one system. Programs choose a profile from profiles(), or by profile_named(),
 /// and do not define their own.
 struct Profile {
-  /// Whether a request must have both bounds. DirectML and OpenVINO Clamp-1 require them.
-  enum class Bounds : std::uint8_t { optional, required };
+  /// Which bounds a request must have: none; both, as for DirectML; at least one, as for PyTorch.
+  enum class Bounds : std::uint8_t { optional, required, one };
+
+  /// Whether bounds may be arrays: one number each, with or without an array on the other side; not at all;
+  /// PyTorch: no array beside a number; StableHLO: only of the tensor's shape. Scale and bias only if
+  /// `scale_bias` is `exact`.
+  enum class Arrays : std::uint8_t { broadcast, none, both, same_shape };
 
   /// The default of a bound that is not given.
   enum class AbsentBound : std::uint8_t {
@@ -64,17 +69,25 @@ struct Profile {
     element,  ///< the tensor's dtype
     float32,  ///< DirectML: FLOAT Min and Max; ONNX Clip-1, Clip-6: float attributes
     float64,  ///< OpenVINO Clamp-1: double attributes, rounded to float32 on the way to float16 and bfloat16
+    python,   ///< PyTorch: a Python int, which is exact; otherwise a Python float, as float64
   };
 
   /// How a fraction, or a number beyond the dtype's range, becomes a bound of an integer tensor.
   enum class Inexact : std::uint8_t {
     truncate,  ///< toward zero, then saturated; Error{usage} for a min above or a max below the dtype's range
     inward,    ///< OpenVINO Clamp-1: ceil(min), floor(max), then saturated
-    error,     ///< ONNX Clip-12 and later, where bounds are tensors of the dtype: Error{usage}
+    error,     ///< ONNX Clip-12 and later, where bounds are elements of the dtype: Error{usage}
+    whole,     ///< PyTorch, which would change the dtype for a fraction: Error{usage}; otherwise as truncate
+    half_even,  ///< WebNN: to the nearest integer, ties to even, then saturated
   };
 
-  /// NaN as a bound of a float tensor: Error{usage}, or no bound on that side, as in ONNX Runtime.
-  enum class NanBound : std::uint8_t { error, ignored };
+  /// NaN as a bound of a float tensor: Error{usage}; no bound on that side, as in ONNX Runtime; or every
+  /// element except NaN becomes the NaN, quiet, with its sign and payload. Of two, it is that of min.
+  enum class NanBound : std::uint8_t { error, ignored, poisons };
+
+  /// NaN as an element, unless Request::nan decides: it keeps its bits; becomes the positive quiet NaN of the
+  /// dtype; or becomes min.
+  enum class NanElement : std::uint8_t { kept, canonical, min };
 
   /// Scale and bias: used exactly; rounded to float32 first (DirectML: DML_SCALE_BIAS has two FLOATs); or
   /// Error{usage}, because the operator has none.
@@ -93,6 +106,17 @@ struct Profile {
   MinAboveMax min_above_max = MinAboveMax::error;
   NanBound nan_bound = NanBound::error;
   ScaleBias scale_bias = ScaleBias::exact;
+  Arrays arrays = Arrays::none;
+  NanElement nan_element = NanElement::kept;
+  ZeroTie zero_tie = ZeroTie::element;
+
+  /// The dtypes for which the system contradicts itself, or its document says nothing. The rule is then
+  /// clipper's choice.
+  struct Unspecified {
+    DTypeSet nan_element{};
+    DTypeSet nan_bound{};
+    DTypeSet zero_tie{};
+  } unspecified{};
 };
 
 /// All profiles: those of one family together, the oldest first. They live until the program ends.
@@ -109,7 +133,8 @@ struct Given {
   Number number;               ///< meaningless if there is an array or a percentage
   std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
-  bool opaque = false;  ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
+  bool opaque = false;      ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
+  ElementBits element = 0;  ///< the only element of that file, if it has one
   std::vector<std::int64_t> shape{};              ///< of that file's array
   std::shared_ptr<const ParameterArray> array{};  ///< that file's array, unless it has exactly one element
 
@@ -157,14 +182,16 @@ struct Given {
 /// What happens to a NaN in a float tensor, after scale and bias.
 struct OnNan {
   enum Action : std::uint8_t {
-    keep,     ///< NaN keeps its sign and payload, as in all systems
-    error,    ///< Error{input} that names the index of the first NaN
-    min,      ///< NaN becomes Request::min; Error{usage} if there is no min
-    max,      ///< NaN becomes Request::max; Error{usage} if there is no max
-    replace,  ///< NaN becomes `number`
+    keep,        ///< NaN keeps its sign and payload, as in most systems
+    error,       ///< Error{input} that names the index of the first NaN
+    min,         ///< NaN becomes Request::min; Error{usage} if there is no min
+    max,         ///< NaN becomes Request::max; Error{usage} if there is no max
+    replace,     ///< NaN becomes `number`
+    canonical,   ///< NaN becomes the positive quiet NaN of the dtype
+    by_profile,  ///< as Profile::nan_element says
   };
 
-  Action action = keep;
+  Action action = by_profile;
   std::optional<Given> number;  ///< for `replace`; Error{usage} if it is NaN
 
   OnNan() = default;
@@ -180,7 +207,7 @@ struct OnNan {
   // NOLINTEND(google-explicit-constructor)
 };
 
-/// The names of OnNan's actions except `replace`, in the order of the enumerators.
+/// The names of OnNan's actions before `replace`, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 4> kNanWords{"keep", "error", "min", "max"};
 
 /// What to do with a tensor's elements: y = x * scale + bias if one of the two is given, then y < min becomes
@@ -213,6 +240,9 @@ struct Request {
   /// are rounded to nearest even, numbers beyond their range become infinite.
   std::optional<DType> to{};
   bool saturate = false;  ///< numbers beyond the range of a float dtype become the largest finite number
+
+  /// What happens to a NaN, by Request::nan and the profile: never OnNan::by_profile.
+  [[nodiscard]] OnNan::Action action_on_nan() const noexcept;
 };
 
 }  // namespace clipper

@@ -59,6 +59,13 @@ enum class Round : std::uint8_t { half_even, half_away, trunc, floor, ceil };
 inline constexpr std::array<std::string_view, 5> kRoundWords{"half-even", "half-away", "trunc", "floor",
                                                              "ceil"};
 
+/// What a float element becomes that equals a bound, but is the zero of the other sign.
+enum class ZeroTie : std::uint8_t {
+  element,  ///< it stays
+  upper,    ///< TOSA: max, if it equals max
+  ordered,  ///< StableHLO: the bound, if the element is beyond it in an order in which -0 is less than +0
+};
+
 /// The byte order of elements in memory or in a file.
 enum class ByteOrder : std::uint8_t { little, big };
 

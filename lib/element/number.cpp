@@ -264,6 +264,14 @@ T narrow(double value) {
     return static_cast<T>(value);
 }
 
+/// Whether the fraction of the magnitude is more than a half, or a half after an odd integer.
+static bool rounds_up(const Number& number, bool is_odd) {
+  const auto fractions = std::ssize(number.digits) - number.exponent;
+  if (number.exponent < 0 || fractions <= 0) return false;
+  const char first = number.digits[static_cast<std::size_t>(number.exponent)];
+  return first > '5' || (first == '5' && (fractions > 1 || is_odd));
+}
+
 Int128 to_integer(const Number& number, Rounding rounding) {
   constexpr Int128 kLimit = Int128{1} << 100;
   constexpr int kLimitDigits = 31;
@@ -276,7 +284,9 @@ Int128 to_integer(const Number& number, Rounding rounding) {
       magnitude = magnitude * 10 + (place < number.digits.size() ? number.digits[place] - '0' : 0);
     }
     const bool away_from_zero = rounding == (number.negative ? Rounding::down : Rounding::up);
-    if (away_from_zero && !is_integer(number)) ++magnitude;
+    if (rounding == Rounding::half_even ? rounds_up(number, magnitude % 2 != 0)
+                                        : away_from_zero && !is_integer(number))
+      ++magnitude;
     magnitude = std::min(magnitude, kLimit);
   }
   return number.negative ? -magnitude : magnitude;

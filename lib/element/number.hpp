@@ -26,7 +26,7 @@ template <class T>
 template <class T>
 [[nodiscard]] T narrow(double value);
 
-enum class Rounding : std::uint8_t { toward_zero, down, up };
+enum class Rounding : std::uint8_t { toward_zero, down, up, half_even };
 
 /// The number as an integer, saturated to +-2^100. The number must not be NaN.
 [[nodiscard]] Int128 to_integer(const Number& number, Rounding rounding);

@@ -168,7 +168,11 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
     const std::byte* const bytes[] = {min_.expanded<std::byte>(), max_.expanded<std::byte>()};
     if (are_ordered_bounds(plan_.operation.dtype, bytes[0], bytes[1], count, simd_levels().back()))
       return first_beyond_output<T>(count);
-    if (plan_.arrays->min_above_max == MinAboveMax::error)
+    const bool refuses_order = plan_.arrays->min_above_max == MinAboveMax::error;
+    if (plan_.arrays->takes_nan)
+      return find_first(
+          count, [=](std::size_t i) { return refuses_order && comparable(min[i]) > comparable(max[i]); });
+    if (refuses_order)
       return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
     return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
   });
@@ -285,7 +289,8 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
                        : Term{field, field} + Message(" " + text(bound));
   };
   for (const Values* const bound : {&min_, &max_})
-    if (bound->array && with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); }))
+    if (bound->array && !plan_.arrays->takes_nan &&
+        with_type(dtype, [&]<class T>() { return is_nan(*bound->expanded<T>()); }))
       throw Error(ErrorKind::usage, label_of(*bound->array) + ": NaN" + place_in(*bound->array, position) +
                                         " cannot be a bound");
   if (!bounds_vary_ || !first_refused_bound(1)) return;

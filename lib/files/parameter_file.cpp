@@ -95,22 +95,23 @@ class ParameterMemory : public ParameterArray {
   std::span<const std::byte> elements_;
 };
 
-/// The value of the only element of an array.
-Number only_element(const TensorLayout& layout, std::span<const std::byte> element) {
+/// Gives `given` the only element of an array.
+void take_only_element(const TensorLayout& layout, std::span<const std::byte> element, Given& given) {
   ElementBits bits = 0;
   for (std::size_t i = 0; i < element.size(); ++i) {
     const std::size_t place = layout.order == ByteOrder::little ? i : element.size() - 1 - i;
     bits |= std::to_integer<ElementBits>(element[i]) << (8 * place);
   }
-  return number_of(layout.dtype, bits);
+  given.element = bits;
+  given.number = number_of(layout.dtype, bits);
 }
 
-Number read_only_element(InputFile& file, const npy::Header& header) {
+void read_only_element(InputFile& file, const npy::Header& header, Given& given) {
   std::array<std::byte, sizeof(ElementBits)> bytes{};
   const std::span element = std::span(bytes).first(traits(header.dtype).size);
   file.read_exactly(element);
   file.expect_end();
-  return only_element(header, element);
+  take_only_element(header, element, given);
 }
 
 }  // namespace
@@ -121,7 +122,7 @@ Given read_parameter(const std::string& path) {
   Given given{Number{}, "@" + path, header.dtype, header.opaque};
   given.shape = header.shape;
   if (header.count == 1) {
-    given.number = read_only_element(file, header);
+    read_only_element(file, header, given);
     return given;
   }
   if (!file.is_regular())
@@ -137,7 +138,7 @@ Given parameter_in_memory(const TensorLayout& layout, const std::byte* elements)
   Given given{Number{}, "array", layout.dtype};
   given.shape = layout.shape;
   if (layout.count == 1)
-    given.number = only_element(layout, bytes);
+    take_only_element(layout, bytes, given);
   else
     given.array = std::make_shared<ParameterMemory>(layout, bytes);
   return given;

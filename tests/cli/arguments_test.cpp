@@ -127,7 +127,7 @@ TEST_CASE("a number followed by other text is refused") {
   directory.check_usage({"--min", "6", "--max", "0"}, "--min 6");
   directory.check_usage({"--min-above-max", "swap"}, "swap");
   directory.check_usage({"--simd", "avx2"}, "avx2");
-  directory.check_usage({"--profile", "tensorflow"}, "tensorflow");
+  directory.check_usage({"--profile", "tensorrt"}, "tensorrt");
 }
 
 TEST_CASE("counts are whole decimal numbers") {

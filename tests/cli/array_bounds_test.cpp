@@ -216,12 +216,12 @@ TEST_CASE("an array of another dtype is refused with both dtypes") {
           "long.npy: --bias @int32.npy is int32; it must be int64, uint64, float32 or float64\n");
 }
 
-TEST_CASE("profiles other than native refuse arrays and name their operator") {
+TEST_CASE("profiles of operators that take numbers refuse arrays and name the operator") {
   const Arrays arrays;
   const auto refused = [&](std::string_view profile, std::string_view system) {
     arrays.refused(
         {"--profile", std::string(profile), "--min", "@lo.npy", "--max", "9", "x.npy", "o"}, 2,
-        fmt::format("x.npy: --min @lo.npy has shape (3,); {} takes one number, only profile native takes "
+        fmt::format("x.npy: --min @lo.npy has shape (3,); {} takes one number, profile native takes "
                     "arrays\n",
                     system));
   };
@@ -229,6 +229,8 @@ TEST_CASE("profiles other than native refuse arrays and name their operator") {
   refused("onnx-6", "ONNX Clip-6");
   refused("onnx", "ONNX Clip-13");
   refused("openvino", "OpenVINO Clamp-1");
+  refused("tosa", "TOSA 1.0 CLAMP");
+  refused("tensorflow", "TensorFlow 2 clip_by_value");
 }
 
 TEST_CASE("files that are no arrays are refused with their option") {

@@ -118,6 +118,51 @@ inline ElementBits clip_floating(const Operation& op, double g, ElementBits g_bi
   return g > hi ? op.hi : g_bits;
 }
 
+/// The element in an order in which -0 is less than +0.
+inline std::pair<double, bool> total_order(DType dtype, ElementBits bits) {
+  return {value(dtype, bits), (bits & sign_bit(dtype)) == 0};
+}
+
+inline bool is_zero(DType dtype, ElementBits bits) {
+  return value(dtype, bits) == 0;
+}
+
+/// Whether a bound is NaN and therefore every element that is not.
+inline bool is_poisoned(const Operation& op) {
+  return op.poisons && (is_nan(op.dtype, op.lo) || is_nan(op.dtype, op.hi));
+}
+
+/// StableHLO's minimum(maximum(x, lo), hi), where -0 is less than +0.
+inline ElementBits clip_ordered(const Operation& op, ElementBits x) {
+  const ElementBits raised = total_order(op.dtype, x) < total_order(op.dtype, op.lo) ? op.lo : x;
+  return total_order(op.dtype, op.hi) < total_order(op.dtype, raised) ? op.hi : raised;
+}
+
+/// TOSA's apply_min(apply_max(x, lo), hi): the lower one gives x, the upper one hi, if both are equal.
+inline ElementBits clip_upper(const Operation& op, ElementBits x) {
+  const ElementBits raised = value(op.dtype, x) >= value(op.dtype, op.lo) ? x : op.lo;
+  return value(op.dtype, raised) < value(op.dtype, op.hi) ? raised : op.hi;
+}
+
+/// A NaN or what replaces it, of which only a zero may still change.
+inline ElementBits clip_nan(const Operation& op, ElementBits x) {
+  const ElementBits y = op.nan.value_or(x);
+  if (!is_zero(op.dtype, y)) return y;
+  if (op.zero_tie == ZeroTie::upper && is_zero(op.dtype, op.hi)) return op.hi;
+  if (op.zero_tie == ZeroTie::ordered && op.hi == sign_bit(op.dtype)) return op.hi;
+  return op.zero_tie == ZeroTie::ordered && op.lo == 0 ? op.lo : y;
+}
+
+/// The rules of Operation::zero_tie and Operation::poisons.
+inline ElementBits clip_by_system(const Operation& op, ElementBits x) {
+  if (is_nan(op.dtype, x)) return clip_nan(op, x);
+  if (is_poisoned(op))
+    return (is_nan(op.dtype, op.lo) ? op.lo : op.hi) | ElementBits{1} << (fraction_bits(op.dtype) - 1);
+  if (op.zero_tie == ZeroTie::ordered) return clip_ordered(op, x);
+  if (op.zero_tie == ZeroTie::upper) return clip_upper(op, x);
+  return clip_floating(op, value(op.dtype, x), x);
+}
+
 /// g in the precision of the operation.
 inline double scaled_floating(const Operation& op, ElementBits element) {
   if (op.arithmetic == Arithmetic::none) return value(op.dtype, element);
@@ -141,6 +186,7 @@ inline ElementBits clip_floating(const Operation& op, ElementBits element) {
     const double g = product + op.bias;
     return clip_floating(op, g, to_bits(g));
   }
+  if (op.zero_tie != ZeroTie::element || op.poisons) return clip_by_system(op, element);
   return clip_floating(op, value(op.dtype, element), element);
 }
 
@@ -216,6 +262,7 @@ inline void count_floating(const Operation& op, ElementBits element, ElementCoun
   const double g = scaled_floating(op, element);
   const double hi = value(op.dtype, op.hi);
   counts.nan += std::isnan(g) ? 1 : 0;
+  if (is_poisoned(op)) return;
   counts.raised += g < std::min(value(op.dtype, op.lo), hi) ? 1 : 0;  // lo > hi gives hi
   counts.lowered += g > hi ? 1 : 0;
 }
@@ -285,6 +332,10 @@ inline std::string text(const Operation& op) {
   out << traits(op.dtype).name << (op.order == ByteOrder::little ? " little" : " big") << " lo "
       << text(op.dtype, op.lo) << " hi " << text(op.dtype, op.hi);
   if (op.nan) out << " nan " << text(op.dtype, *op.nan);
+  out << (op.zero_tie == ZeroTie::element ? ""
+          : op.zero_tie == ZeroTie::upper ? " upper"
+                                          : " ordered")
+      << (op.poisons ? " poisons" : "");
   switch (op.arithmetic) {
     case Arithmetic::none: break;
     case Arithmetic::float32: [[fallthrough]];

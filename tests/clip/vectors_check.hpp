@@ -116,11 +116,13 @@ inline std::string what_is_wrong_with_vectors(const Operations& ops, std::span<c
         Memory apart{first, elements.size(), offsets.to};
         Memory& written = in_place ? read : apart;
         ElementCounts found = expect.counts;
-        // Only dtype, order and arithmetic of the operation count.
+        // Of the operation, the numbers do not count.
         Operation op;
         op.dtype = first.dtype;
         op.order = first.order;
         op.arithmetic = first.arithmetic;
+        op.zero_tie = first.zero_tie;
+        op.poisons = first.poisons;
         if (counting)
           found = clip_and_count(op, vectors.get(), read.data(), written.data(), elements.size(), level);
         else

@@ -217,7 +217,35 @@ TEST_CASE("ONNX 11 and later: an integer bound must be a value of the dtype") {
   }
 }
 
-TEST_CASE("NaN as a bound is an error, except that ONNX 11 and later ignore it for floats") {
+TEST_CASE("PyTorch: floats pass through double; integers are exact and saturate, fractions are refused") {
+  check_both("pytorch-2", {{float16, "1.000488281250000000001", 0x3c00},
+                           {float32, "1.0000000596046447753906251", to_bits(1.0F)},
+                           {int64, "9007199254740993", kTwo53 + 1},
+                           {int64, "9223372036854775807", kTwo63 - 1}});
+  check_min("pytorch-2", {{int8, "-300", 0x80}, {uint8, "-1", 0}});
+  check_max("pytorch-2", {{int8, "300", 0x7f}, {float16, "inf", 0x7c00}});
+  CHECK(refused_min("pytorch-2", int8, "0.5") == "min 0.5: PyTorch 2 clamp requires a value of dtype int8");
+  CHECK(refused_min("pytorch-2", int8, "300") == "min 300 exceeds the int8 maximum (127)");
+  CHECK(refused_max("pytorch-2", float16, "1e5") ==
+        "max 1e5 exceeds the float16 maximum (65504); for infinity, write inf");
+  CHECK(refused_min("pytorch-2", float32, "-1e40") ==
+        "min -1e40 is below the float32 minimum (-3.4028234663852886e+38); for infinity, write -inf");
+}
+
+TEST_CASE("WebNN: bounds of integers are rounded to the nearest, ties to even, and saturate") {
+  check_both("webnn",
+             {{int8, "0.5", 0}, {int8, "1.5", 2}, {int8, "2.5", 2}, {int8, "-2.5", 0xfe}, {int8, "-0.5", 0}});
+  check_both(
+      "webnn",
+      {{int8, "0.50000000000000000001", 1}, {int8, "0.05", 0}, {int8, "-1.51", 0xfe}, {uint8, "254.5", 254}});
+  check_both("webnn", {{int8, "300", 0x7f},
+                       {uint8, "-300", 0},
+                       {uint64, "18446744073709551615", ~0ull},
+                       {int8, "inf", 0x7f}});
+}
+
+TEST_CASE(
+    "NaN as a bound is an error, except that ONNX 11 and later ignore it for floats, and others return it") {
   for (const Profile& row : profiles()) {
     INFO(row.name);
     for (const DType dtype : {float32, int32}) {
@@ -225,6 +253,8 @@ TEST_CASE("NaN as a bound is an error, except that ONNX 11 and later ignore it f
       if (row.nan_bound == Profile::NanBound::ignored && dtype == float32) {
         check_min(row.name, {{dtype, "nan", lowest_element(dtype)}});
         check_max(row.name, {{dtype, "nan", highest_element(dtype)}});
+      } else if (row.nan_bound == Profile::NanBound::poisons && dtype == float32) {
+        check_both(row.name, {{dtype, "nan", 0x7fc00000}, {dtype, "-NaN", 0x7fc00000}});
       } else {
         CHECK(refused_min(row.name, dtype, "nan") == "min nan: NaN cannot be a bound");
         CHECK(refused_max(row.name, dtype, "-NaN") == "max -NaN: NaN cannot be a bound");

@@ -10,10 +10,12 @@ namespace {
 
 using enum DType;
 using AbsentBound = Profile::AbsentBound;
+using Arrays = Profile::Arrays;
 using Bounds = Profile::Bounds;
 using Carrier = Profile::Carrier;
 using Inexact = Profile::Inexact;
 using NanBound = Profile::NanBound;
+using NanElement = Profile::NanElement;
 using ScaleBias = Profile::ScaleBias;
 
 const std::set<DType> kInts32{int8, int16, int32, uint8, uint16, uint32};
@@ -43,20 +45,24 @@ const Profile& profile(std::string_view name) {
 TEST_CASE("the profiles are listed in their order") {
   std::vector<std::string_view> names;
   for (const Profile& row : profiles()) names.push_back(row.name);
-  CHECK(names == std::vector<std::string_view>{"native", "directml-1.0", "directml-2.1", "directml-3.0",
-                                               "directml-5.0", "onnx-1", "onnx-6", "onnx-11", "onnx-12",
-                                               "onnx-13", "openvino"});
+  CHECK(names == std::vector<std::string_view>{"native", "directml-clip1", "directml-1.0", "directml-2.1",
+                                               "directml-3.0", "directml-5.0", "onnx-1", "onnx-6", "onnx-11",
+                                               "onnx-12", "onnx-13", "openvino", "numpy-2", "pytorch-2",
+                                               "stablehlo-1", "tosa-1.0-ignore", "tosa-1.0", "tensorflow-2",
+                                               "webnn"});
 }
 
 TEST_CASE("profile_named() knows each name, and a family's name as its newest version") {
   for (const Profile& row : profiles()) CHECK(profile_named(row.name) == &row);
   CHECK(profile("directml").name == "directml-5.0");
   CHECK(profile("onnx").name == "onnx-13");
+  CHECK(profile("tosa").name == "tosa-1.0");
+  CHECK(profile("numpy").name == "numpy-2");
 }
 
 TEST_CASE("profile_named() knows no other name") {
   for (const std::string_view name : {"", "Native", "onnx-", "onnx-7", "onnx-1 ", "onnx-130", "directml-4.0",
-                                      "directml-5", "openvino-1", "numpy"}) {
+                                      "directml-5", "openvino-1", "numpy-1", "torch"}) {
     INFO(name);
     CHECK(profile_named(name) == nullptr);
   }
@@ -76,6 +82,14 @@ TEST_CASE("each profile takes the dtypes of its system") {
   CHECK(dtypes_of(profile("onnx-12")) == ints + kFloats64);
   CHECK(dtypes_of(profile("onnx-13")) == all);
   CHECK(dtypes_of(profile("openvino")) == all);
+  CHECK(dtypes_of(profile("directml-clip1")) == ints + std::set{float16, float32});
+  CHECK(dtypes_of(profile("numpy-2")) == ints + kFloats64);
+  CHECK(dtypes_of(profile("pytorch-2")) == std::set{int8, int16, int32, int64, uint8, bfloat16} + kFloats64);
+  CHECK(dtypes_of(profile("stablehlo-1")) == all);
+  for (const std::string_view name : {"tosa-1.0", "tosa-1.0-ignore"})
+    CHECK(dtypes_of(profile(name)) == std::set{int8, int16, float16, bfloat16, float32});
+  CHECK(dtypes_of(profile("tensorflow-2")) == all);
+  CHECK(dtypes_of(profile("webnn")) == std::set{int8, uint8, int32, uint32, int64, uint64, float16, float32});
 }
 
 TEST_CASE("each profile has the rules of its system") {
@@ -90,11 +104,16 @@ TEST_CASE("each profile has the rules of its system") {
     MinAboveMax min_above_max;
     NanBound nan_bound;
     ScaleBias scale_bias;
+    Arrays arrays = Arrays::none;
+    NanElement nan_element = NanElement::kept;
+    ZeroTie zero_tie = ZeroTie::element;
   };
   constexpr std::size_t kAny = kMaxRank;
   const std::vector<Row> rows{
       {"native", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::truncate,
-       MinAboveMax::error, NanBound::error, ScaleBias::exact},
+       MinAboveMax::error, NanBound::error, ScaleBias::exact, Arrays::broadcast},
+      {"directml-clip1", 1, 8, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+       MinAboveMax::min, NanBound::error, ScaleBias::float32},
       {"directml-1.0", 4, 4, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
        MinAboveMax::min, NanBound::error, ScaleBias::float32},
       {"directml-2.1", 4, 4, Bounds::required, AbsentBound::none, Carrier::float32, Inexact::truncate,
@@ -115,6 +134,22 @@ TEST_CASE("each profile has the rules of its system") {
        MinAboveMax::max, NanBound::ignored, ScaleBias::none},
       {"openvino", 0, kAny, Bounds::required, AbsentBound::none, Carrier::float64, Inexact::inward,
        MinAboveMax::error, NanBound::error, ScaleBias::none},
+      {"numpy-2", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::error,
+       MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::broadcast},
+      {"pytorch-2", 0, kAny, Bounds::one, AbsentBound::none, Carrier::python, Inexact::whole,
+       MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::both},
+      {"stablehlo-1", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+       MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::same_shape, NanElement::kept,
+       ZeroTie::ordered},
+      {"tosa-1.0-ignore", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+       MinAboveMax::error, NanBound::error, ScaleBias::none, Arrays::none, NanElement::min, ZeroTie::upper},
+      {"tosa-1.0", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+       MinAboveMax::error, NanBound::error, ScaleBias::none, Arrays::none, NanElement::canonical,
+       ZeroTie::upper},
+      {"tensorflow-2", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
+       MinAboveMax::min, NanBound::poisons, ScaleBias::none},
+      {"webnn", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::half_even,
+       MinAboveMax::error, NanBound::error, ScaleBias::none},
   };
   CHECK(rows.size() == profiles().size());
   for (const Row& row : rows) {
@@ -129,6 +164,9 @@ TEST_CASE("each profile has the rules of its system") {
     CHECK(actual.min_above_max == row.min_above_max);
     CHECK(actual.nan_bound == row.nan_bound);
     CHECK(actual.scale_bias == row.scale_bias);
+    CHECK(actual.arrays == row.arrays);
+    CHECK(actual.nan_element == row.nan_element);
+    CHECK(actual.zero_tie == row.zero_tie);
   }
 }
 

@@ -261,7 +261,7 @@ def test_nan():
         (dict(min=float("nan")), "usage", "min"),
         (dict(scale="inf"), "usage", "scale"),
         (dict(bias=float("nan")), "usage", "bias"),
-        (dict(profile="numpy"), "usage", "profile"),
+        (dict(profile="numpy-1"), "usage", "profile"),
         (dict(profile="onnx-14"), "usage", "profile"),
         (dict(profile="directml-5.0", min=0), "usage", "max"),
         (dict(nan="zero"), "usage", "nan"),

@@ -173,4 +173,4 @@ def test_raw_bfloat16(tmp_path):
 
 
 def test_profiles(program):
-    assert clipper.profiles()[0] == "native" and len(clipper.profiles()) == 11
+    assert clipper.profiles()[0] == "native" and len(clipper.profiles()) == 19

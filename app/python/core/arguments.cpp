@@ -172,7 +172,7 @@ std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
 }
 
 std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
-  if (nan.is_none()) return OnNan::keep;
+  if (nan.is_none()) return OnNan::by_profile;
   if (!PyUnicode_Check(nan.ptr())) return std::nullopt;
   const auto* const word = std::ranges::find(kNanWords, characters_of(nan));
   if (word == kNanWords.end()) return std::nullopt;

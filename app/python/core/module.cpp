@@ -26,7 +26,7 @@ Args:
         scalar, an array of x's dtype that broadcasts to x's shape, "@lo.npy" or a path. None: no bound.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
         divides by s.
-    profile: the system whose rules apply: "native", "onnx-13", "directml-5.0", "openvino"; see profiles().
+    profile: the system whose rules apply: "native", "numpy-2", "pytorch-2", "onnx-13"; see profiles().
     nan: what becomes of NaN: "keep", "error", "min", "max" or a number.
     min_above_max: "error", "min" or "max"; None: the profile's rule.
     replace_below, replace_above: elements below min, above max, become this number, not the bound; also nan.

@@ -33,7 +33,7 @@ class PlanCache {
     const Profile* profile = nullptr;
     ArrayType type{};
     std::uint8_t rank = 0;
-    OnNan::Action nan = OnNan::keep;
+    OnNan::Action nan = OnNan::by_profile;
     std::optional<MinAboveMax> min_above_max;
     friend bool operator==(const Key&, const Key&) = default;
   };

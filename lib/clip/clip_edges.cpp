@@ -1,0 +1,214 @@
+#include "clip/clip_edges.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "clip/convert_loops.hpp"
+#include "clip/kernel.hpp"
+#include "element/byte_order.hpp"
+
+namespace clipper {
+namespace {
+
+/// What the loops need to know of a float dtype, whose elements they handle as bits.
+template <class Bits>
+struct Format {
+  Bits sign;
+  Bits infinity;
+  Bits quiet;
+
+  explicit Format(DType dtype) noexcept
+      : sign(static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1))),
+        infinity(
+            static_cast<Bits>(((Bits{1} << traits(dtype).exponent_bits) - 1) << traits(dtype).fraction_bits)),
+        quiet(static_cast<Bits>(Bits{1} << (traits(dtype).fraction_bits - 1))) {}
+
+  [[nodiscard, gnu::always_inline]] Bits magnitude(Bits x) const noexcept {
+    return static_cast<Bits>(x & ~sign);
+  }
+  [[nodiscard, gnu::always_inline]] bool is_nan(Bits x) const noexcept { return magnitude(x) > infinity; }
+};
+
+/// The zero that every zero among the results becomes; any other number means that they stay.
+template <class Bits>
+[[gnu::always_inline]] inline Bits zero_for(const Format<Bits>& format, ZeroTie tie, Bits lo,
+                                            Bits hi) noexcept {
+  if (tie == ZeroTie::upper) return hi;
+  const Bits at_lo = lo == 0 && tie == ZeroTie::ordered ? lo : format.infinity;
+  return hi == format.sign && tie == ZeroTie::ordered ? hi : at_lo;
+}
+
+/// Zeros become `zero`; both may be in another byte order.
+template <class Bits>
+struct ReplaceZeros {
+  [[gnu::always_inline]] static void run(Bits* elements, Bits sign, Bits zero, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) elements[i] = (elements[i] & ~sign) == 0 ? zero : elements[i];
+  }
+};
+
+/// Where a bound is NaN, both become infinite.
+template <class Bits>
+struct WithoutNan {
+  [[gnu::always_inline]] static void run(const Bits* lo, const Bits* hi, Bits* __restrict lo_result,
+                                         Bits* __restrict hi_result, Format<Bits> format,
+                                         std::size_t count) noexcept {
+    const auto lowest = static_cast<Bits>(format.infinity | format.sign);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool any = format.is_nan(lo[i]) || format.is_nan(hi[i]);
+      lo_result[i] = any ? lowest : lo[i];
+      hi_result[i] = any ? format.infinity : hi[i];
+    }
+  }
+};
+
+/// `x` is before, `y` after the kernel.
+template <class Bits, Byteswap kSwap>
+struct Mend {
+  [[gnu::always_inline]] static void run(const Bits* x, Bits* __restrict y, const Bits* lo, const Bits* hi,
+                                         Format<Bits> format, ZeroTie tie, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bits zero = zero_for(format, tie, lo[i], hi[i]);
+      const Bits nan = format.is_nan(lo[i]) ? lo[i] : hi[i];
+      Bits result = byteswap_if<kSwap>(y[i]);
+      result = format.magnitude(result) == 0 && format.magnitude(zero) == 0 ? zero : result;
+      result = format.is_nan(nan) && !format.is_nan(byteswap_if<kSwap>(x[i]))
+                   ? static_cast<Bits>(nan | format.quiet)
+                   : result;
+      y[i] = byteswap_if<kSwap>(result);
+    }
+  }
+};
+
+/// lo and hi of a block, without NaN.
+template <class Bits>
+class BlockBounds {
+ public:
+  [[nodiscard]] ParameterVectors without_nan(DType dtype, const ParameterVectors& vectors, std::size_t count,
+                                             SimdLevel level) noexcept {
+    run_loop<WithoutNan<Bits>>(level, reinterpret_cast<const Bits*>(vectors.lo),
+                               reinterpret_cast<const Bits*>(vectors.hi), lo_.data(), hi_.data(),
+                               Format<Bits>(dtype), count);
+    ParameterVectors result = vectors;
+    result.lo = reinterpret_cast<const std::byte*>(lo_.data());
+    result.hi = reinterpret_cast<const std::byte*>(hi_.data());
+    return result;
+  }
+
+ private:
+  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> lo_;
+  alignas(64) std::array<Bits, kBlockSize / sizeof(Bits)> hi_;
+};
+
+ElementCounts clip_without_edges(Operation operation, const ParameterVectors* vectors, const std::byte* in,
+                                 std::byte* out, std::size_t count, SimdLevel level,
+                                 Counting counting) noexcept {
+  operation.zero_tie = ZeroTie::element;
+  operation.poisons = false;
+  if (counting == Counting::on)
+    return vectors != nullptr ? clip_and_count(operation, *vectors, in, out, count, level)
+                              : clip_and_count(operation, in, out, count, level);
+  if (vectors != nullptr)
+    clip(operation, *vectors, in, out, count, level);
+  else
+    clip(operation, in, out, count, level);
+  return {};
+}
+
+template <class Bits>
+ElementCounts clip_with_bounds(const Operation& operation, const ParameterVectors& vectors,
+                               const std::byte* in, std::byte* out, std::size_t count, SimdLevel level,
+                               Counting counting) noexcept {
+  BlockBounds<Bits> bounds;
+  return for_each_block<Input::read_again>(
+      operation, in, out, count,
+      [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
+        const ParameterVectors of_block = after(done, vectors, sizeof(Bits), 0);
+        const ParameterVectors numbers = bounds.without_nan(operation.dtype, of_block, length, level);
+        const ElementCounts counts =
+            clip_without_edges(operation, &numbers, from, to, length, level, counting);
+        const auto bits = [](const std::byte* elements) { return reinterpret_cast<const Bits*>(elements); };
+        const auto mend = [&]<Byteswap kSwap>() {
+          run_loop<Mend<Bits, kSwap>>(level, bits(from), reinterpret_cast<Bits*>(to), bits(of_block.lo),
+                                      bits(of_block.hi), Format<Bits>(operation.dtype), operation.zero_tie,
+                                      length);
+        };
+        if (operation.order == kNativeOrder)
+          mend.template operator()<Byteswap::no>();
+        else
+          mend.template operator()<Byteswap::yes>();
+        return counts;
+      });
+}
+
+/// With bounds that are numbers and not NaN: all zeros among the results become `zero`.
+template <class Bits>
+ElementCounts clip_with_zero(const Operation& operation, Bits zero, const std::byte* in, std::byte* out,
+                             std::size_t count, SimdLevel level, Counting counting) noexcept {
+  const bool swaps = operation.order != kNativeOrder;
+  const auto stored = [=](Bits bits) { return swaps ? byteswap_if<Byteswap::yes>(bits) : bits; };
+  return for_each_block<Input::read_once>(
+      operation, in, out, count,
+      [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
+        const ElementCounts counts =
+            clip_without_edges(operation, nullptr, from, to, length, level, counting);
+        run_loop<ReplaceZeros<Bits>>(level, reinterpret_cast<Bits*>(to),
+                                     stored(Format<Bits>(operation.dtype).sign), stored(zero), length);
+        return counts;
+      });
+}
+
+/// A NaN as a bound that is a number: its copies take the place of an array.
+template <class Bits>
+ElementCounts clip_poisoned(const Operation& operation, const std::byte* in, std::byte* out,
+                            std::size_t count, SimdLevel level, Counting counting) noexcept {
+  constexpr std::size_t kCopies = 1024;
+  const auto copies = [](ElementBits bits) {
+    std::array<Bits, kCopies> result;
+    result.fill(static_cast<Bits>(bits));
+    return result;
+  };
+  const std::array lo = copies(operation.lo);
+  const std::array hi = copies(operation.hi);
+  const std::array nan = copies(operation.nan.value_or(0));
+  const auto bytes = [](const auto& array) { return reinterpret_cast<const std::byte*>(array.data()); };
+  ElementCounts counts;
+  for (std::size_t done = 0; done < count; done += kCopies) {
+    const std::size_t at = done * sizeof(Bits);
+    const ParameterVectors vectors{bytes(lo), bytes(hi), operation.nan ? bytes(nan) : nullptr};
+    counts += clip_with_bounds<Bits>(operation, vectors, in + at, out + at, std::min(kCopies, count - done),
+                                     level, counting);
+  }
+  return counts;
+}
+
+template <class Bits>
+ElementCounts clip_numbers(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                           SimdLevel level, Counting counting) noexcept {
+  const Format<Bits> format(operation.dtype);
+  const auto lo = static_cast<Bits>(operation.lo);
+  const auto hi = static_cast<Bits>(operation.hi);
+  if (format.is_nan(lo) || format.is_nan(hi))
+    return clip_poisoned<Bits>(operation, in, out, count, level, counting);
+  const Bits zero = zero_for(format, operation.zero_tie, lo, hi);
+  if (format.magnitude(zero) == 0)
+    return clip_with_zero<Bits>(operation, zero, in, out, count, level, counting);
+  return clip_without_edges(operation, nullptr, in, out, count, level, counting);
+}
+
+}  // namespace
+
+ElementCounts clip_edges(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                         std::byte* out, std::size_t count, SimdLevel level, Counting counting) noexcept {
+  const auto run = [&]<class Bits>() {
+    return vectors != nullptr ? clip_with_bounds<Bits>(operation, *vectors, in, out, count, level, counting)
+                              : clip_numbers<Bits>(operation, in, out, count, level, counting);
+  };
+  switch (traits(operation.dtype).size) {
+    case 2: return run.template operator()<std::uint16_t>();
+    case 4: return run.template operator()<std::uint32_t>();
+    default: return run.template operator()<std::uint64_t>();
+  }
+}
+
+}  // namespace clipper
