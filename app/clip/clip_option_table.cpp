@@ -63,8 +63,8 @@ constexpr std::array kOptions{&kMin,           &kMax,          &kScale,        &
                               &kOutput,        &kRecursive,    &kFilesFrom,    &kFiles0From,    &kAllowEmpty,
                               &kNoClobber,     &kForce,        &kKeepGoing,    &kDryRun,        &kSync,  //
                               &kVerify,        &kUpdateGolden, &kRtol,         &kAtol,          &kUlp,
-                              &kTolerance,     &kNanDiffer,    &kMaxMismatch,  &kShow,           //
-                              &kShard,         &kSplitOutput,  &kFinalize,     &kDiscardShards,  //
+                              &kTolerance,     &kNanDiffer,    &kMaxMismatch,  &kShow,          &kReport,  //
+                              &kShard,         &kSplitOutput,  &kFinalize,     &kDiscardShards,            //
                               &kThreads,       &kJson,         &kProgress,     &kNoProgress,    &kColor,
                               &kVerbose,       &kQuiet,        &kHelp,         &kVersion,  //
                               &kChunkSize,     &kSimd};

@@ -142,7 +142,8 @@ void validate_golden(const RawOptions& raw, Command& command) {
         fmt::format("--verify: {} is not a directory; with several inputs, GOLDEN is the directory of "
                     "their golden files",
                     golden));
-  Verify verify{golden, raw.has(kUpdateGolden), validate_matching(raw), std::nullopt};
+  Verify verify{golden, raw.has(kUpdateGolden), validate_matching(raw), parse_reports(raw.texts(kReport)),
+                std::nullopt};
   if (!has_rule(raw)) {
     verify.matching.compared = Compared::bits;
     verify.matching.rule.bits = true;
@@ -181,7 +182,7 @@ void check_destination_options(const RawOptions& raw) {
   check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);
   for (const Option* const option :
-       {&kUpdateGolden, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch, &kShow})
+       {&kUpdateGolden, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch, &kShow, &kReport})
     check_needed(raw, *option, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
   check_needed(raw, kFlat, kOutputDir);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "compare/match_options.hpp"
+#include "compare/reports.hpp"
 #include "shards/shard.hpp"
 
 /// Where a command writes its results: validate_clip() makes a Destination, run_clip() visits it.
@@ -55,6 +56,7 @@ struct Verify {
   std::string golden;
   bool updates = false;
   Matching matching;
+  ReportTargets reports;
   std::optional<IntoDirectory> layout;
 };
 

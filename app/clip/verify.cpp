@@ -58,7 +58,7 @@ class Verifier {
   Verifier(const Command& command, const Verify& to)
       : command_(command),
         to_(to),
-        output_{to.matching.shown, command.json, command.verbose, command.quiet},
+        output_{to.matching.shown, command.json, command.verbose, command.quiet, to.reports},
         engine_(command.engine) {
     compare_.rule = to.matching.rule;
     compare_.dtype = command.settings.dtype;
@@ -110,7 +110,7 @@ int Verifier::run() {
   }
   FileTally tally(engine_.done(), sizes_of(jobs));
   Progress progress(command_.progress, [&] { return tally.extent(); });
-  PairLog log(output_, progress);
+  PairLog log(output_, "verify", progress);
   tally_ = &tally;
   progress_ = &progress;
   log_ = &log;

@@ -82,7 +82,7 @@ class Comparer {
         engine_(command.engine),
         tally_(engine_.done(), sizes_of(pairs)),
         progress_(command.progress, [this] { return tally_.extent(); }),
-        log_(command.output, progress_) {}
+        log_(command.output, "compare", progress_) {}
 
   void compare(const FilePair& pair) {
     PairReport report;

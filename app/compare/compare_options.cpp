@@ -125,10 +125,10 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,   &kAtol,     &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
-                              &kHeader, &kBits,     &kBytes,   &kDiffOut,   &kMaxMismatch, &kShow,
-                              &kDtype,  &kTrailing, &kThreads, &kJson,      &kProgress,    &kNoProgress,
-                              &kColor,  &kVerbose,  &kQuiet,   &kHelp};
+constexpr std::array kOptions{&kRtol,       &kAtol,  &kUlp,      &kTolerance, &kNan,         &kNanDiffer,
+                              &kHeader,     &kBits,  &kBytes,    &kDiffOut,   &kMaxMismatch, &kShow,
+                              &kReport,     &kDtype, &kTrailing, &kThreads,   &kJson,        &kProgress,
+                              &kNoProgress, &kColor, &kVerbose,  &kQuiet,     &kHelp};
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);
@@ -167,7 +167,8 @@ CompareCommand validate_compare(const RawOptions& raw) {
   if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
-  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose), raw.has(kQuiet)};
+  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose), raw.has(kQuiet),
+                    parse_reports(raw.texts(kReport))};
   command.progress = command.output.quiet ? Progress::When::never : progress_when(raw);
   return command;
 }

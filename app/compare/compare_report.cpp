@@ -84,16 +84,30 @@ int PairReport::status() const noexcept {
   return 0;
 }
 
+const std::string& name_of(const PairReport& report) {
+  return report.member ? report.member_path : report.actual;
+}
+
+std::string message_of(const PairReport& report) {
+  if (report.failed) return report.failed->message;
+  if (!report.reason.empty()) return report.reason;
+  return summary_text(report, report.compared, {"--atol ", "--ulp "});
+}
+
+std::vector<std::string> mismatch_lines(const PairReport& report) {
+  std::vector<std::string> lines;
+  for (const Mismatch& mismatch : report.comparison.first)
+    lines.push_back(mismatch_text(report, report.compared, mismatch));
+  return lines;
+}
+
 std::string as_text(const PairReport& report, std::size_t shown, const Paint& paint) {
-  const ElementComparison& comparison = report.comparison;
   const std::string word = report.status() == 0 ? paint(Ink::good, "ok") : paint(Ink::error, "FAIL");
-  const auto line = [&](const std::string& text) { return word + " " + escape_for_terminal(text) + "\n"; };
-  std::string text = report.member ? report.member_path : report.actual;
-  if (!report.reason.empty()) return line(fmt::format("{}: {}", text, report.reason));
-  const std::string summary = summary_text(report, report.compared, {"--atol ", "--ulp "});
-  text = line(text + (summary.empty() ? "" : ": ") + summary);
-  for (std::size_t i = 0; i < std::min(shown, comparison.first.size()); ++i)
-    text += fmt::format("  {}\n", mismatch_text(report, report.compared, comparison.first[i]));
+  const std::string message = message_of(report);
+  std::string text = fmt::format(
+      "{} {}\n", word, escape_for_terminal(name_of(report) + (message.empty() ? "" : ": ") + message));
+  if (shown != 0 && report.reason.empty())
+    for (const std::string& line : mismatch_lines(report)) text += fmt::format("  {}\n", line);
   return text;
 }
 

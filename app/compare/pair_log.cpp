@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "command_line/command_line.hpp"
 #include "console/error_line.hpp"
 
 namespace clipper {
 
-PairLog::PairLog(const PairOutput& output, Progress& progress)
-    : output_(output), progress_(progress), paint_(paint_for(STDOUT_FILENO)) {}
+PairLog::PairLog(const PairOutput& output, std::string name, Progress& progress)
+    : output_(output),
+      progress_(progress),
+      paint_(paint_for(STDOUT_FILENO)),
+      reports_(output.reports, std::move(name), progress) {}
 
 void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
   try {
@@ -23,6 +27,7 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
   }
   ++counts_.at(static_cast<std::size_t>(report.result));
   status_ = std::max(status_, report.status());
+  reports_.add(report);
   if (output_.json)
     print(as_json(report), progress_);
   else if (!output_.quiet && !report.failed && (output_.verbose || report.status() != 0))
@@ -34,6 +39,7 @@ int PairLog::end(bool several) {
     print(as_json(counts_, status_), progress_);
   else if (several && !output_.quiet)
     print(as_text(counts_), progress_);
+  reports_.end(counts_);
   return status_;
 }
 

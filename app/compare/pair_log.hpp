@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compare/compare_report.hpp"
+#include "compare/reports.hpp"
 #include "console/color.hpp"
 #include "console/progress.hpp"
 
@@ -18,13 +19,15 @@ struct PairOutput {
   bool json = false;
   bool verbose = false;
   bool quiet = false;
+  ReportTargets reports{};
 };
 
 /// Prints the results of pairs of files, or of members of archives, and collects the exit status.
 class PairLog {
  public:
-  /// `progress` is the line that makes room for the results.
-  PairLog(const PairOutput& output, Progress& progress);
+  /// `progress` is the line that makes room for the results, `name` that of the test suite in reports.
+  /// Error{io} if a report cannot be created.
+  PairLog(const PairOutput& output, std::string name, Progress& progress);
 
   /// Whether a report has a result, or the reports of members have it.
   enum class Outcome : std::uint8_t { found, in_members };
@@ -39,6 +42,7 @@ class PairLog {
   const PairOutput& output_;
   Progress& progress_;
   Paint paint_;
+  Reports reports_;
   PairCounts counts_{};
   int status_ = 0;
 };

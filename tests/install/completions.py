@@ -46,6 +46,7 @@ WORDS = {
     ("", "--round"): ("half-e\t", "half-even"),
     ("", "--to"): ("bf\t", "bfloat16"),
     ("", "--shard"): ("a\t", "auto"),
+    **{(command, "--report"): ("gi\t", "github") for command in ("", "compare")},
     ("compare", "--nan"): ("d\t", "differ"),
     **{(command, "--tolerance"): ("to\t", "torch") for command in ("", "compare")},
     ("compare", "--header"): ("st\t", "strict"),
