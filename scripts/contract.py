@@ -4,7 +4,7 @@ Numbers are exact: text becomes a Fraction, or a float for inf, -inf, nan and -0
 A number is rounded once per step that the rules name. Elements are unsigned integers that hold their bits.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, inf, trunc
 
@@ -106,36 +106,58 @@ class Profile:
     document: str                          # what the goldens follow if no library implements the case
     dtypes: tuple = tuple(DTYPES)
     ranks: range = range(65)
-    bounds_required: bool = False
+    bounds: str = "optional"               # or one, both: the least that a request must have
     absent: str = "infinite"               # or float32, lowest
     through: tuple = ()                    # a bound is rounded to each of these types, then to x's dtype
-    integers: str = "truncate"             # or exact, inward
+    overflow: bool = True                  # a finite bound beyond the range of a float dtype may become infinite
+    integers: str = "truncate"             # or exact, inward, half-even
     saturate_wrong_side: bool = False
     above: str = "error"                   # min > max: or min, max
-    nan_bounds: bool = False
-    scale: bool = False
+    nan_bounds: str = "error"              # or ignored, poisons: elements that are no NaN become the bound
+    nan: str = "kept"                      # NaN elements: or canonical, min
+    ties: str = "x"                        # of zeros: or upper (x that equals max becomes max), ordered (-0.0 < 0.0)
+    scale: str = ""                        # exact, float32 (rounded to it), or none
+    unspecified: dict = field(default_factory=dict)  # kind of element: dtypes for which the system contradicts itself
     newer: str = ""                        # the next newer version of the profile
 
 
 DML_2 = ("float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")
-DML = dict(document="DML_ELEMENT_WISE_CLIP_OPERATOR_DESC", bounds_required=True, through=("float32",), above="min", scale=True)
+DML_5 = (*DML_2, "int64", "uint64")
+DML = dict(document="DML_ELEMENT_WISE_CLIP_OPERATOR_DESC", bounds="both", through=("float32",), above="min", scale="float32")
 ONNX = ("float16", "float32", "float64")
 ATTRIBUTES = dict(dtypes=ONNX, absent="float32", through=("float32",))
-INPUTS = dict(absent="lowest", integers="exact", above="max", nan_bounds=True)
+INPUTS = dict(absent="lowest", integers="exact", above="max", nan_bounds="ignored")
+TORCH = ("int8", "int16", "int32", "int64", "uint8", *FLOATS)
+TOSA = dict(document="TOSA 1.0 CLAMP", dtypes=("int8", "int16", "float16", "bfloat16", "float32"), bounds="both", integers="exact",
+            ties="upper")
+WEBNN = ("float32", "float16", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 PROFILES = [
-    Profile("native", "", scale=True),
+    Profile("native", "", scale="exact"),
     Profile("directml-1.0", dtypes=DML_2[:2], ranks=range(4, 5), newer="directml-2.1", **DML),
     Profile("directml-2.1", dtypes=DML_2, ranks=range(4, 5), newer="directml-3.0", **DML),
     Profile("directml-3.0", dtypes=DML_2, ranks=range(1, 9), newer="directml-5.0", **DML),
-    Profile("directml-5.0", dtypes=(*DML_2, "int64", "uint64"), ranks=range(1, 9), **DML),
+    Profile("directml-5.0", dtypes=DML_5, ranks=range(1, 9), **DML),
     Profile("onnx-1", "ONNX Clip-1, with the defaults of Clip-6", newer="onnx-6", **ATTRIBUTES),
     Profile("onnx-6", "ONNX Clip-6", newer="onnx-11", **ATTRIBUTES),
     Profile("onnx-11", "ONNX Clip-11", dtypes=ONNX, newer="onnx-12", **INPUTS),
     Profile("onnx-12", "ONNX Clip-12", dtypes=(*ONNX, *INTS), newer="onnx-13", **INPUTS),
     Profile("onnx-13", "ONNX Clip-13", **INPUTS),
-    Profile("openvino", "OpenVINO Clamp-1", bounds_required=True, through=("float64",), integers="inward",
-            saturate_wrong_side=True),
+    Profile("openvino", "OpenVINO Clamp-1", bounds="both", through=("float64",), integers="inward", saturate_wrong_side=True),
+    Profile("numpy-2", "numpy.clip", dtypes=(*INTS, *ONNX), integers="exact", above="max", nan_bounds="poisons",
+            unspecified={"zero": ONNX[1:], "NaN under NaN": ONNX[1:]}),
+    Profile("pytorch-2", "torch.clamp", dtypes=TORCH, bounds="one", through=("float64",), overflow=False, integers="exact", above="max",
+            nan_bounds="poisons", unspecified={"NaN": ("float16", "bfloat16"), "NaN under NaN": FLOATS, "arrays: zero": FLOATS,
+                                               "arrays: NaN": FLOATS, "arrays: under NaN": FLOATS}),
+    Profile("stablehlo-1", "StableHLO clamp", bounds="both", integers="exact", above="max", nan_bounds="poisons", ties="ordered",
+            unspecified={"NaN": FLOATS, "under NaN": FLOATS, "NaN under NaN": FLOATS, "subnormal": ("float32", "float64", "bfloat16")}),
+    Profile("tosa-1.0", nan="canonical", **TOSA),
+    Profile("tosa-1.0-ignore", nan="min", **TOSA),
+    Profile("tensorflow-2", "tf.clip_by_value", bounds="both", integers="exact", above="min", nan_bounds="poisons",
+            unspecified={"zero": ONNX[1:], "subnormal": ("float32", "float64", "bfloat16")}),
+    Profile("webnn", "W3C WebNN clamp", dtypes=WEBNN, integers="half-even", saturate_wrong_side=True),
+    Profile("directml-clip1", "DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC", dtypes=DML_5, ranks=range(1, 9), bounds="both", integers="exact",
+            above="min", scale="float32"),
 ]
 
 
@@ -160,6 +182,8 @@ def check_tensor(profile, dtype, shape):
 def float_bound(profile, dtype, text, side):
     number = exact(text)
     steps = profile.through
+    if not profile.overflow and inf > abs(rounded(number, "float64")) > value(nearest(inf, dtype) - 1, dtype):
+        raise Refused("overflow", USAGE, text)
     if "float64" in steps and dtype in ("float16", "bfloat16"):
         steps = ("float64", "float32")
     result = number
@@ -178,11 +202,11 @@ def int_bound(profile, dtype, text, side):
     if profile.integers == "exact" and not (is_finite(number) and number == trunc(number) and lowest <= number <= highest):
         raise Refused(f"exact {lowest <= number <= highest}", USAGE, text)
     result = number
-    for step in profile.through:
+    for step in profile.through if profile.integers != "exact" else ():
         result = rounded(result, step)
     if result not in (inf, -inf):
         inward = ceil if side == "--min" else floor
-        result = inward(result) if profile.integers == "inward" else trunc(result)
+        result = {"inward": inward, "half-even": round}.get(profile.integers, trunc)(result)
     wrong = result > highest if side == "--min" else result < lowest
     if wrong and not profile.saturate_wrong_side:
         if lowest <= number <= highest:
@@ -204,7 +228,7 @@ def absent_bound(profile, dtype, side):
 
 def bound(profile, dtype, side, text, read_file):
     if text is None:
-        if profile.bounds_required:
+        if profile.bounds == "both":
             raise Refused("required", USAGE, side)
         return absent_bound(profile, dtype, side)
     if text.startswith("@"):
@@ -213,22 +237,23 @@ def bound(profile, dtype, side, text, read_file):
             raise Refused("file dtype", USAGE, file_dtype)
         if bits.size != 1:  # an array: the tensors of the cases have other shapes
             raise Refused("file size", INPUT if profile.name == "native" else USAGE, text[1:])
-        if not profile.nan_bounds and np.isnan(values(bits, dtype)).any():
+        if profile.nan_bounds == "error" and np.isnan(values(bits, dtype)).any():
             raise Refused("NaN file", USAGE, text[1:])
         return int(bits.reshape(-1)[0])
-    if exact(text) != exact(text) and not (profile.nan_bounds and dtype in FLOATS):
+    if exact(text) != exact(text) and (profile.nan_bounds == "error" or dtype in INTS):
         raise Refused("NaN", USAGE, text)
     return (float_bound if dtype in FLOATS else int_bound)(profile, dtype, text, side)
 
 
 @dataclass
 class Plan:
-    """A case after the rules were applied: bounds as bits, scale and bias as exact numbers."""
+    """A case after the rules were applied: bounds as bits (or arrays of them), scale and bias as exact numbers."""
+    profile: Profile
     dtype: str
     lo: int
     hi: int
     above: str
-    nan: int | None
+    nan: int | None                        # the element that a NaN becomes
     scale: object
     bias: object
     arguments: dict
@@ -241,6 +266,8 @@ def plan(profile, dtype, shape, arguments, read_file):
     for name in ("--scale", "--bias"):
         if name in options and not (profile.scale and is_finite(exact(options[name]))):
             raise Refused("scale" if profile.scale else "no scale", USAGE, name[2:])
+    if profile.bounds == "one" and not {"--min", "--max"} & options.keys():
+        raise Refused("required", USAGE, "--min")
     lo, hi = (bound(profile, dtype, side, options.get(side), read_file) for side in ("--min", "--max"))
     lo_value, hi_value = (values(np.array([b], bits_type(dtype)), dtype)[0] for b in (lo, hi))
     written = [exact(options[side]) for side in ("--min", "--max") if not options.get(side, "@").startswith("@")]
@@ -250,14 +277,16 @@ def plan(profile, dtype, shape, arguments, read_file):
         if above == "error" or profile.integers == "inward" and not above_as_written:
             raise Refused("above" if above_as_written else "above as converted", USAGE, options.get("--min") or options["--max"])
     scale, bias = (exact(options[name]) if name in options else None for name in ("--scale", "--bias"))
-    if "float32" in profile.through:
+    if profile.scale == "float32":
         scale, bias = (None if n is None else rounded(n, "float32") for n in (scale, bias))
-    return Plan(dtype, lo, hi, above, nan_element(dtype, options.get("--nan", "keep"), lo, hi), scale, bias, options)
+    return Plan(profile, dtype, lo, hi, above, nan_element(dtype, options.get("--nan", profile.nan), lo, hi), scale, bias, options)
 
 
 def nan_element(dtype, text, lo, hi):
-    if text in ("keep", "error") or dtype in INTS:
+    if text in ("keep", "kept", "error") or dtype in INTS:
         return None
+    if text == "canonical":
+        return nearest(np.nan, dtype)
     return {"min": lo, "max": hi}[text] if text in ("min", "max") else nearest(exact(text), dtype)
 
 
@@ -281,6 +310,51 @@ def clipped(numbers, lo, hi, above):
     return np.where(numbers > hi, hi, numbers)
 
 
+def order(bits, dtype):
+    """Integers in the order of the floats, -0.0 below 0.0."""
+    top = 1 << (8 * size(dtype) - 1)
+    return np.where(bits & top, ~bits, bits | top)
+
+
+def limited(p, bits, bound, upper):
+    """Elements after one of the two bounds."""
+    bound = np.broadcast_to(np.array(bound, bits.dtype), bits.shape)
+    x, b = values(bits, p.dtype), values(np.ascontiguousarray(bound), p.dtype)
+    if p.profile.ties == "ordered" and p.dtype in FLOATS:
+        a, c = order(bits, p.dtype), order(bound, p.dtype)
+        beyond = (a > c if upper else a < c) & ~np.isnan(b)
+    else:
+        beyond = (x >= b if p.profile.ties == "upper" else x > b) if upper else x < b
+    if p.profile.nan_bounds == "poisons":
+        beyond |= np.isnan(b)
+    return np.where(beyond & ~np.isnan(x), bound, bits)
+
+
+def limited_by_both(p, bits):
+    steps = [(p.lo, False), (p.hi, True)]
+    for bound, upper in reversed(steps) if p.above == "min" else steps:
+        bits = limited(p, bits, bound, upper)
+    return bits
+
+
+def unspecified(profile, dtype, bits, lo, hi):
+    """The elements for which the system contradicts itself. The bounds are bits, arrays of bits, or None."""
+    if dtype not in FLOATS:
+        return np.zeros(bits.shape, bool)
+    bounds = [np.broadcast_to(np.array(each, bits.dtype), bits.shape) for each in (lo, hi) if each is not None]
+    all_values = [values(np.ascontiguousarray(each), dtype) for each in (bits, *bounds)]
+    smallest = value(1 << FLOATS[dtype][1], dtype)
+    nan, *nan_bounds = (np.isnan(each) for each in all_values)
+    under_nan = np.logical_or.reduce(nan_bounds)
+    kinds = {
+        "NaN": nan & ~under_nan, "under NaN": under_nan & ~nan, "NaN under NaN": nan & under_nan,
+        "zero": sum((each == 0).astype(int) for each in all_values) > 1,
+        "subnormal": np.logical_or.reduce([(abs(each) < float(smallest)) & (each != 0) for each in all_values]),
+    }
+    of_arrays = {f"arrays: {kind}": where for kind, where in kinds.items() if any(np.ndim(each) for each in (lo, hi))}
+    return np.logical_or.reduce([where & (dtype in profile.unspecified.get(kind, ())) for kind, where in (kinds | of_arrays).items()])
+
+
 def scaled_ints(p, numbers, lo, hi):
     """Exact for 64-bit integers with integer scale and bias, otherwise in float64. Python compares without rounding."""
     scale, bias = 1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias
@@ -298,7 +372,7 @@ def result(p, bits):
     lo, hi = values(np.array([p.lo, p.hi], bits_type(p.dtype)), p.dtype)
     with np.errstate(all="ignore"):
         if p.scale is None and p.bias is None:
-            out = to_bits(clipped(x, lo, hi, p.above), p.dtype)
+            out = limited_by_both(p, bits)
         elif p.dtype in INTS:
             out = to_bits(scaled_ints(p, x, int(lo), int(hi)), p.dtype)
         else:
@@ -312,5 +386,7 @@ def result(p, bits):
     if p.arguments.get("--nan") == "error" and where.any():
         raise Refused("NaN element", INPUT, int(np.argmax(where)))
     if p.nan is not None:
-        out = np.where(where, np.array(p.nan, bits_type(p.dtype)), out)
+        where &= np.isnan(x) | (p.scale is not None) | (p.bias is not None)  # not what a bound has poisoned
+        element = np.array(p.nan, bits_type(p.dtype))
+        out = np.where(where, element if "--nan" in p.arguments else limited_by_both(p, element), out)
     return out

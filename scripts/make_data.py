@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes all files in data/ except those in NOT_OURS: the inputs, and the goldens that numpy, ONNX and OpenVINO make.
+"""Writes all files in data/ except those in NOT_OURS: the inputs, and the goldens that the libraries make.
 
 The output is deterministic. The first call installs the pinned libraries in build-data/ unless this Python has them.
 Needs Python 3.11 or newer.
@@ -114,18 +114,21 @@ FILE_REFUSED = {"float32": ["--min @data/bounds/float64-lo.npy", "--max @data/bo
                 "int8": ["--min @data/bounds/uint8-lo.npy"]}
 ARRAY_CASES, ARRAY_ELEMENTS = 360, 120  # random cases with arrays as parameters, and their most elements
 SHAPES = [(), (6,), (2, 3), (1, 1, 2, 3), (1, 1, 1, 2, 3), (1,) * 7 + (6,), (1,) * 8 + (6,)]
-SAME_AS_NEWER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # except for dtypes and ranks
-TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13")
+SAME_AS_OTHER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1", "tosa-1.0-ignore")  # in how a text becomes a bound
+TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13", "numpy-2", "pytorch-2", "stablehlo-1", "tensorflow-2")
 
 
 def cases(profile, dtype):
     yield from FLOAT_CASES if dtype in FLOATS else INT_CASES
-    if profile.name not in SAME_AS_NEWER:
+    if profile.name not in SAME_AS_OTHER:
         yield from EXTRA_CASES[dtype]
     if profile.name in TAKES_FILES:
         yield from (case.format(dtype) for case in FILE_CASES)
         if dtype in FLOATS:
             yield f"--min @data/bounds/{dtype}-nan.npy --max 1"
+            if profile.nan_bounds == "poisons":
+                yield f"--min -6 --max @data/bounds/{dtype}-snan.npy"
+                yield f"--min @data/bounds/{dtype}-snan.npy --max @data/bounds/{dtype}-nan.npy"
         yield from FILE_REFUSED.get(dtype, [])
 
 
@@ -205,8 +208,9 @@ def bound_files():
         number = {"lo": 3, "hi": 20} if dtype in INTS else {"lo": contract.exact("-0.7"), "hi": contract.exact("2.3")}
         if dtype in FLOATS:
             number["nan"] = np.nan
+            number["snan"] = -np.inf  # plus 5: a signalling NaN
         for name, n in number.items():
-            bits = np.array(nearest(n, dtype) if dtype in FLOATS else n, bits_type(dtype))
+            bits = np.array((nearest(n, dtype) if dtype in FLOATS else n) + 5 * (name == "snan"), bits_type(dtype))
             files[f"data/bounds/{dtype}-{name}.npy"] = dtype, bits.reshape(1) if name == "hi" else bits
     files["data/bounds/float32-two.npy"] = "float32", np.array([0, nearest(1, "float32")], "<u4")
     return files
@@ -256,6 +260,8 @@ def kind_of_difference(dtype, theirs, ours):
     if theirs == ours:
         return ""
     a, b = (float(x) for x in contract.values(np.array([theirs, ours], bits_type(dtype)), dtype))
+    if dtype in FLOATS and a == 0 and 0 < abs(b) < contract.value(1 << FLOATS[dtype][1], dtype):
+        return "subnormal made zero"
     if np.isnan(a):
         return "NaN bits" if np.isnan(b) else "NaN made"
     return "sign of zero" if a == 0 and b == 0 else "inf passed" if np.isinf(a) else "value"
@@ -270,14 +276,15 @@ class Goldens:
     def oracle(self, profile, p, arguments, bits, golden):
         """The column "oracle": the libraries that give the golden's bytes, or its document. Counts disagreements."""
         agree = []
+        masked = contract.unspecified(profile, p.dtype, bits, p.lo, p.hi)
         for library, y in oracles.outputs(profile.name, p, bits).items():
             kinds = [kind_of_difference(p.dtype, theirs, ours) for theirs, ours in zip(y, golden)]
             for kind in sorted(set(kinds) - {""}):
                 i = kinds.index(kind)
                 example = [arguments, *(f"{a[i]:0{2 * size(p.dtype)}x}" for a in (bits, y, golden))]
                 self.disagreements.setdefault((profile.name, p.dtype, library, kind), [0, *example])[0] += 1
-            if not set(kinds) - {"", "NaN bits"}:
-                agree.append(library + (" except NaN bits" if any(kinds) else ""))
+            if all(kind in ("", "NaN bits") or unspecified for kind, unspecified in zip(kinds, masked)):
+                agree.append(library + (" except " if any(kinds) else "") + " and ".join(sorted(set(kinds) - {""})))
         if agree:
             return ", ".join(agree)
         own = {"--nan", "--min-above-max"} & p.arguments.keys() or profile.name == "native"

@@ -4,6 +4,8 @@ Each function passes the bounds as a user of the library would. It raises or ret
 support the case.
 """
 
+import functools
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -12,7 +14,8 @@ import openvino
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from contract import bits_type, exact, rounded, size, to_bits, values
+import frameworks
+from contract import INTS, bits_type, exact, rounded, size, to_bits, values
 
 onnxruntime.set_default_logger_severity(4)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -37,6 +40,29 @@ def with_numpy(profile, p, bits):
     scale, bias = (wide(float(n)) for n in (1 if p.scale is None else p.scale, 0 if p.bias is None else p.bias))
     g = np.clip(x.astype(wide) * scale + bias, *bounds.astype(wide))
     return np.ascontiguousarray(g.astype(BFLOAT16 if p.dtype == "bfloat16" else p.dtype)).view(bits_type(p.dtype))
+
+
+def with_framework(profile, p, bits):
+    """A bound that is not given is None. To torch bounds are numbers of Python: as typed, or the element of a file."""
+    bounds = [np.array(each, bits_type(p.dtype)) if side in p.arguments else None for side, each in (("--min", p.lo), ("--max", p.hi))]
+    if profile == "pytorch-2":
+        bounds = [each if each is None else number_of_python(p, side, each) for side, each in zip(("--min", "--max"), bounds)]
+    result = framework(profile)(p.dtype, bits, *bounds)
+    if isinstance(result, str):
+        raise ValueError(result)
+    return result
+
+
+def number_of_python(p, side, bits):
+    text = p.arguments[side]
+    if text.startswith("@"):
+        return values(bits.reshape(1), p.dtype)[0].item()
+    return int(exact(text)) if p.dtype in INTS else float(rounded(exact(text), "float64"))
+
+
+@functools.cache
+def framework(profile):
+    return frameworks.Framework(profile)
 
 
 def clip_model(profile, p, length):
@@ -89,6 +115,8 @@ def libraries(profile, p):
         return {"numpy": with_numpy}
     if profile in ("onnx-6", "onnx-11", "onnx-12", "onnx-13"):
         return {"onnxruntime": with_onnxruntime, "onnx": with_onnx}
+    if profile in frameworks.NAMES:
+        return {frameworks.NAMES[profile]: with_framework}
     return {"openvino": with_openvino} if profile == "openvino" else {}
 
 
