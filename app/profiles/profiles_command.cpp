@@ -10,12 +10,17 @@
 #include <vector>
 
 #include "command_line/command_line.hpp"
+#include "command_line/given_number.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/values.hpp"
 #include "console/json.hpp"
 #include "console/table.hpp"
+#include "console/terminal.hpp"
 #include "contract/profile.hpp"
 #include "element/joined.hpp"
+#include "files/input_file.hpp"
 #include "npy/header.hpp"
+#include "profiles/profile_check.hpp"
 
 namespace clipper {
 namespace {
@@ -42,7 +47,7 @@ constexpr std::array kColumns{
     Column{"bound_text_to", "TEXT TO", {"dtype", "float32", "float64", "python"}, index<&Profile::carrier>},
     Column{"inexact_integer_bound",
            "INEXACT",
-           {"truncate", "inward", "error", "whole", "half-even"},
+           {"truncate", "inward", "error", "half-even"},
            index<&Profile::inexact>},
     Column{"min_above_max", "MIN>MAX", {"error", "min", "max"}, index<&Profile::min_above_max>},
     Column{"nan_bound",
@@ -77,7 +82,7 @@ TEXT TO    type to which the text of a bound is rounded before it is converted t
            an integer is exact, anything else is rounded to float64
 INEXACT    a bound that an integer tensor cannot hold: truncate cuts off the fraction and saturates (an error if
            that breaks the bound); inward rounds min up and max down, and saturates; error refuses the bound;
-           whole refuses fractions, otherwise like truncate; half-even rounds to the nearest and saturates
+           half-even rounds to the nearest and saturates
 MIN>MAX    what min above max does: an error, or all elements become min or max; --min-above-max overrides it
 NAN BOUND  what a bound that is NaN does: an error, the bound is ignored, or every element becomes that NaN
 NAN        what an element that is NaN becomes: it is kept, becomes the canonical NaN, or min; --nan overrides it
@@ -91,7 +96,7 @@ std::size_t last_rank(const Profile& profile) {
   return std::min(profile.max_rank, kMaxRank);
 }
 
-std::vector<std::string_view> dtype_names(DTypeSet dtypes) {
+std::vector<std::string_view> names_of(DTypeSet dtypes) {
   std::vector<std::string_view> names;
   for (const DTypeTraits& row : kDTypes)
     if (dtypes.contains(row.dtype)) names.push_back(row.name);
@@ -105,7 +110,7 @@ const DTypeSet& unspecified(const Column& column, const Profile& profile) {
 /// "i8 u32 bf16": the names as short as a table needs them.
 std::string short_dtypes(const Profile& profile) {
   std::vector<std::string> codes;
-  for (const std::string_view name : dtype_names(profile.dtypes)) {
+  for (const std::string_view name : names_of(profile.dtypes)) {
     const std::size_t digits = name.find_first_of("0123456789");
     codes.push_back(fmt::format("{}{}", name.substr(0, name.starts_with('b') ? 2 : 1), name.substr(digits)));
   }
@@ -121,13 +126,14 @@ std::string as_json() {
   Json rows = Json::list();
   for (const Profile& profile : profiles()) {
     Json row{{"name", profile.name},         {"family", profile.family},
-             {"system", profile.system},     {"dtypes", dtype_names(profile.dtypes)},
+             {"system", profile.system},     {"dtypes", names_of(profile.dtypes)},
              {"min_rank", profile.min_rank}, {"max_rank", last_rank(profile)}};
     Json open = Json::object();
     for (const Column& column : kColumns) {
       row.add(column.name, word_of(column, profile));
-      if (column.unspecified != nullptr) open.add(column.name, dtype_names(unspecified(column, profile)));
+      if (column.unspecified != nullptr) open.add(column.name, names_of(unspecified(column, profile)));
     }
+    open.add("subnormals", names_of(profile.unspecified.subnormals));
     row.add("unspecified", std::move(open));
     rows.add(std::move(row));
   }
@@ -140,7 +146,7 @@ std::string cell(const Profile& profile, std::string_view heading) {
   if (heading == "DTYPES") return short_dtypes(profile);
   if (heading == "DIMS") return dimensions(profile);
   const Column& column = *std::ranges::find(kColumns, heading, &Column::heading);
-  const bool is_open = column.unspecified != nullptr && !dtype_names(unspecified(column, profile)).empty();
+  const bool is_open = column.unspecified != nullptr && !names_of(unspecified(column, profile)).empty();
   return std::string(word_of(column, profile)) + (is_open ? "*" : "");
 }
 
@@ -151,24 +157,118 @@ std::string as_table() {
   return profile_table(kTensors) + "\n" + profile_table(rules).append(kLegend);
 }
 
-constexpr std::array<std::string_view, 1> kForms{"[OPTIONS]"};
+constexpr std::array<std::string_view, 2> kForms{"[OPTIONS]", "[OPTIONS] FILE"};
+
+constexpr std::string_view kFooter = R"(
+Examples:
+  clipper profiles
+  clipper profiles --min 0 --max 6 in.npy
+)";
+
 // One block per option, without the indentation that clang-format gives to long texts.
 // clang-format off
+constexpr Option kFile{
+    .names = "FILE", .value = Value::tensor,
+    .help = "A .npy file or a member ARCHIVE.npz:NAME, of which only the header is read",
+    .details = R"(A .npy file or a member of an archive, ARCHIVE.npz:NAME. clipper reads its header only.)"};
+
+constexpr Option kMin{
+    .names = "--min", .type = "X", .value = Value::number,
+    .help = "The lower bound for FILE",
+    .details = R"(The lower bound whose conversion to the dtype of FILE is printed: a number, or @FILE.npy with
+one element.)"};
+
+constexpr Option kMax{
+    .names = "--max", .type = "X", .value = Value::number,
+    .help = "The upper bound for FILE",
+    .details = R"(The upper bound whose conversion to the dtype of FILE is printed: a number, or @FILE.npy with
+one element.)"};
+
+constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .help = "Read FILE as DTYPE (for bfloat16 saved as |V2)",
+    .details = R"(Read FILE as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does not name
+the type.)"};
+
 constexpr Option kJson{
     .names = "--json",
-    .help = "Print a JSON array with one object per profile",
-    .details = R"(Print all profiles as one JSON array instead of tables. The words in it are those of the
-tables in PROFILES.)"};
+    .help = "Print JSON: an array with one object per profile; for FILE one object",
+    .details = R"(Print all profiles as one JSON array instead of tables, or one JSON object about FILE. The
+words in it are those of the tables.)"};
 // clang-format on
-constexpr std::array kOptions{&kJson, &kHelp};
+constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
+constexpr std::array kOptions{&kMin, &kMax, &kDtype, &kJson, &kHelp};
+
+Request bounds_of(const RawOptions& raw) {
+  const Request bounds{.min = given(raw, kMin), .max = given(raw, kMax)};
+  for (const auto* const bound : {&bounds.min, &bounds.max})
+    if (*bound && (*bound)->array)
+      refuse(fmt::format("{} has shape {}; clipper profiles takes one number", (*bound)->text,
+                         shape_text((*bound)->shape)));
+  return bounds;
+}
+
+/// "as native", "NaN, -0", "refused: ...".
+std::string text_of(const ProfileCheck& check) {
+  if (check.refusal) return "refused: " + escape_for_terminal(check.refusal->message);
+  return check.differs.empty() ? "-" : joined(check.differs, ", ");
+}
+
+std::string as_table(const std::vector<ProfileCheck>& checks) {
+  Table table({{"PROFILE"}, {"MIN"}, {"MAX"}, {"DIFFERS FROM NATIVE"}});
+  for (const ProfileCheck& check : checks)
+    table.add({std::string(check.profile->name), check.min, check.max, text_of(check)});
+  return table.text();
+}
+
+Json as_json(DType dtype, const std::vector<ProfileCheck>& checks) {
+  Json rows = Json::list();
+  for (const ProfileCheck& check : checks) {
+    Json row{{"name", check.profile->name}, {"family", check.profile->family}};
+    row.add("status", check.refusal ? static_cast<int>(check.refusal->kind) : 0);
+    if (check.refusal) {
+      row.add("error", check.refusal->message);
+    } else {
+      row.add("min", Json::number(dtype, check.min));
+      row.add("max", Json::number(dtype, check.max));
+      row.add("differs", check.differs);
+    }
+    rows.add(std::move(row));
+  }
+  return rows;
+}
+
+/// What each profile makes of the bounds for the tensor in the file, of which only the header is read.
+std::string text_about_file(const RawOptions& raw) {
+  const std::string& path = raw.text(kFile);
+  std::optional<DType> dtype;
+  if (raw.has(kDtype)) dtype = static_cast<DType>(word_of(raw, kDtype));
+  const Request bounds = bounds_of(raw);
+  InputFile file = InputFile::open(path);
+  const npy::Header header = read_header(file, dtype);
+  const std::vector<ProfileCheck> checks = check_profiles(bounds, header);
+  if (!raw.has(kJson))
+    return fmt::format("{}: {} {}\n\n{}", escape_for_terminal(path), traits(header.dtype).name,
+                       shape_text(header.shape), as_table(checks));
+  Json json{{"version", kJsonVersion}};
+  json.add_name("input", path);
+  json.add("dtype", traits(header.dtype).name).add("shape", header.shape);
+  json.add("profiles", as_json(header.dtype, checks));
+  return json.dump() + "\n";
+}
 
 }  // namespace
 
 constexpr CommandSpec kProfilesSpec{
     .name = "profiles",
     .summary = "print the rules of every --profile",
-    .description = "Prints a table of the rules that each --profile follows.",
+    .description =
+        "Prints tables of the rules that each --profile follows. With FILE, prints what each "
+        "profile makes of --min and --max for a tensor like that in FILE: the bounds as converted, or "
+        "why it refuses them, and the kinds of elements whose results differ from those of native.",
     .forms = kForms,
+    .footer = kFooter,
+    .positionals = kPositionals,
     .options = kOptions,
 };
 
@@ -185,6 +285,12 @@ std::string profile_table(std::span<const std::string_view> headings) {
 }
 
 int list_profiles(const RawOptions& raw) {
+  if (raw.has(kFile)) {
+    print(text_about_file(raw));
+    return 0;
+  }
+  for (const Option* const option : {&kMin, &kMax, &kDtype})
+    if (raw.has(*option)) refuse(fmt::format("{} needs FILE", long_name(*option)));
   print(raw.has(kJson) ? as_json() : as_table());
   return 0;
 }

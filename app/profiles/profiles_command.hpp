@@ -15,7 +15,8 @@ extern const CommandSpec kProfilesSpec;
 /// FOR: the name of the system.
 [[nodiscard]] std::string profile_table(std::span<const std::string_view> headings);
 
-/// `clipper profiles [--json]`: prints the table of profiles. Returns the exit status.
+/// `clipper profiles`: prints the tables of profiles, or what they make of bounds for a file. Returns the
+/// exit status.
 int list_profiles(const RawOptions& raw);
 
 }  // namespace clipper

@@ -24,7 +24,7 @@ enum class Arithmetic : std::uint8_t {
 ///     y = y > hi ? hi : y;     (so lo > hi gives hi, and NaN passes)
 ///     y = y is NaN ? nan : y;  (only if nan is given)
 ///     y = another zero         (only if y is a zero and zero_tie says so)
-///     y = lo or hi, quiet      (only if poisons, lo or hi is NaN, and x is not NaN)
+///     y = lo or hi             (only if poisons, lo or hi is NaN, and x is not NaN)
 struct Operation {
   DType dtype = DType::float32;
   ByteOrder order = kNativeOrder;  ///< of the elements in memory, not of the fields below

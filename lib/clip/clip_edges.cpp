@@ -16,13 +16,11 @@ template <class Bits>
 struct Format {
   Bits sign;
   Bits infinity;
-  Bits quiet;
 
   explicit Format(DType dtype) noexcept
       : sign(static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1))),
-        infinity(
-            static_cast<Bits>(((Bits{1} << traits(dtype).exponent_bits) - 1) << traits(dtype).fraction_bits)),
-        quiet(static_cast<Bits>(Bits{1} << (traits(dtype).fraction_bits - 1))) {}
+        infinity(static_cast<Bits>(((Bits{1} << traits(dtype).exponent_bits) - 1)
+                                   << traits(dtype).fraction_bits)) {}
 
   [[nodiscard, gnu::always_inline]] Bits magnitude(Bits x) const noexcept {
     return static_cast<Bits>(x & ~sign);
@@ -72,9 +70,7 @@ struct Mend {
       const Bits nan = format.is_nan(lo[i]) ? lo[i] : hi[i];
       Bits result = byteswap_if<kSwap>(y[i]);
       result = format.magnitude(result) == 0 && format.magnitude(zero) == 0 ? zero : result;
-      result = format.is_nan(nan) && !format.is_nan(byteswap_if<kSwap>(x[i]))
-                   ? static_cast<Bits>(nan | format.quiet)
-                   : result;
+      result = format.is_nan(nan) && !format.is_nan(byteswap_if<kSwap>(x[i])) ? nan : result;
       y[i] = byteswap_if<kSwap>(result);
     }
   }

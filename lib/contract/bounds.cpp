@@ -14,9 +14,10 @@ namespace {
 
 enum class Side : std::uint8_t { min, max };
 
-/// NaN as it becomes a bound that poisons: that of a file keeps its sign and payload.
-ElementBits poison(DType dtype, const Given& bound) {
-  return bound.dtype ? quiet_nan(dtype, bound.element) : canonical_nan(dtype);
+/// NaN as a bound that poisons: that of a file keeps its bits, unless it becomes a Python number.
+ElementBits poison(const Profile& profile, DType dtype, const Given& bound) {
+  const bool keeps_bits = bound.dtype && profile.carrier == Profile::Carrier::element;
+  return keeps_bits ? bound.element : canonical_nan(dtype);
 }
 
 /// Rounds to the nearest integer within the bound.
@@ -81,15 +82,21 @@ Number carried_number(Profile::Carrier carrier, const Number& number) {
   __builtin_unreachable();
 }
 
+/// Whether the number is finite as a Python float, but beyond the finite elements.
+bool overflows(DType dtype, const Number& number) {
+  const Number python = round_to<double>(number);
+  return python.kind == Number::Kind::finite && (python < number_of(dtype, lowest_finite(dtype)) ||
+                                                 python > number_of(dtype, highest_finite(dtype)));
+}
+
 /// Refuses a finite min that rounds to inf, and a finite max that rounds to -inf.
 template <class T>
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
   const ElementBits element = to_bits(carried<T>(profile.carrier, bound.number));
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
-  const bool is_infinite = element == lowest_element(dtype) || element == highest_element(dtype);
-  const bool is_refused =
-      profile.carrier == Profile::Carrier::python ? is_infinite : element == unsatisfiable;
-  if (is_refused && bound.number.kind == Number::Kind::finite) {
+  if (profile.carrier == Profile::Carrier::python && overflows(dtype, bound.number))
+    refuse_out_of_range(side, bound, dtype, "");
+  if (element == unsatisfiable && bound.number.kind == Number::Kind::finite) {
     const bool in_float32 = profile.carrier == Profile::Carrier::float32 && dtype == DType::float64;
     refuse_out_of_range(side, bound, in_float32 ? DType::float32 : dtype,
                         fmt::format("; for infinity, write {}", element_text(dtype, element)));
@@ -100,16 +107,11 @@ ElementBits convert_float(const Profile& profile, DType dtype, const Given& boun
 Rounding rounding_of(Profile::Inexact inexact, Side side) {
   switch (inexact) {
     case Profile::Inexact::truncate:
-    case Profile::Inexact::error:
-    case Profile::Inexact::whole: return Rounding::toward_zero;
+    case Profile::Inexact::error: return Rounding::toward_zero;
     case Profile::Inexact::inward: return inward(side);
     case Profile::Inexact::half_even: return Rounding::half_even;
   }
   __builtin_unreachable();
-}
-
-bool is_fraction(const Number& number) {
-  return number.kind == Number::Kind::finite && !is_integer(number);
 }
 
 template <class T>
@@ -121,12 +123,9 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
   const Int128 saturated = std::clamp(value, kLowest, kHighest);
   const ElementBits element = to_bits(static_cast<T>(saturated));
 
-  const bool is_refused =
-      (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number))) ||
-      (profile.inexact == Profile::Inexact::whole && is_fraction(bound.number));
-  if (is_refused)
+  if (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number)))
     refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
-  if (profile.inexact == Profile::Inexact::truncate || profile.inexact == Profile::Inexact::whole) {
+  if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
     if (side == Side::min ? written > kHighest : written < kLowest)
       refuse_out_of_range(side, bound, dtype, "");
@@ -138,7 +137,7 @@ ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Sid
   if (bound.number.kind == Number::Kind::nan) {
     if (profile.nan_bound == Profile::NanBound::error || !is_floating(dtype))
       refuse(side, bound, ": NaN cannot be a bound");
-    if (profile.nan_bound == Profile::NanBound::poisons) return poison(dtype, bound);
+    if (profile.nan_bound == Profile::NanBound::poisons) return poison(profile, dtype, bound);
     return side == Side::min ? lowest_element(dtype) : highest_element(dtype);
   }
   return with_type(dtype, [&]<class T>() {

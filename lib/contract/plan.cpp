@@ -249,6 +249,9 @@ void plan_edges(const Profile& profile, Plan& plan) {
   const auto is_nan = [&](ElementBits bound) {
     return number_of(operation.dtype, bound).kind == Number::Kind::nan;
   };
+  // Of two NaN, the bound that the system applies first decides.
+  if (profile.min_above_max == MinAboveMax::min && is_nan(operation.hi) && is_nan(operation.lo))
+    operation.lo = operation.hi;
   operation.poisons = profile.nan_bound == Profile::NanBound::poisons &&
                       (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
 }

@@ -132,7 +132,7 @@ constexpr std::array kProfiles{
             .dtypes = DTypeSet{int8, int16, int32, int64, uint8} | kFloats,
             .bounds = Profile::Bounds::one,
             .carrier = Profile::Carrier::python,
-            .inexact = Profile::Inexact::whole,
+            .inexact = Profile::Inexact::error,
             .min_above_max = MinAboveMax::max,
             .nan_bound = Profile::NanBound::poisons,
             .scale_bias = Profile::ScaleBias::none,
@@ -151,7 +151,7 @@ constexpr std::array kProfiles{
             .scale_bias = Profile::ScaleBias::none,
             .arrays = Profile::Arrays::same_shape,
             .zero_tie = ZeroTie::ordered,
-            .unspecified = {.nan_element = kFloats}},
+            .unspecified = {.nan_element = kFloats, .subnormals = {float32}}},
 
     // The last of its family: PROPAGATE is the operator's default.
     tosa("tosa-1.0-ignore", "TOSA 1.0 CLAMP with IGNORE", Profile::NanElement::min),
@@ -167,7 +167,9 @@ constexpr std::array kProfiles{
             .min_above_max = MinAboveMax::min,
             .nan_bound = Profile::NanBound::poisons,
             .scale_bias = Profile::ScaleBias::none,
-            .unspecified = {.nan_bound = kFloats, .zero_tie = {float32, float64}}},
+            .unspecified = {.nan_bound = kFloats,
+                            .zero_tie = {float32, float64, bfloat16},
+                            .subnormals = {float32, float64, bfloat16}}},
 
     // W3C WebNN clamp: MLNumber bounds are cast to the operand's dtype.
     Profile{.family = "webnn",

@@ -77,12 +77,11 @@ struct Profile {
     truncate,  ///< toward zero, then saturated; Error{usage} for a min above or a max below the dtype's range
     inward,    ///< OpenVINO Clamp-1: ceil(min), floor(max), then saturated
     error,     ///< ONNX Clip-12 and later, where bounds are elements of the dtype: Error{usage}
-    whole,     ///< PyTorch, which would change the dtype for a fraction: Error{usage}; otherwise as truncate
     half_even,  ///< WebNN: to the nearest integer, ties to even, then saturated
   };
 
   /// NaN as a bound of a float tensor: Error{usage}; no bound on that side, as in ONNX Runtime; or every
-  /// element except NaN becomes the NaN, quiet, with its sign and payload. Of two, it is that of min.
+  /// element except NaN becomes that NaN. Of two, it is that of the bound which the system applies first.
   enum class NanBound : std::uint8_t { error, ignored, poisons };
 
   /// NaN as an element, unless Request::nan decides: it keeps its bits; becomes the positive quiet NaN of the
@@ -116,6 +115,7 @@ struct Profile {
     DTypeSet nan_element{};
     DTypeSet nan_bound{};
     DTypeSet zero_tie{};
+    DTypeSet subnormals{};  ///< elements and bounds that are subnormal: some machines flush them to zero
   } unspecified{};
 };
 

@@ -70,11 +70,7 @@ ElementBits highest_finite(DType dtype) {
 }
 
 ElementBits canonical_nan(DType dtype) {
-  return quiet_nan(dtype, highest_element(dtype));
-}
-
-ElementBits quiet_nan(DType dtype, ElementBits nan) {
-  return nan | ElementBits{1} << (traits(dtype).fraction_bits - 1);
+  return highest_element(dtype) | ElementBits{1} << (traits(dtype).fraction_bits - 1);
 }
 
 }  // namespace clipper

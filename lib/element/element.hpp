@@ -22,8 +22,7 @@ namespace clipper {
 [[nodiscard]] ElementBits lowest_finite(DType dtype);
 [[nodiscard]] ElementBits highest_finite(DType dtype);
 
-/// The positive quiet NaN without payload, and a NaN made quiet. Only for float dtypes.
+/// The positive quiet NaN without payload of a float dtype.
 [[nodiscard]] ElementBits canonical_nan(DType dtype);
-[[nodiscard]] ElementBits quiet_nan(DType dtype, ElementBits nan);
 
 }  // namespace clipper

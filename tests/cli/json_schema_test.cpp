@@ -82,6 +82,7 @@ const std::array kExamples{
     Example{"compare_summary", {{"compare", "--json", "d", "d"}}},
     Example{"error", {{"--json", "--unknown"}}},
     Example{"profiles", {{"profiles", "--json"}}},
+    Example{"profiles_of_file", {{"profiles", "--json", kNotUtf8 + ".npy"}}},
 };
 
 std::vector<Json> printed(const std::string& output) {
@@ -132,6 +133,7 @@ TEST_CASE("every member in the schema is printed by some command") {
   const WorkingDirectory directory{
       {"x.npy", float32_file({1, 2})},
       {"y.npy", float32_file({1, 9})},
+      {kNotUtf8 + ".npy", float32_file({1})},
       {"i.npy", npy_file("<i4", "False", "(2,)", bytes_of<std::int32_t>({1, 2}))},
       {"text.npy", "text"},
       {"a.npz", npz_file({{"x.npy", float32_file({1, 2})}, {"note.txt", "text"}})},

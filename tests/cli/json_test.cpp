@@ -72,7 +72,8 @@ const std::vector<Mistake> kMistakes{
     {{"info", "--json", "--max", "@missing.npy", "x.npy"}, 4},
     {{"info", "--min", "zero", "x.npy", "--json"}, 2},
     {{"profiles", "--json", "--unknown"}, 2},
-    {{"profiles", "--json", "x.npy"}, 2},
+    {{"profiles", "--json", "--min", "0"}, 2},
+    {{"profiles", "--json", "missing.npy"}, 4},
 };
 
 void make_files(const WorkingDirectory& directory) {

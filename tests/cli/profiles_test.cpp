@@ -71,7 +71,46 @@ TEST_CASE("clipper profiles lists every profile") {
   }
   check_done(run_clipper({"profiles", "--help"}));
   check_refused(run_clipper({"profiles", "--jsn"}), 2, "--jsn");
-  check_refused(run_clipper({"profiles", "in.npy"}), 2, "in.npy");
+  check_refused(run_clipper({"profiles", "in.npy", "more.npy"}), 2, "more.npy");
+}
+
+TEST_CASE(
+    "clipper profiles FILE says what each profile makes of the bounds, and how it differs from native") {
+  const WorkingDirectory directory{{"x.npy", float32_file({1})}, {"b.npy", tensor("uint8", "1")}};
+  const auto line = [&](const std::string& profile, Words words) {
+    const Result result = directory.run(joined({"profiles"}, words));
+    check_done(result);
+    const std::size_t begin = result.output.find("\n" + profile + " ") + 1;
+    std::string text = result.output.substr(begin, result.output.find('\n', begin) - begin);
+    text.erase(std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+               text.end());
+    return text.substr(profile.size() + 1);
+  };
+  const Words relu6{"--min", "0", "--max", "6", "x.npy"};
+  CHECK(line("native", relu6) == "0 6 -");
+  CHECK(line("numpy-2", relu6) == "0 6 -");
+  CHECK(line("stablehlo-1", relu6) == "0 6 -0");
+  CHECK(line("tosa-1.0", relu6) == "0 6 NaN");
+  CHECK(line("tosa-1.0-ignore", relu6) == "0 6 NaN");
+  CHECK(line("directml-1.0", relu6) ==
+        "refused: DirectML feature level 1.0 takes tensors of exactly 4 dimensions; this tensor has 1 "
+        "(DirectML feature level 3.0 takes it)");
+  CHECK(line("onnx-13", {"--min", "-1", "x.npy"}) == "-1 3.4028235e+38 inf");
+  CHECK(line("tosa-1.0", {"--min", "-1", "--max", "0", "x.npy"}) == "-1 0 NaN, -0");
+  CHECK(
+      line("native", {"--min", "6", "--max", "0", "x.npy"}).starts_with("refused: --min 6 exceeds --max 0"));
+  CHECK(line("pytorch-2", {"--min", "6", "--max", "0", "x.npy"}) == "6 0 min > max");
+  CHECK(line("tensorflow-2", {"--min", "nan", "--max", "0", "x.npy"}) == "nan 0 NaN as a bound");
+  CHECK(line("webnn", {"--min", "1.5", "--max", "300", "b.npy"}) == "2 255 numbers");
+  CHECK(line("openvino", {"--min", "300", "--max", "400", "b.npy"}) == "255 255 bounds");
+  CHECK(line("onnx-13", {"--min", "1.5", "b.npy"}) ==
+        "refused: --min 1.5: ONNX Clip-13 requires a value of dtype uint8");
+
+  directory.refused({"profiles", "--min", "0"}, 2, "--min needs FILE");
+  directory.refused({"profiles", "--min", "1%", "x.npy"}, 2, "1%");
+  directory.refused({"profiles", "missing.npy"}, 4, "missing.npy");
+  directory.write("two.npy", float32_file({1, 2}));
+  directory.refused({"profiles", "--min", "@two.npy", "x.npy"}, 2, "takes one number");
 }
 
 TEST_CASE("a file called profiles is clipped if it is not the first word") {

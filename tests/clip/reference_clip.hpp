@@ -156,8 +156,7 @@ inline ElementBits clip_nan(const Operation& op, ElementBits x) {
 /// The rules of Operation::zero_tie and Operation::poisons.
 inline ElementBits clip_by_system(const Operation& op, ElementBits x) {
   if (is_nan(op.dtype, x)) return clip_nan(op, x);
-  if (is_poisoned(op))
-    return (is_nan(op.dtype, op.lo) ? op.lo : op.hi) | ElementBits{1} << (fraction_bits(op.dtype) - 1);
+  if (is_poisoned(op)) return is_nan(op.dtype, op.lo) ? op.lo : op.hi;
   if (op.zero_tie == ZeroTie::ordered) return clip_ordered(op, x);
   if (op.zero_tie == ZeroTie::upper) return clip_upper(op, x);
   return clip_floating(op, value(op.dtype, x), x);

@@ -136,7 +136,7 @@ TEST_CASE("each profile has the rules of its system") {
        MinAboveMax::error, NanBound::error, ScaleBias::none},
       {"numpy-2", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::broadcast},
-      {"pytorch-2", 0, kAny, Bounds::one, AbsentBound::none, Carrier::python, Inexact::whole,
+      {"pytorch-2", 0, kAny, Bounds::one, AbsentBound::none, Carrier::python, Inexact::error,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::both},
       {"stablehlo-1", 0, kAny, Bounds::required, AbsentBound::none, Carrier::element, Inexact::error,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::same_shape, NanElement::kept,

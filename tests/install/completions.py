@@ -50,7 +50,7 @@ WORDS = {
     ("compare", "--nan"): ("d\t", "differ"),
     **{(command, "--tolerance"): ("to\t", "torch") for command in ("", "compare")},
     ("compare", "--header"): ("st\t", "strict"),
-    **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info")},
+    **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info", "profiles")},
     **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info")},
     **{(command, "--color"): ("ne\t", "never") for command in ("", "compare", "info")},
 }
@@ -66,7 +66,7 @@ COMPLETED = [
     ("help prof\t", ["help", "profiles"]),
     ("profiles --js\t", ["profiles", "--json"]),
     ("--max 6 prof\t", ["--max", "6", "prof"]),
-    ("profiles tens\t", ["profiles", "tens"]),
+    ("profiles tens\t", ["profiles", "tensor.npy"]),
     ("--max 6 -- --prof\t", ["--max", "6", "--", "--prof"]),
     ("--chunk\t", ["--chunk"]),
     ("info directory/other\\ ar\t", ["info", "directory/other archive.npz"]),
