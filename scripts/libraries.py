@@ -12,6 +12,7 @@ SCRIPTS = Path(__file__).resolve().parent
 DATA = SCRIPTS.parent / "build-data"
 HOME = DATA / "venv"
 PEERS = {"numpy": "2.4.6", "ml_dtypes": "0.6.0", "onnx": "1.23.2", "onnxruntime": "1.31.1", "openvino": "2026.4.1"}
+SAFETENSORS = {"safetensors": "0.8.0"}
 DASK = {"dask": "2026.8.0", "distributed": "2026.8.0"}
 FRAMEWORKS = {  # each has an environment of its own, because their dependencies exclude each other
     "jax": {"jax": "0.10.2", "jaxlib": "0.10.2"},

@@ -16,11 +16,11 @@ namespace clip_options {
 
 inline constexpr Option kFiles{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy file, an .npz archive or, as IN, a member ARCHIVE.npz:NAME; - is standard input as IN, "
-            "standard output as OUT",
+    .help = "A .npy, .npz or .safetensors file or, as IN, a member ARCHIVE.npz:NAME; - is standard input as "
+            "IN, standard output as OUT",
     .details = R"(IN and OUT; with `--in-place`, `--output-dir` or `--output`, any number of inputs. `-` as IN
 is standard input, `-` as OUT is standard output. IN and OUT may be the same file, which is then replaced as
-with `--in-place`. Both are .npy files, or both are .npz archives; IN may also be one tensor of an archive,
+with `--in-place`. Both are .npy files, or both are archives of one format; IN may also be one tensor of an archive,
 ARCHIVE.npz:NAME, and OUT is a .npy file then (ARCHIVES).)"};
 
 inline constexpr Option kMin{
@@ -146,8 +146,8 @@ tensor excludes this option.)"};
 
 inline constexpr Option kMember{
     .names = "--member", .type = "NAME", .group = "Operation",
-    .help = "Of .npz archives, clip only this member; may be given again",
-    .details = R"(Clip only the member NAME of each .npz archive: a name as the archive lists it, such as
+    .help = "Of archives, clip only this member; may be given again",
+    .details = R"(Clip only the member NAME of each archive: a name as the archive lists it, such as
 w.npy, or the key by which numpy.load finds it, such as w. Give the option again for each further member. A
 name that an archive does not have is an error (2), and so is an input that is not an archive. `--other` says
 what happens to the other members. To write one member to a .npy file, name it as IN: ARCHIVE.npz:NAME.)"};
@@ -156,7 +156,7 @@ inline constexpr Option kOther{
     .names = "--other", .type = "WHAT", .words = [] { return Words{"copy", "drop", "error"}; },
     .group = "Operation",
     .help = "Members of archives that are not clipped: copy (default), drop or error",
-    .details = R"(What happens to the members of an .npz archive that are not clipped, because `--member` does
+    .details = R"(What happens to the members of an archive that are not clipped, because `--member` does
 not name them, because the profile does not take their dtype, or because they are no tensors: `copy` copies
 them as they are, `drop` leaves them out, and `error` refuses the archive (3) and names the first of them. An
 archive of which no member can be clipped is refused either way. Other inputs ignore this option.)"};
@@ -219,6 +219,20 @@ their paths below it; with several arguments or a list, their paths as given. DI
 directory: the next run would take results as inputs. Symbolic links to directories are not followed unless
 they are inputs themselves. A directory without such a file is an error (3) without `--allow-empty`. Needs
 `--in-place`, `--output-dir`, `--output` or `--verify`; without `--recursive` a directory as an input is an error.)"};
+
+inline constexpr Option kInclude{
+    .names = "--include", .type = "GLOB", .group = "Files",
+    .help = "With -r, clip only files whose paths match GLOB; may be given again",
+    .details = R"(With `--recursive`: clip only files whose path below the input directory matches GLOB, whatever
+their names end in. `*` stands for any characters, also `/`; `?` for one, and `[...]` for one of a set. Give the
+option again for each further pattern. Safetensors files are clipped only if a pattern asks for them:
+`--include '*.safetensors'`.)"};
+
+inline constexpr Option kExclude{
+    .names = "--exclude", .type = "GLOB", .group = "Files",
+    .help = "With -r, leave out files whose paths match GLOB; may be given again",
+    .details = R"(With `--recursive`: leave out files whose path below the input directory matches GLOB, a pattern
+as `--include` takes, also if `--include` names them.)"};
 
 inline constexpr Option kFilesFrom{
     .names = "--files-from", .type = "LIST", .value = Value::file, .group = "Files",

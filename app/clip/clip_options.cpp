@@ -276,6 +276,10 @@ bool is_standard_output(const std::string& path) {
 void validate_running(const RawOptions& raw, Command& command) {
   command.recursive = raw.has(kRecursive);
   command.allow_empty = raw.has(kAllowEmpty);
+  check_needed(raw, kInclude, kRecursive);
+  check_needed(raw, kExclude, kRecursive);
+  command.include = raw.texts(kInclude);
+  command.exclude = raw.texts(kExclude);
   command.keep_going = raw.has(kKeepGoing);
   command.dry_run = raw.has(kDryRun);
   command.json = raw.has(kJson);

@@ -76,6 +76,8 @@ class Inputs {
     TensorWalk walk;
     walk.links = TensorWalk::Links::skipped;
     walk.may_be_empty = command_.allow_empty;
+    walk.include = command_.include;
+    walk.exclude = command_.exclude;
     bool is_root = true;
     walk.entered = [&](const FileId& id) {
       if (std::exchange(is_root, false)) jobs_.add_root_id(id);

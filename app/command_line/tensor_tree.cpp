@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -45,9 +46,14 @@ const dirent* next_entry(DIR* directory, const std::string& path) {
   return entry;
 }
 
-bool has_tensors(std::string_view name) {
-  const TensorFormat* const format = format_named(name);
-  return format != nullptr && format->is_supported();
+bool is_taken(const TensorWalk& walk, const std::string& path) {
+  const auto matches = [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0;
+  };
+  if (std::ranges::any_of(walk.exclude, matches)) return false;
+  if (!walk.include.empty()) return std::ranges::any_of(walk.include, matches);
+  const TensorFormat* const format = format_named(path);
+  return format != nullptr && format->is_walked && format->is_supported();
 }
 
 Kind kind_of(mode_t mode) {
@@ -68,8 +74,9 @@ class Walker {
       Entry entry{read->d_name, Kind::nowhere, read->d_type == DT_LNK};
       if (entry.name == "." || entry.name == "..") continue;
       const std::string entry_path = fs::path(path) / entry.name;
-      if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, entry); })) continue;
-      if (has_tensors(entry.name)) walk_.found(prefix + entry.name, entry.kind);
+      if (!attempt(entry_path, [&] { examine(directory.get(), read->d_type, entry_path, prefix, entry); }))
+        continue;
+      if (is_taken(walk_, prefix + entry.name)) walk_.found(prefix + entry.name, entry.kind);
       if (is_walked(entry)) directories.push_back(std::move(entry.name));
     }
     directory.reset();
@@ -122,7 +129,8 @@ class Walker {
 
   /// Sets the entry's kind. Many file systems report it with the name (`type`). Links need fstatat(), unless
   /// they are skipped.
-  void examine(DIR* directory, unsigned char type, const std::string& path, Entry& entry) const {
+  void examine(DIR* directory, unsigned char type, const std::string& path, const std::string& prefix,
+               Entry& entry) const {
     if (type != DT_LNK && type != DT_UNKNOWN) {
       entry.kind = kind_of(static_cast<mode_t>(DTTOIF(type)));
       return;
@@ -132,7 +140,7 @@ class Walker {
       return ::fstatat(::dirfd(directory), entry.name.c_str(), &status, flags) == 0;
     };
     if (type == DT_UNKNOWN) entry.is_link = look(AT_SYMLINK_NOFOLLOW) && S_ISLNK(status.st_mode);
-    if (entry.is_link && !follows() && !has_tensors(entry.name)) return;
+    if (entry.is_link && !follows() && !is_taken(walk_, prefix + entry.name)) return;
     if (look(0))
       entry.kind = kind_of(status.st_mode);
     else if (errno != ENOENT && errno != ELOOP)
@@ -168,7 +176,9 @@ void for_each_tensor(const std::string& directory, TensorWalk walk,
   };
   walk_tensors(directory, walk);
   if (is_empty) try {
-      throw Error(ErrorKind::input, fmt::format("{}: contains no .npy or .npz file", directory));
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: contains no {}", directory,
+                              walk.include.empty() ? ".npy or .npz file" : "file that --include names"));
     } catch (...) {
       walk.failed(directory);
     }

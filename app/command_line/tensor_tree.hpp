@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "files/place.hpp"
 
@@ -19,7 +20,12 @@ struct TensorWalk {
   Links links = Links::followed;
   bool may_be_empty = false;  ///< for for_each_tensor()
 
-  /// Called for every name that ends in .npy, or in .npz if archives can be read.
+  /// Patterns of fnmatch() for paths; * also stands for /. Without `include`, all names that end in .npy are
+  /// taken, and in .npz if archives can be read.
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+
+  /// Called for every file that is taken.
   std::function<void(const std::string& path, Kind kind)> found;
 
   /// Called for every directory before its names are read.
@@ -36,7 +42,7 @@ void walk_tensors(const std::string& directory, const TensorWalk& walk);
 
 [[nodiscard]] bool is_directory(const std::string& path);
 
-/// Calls `add` with the full path of every regular file called .npy or .npz below the directory, and of every
+/// Calls `add` with the full path of every regular file below the directory that the walk takes, and of every
 /// such link that leads nowhere, so that opening the link is an error that names it. Other kinds of files
 /// are left out, as `find -type f` does. If there is none, no other failure, and the walk may not be empty,
 /// `walk.failed` is called with an Error{input}. Replaces `walk.found`.

@@ -25,11 +25,11 @@ Offer offer_of(Value value) {
       return {"_clipper_number", "{compset -P @ && _clipper_tensors}",
               "--exclusive --arguments '(__clipper_number)'"};
     case Value::tensor:
-      return {"_clipper_files '*.np[yz]'", "_clipper_tensors",
+      return {"_clipper_files '*.np[yz]' '*.safetensors'", "_clipper_tensors",
               "--exclusive --arguments '(__clipper_tensors (__clipper_value))'"};
     case Value::file: return {"_clipper_files '*'", "_files", "--require-parameter --force-files"};
     case Value::directory:
-      return {"_clipper_files ''", "_files -/",
+      return {"_clipper_files", "_files -/",
               "--exclusive --arguments '(__fish_complete_directories (__clipper_value))'"};
   }
   __builtin_unreachable();

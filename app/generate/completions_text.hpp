@@ -11,26 +11,27 @@ _clipper_words() {{
   mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
 }}
 
-# Offers directories, and files whose names match the pattern $1.
+# Offers directories, and files whose names match one of the patterns.
 _clipper_files() {{
+  local pattern
   compopt -o filenames
-  mapfile -t COMPREPLY < <(compgen -d -- "$current"; [[ -z $1 ]] || compgen -f -X "!$1" -- "$current")
+  mapfile -t COMPREPLY < <(compgen -d -- "$current"; for pattern; do compgen -f -X "!$pattern" -- "$current"; done)
 }}
 
 # Offers @ and a tensor. compopt -o filenames would quote the @.
 _clipper_number() {{
   [[ $current == @* ]] || return
-  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
+  mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "${{current#@}}"; compgen -f -X '!*.safetensors' -- "${{current#@}}"; compgen -S / -d -- "${{current#@}}")
   [[ ${{COMPREPLY[*]}} != */ ]] || compopt -o nospace
   ((${{#COMPREPLY[@]}} == 0)) || mapfile -t COMPREPLY < <(printf '@%q\n' "${{COMPREPLY[@]}}")
 }}
 
-# Offers the members of the archive if FILE.npz: is typed. What is completed begins after the last : or = of the member.
+# Offers the members of the archive if FILE.npz: or FILE.safetensors: is typed. What is completed begins after the last : or = of the member.
 # Keys are compared as text and printed by %q: compgen -W would execute $(...) in them.
 _clipper_members() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.npz):(([^[:blank:]\\]|\\.)*)$'
+  local line=${{COMP_LINE:0:COMP_POINT}} pattern='(^|[[:blank:]])(--[a-z-]+=)?@?(([^[:blank:]\\"'"'"'`$]|\\.)+\.(npz|safetensors)):(([^[:blank:]\\]|\\.)*)$'
   [[ $line =~ $pattern ]] || return
-  local archive=${{BASH_REMATCH[3]//\\/}} typed=${{BASH_REMATCH[5]}} key
+  local archive=${{BASH_REMATCH[3]//\\/}} typed=${{BASH_REMATCH[6]}} key
   local before=${{typed%"${{typed##*[:=]}}"}}
   archive=${{archive/#~\//$HOME/}}
   [[ -f $archive ]] || return
@@ -73,15 +74,17 @@ complete -F _clipper clipper
 
 /// What the functions for values that are tensors call.
 inline constexpr std::string_view kZsh = R"text(
-# Offers .npy and .npz files, and the members of the archive if FILE.npz: is typed.
+# Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
 _clipper_tensors() {
-  if [[ $PREFIX != *.npz:* ]]; then
-    _files -g "*.np[yz]"
+  local suffix=npz
+  [[ $PREFIX == *.npz:* ]] || suffix=safetensors
+  if [[ $PREFIX != *.$suffix:* ]]; then
+    _files -g "*.(npy|npz|safetensors)"
     return
   fi
-  local archive=${(Q)${PREFIX%%.npz:*}}.npz
+  local archive=${(Q)${PREFIX%%.$suffix:*}}.$suffix
   archive=${archive/#\~\//$HOME/}
-  compset -P 1 '*.npz:'
+  compset -P 1 "*.$suffix:"
   local -a keys=(${(f)"$(clipper --generate members -- $archive 2>/dev/null)"})
   local -a expl
   _wanted members expl member compadd -a keys
@@ -102,12 +105,12 @@ function __clipper_value
     commandline --current-token | string replace --regex '^--[^=]*=' ''
 end
 
-# Offers .npy and .npz files, and the members of the archive if FILE.npz: is typed.
+# Offers files of tensors, and the members of the archive if FILE.npz: or FILE.safetensors: is typed.
 function __clipper_tensors --argument-names typed
-    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.npz):')
+    if set --local parts (string unescape -- "$typed" | string match --regex '^(.*?\.(?:npz|safetensors)):')
         printf '%s\n' "$parts[2]:"(clipper --generate members -- (string replace --regex '^~/' "$HOME/" -- "$parts[2]") 2>/dev/null)
     else
-        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|/)$'
+        __fish_complete_suffix "$typed" .npz | string match --regex '^.*(?:\.np[yz]|\.safetensors|/)$'
     end
 end
 

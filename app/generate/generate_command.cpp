@@ -22,7 +22,7 @@ constexpr std::string_view kMembers = "members";
 /// What completes FILE:MEMBER, one in each line. Leaves out what a terminal cannot show.
 std::string members_of(const std::string& path) {
   const InputFile file = InputFile::open_regular(path);
-  if (!is_archive(file)) throw Error(ErrorKind::input, path + ": not an .npz archive");
+  if (!is_archive(file)) throw Error(ErrorKind::input, path + ": not an archive");
   const Container archive(file);
   std::string lines;
   for (const Entry& member : archive.entries())
@@ -46,7 +46,7 @@ std::vector<std::string_view> kinds() {
 constexpr Option kKind{.names = "KIND",
                        .words = &kinds,
                        .help = "The manual (man), the completions of a shell, or the members of an archive"};
-constexpr Option kArchive{.names = "FILE", .help = "An .npz archive, for members"};
+constexpr Option kArchive{.names = "FILE", .help = "An archive, for members"};
 constexpr std::array kPositionals{Positional{&kKind, Arity::required},
                                   Positional{&kArchive, Arity::optional}};
 constexpr std::array<std::string_view, 2> kForms{"KIND", "members FILE"};

@@ -41,9 +41,16 @@ auto reading(const InputFile& archive, const std::string& path, Work work) {
   }
 }
 
-/// By suffix. A new format is a row here, and what Container does with it.
-constexpr TensorFormat kFormats[] = {{".npy", false, [] { return true; }},
-                                     {".npz", true, &npz::is_supported}};
+bool begins_npz(std::span<const std::byte> start) {
+  return npz::can_be_archive(start) && !npy::is_torch(start);
+}
+
+/// A new format is a row here, and what Container does with it.
+constexpr TensorFormat kFormats[] = {
+    {".npy", "a .npy file", false, false, true, "", [] { return true; }, &npy::can_be_npy},
+    {".npz", "an .npz archive", true, true, true, "ISA-L and zlib", &npz::is_supported, &begins_npz},
+    {".safetensors", "a safetensors file", true, false, false, "nlohmann-json", &safetensors::is_supported,
+     &safetensors::can_be_safetensors}};
 
 /// The type that parse() refused: see npy::kTypeField. Empty for other errors.
 std::string_view type_in(const Error& error) {
@@ -64,6 +71,21 @@ std::size_t entry_colon(std::string_view path, std::size_t end) {
   return path.npos;
 }
 
+/// The .npy header for a tensor of a safetensors file. For a type that clipper does not clip, the type is its
+/// descriptor.
+std::vector<std::byte> header_of(const Entry& member) {
+  std::string text;
+  if (member.type->dtype) {
+    const DType dtype = *member.type->dtype;
+    const ByteOrder order = traits(dtype).size == 1 ? kNativeOrder : ByteOrder::little;
+    text = npy::format(TensorLayout{.dtype = dtype, .order = order, .shape = member.shape});
+  } else {
+    text = npy::format(member.type->name, false, member.shape);
+  }
+  const std::span bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
 [[noreturn]] void refuse_method(unsigned method) {
   constexpr std::pair<unsigned, std::string_view> kNames[] = {
       {9, ", Deflate64"}, {12, ", bzip2"}, {14, ", LZMA"}, {93, ", Zstandard"}, {95, ", xz"}};
@@ -82,23 +104,27 @@ const TensorFormat* format_named(std::string_view name) {
   return row == std::end(kFormats) ? nullptr : row;
 }
 
-bool has_entries(std::span<const std::byte> start) {
-  return npz::can_be_archive(start) && !npy::is_torch(start);
+const TensorFormat* container_format(std::span<const std::byte> start) {
+  const auto* const row = std::ranges::find_if(
+      kFormats, [&](const TensorFormat& format) { return format.has_entries && format.begins(start); });
+  return row == std::end(kFormats) ? nullptr : row;
 }
 
-bool is_archive(const InputFile& file) {
-  if (!file.is_regular() || file.is_member()) return false;
+const TensorFormat* container_format(const InputFile& file) {
+  if (!file.is_regular() || file.is_member()) return nullptr;
   std::array<std::byte, npy::kKindSize> bytes{};
-  return has_entries(std::span(bytes).first(file.read_some_at(bytes, 0)));
+  return container_format(std::span(bytes).first(file.read_some_at(bytes, 0)));
 }
 
-Container::Container(const InputFile& file, Records records)
-    : file_(file),
-      archive_(reading(file, file.path(), [&] { return npz::read_archive(reader(file), file.size()); })) {
-  const bool has_npy_keys = std::ranges::any_of(archive_.members, [](const Entry& member) {
-    return member.is_npy() && member.key().ends_with(".npy");
-  });
-  for (Entry& member : archive_.members) {
+Container::Container(const InputFile& file, Records records) : file_(file), format_(*container_format(file)) {
+  if (!format_.is_checked) {
+    read_safetensors();
+    return;
+  }
+  read_npz();
+  const bool has_npy_keys = std::ranges::any_of(
+      entries_, [](const Entry& member) { return member.is_npy() && member.key().ends_with(".npy"); });
+  for (Entry& member : entries_) {
     if (!member.is_npy() || has_npy_keys) names_.insert(member.name);
     if (records == Records::kept) continue;
     std::string().swap(member.local);
@@ -106,7 +132,38 @@ Container::Container(const InputFile& file, Records records)
   }
 }
 
+void Container::read_npz() {
+  npz::Archive archive =
+      reading(file_, file_.path(), [&] { return npz::read_archive(reader(file_), file_.size()); });
+  comment_ = std::move(archive.comment);
+  entries_.reserve(archive.members.size());
+  for (npz::Member& member : archive.members) entries_.push_back({std::move(member)});
+}
+
+void Container::read_safetensors() {
+  safetensors::Header header = reading(file_, file_.path(), [&] {
+    std::string text(safetensors::kLengthSize, '\0');
+    text.resize(file_.read_some_at(std::as_writable_bytes(std::span(text)), 0));
+    const std::uint64_t size = safetensors::header_size(std::as_bytes(std::span(text)), file_.size());
+    header_size_ = safetensors::kLengthSize + size;
+    text.resize(size);
+    file_.read_at(std::as_writable_bytes(std::span(text)), safetensors::kLengthSize);
+    return safetensors::parse(text, file_.size() - header_size_);
+  });
+  metadata_ = std::move(header.metadata);
+  entries_.reserve(header.tensors.size());
+  for (safetensors::Tensor& tensor : header.tensors) {
+    Entry& entry = entries_.emplace_back();
+    entry.name = std::move(tensor.name);
+    entry.contents.size = entry.contents.stored_size = tensor.end - tensor.begin;
+    entry.data = header_size_ + tensor.begin;
+    entry.type = tensor.type;
+    entry.shape = std::move(tensor.shape);
+  }
+}
+
 std::string_view Container::key_of(const Entry& member) const {
+  if (member.type != nullptr) return member.name;
   const std::string_view key = member.key();
   return key.size() != member.name.size() && names_.contains(key) ? member.name : key;
 }
@@ -116,18 +173,23 @@ std::string Container::path_of(const Entry& member) const {
 }
 
 const Entry& Container::named(std::string_view name) const {
-  if (const Entry* const found = archive_.find(name)) return *found;
+  const Entry* found = nullptr;
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) return entry;
+    if (key_of(entry) == name) found = &entry;
+  }
+  if (found != nullptr) return *found;
   throw Error(ErrorKind::usage, fmt::format("{}: no member '{}'; {}", file_.path(), name, first_keys()));
 }
 
 std::string Container::first_keys() const {
   constexpr std::size_t kShown = 5;
   constexpr std::size_t kLongest = 200;
-  if (archive_.members.empty()) return "it has no members";
+  if (entries_.empty()) return "it has no members";
   std::string text = "it has ";
-  for (std::size_t i = 0; i < archive_.members.size(); ++i) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (i > 0) text += ", ";
-    const std::string_view key = key_of(archive_.members[i]);
+    const std::string_view key = key_of(entries_[i]);
     if (i == kShown || text.size() + key.size() > kLongest) return text + "...";
     text += key;
   }
@@ -148,6 +210,7 @@ InputFile Container::open(const Entry& member, Check check) const {
 
 MemberContents Container::stored(const Entry& member, Check check) const {
   constexpr std::uint64_t kBuffer = 1UL << 18;
+  if (member.type != nullptr) return {header_of(member), member.data, member.contents.size};
   MemberContents contents(member.data, member.contents.size);
   if (check == Check::by_caller) return contents;
   std::vector<std::byte> buffer(std::min(kBuffer, member.contents.size));
@@ -201,6 +264,14 @@ std::vector<std::byte> Container::start(const Entry& member, std::size_t size) c
 EntryHeader Container::header(const Entry& member, std::optional<DType> dtype, Trailing trailing) const {
   EntryHeader result;
   const std::string path = path_of(member);
+  if (member.type != nullptr) {
+    result.bytes = header_of(member);
+    if (!member.type->dtype || member.shape.size() > kMaxRank)
+      result.other = member.type->dtype ? "number of dimensions" : member.type->meaning;
+    else
+      result.header = with_path(path, [&] { return npy::parse(result.bytes, dtype); });
+    return result;
+  }
   result.bytes = start(member, npy::kKindSize);
   if (!npy::can_be_npy(result.bytes) && !member.is_npy()) {
     result.other = "not .npy";
@@ -238,13 +309,15 @@ std::optional<MemberPath> member_path(const std::string& path) {
 }
 
 InputFile open_member(const MemberPath& path) {
-  if (!npz::is_supported())
+  const TensorFormat& format = *format_named(path.archive);
+  if (!format.is_supported())
     throw Error(ErrorKind::input,
-                path.archive + ": this clipper was built without ISA-L and zlib, so it reads no archives");
+                fmt::format("{}: this clipper was built without {}, so it reads no archives", path.archive,
+                            format.needed_libraries));
   const InputFile file = InputFile::open_regular(path.archive);
   if (!is_archive(file))
     throw Error(ErrorKind::input,
-                fmt::format("{}: not an .npz archive, so it has no member '{}'", path.archive, path.member));
+                fmt::format("{}: not {}, so it has no member '{}'", path.archive, format.name, path.member));
   const Container archive(file);
   return archive.open(archive.named(path.member));
 }

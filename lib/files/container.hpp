@@ -13,32 +13,48 @@
 #include "files/input_file.hpp"
 #include "npy/header.hpp"
 #include "npz/archive.hpp"
+#include "safetensors/header.hpp"
 
-/// Files that hold tensors: .npy files, which InputFile reads, and containers with many entries, .npz
-/// archives. Errors have the path in front.
+/// Files that hold tensors: .npy files, which InputFile reads, and containers with many entries, which are
+/// .npz archives and safetensors files; both are called archives. Errors have the path in front.
 namespace clipper {
 
-/// A tensor in a container, or whatever else it has under a name.
-using Entry = npz::Member;
 using Codec = npz::Method;
 using npz::Contents;
 
-/// A kind of file that holds tensors, as its name says.
+/// A tensor in a container, or whatever else it has under a name. In a safetensors file, `contents` are the
+/// elements, without a CRC-32.
+struct Entry : npz::Member {
+  const safetensors::Type* type = nullptr;  ///< in a safetensors file
+  std::vector<std::int64_t> shape{};        ///< in a safetensors file
+};
+
+/// A kind of file that holds tensors: a row of the table in container.cpp.
 struct TensorFormat {
   std::string_view suffix;
-  bool has_entries;        ///< FILE:NAME is a tensor in it
-  bool (*is_supported)();  ///< by this build
+  std::string_view name;              ///< "an .npz archive"
+  bool has_entries;                   ///< FILE:NAME is a tensor in it
+  bool is_checked;                    ///< entries have a CRC-32, and a .npy header of their own
+  bool is_walked;                     ///< found below directories without being asked for
+  std::string_view needed_libraries;  ///< without which is_supported() is false
+  bool (*is_supported)();             ///< by this build
+
+  /// Whether a file with these first npy::kKindSize bytes can be one.
+  bool (*begins)(std::span<const std::byte> start);
 };
 
 /// The format whose suffix the name of a file has. Null for other names.
 [[nodiscard]] const TensorFormat* format_named(std::string_view name);
 
-/// Whether a file with these first npy::kKindSize bytes is a container with entries. A PyTorch file is none,
-/// although it is a zip file, too.
-[[nodiscard]] bool has_entries(std::span<const std::byte> start);
+/// The format of a container with entries that begins with these npy::kKindSize bytes. Null for others. A
+/// PyTorch file is no .npz archive, although it is a zip file, too.
+[[nodiscard]] const TensorFormat* container_format(std::span<const std::byte> start);
 
-/// The same for a regular file. False for a member of an archive. Leaves the file as it is.
-[[nodiscard]] bool is_archive(const InputFile& file);
+/// The same for a regular file. Null for a member of an archive. Leaves the file as it is.
+[[nodiscard]] const TensorFormat* container_format(const InputFile& file);
+[[nodiscard]] inline bool is_archive(const InputFile& file) {
+  return container_format(file) != nullptr;
+}
 
 /// What the first bytes of an entry say: the header of a tensor, or what else the entry is.
 struct EntryHeader {
@@ -60,11 +76,14 @@ class Container {
   Container(const Container&) = delete;
   Container& operator=(const Container&) = delete;
 
-  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return archive_.members; }
+  [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
+  [[nodiscard]] const TensorFormat& format() const noexcept { return format_; }
+  [[nodiscard]] const InputFile& file() const noexcept { return file_; }
 
   /// For the writer of a container with the same entries.
-  [[nodiscard]] const npz::Archive& archive() const noexcept { return archive_; }
-  [[nodiscard]] const InputFile& file() const noexcept { return file_; }
+  [[nodiscard]] std::uint64_t header_size() const noexcept { return header_size_; }
+  [[nodiscard]] const std::string& comment() const noexcept { return comment_; }  ///< of an .npz archive
+  [[nodiscard]] const std::optional<safetensors::Metadata>& metadata() const noexcept { return metadata_; }
 
   /// What FILE:MEMBER calls the member: np.load's key or, if another member has that name, its own name.
   [[nodiscard]] std::string_view key_of(const Entry& member) const;
@@ -93,11 +112,17 @@ class Container {
   /// The first `size` bytes of a member's contents, or all if there are fewer.
   [[nodiscard]] std::vector<std::byte> start(const Entry& member, std::size_t size) const;
   [[nodiscard]] std::string first_keys() const;
+  void read_npz();
+  void read_safetensors();
   [[nodiscard]] MemberContents stored(const Entry& member, Check check) const;
   [[nodiscard]] MemberContents inflated(const Entry& member) const;
 
   const InputFile& file_;
-  npz::Archive archive_;
+  const TensorFormat& format_;
+  std::uint64_t header_size_ = 0;  ///< of a safetensors file: its bytes before the elements
+  std::vector<Entry> entries_;
+  std::string comment_;
+  std::optional<safetensors::Metadata> metadata_;
   std::unordered_set<std::string_view> names_;  ///< those that can be the key of another member
 };
 
@@ -110,7 +135,7 @@ struct MemberPath {
 /// The parts of FILE:MEMBER, if no file has the whole name and FILE exists. Otherwise nothing.
 [[nodiscard]] std::optional<MemberPath> member_path(const std::string& path);
 
-/// Opens FILE:MEMBER. Error{input} if FILE is not an archive or has no such member.
+/// Opens FILE:MEMBER. Error{input} if FILE is not an archive, Error{usage} if it has no such member.
 [[nodiscard]] InputFile open_member(const MemberPath& path);
 
 }  // namespace clipper

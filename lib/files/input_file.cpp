@@ -242,20 +242,21 @@ void read_up_to(InputFile& file, std::size_t size, std::vector<std::byte>& bytes
   bytes.resize(start + file.read(std::span(bytes).subspan(start)));
 }
 
-/// Error{input} if a file that begins with `start` is an .npz archive.
+/// Error{input} if a file that begins with `start` is an archive.
 void expect_no_archive(const InputFile& file, std::span<const std::byte> start) {
   const std::string& path = file.path();
-  const TensorFormat* const format = format_named(path);
-  const bool has_name = format != nullptr && format->has_entries;
-  if (!has_entries(start) || (!has_name && !npy::is_npz(start))) return;
+  const TensorFormat* const format = container_format(start);
+  if (format == nullptr) return;
+  const bool has_name = path.ends_with(format->suffix);
+  if (!has_name && format->is_checked && !npy::is_npz(start)) return;  // a zip archive of other files
   std::string advice = fmt::format("name a tensor in it: {}:NAME", path);
   if (!file.is_regular())
     advice = "save it as a file first";
   else if (file.is_member())
     advice = "extract it first";
   else if (!has_name)
-    advice = fmt::format("rename it to name a tensor in it: {}.npz:NAME", path);
-  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but an .npz archive; {}", path, advice));
+    advice = fmt::format("rename it to name a tensor in it: {}{}:NAME", path, format->suffix);
+  throw Error(ErrorKind::input, fmt::format("{}: not a .npy file but {}; {}", path, format->name, advice));
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ void Journal::write(const JournalRecord& record, std::span<const std::byte> byte
   const std::uint64_t slot = record.sequence % kSlots;
   Block block{.magic = kMagic,
               .format = kFormat,
-              .step = record,
+              .step = static_cast<const JournalStep&>(record),
               .parameters_size = record.parameters.size(),
               .description_size = 0,
               .text = {},

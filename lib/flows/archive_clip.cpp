@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "flows/member_clip.hpp"
+#include "flows/member_order.hpp"
 #include "flows/member_writer.hpp"
 #include "npz/codecs.hpp"
 
@@ -21,7 +22,10 @@ constexpr std::uint64_t kWorkOfMember = 16UL << 10;
 }  // namespace
 
 ArchiveClip::ArchiveClip(const Clipping& clipping, const InputFile& input)
-    : clipping_(clipping), archive_(input), uses_(member_uses(clipping.settings, archive_)) {}
+    : clipping_(clipping),
+      archive_(input),
+      uses_(member_uses(clipping.settings, archive_)),
+      front_(arrange_members(archive_, uses_)) {}
 
 std::uint64_t ArchiveClip::size() const {
   std::uint64_t size = 0;
@@ -151,7 +155,7 @@ void ArchiveClip::clip_small(std::size_t index, Headers headers, Small& small) c
   MemberClip clip(clipping_, archive_, member(index));
   clip.clip(headers, small.clipped);
   const std::span bytes = small.clipped.bytes();
-  small.contents = {npz::crc32(bytes), bytes.size(), bytes.size()};
+  small.contents = {archive_.format().is_checked ? npz::crc32(bytes) : 0, bytes.size(), bytes.size()};
   if (member(index).method != Codec::stored) {
     small.deflated = npz::deflate_piece(bytes, true);
     small.contents.stored_size = small.deflated.size();
@@ -175,7 +179,7 @@ void ArchiveClip::write_large(std::size_t index, Headers headers, MemberWriter& 
 
 void ArchiveClip::write(OutputFile& output, Headers headers) {
   begin();
-  MemberWriter writer(clipping_.engine, archive_, output);
+  MemberWriter writer(clipping_.engine, archive_, output, front_);
   const auto make = [&](std::size_t i, Small& small) { clip_small(i, headers, small); };
   const auto end_one = [&](std::size_t i, Small& small) {
     if (small.result.action == MemberAction::copied) writer.copy(member(i));

@@ -15,7 +15,7 @@ namespace clipper {
 
 class MemberWriter;
 
-/// Clips the members of an .npz archive: those that were chosen (MemberChoice::names) and are tensors that
+/// Clips the members of an archive: those that were chosen (MemberChoice::names) and are tensors that
 /// the profile takes. All others are handled by MemberChoice::other, and are not compared with their CRC-32.
 /// Error{input} for damaged contents of a member that is clipped, and for the reasons of member_uses().
 /// Notifies the observer, unless stated otherwise.
@@ -42,7 +42,7 @@ class ArchiveClip : public ContentsClip {
     std::exception_ptr failure;
   };
 
-  [[nodiscard]] const Entry& member(std::size_t index) const { return archive_.entries()[index]; }
+  [[nodiscard]] const Entry& member(std::size_t index) const { return *uses_[index].member; }
   [[nodiscard]] bool is_clipped(std::size_t index) const {
     return uses_[index].action == MemberAction::clipped;
   }
@@ -60,7 +60,8 @@ class ArchiveClip : public ContentsClip {
 
   const Clipping& clipping_;
   Container archive_;
-  std::vector<MemberUse> uses_;
+  std::vector<MemberUse> uses_;   ///< in the order of the result
+  std::vector<std::byte> front_;  ///< of the result, before the first member
 };
 
 }  // namespace clipper

@@ -27,7 +27,7 @@ bool is_archive_for(const ClipSettings& settings, const InputFile& input) {
   const bool found = is_archive(input);
   if (!found && !settings.members.names.empty())
     refuse_usage(input.path(), Term{"member", "a choice of members"} +
-                                   Message(npz::is_supported() ? " needs an .npz archive"
+                                   Message(npz::is_supported() ? " needs an archive"
                                                                : " needs ISA-L and zlib, without "
                                                                  "which this clipper was built"));
   return found;
@@ -50,10 +50,12 @@ void check_output_name(const InputFile& input, bool is_archive, const std::strin
   if (member_path(out)) refuse_usage(out, "a member cannot be written; write a file, or clip the archive");
   if (is_archive && is_stream(out))
     refuse_usage(input.path(), "an archive cannot be written to a stream; write to a file");
-  const TensorFormat* const format = format_named(out);
-  if (format != nullptr && format->has_entries != is_archive && format->is_supported())
-    refuse_usage(out, fmt::format("{} is {} archive, so the result needs a name like OUT.{}", input.path(),
-                                  is_archive ? "an" : "not an", is_archive ? "npz" : "npy"));
+  const TensorFormat* const named = format_named(out);
+  const TensorFormat* const format = container_format(input);
+  if (named != nullptr && named->is_supported() && (format != nullptr ? named != format : named->has_entries))
+    refuse_usage(out, fmt::format("{} is {}, so the result needs a name like OUT{}", input.path(),
+                                  format != nullptr ? format->name : "not an archive",
+                                  format != nullptr ? format->suffix : ".npy"));
   if (input.is_member() && find_file(out) == id_of(input.status()))
     refuse(input.path(), fmt::format("refused to avoid data loss: {} is its archive", out));
 }

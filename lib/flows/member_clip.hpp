@@ -61,7 +61,8 @@ class MemberClip {
 
   const Clipping& clipping_;
   const Entry& member_;
-  bool is_checked_;  ///< whether the contents were compared with the CRC-32 when the member was opened
+  bool has_checksum_;
+  bool is_checked_;  ///< nothing is compared with the CRC-32 while the contents are read
   InputFile input_;
   std::vector<std::byte> header_;
   PlacedCrc crc_;  ///< of the contents that were read

@@ -39,7 +39,7 @@ MemberUse use_of(const ClipSettings& settings, const Container& archive, const E
   if (!reason.empty()) return {MemberAction::copied, reason};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
-  return {MemberAction::clipped, "", plan.input_size(), plan.output_size()};
+  return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), plan.output.dtype};
 }
 
 /// Throws the error that a file with the contents of a chosen member causes.
@@ -69,6 +69,7 @@ std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
     if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i]);
+    use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
     if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);
     if (other == Other::error)

@@ -15,6 +15,8 @@ struct MemberUse {
   std::string_view reason;  ///< why the member is not clipped: "bool", "not chosen"
   std::uint64_t size = 0;   ///< bytes of the elements to clip
   std::uint64_t clipped_size = 0;
+  DType dtype{};                  ///< of the clipped elements
+  const Entry* member = nullptr;  ///< of the archive
 };
 
 /// Decides for all members, in the archive's order, from their headers and without their elements. Throws the

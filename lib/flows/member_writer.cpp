@@ -19,6 +19,26 @@ std::span<const std::byte> as_bytes(const std::string& text) {
 
 }  // namespace
 
+MemberWriter::MemberWriter(Engine& engine, const Container& from, OutputFile& output,
+                           std::span<const std::byte> front)
+    : engine_(engine), from_(from), output_(output) {
+  append(front);
+  if (!from.format().is_checked) return;
+  list_.emplace(from.comment());
+  std::size_t size = 0;
+  for (const Entry& entry : from.entries()) size += entry.listed.size();
+  list_->reserve(size);
+}
+
+/// What is in front of a member's data.
+std::string MemberWriter::record_before(const Entry& from, const Contents& contents) const {
+  return list_ ? npz::ArchiveWriter::local_header(from, contents) : "";
+}
+
+void MemberWriter::add_to_list(const Entry& from, const Contents& contents, std::uint64_t begin) {
+  if (list_) list_->add(from, contents, begin);
+}
+
 void MemberWriter::append(std::span<const std::byte> bytes) {
   if (bytes.size() >= kWrittenAlone) {
     flush();
@@ -39,21 +59,21 @@ void MemberWriter::flush() {
 
 void MemberWriter::add(const Entry& from, const Contents& contents, std::span<const std::byte> data) {
   const std::uint64_t begin = written_ + waiting_.size();
-  append(as_bytes(npz::ArchiveWriter::local_header(from, contents)));
+  append(as_bytes(record_before(from, contents)));
   append(data);
-  list_.add(from, contents, begin);
+  add_to_list(from, contents, begin);
 }
 
 void MemberWriter::add(const Entry& from, std::uint64_t size,
                        const std::function<Contents(OutputFile&)>& write) {
   flush();
   const std::uint64_t begin = written_;
-  const std::uint64_t data = begin + npz::ArchiveWriter::local_header(from, {0, size, 0}).size();
+  const std::uint64_t data = begin + record_before(from, {0, size, 0}).size();
   output_.set_base(data);
   const Contents contents = write(output_);
   output_.set_base(0);
-  output_.write_at(as_bytes(npz::ArchiveWriter::local_header(from, contents)), begin);
-  list_.add(from, contents, begin);
+  output_.write_at(as_bytes(record_before(from, contents)), begin);
+  add_to_list(from, contents, begin);
   written_ = data + contents.stored_size;
 }
 
@@ -75,8 +95,9 @@ void MemberWriter::copy(const Entry& from) {
 
 void MemberWriter::finish() {
   flush();
-  output_.write_at(as_bytes(list_.list()), written_);
-  output_.write_at(as_bytes(list_.end_records(written_)), written_ + list_.list().size());
+  if (!list_) return;
+  output_.write_at(as_bytes(list_->list()), written_);
+  output_.write_at(as_bytes(list_->end_records(written_)), written_ + list_->list().size());
 }
 
 }  // namespace clipper

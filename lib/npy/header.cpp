@@ -149,12 +149,16 @@ std::string format(const TensorLayout& layout) {
   const bool has_zero = std::ranges::find(layout.shape, 0) != layout.shape.end();
   const bool fortran_order = layout.fortran_order && larger_than_one > 1 && !has_zero;
 
-  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr_text(layout),
-                                 fortran_order ? "True" : "False", shape_text(layout.shape));
-  if (!layout.shape.empty()) {
+  return format(descr_text(layout), fortran_order, layout.shape);
+}
+
+std::string format(std::string_view descr, bool fortran_order, std::span<const std::int64_t> shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr,
+                                 fortran_order ? "True" : "False", shape_text(shape));
+  if (!shape.empty()) {
     // numpy leaves room for the digits of the dimension that grows when elements are appended to the file.
     constexpr std::size_t kGrowthDigits = 21;
-    const std::int64_t growing = fortran_order ? layout.shape.back() : layout.shape.front();
+    const std::int64_t growing = fortran_order ? shape.back() : shape.front();
     text.append(kGrowthDigits - std::to_string(growing).size(), ' ');
   }
 

@@ -70,4 +70,8 @@ void expect_data(const Header& header, std::uint64_t size);
 /// that is in both memory orders is written as C order, as by numpy.
 [[nodiscard]] std::string format(const TensorLayout& layout);
 
+/// The same for any descriptor, which parse() may refuse.
+[[nodiscard]] std::string format(std::string_view descr, bool fortran_order,
+                                 std::span<const std::int64_t> shape);
+
 }  // namespace clipper::npy

@@ -12,15 +12,6 @@ std::string_view Member::key() const {
   return is_npy() ? std::string_view(name).substr(0, name.size() - 4) : std::string_view(name);
 }
 
-const Member* Archive::find(std::string_view name) const {
-  const Member* found = nullptr;
-  for (const Member& member : members) {
-    if (member.name == name) return &member;
-    if (member.key() == name) found = &member;
-  }
-  return found;
-}
-
 bool can_be_archive(std::span<const std::byte> start) {
   const std::string_view bytes(reinterpret_cast<const char*>(start.data()), start.size());
   return is_supported() && (bytes.starts_with("PK\3\4") || bytes.starts_with("PK\5\6"));

@@ -41,9 +41,6 @@ struct Member {
 struct Archive {
   std::vector<Member> members;  ///< in the order of the list of members, which is np.load's order
   std::string comment;
-
-  /// The member with this name or, if there is none, with this key. Null if there is neither.
-  [[nodiscard]] const Member* find(std::string_view name) const;
 };
 
 /// The first bytes of an archive, of which one has members and the other has none.

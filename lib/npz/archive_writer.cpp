@@ -74,12 +74,6 @@ bool is_large(const Contents& contents) {
 
 }  // namespace
 
-ArchiveWriter::ArchiveWriter(const Archive& from) : comment_(from.comment) {
-  std::size_t size = 0;
-  for (const Member& member : from.members) size += member.listed.size();
-  list_.reserve(size);  // growing would take twice the memory
-}
-
 std::string ArchiveWriter::local_header(const Member& from, const Contents& contents) {
   const std::size_t name_end = LocalHeader::kLength + get(from.local, LocalHeader::kNameLength);
   std::string header = from.local.substr(0, name_end);

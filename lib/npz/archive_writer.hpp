@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "npz/archive.hpp"
 
@@ -12,7 +13,10 @@ namespace clipper::npz {
 /// the header that the same writer, such as np.savez, would write.
 class ArchiveWriter {
  public:
-  explicit ArchiveWriter(const Archive& from);
+  explicit ArchiveWriter(std::string comment) : comment_(std::move(comment)) {}
+
+  /// Makes room for this many bytes of entries: growing would take twice the memory.
+  void reserve(std::size_t size) { list_.reserve(size); }
 
   /// The local header of a new member that takes the place of `from`. Its length depends on `from` and on
   /// contents.size only, so that the header can be written after the data.

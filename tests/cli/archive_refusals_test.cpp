@@ -40,15 +40,15 @@ TEST_CASE("a tensor is not written to OUT.npz, nor an archive to OUT.npy or a st
       {{"x.npy", "o.npz"}, 2, "o.npz: x.npy is not an archive, so the result needs a name like OUT.npy"},
       {{"a.npz:w", "o.npz"}, 2, "o.npz: a.npz:w is not an archive"},
       {{"a.npz:w", "a.npz"}, 2, "a.npz: a.npz:w is not an archive"},
-      {{"a.npz", "o.npy"}, 2, "o.npy: a.npz is an archive, so the result needs a name like OUT.npz"},
+      {{"a.npz", "o.npy"}, 2, "o.npy: a.npz is an .npz archive, so the result needs a name like OUT.npz"},
       {{"a.npz", "-"}, 2, "a.npz: an archive cannot be written to a stream"},
       {{"-o", "-", "a.npz"}, 2, "a.npz: an archive cannot be written to a stream"},
       {{"a.npz", "/dev/null"}, 2, "a.npz: an archive cannot be written to a stream"},
       {{"-o", "{stem}.c.npz", "b.npz", "x.npy"}, 2, "x.c.npz: x.npy is not an archive"},
-      {{"mask.npz", "o.npy"}, 2, "o.npy: mask.npz is an archive"},
-      {{"-o", "new/{stem}.npy", "a.npz"}, 2, "new/a.npy: a.npz is an archive"},
+      {{"mask.npz", "o.npy"}, 2, "o.npy: mask.npz is an .npz archive"},
+      {{"-o", "new/{stem}.npy", "a.npz"}, 2, "new/a.npy: a.npz is an .npz archive"},
       {{"--dry-run", "x.npy", "o.npz"}, 2, "o.npz: x.npy is not an archive"},
-      {{"--dry-run", "a.npz", "o.npy"}, 2, "o.npy: a.npz is an archive"},
+      {{"--dry-run", "a.npz", "o.npy"}, 2, "o.npy: a.npz is an .npz archive"},
   });
 }
 
@@ -116,10 +116,10 @@ TEST_CASE("options that cannot be used with --member say so") {
       {{"--member", "w", "--verify", "x.npy", "x.npy"}, 2, "x.npy: --member needs an .npz archive"},
       {{"--member", "w", "--finalize", "a.npz", "o.npz"}, 2, "--finalize and --member cannot"},
       {{"--other", "drop", "--finalize", "a.npz", "o.npz"}, 2, "--finalize and --other cannot"},
-      {{"--member", "w", "x.npy", "o.npy"}, 2, "x.npy: --member needs an .npz archive"},
-      {{"--member", "w", "a.npz:w", "o.npy"}, 2, "a.npz:w: --member needs an .npz archive"},
-      {{"--member", "w", "-i", "b.npz", "x.npy"}, 2, "x.npy: --member needs an .npz archive"},
-      {{"--member", "w", "-", "o.npy"}, 2, "--member needs an .npz archive"},
+      {{"--member", "w", "x.npy", "o.npy"}, 2, "x.npy: --member needs an archive"},
+      {{"--member", "w", "a.npz:w", "o.npy"}, 2, "a.npz:w: --member needs an archive"},
+      {{"--member", "w", "-i", "b.npz", "x.npy"}, 2, "x.npy: --member needs an archive"},
+      {{"--member", "w", "-", "o.npy"}, 2, "--member needs an archive"},
       {{"--member"}, 2, "--member has no value"},
   });
   directory.done(clip({"--other", "error", "x.npy", "o.npy"}));

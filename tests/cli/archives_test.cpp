@@ -229,7 +229,7 @@ TEST_CASE("all archives are checked before anything is created") {
   refused({"-o", "new/{name}"});
   refused({"-i"});
   tree.refused(clip(with_files({"--member", "w", "--output-dir", "out"})), 2,
-               ".npy: --member needs an .npz archive");
+               ".npy: --member needs an archive");
 }
 
 TEST_CASE("with --keep-going, archives that fail do not stop the others") {
@@ -249,7 +249,7 @@ TEST_CASE("with --keep-going, archives that fail do not stop the others") {
 
   const Result chosen = tree.run(clip({"-r", "-k", "--member", "w", "-i", "in"}));
   CHECK(chosen.exit_code == 3);
-  CHECK(contains(chosen.error, "in/b.npy: --member needs an .npz archive"));
+  CHECK(contains(chosen.error, "in/b.npy: --member needs an archive"));
   CHECK(tree.read("in/b.npy") == input(2));
 }
 

@@ -315,7 +315,7 @@ TEST_CASE("--generate members prints what completes FILE:MEMBER") {
   check_done(result);
   CHECK(result.output == "w.npy\nw\ngröße $(x)\n");
   directory.write("b.npy", tensor);
-  check_refused(directory.run({"--generate", "members", "b.npy"}), 3, "not an .npz");
+  check_refused(directory.run({"--generate", "members", "b.npy"}), 3, "not an archive");
   check_refused(run_clipper({"--generate", "members"}), 2, "FILE is missing");
   check_refused(run_clipper({"--generate", "bash", "a.npz"}), 2, "only members takes a FILE");
 }

@@ -60,6 +60,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} damaged_headers", "some", "all", "all"),
     Row("fuzz", "python3 tests/fuzz/damaged_headers.py build/clipper some one", None, "", ""),
     Row("fuzz", f"{FUZZ} headers_vs_numpy", "5000", "100000", "1000000"),
+    Row("fuzz", f"{FUZZ} safetensors_vs_library", "20000", "1000000", "10000000"),
     Row("fuzz", f"{FUZZ} arrays_vs_numpy", "100", "4000", "100000"),
     Row("fuzz", "python3 tests/fuzz/arrays_vs_numpy.py build/clipper", "1000", "20000", "100000"),
     Row("fuzz", f"{FUZZ} casts_vs_fractions", "100", "4000", "100000"),

@@ -190,7 +190,7 @@ void send_to_zipfile(std::string_view bytes, std::string_view read) {
 
 /// The archive with the same data, written by the writer.
 std::string written(const npz::Archive& archive, std::string_view bytes) {
-  npz::ArchiveWriter writer(archive);
+  npz::ArchiveWriter writer(archive.comment);
   std::string result;
   for (const Member& member : archive.members) {
     writer.add(member, member.contents, result.size());
@@ -224,8 +224,6 @@ void check_accepted(const npz::Archive& archive, std::string_view bytes) {
     const auto& [crc, contents_size, stored_size] = member.contents;
     lines += fmt::format("\n{} {} {} {} {} {} {:d}", member.name, static_cast<unsigned>(member.method), crc,
                          contents_size, stored_size, member.begin, check_data(member, bytes));
-    const Member* const found = archive.find(member.name);
-    require(found == &member, "a member is found by its name", member.name);
   }
   send_to_zipfile(bytes, lines);
   const std::string objection = zip::libzip_objection(bytes, archive);

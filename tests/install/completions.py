@@ -4,6 +4,7 @@ python3 tests/install/completions.py PREFIX: clipper is installed below PREFIX. 
 tried, and every positional argument, by what it takes: VALUES and WORDS.
 """
 
+import json
 import os
 import pty
 import re
@@ -24,7 +25,8 @@ PROMPT = "ready> "
 
 # What is typed and what that becomes, by what --help calls the value. An option with another value is a fault.
 TENSOR = [("tens\t", "tensor.npy"), ("directory/in\t", "directory/inner.npy"), ("with\\ sp\t", "with space.npy"),
-          ("arch\t", "archive.npz"), ("archive.npz:wei\t", "archive.npz:weights")]
+          ("arch\t", "archive.npz"), ("archive.npz:wei\t", "archive.npz:weights"), ("mod\t", "model.safetensors"),
+          ("model.safetensors:emb\t", "model.safetensors:embed")]
 NUMBER = [(f"@{typed}", f"@{word}") for typed, word in [*TENSOR, ("dir\tin\t", "directory/inner.npy")]]
 NUMBER.append(("tens\t", "tens"))
 DIRECTORY = [("dir\tnew", "directory/new"), ("directory/sub\tnew", "directory/subdirectory/new")]
@@ -33,7 +35,7 @@ VALUES = {
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "X": NUMBER,
-    **dict.fromkeys(["A", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "GLOB", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
@@ -104,6 +106,8 @@ def prepare(directory: Path, prefix: Path) -> None:
         with zipfile.ZipFile(directory / "work" / name, "w") as archive:
             for key in keys:
                 archive.writestr(f"{key}.npy", "")
+    header = json.dumps({"embed": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
+    (directory / "work" / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     stub = directory / "bin" / "clipper"
     stub.parent.mkdir()
     stub.write_text(f'#!/bin/sh\n[ "$1" != --generate ] || exec {shlex.quote(str(prefix))}/bin/clipper "$@"\n'
