@@ -113,7 +113,7 @@ TEST_CASE("options that cannot be used with --member say so") {
       {{"--member", "w", "-i", "--direct", "a.npz"}, 2, "--direct and --member cannot be used together"},
       {{"--member", "w", "--shard", "0/2", "a.npz", "o.npz"}, 2, "--shard and --member cannot"},
       {{"--member", "w", "--shard", "0/2", "--split-output", "a.npz", "o.npz"}, 2, "--shard and --member"},
-      {{"--member", "w", "--verify", "x.npy", "x.npy"}, 2, "x.npy: --member needs an .npz archive"},
+      {{"--member", "w", "--verify", "x.npy", "x.npy"}, 2, "x.npy: --member needs an archive"},
       {{"--member", "w", "--finalize", "a.npz", "o.npz"}, 2, "--finalize and --member cannot"},
       {{"--other", "drop", "--finalize", "a.npz", "o.npz"}, 2, "--finalize and --other cannot"},
       {{"--member", "w", "x.npy", "o.npy"}, 2, "x.npy: --member needs an archive"},
