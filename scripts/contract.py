@@ -239,6 +239,8 @@ def bound(profile, dtype, side, text, read_file):
             raise Refused("file size", INPUT if profile.name == "native" else USAGE, text[1:])
         if profile.nan_bounds == "error" and np.isnan(values(bits, dtype)).any():
             raise Refused("NaN file", USAGE, text[1:])
+        if profile.through and np.isnan(values(bits, dtype)).any():
+            return nearest(np.nan, dtype)  # another type does not hold sign and payload
         return int(bits.reshape(-1)[0])
     if exact(text) != exact(text) and (profile.nan_bounds == "error" or dtype in INTS):
         raise Refused("NaN", USAGE, text)
@@ -388,5 +390,5 @@ def result(p, bits):
     if p.nan is not None:
         where &= np.isnan(x) | (p.scale is not None) | (p.bias is not None)  # not what a bound has poisoned
         element = np.array(p.nan, bits_type(p.dtype))
-        out = np.where(where, element if "--nan" in p.arguments else limited_by_both(p, element), out)
+        out = np.where(where, element if "--nan" in p.arguments or lo > hi else limited_by_both(p, element), out)
     return out

@@ -114,7 +114,7 @@ FILE_REFUSED = {"float32": ["--min @data/bounds/float64-lo.npy", "--max @data/bo
                 "int8": ["--min @data/bounds/uint8-lo.npy"]}
 ARRAY_CASES, ARRAY_ELEMENTS = 360, 120  # random cases with arrays as parameters, and their most elements
 SHAPES = [(), (6,), (2, 3), (1, 1, 2, 3), (1, 1, 1, 2, 3), (1,) * 7 + (6,), (1,) * 8 + (6,)]
-SAME_AS_OTHER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1", "tosa-1.0-ignore")  # in how a text becomes a bound
+SAME_AS_OTHER = ("directml-1.0", "directml-2.1", "directml-3.0", "onnx-1")  # in how a text becomes a bound
 TAKES_FILES = ("native", "onnx-11", "onnx-12", "onnx-13", "numpy-2", "pytorch-2", "stablehlo-1", "tensorflow-2")
 
 
