@@ -38,7 +38,7 @@ class Trial(trials.Trial):
 
     def draw(self):
         rng = self.rng
-        self.profile = rng.choice(ROWS)
+        self.profile = ROWS[self.seed % len(ROWS)]
         self.dtype = rng.choice(self.profile.dtypes)
         self.arrays = self.profile.name in ARRAYS and rng.random() < 0.4
         lengths = [rng.choice([rng.randint(1, 70), rng.randint(1, 1000)]) for _ in range(BATCH)]

@@ -1,4 +1,4 @@
-"""What the programs NAME_vs_numpy.py, casts_vs_fractions.py and statistics_vs_exact.py share.
+"""What the programs NAME_vs_numpy.py, casts_vs_fractions.py, clips_vs_frameworks.py and statistics_vs_exact.py share.
 
     NAME_vs_numpy.py CLIPPER CASES [SEED [DIRECTORY]]
 
