@@ -23,7 +23,7 @@ DTYPES = INTEGERS + FLOATS
 OPTIONS = ("--min", "--max", "--scale", "--bias")
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 AXES = 6
-PROFILES = ("numpy-2", "pytorch-2", "stablehlo-1")  # besides native, those that take arrays
+PROFILES = [row for row in contract.PROFILES if row.arrays and row.name != "native"]
 
 
 def in_float32(dtype):
@@ -267,9 +267,8 @@ def expected_min(case):
     return found
 
 
-def expected_by_profile(case, name):
+def expected_by_profile(case, profile):
     """The elements of a case with two arrays as bounds, by the rules of another profile than native."""
-    profile = next(row for row in contract.PROFILES if row.name == name)
     bits = contract.bits_type(case.x.dtype)
     lo, hi = (np.ascontiguousarray(bound(case, option)).view(bits) for option in ("--min", "--max"))
     plan = contract.Plan(profile, case.x.dtype, lo, hi, profile.above, None, None, None, {})
@@ -301,11 +300,11 @@ def golden_files(count, size):
         arrays = [stored(case.arrays()[option]) if option in case.arrays() else "" for option in OPTIONS]
         rows.append("\t".join((case.x.dtype, " ".join(words), stored(case.x), *arrays, stored(expected(case).result))))
     for seed in range(count, count + count // 5):
-        draw, name = Draw(random.Random(seed), np.random.default_rng(seed)), PROFILES[seed % len(PROFILES)]
-        case = draw.case_of_profile(size, name)
+        draw, profile = Draw(random.Random(seed), np.random.default_rng(seed)), PROFILES[seed % len(PROFILES)]
+        case = draw.case_of_profile(size, profile)
         arrays = [stored(case.arrays()[option]) if option in case.arrays() else "" for option in OPTIONS]
-        words = f"--profile {name} --min @min.npy --max @max.npy"
-        rows.append("\t".join((case.x.dtype, words, stored(case.x), *arrays, stored(expected_by_profile(case, name)))))
+        words = f"--profile {profile.name} --min @min.npy --max @max.npy"
+        rows.append("\t".join((case.x.dtype, words, stored(case.x), *arrays, stored(expected_by_profile(case, profile)))))
     files = {f"arrays/{dtype}.npy": Tensor(dtype, np.frombuffer(bytes(pool), stored_type(dtype))).file() for dtype, pool in pools.items()}
     return files | {"arrays/cases.tsv": ("\n".join(rows) + "\n").encode()}
 
@@ -484,13 +483,12 @@ class Draw:
                                         if word not in ("min", "max") or f"--{word}" in case.parameters])
         return case
 
-    def case_of_profile(self, count, name):
+    def case_of_profile(self, count, profile):
         """A case of another profile than native: two arrays, in which min may be above max, and which have NaNs."""
-        dtypes = next(row.dtypes for row in contract.PROFILES if row.name == name)
-        dtype = self.rng.choice([dtype for dtype in dtypes if dtype in FLOATS or self.chance(0.2)])
+        dtype = self.rng.choice([dtype for dtype in profile.dtypes if dtype in FLOATS or self.chance(0.2)])
         shape = (*self.shape(count), 2)  # an array of one element would be a number
         x = self.tensor(dtype, self.elements(dtype, shape, nan=True))
-        shapes = [shape if name == "stablehlo-1" or self.chance(0.5) else shape[self.rng.randrange(len(shape)):] for _ in range(2)]
+        shapes = [shape if profile.arrays == "same" or self.chance(0.5) else shape[self.rng.randrange(len(shape)):] for _ in range(2)]
         bounds = (self.tensor(dtype, self.elements(dtype, each, nan=True)) for each in shapes)
         return Case(x, dict(zip(("--min", "--max"), bounds)))
 

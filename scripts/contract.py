@@ -107,6 +107,7 @@ class Profile:
     dtypes: tuple = tuple(DTYPES)
     ranks: range = range(65)
     bounds: str = "optional"               # or one, both: the least that a request must have
+    arrays: str = ""                       # as bounds: broadcast, or same (as the tensor's shape), or none
     absent: str = "infinite"               # or float32, lowest
     through: tuple = ()                    # a bound is rounded to each of these types, then to x's dtype
     overflow: bool = True                  # a finite bound beyond the range of a float dtype may become infinite
@@ -133,7 +134,7 @@ TOSA = dict(document="TOSA 1.0 CLAMP", dtypes=("int8", "int16", "float16", "bflo
 WEBNN = ("float32", "float16", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 PROFILES = [
-    Profile("native", "", scale="exact"),
+    Profile("native", "", arrays="broadcast", scale="exact"),
     Profile("directml-1.0", dtypes=DML_2[:2], ranks=range(4, 5), newer="directml-2.1", **DML),
     Profile("directml-2.1", dtypes=DML_2, ranks=range(4, 5), newer="directml-3.0", **DML),
     Profile("directml-3.0", dtypes=DML_2, ranks=range(1, 9), newer="directml-5.0", **DML),
@@ -144,12 +145,14 @@ PROFILES = [
     Profile("onnx-12", "ONNX Clip-12", dtypes=(*ONNX, *INTS), newer="onnx-13", **INPUTS),
     Profile("onnx-13", "ONNX Clip-13", **INPUTS),
     Profile("openvino", "OpenVINO Clamp-1", bounds="both", through=("float64",), integers="inward", saturate_wrong_side=True),
-    Profile("numpy-2", "numpy.clip", dtypes=(*INTS, *ONNX), integers="exact", above="max", nan_bounds="poisons",
+    Profile("numpy-2", "numpy.clip", dtypes=(*INTS, *ONNX), arrays="broadcast", integers="exact", above="max", nan_bounds="poisons",
             unspecified={"zero": ONNX[1:], "NaN under NaN": ONNX[1:]}),
-    Profile("pytorch-2", "torch.clamp", dtypes=TORCH, bounds="one", through=("float64",), overflow=False, integers="exact", above="max",
-            nan_bounds="poisons", unspecified={"NaN": ("float16", "bfloat16"), "NaN under NaN": FLOATS, "arrays: zero": FLOATS,
-                                               "arrays: NaN": FLOATS, "arrays: under NaN": FLOATS}),
-    Profile("stablehlo-1", "StableHLO clamp", bounds="both", integers="exact", above="max", nan_bounds="poisons", ties="ordered",
+    Profile("pytorch-2", "torch.clamp", dtypes=TORCH, bounds="one", arrays="broadcast", through=("float64",), overflow=False,
+            integers="exact", above="max", nan_bounds="poisons",
+            unspecified={"NaN": ("float16", "bfloat16"), "NaN under NaN": FLOATS, "arrays: zero": FLOATS, "arrays: NaN": FLOATS,
+                         "arrays: under NaN": FLOATS}),
+    Profile("stablehlo-1", "StableHLO clamp", bounds="both", arrays="same", integers="exact", above="max", nan_bounds="poisons",
+            ties="ordered",
             unspecified={"NaN": FLOATS, "under NaN": FLOATS, "NaN under NaN": FLOATS, "subnormal": ("float32", "float64", "bfloat16")}),
     Profile("tosa-1.0", nan="canonical", **TOSA),
     Profile("tosa-1.0-ignore", nan="min", **TOSA),
@@ -228,15 +231,13 @@ def absent_bound(profile, dtype, side):
 
 def bound(profile, dtype, side, text, read_file):
     if text is None:
-        if profile.bounds == "both":
-            raise Refused("required", USAGE, side)
         return absent_bound(profile, dtype, side)
     if text.startswith("@"):
         file_dtype, bits = read_file(text[1:])
         if file_dtype != dtype:
             raise Refused("file dtype", USAGE, file_dtype)
         if bits.size != 1:  # an array: the tensors of the cases have other shapes
-            raise Refused("file size", INPUT if profile.name == "native" else USAGE, text[1:])
+            raise Refused("file size", INPUT if profile.arrays else USAGE, text[1:])
         if profile.nan_bounds == "error" and np.isnan(values(bits, dtype)).any():
             raise Refused("NaN file", USAGE, text[1:])
         if profile.through and np.isnan(values(bits, dtype)).any():
@@ -268,8 +269,9 @@ def plan(profile, dtype, shape, arguments, read_file):
     for name in ("--scale", "--bias"):
         if name in options and not (profile.scale and is_finite(exact(options[name]))):
             raise Refused("scale" if profile.scale else "no scale", USAGE, name[2:])
-    if profile.bounds == "one" and not {"--min", "--max"} & options.keys():
-        raise Refused("required", USAGE, "--min")
+    missing = [side for side in ("--min", "--max") if side not in options]
+    if len(missing) > {"optional": 2, "one": 1, "both": 0}[profile.bounds]:
+        raise Refused("required", USAGE, missing[0])
     lo, hi = (bound(profile, dtype, side, options.get(side), read_file) for side in ("--min", "--max"))
     lo_value, hi_value = (values(np.array([b], bits_type(dtype)), dtype)[0] for b in (lo, hi))
     written = [exact(options[side]) for side in ("--min", "--max") if not options.get(side, "@").startswith("@")]

@@ -14,7 +14,6 @@ from arrays_vs_numpy import simd_levels
 
 BATCH = 10  # tensors that one process of clipper clips to the same bounds
 ROWS = [row for row in contract.PROFILES if row.name in frameworks.CLIPS]
-ARRAYS = {"numpy-2": True, "pytorch-2": True, "stablehlo-1": False}  # whether arrays may be smaller than the tensor
 framework = functools.cache(frameworks.Framework)  # of this process
 
 
@@ -40,7 +39,7 @@ class Trial(trials.Trial):
         rng = self.rng
         self.profile = ROWS[self.seed % len(ROWS)]
         self.dtype = rng.choice(self.profile.dtypes)
-        self.arrays = self.profile.name in ARRAYS and rng.random() < 0.4
+        self.arrays = bool(self.profile.arrays) and rng.random() < 0.4
         lengths = [rng.choice([rng.randint(1, 70), rng.randint(1, 1000)]) for _ in range(BATCH)]
         shapes = [(length,) for length in lengths]
         if self.arrays:  # all tensors have the shape that the arrays fit
@@ -60,7 +59,7 @@ class Trial(trials.Trial):
             bits = self.pool(self.dtype, ())
             canonical = self.profile.name == "pytorch-2" and self.number(bits) != self.number(bits)  # a float of Python has no payload
             return np.array(contract.nearest(np.nan, self.dtype), bits.dtype) if canonical else bits
-        if ARRAYS[self.profile.name] and self.rng.random() < 0.4:
+        if self.profile.arrays == "broadcast" and self.rng.random() < 0.4:
             shape = shape[self.rng.randint(0, len(shape) - 1):]
             shape = tuple(self.rng.choice([1, extent]) for extent in shape)
         return self.pool(self.dtype, shape)
