@@ -20,8 +20,8 @@
 #include "element/dtype.hpp"
 #include "error.hpp"
 
-/// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as numpy, DirectML, ONNX or
-/// OpenVINO do; compares tensors; calculates their statistics. The program clipper uses the same code.
+/// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as NumPy, PyTorch, ONNX or
+/// other systems do; compares tensors; calculates their statistics. The program clipper uses the same code.
 ///
 ///     clipper::clip_file("in.npy", "out.npy", {.min = 0, .max = 6});
 ///     clipper::Counts counts = clipper::clip(values, {.max = 6});  // std::vector<float> values
@@ -75,8 +75,8 @@ struct FileOptions {
 /// min, max, scale or bias from an .npy file: `{.min = from_file("lo.npy")}`. A file with one element gives a
 /// number. Any other file gives an array, which must broadcast to the tensor's shape by numpy's rule without
 /// enlarging it: each element of the tensor has its own number. The dtype of min and max is the tensor's;
-/// scale and bias may also be float32 or float64. Only for profile native. Large arrays are read while they
-/// are used; Error{io} if the file changes meanwhile.
+/// scale and bias may also be float32 or float64. Profile::Arrays says which profiles take arrays. Large
+/// arrays are read while they are used; Error{io} if the file changes meanwhile.
 [[nodiscard]] Given from_file(const std::string& path);
 
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`

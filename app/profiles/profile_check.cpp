@@ -51,11 +51,26 @@ std::vector<ElementBits> clipped(const Plan& plan, const std::vector<ElementBits
   });
 }
 
+bool is_nan(const std::optional<Given>& bound) {
+  return bound && bound->number.kind == Number::Kind::nan;
+}
+
+/// What the system leaves open for the plan: zeros only if a bound is zero.
+std::vector<std::string_view> unspecified(const Profile& profile, const Request& bounds, const Plan& plan) {
+  const DType dtype = plan.operation.dtype;
+  const Profile::Unspecified& open = profile.unspecified;
+  const bool has_zero = number_of(dtype, plan.min) == Number(0) || number_of(dtype, plan.max) == Number(0);
+  std::vector<std::string_view> result;
+  if (open.nan_element.contains(dtype)) result.push_back("NaN");
+  if (open.nan_bound.contains(dtype) && (is_nan(bounds.min) || is_nan(bounds.max)))
+    result.push_back("NaN as a bound");
+  if (open.zero_tie.contains(dtype) && has_zero) result.push_back("zeros");
+  if (open.subnormals.contains(dtype)) result.push_back("subnormals");
+  return result;
+}
+
 /// Why native refuses bounds that another profile takes.
 std::string_view refused_by_native(const Request& bounds) {
-  const auto is_nan = [](const std::optional<Given>& bound) {
-    return bound && bound->number.kind == Number::Kind::nan;
-  };
   if (is_nan(bounds.min) || is_nan(bounds.max)) return "NaN as a bound";
   return bounds.min && bounds.max && bounds.min->number > bounds.max->number ? "min > max" : "bounds";
 }
@@ -94,11 +109,12 @@ std::vector<ProfileCheck> check_profiles(const Request& bounds, TensorLayout lay
   const std::optional<Plan> native = plan_for(*profile_named("native"), bounds, layout, unused);
   std::vector<ProfileCheck> result;
   for (const Profile& profile : profiles()) {
-    ProfileCheck check{&profile, std::nullopt, "", "", {}};
+    ProfileCheck check{&profile, std::nullopt, "", "", {}, {}};
     if (const std::optional<Plan> plan = plan_for(profile, bounds, layout, check.refusal)) {
       check.min = bound_text(*plan, Parameter::min);
       check.max = bound_text(*plan, Parameter::max);
       check.differs = native ? differences(*plan, *native) : std::vector{refused_by_native(bounds)};
+      check.unspecified = unspecified(profile, bounds, *plan);
     }
     result.push_back(std::move(check));
   }

@@ -21,6 +21,10 @@ struct ProfileCheck {
   /// Where the result differs from that of profile native: kinds of elements ("NaN", "-0", "0", "inf",
   /// "-inf", "numbers"), or why native refuses the bounds ("min > max", "NaN as a bound", "bounds").
   std::vector<std::string_view> differs;
+
+  /// For which of these elements and bounds the system contradicts itself or specifies nothing: "NaN", "NaN
+  /// as a bound", "zeros", "subnormals".
+  std::vector<std::string_view> unspecified;
 };
 
 /// For each profile. Clips some elements of each kind with it and with native; reads nothing. The bounds are

@@ -208,17 +208,22 @@ Request bounds_of(const RawOptions& raw) {
   return bounds;
 }
 
-/// "as native", "NaN, -0", "refused: ...".
-std::string text_of(const ProfileCheck& check) {
-  if (check.refusal) return "refused: " + escape_for_terminal(check.refusal->message);
-  return check.differs.empty() ? "-" : joined(check.differs, ", ");
+/// "NaN, -0": a dash if there are none.
+std::string text_of(const std::vector<std::string_view>& kinds) {
+  return kinds.empty() ? "-" : joined(kinds, ", ");
 }
 
 std::string as_table(const std::vector<ProfileCheck>& checks) {
-  Table table({{"PROFILE"}, {"MIN"}, {"MAX"}, {"DIFFERS FROM NATIVE"}});
-  for (const ProfileCheck& check : checks)
-    table.add({std::string(check.profile->name), check.min, check.max, text_of(check)});
-  return table.text();
+  Table table({{"PROFILE"}, {"MIN"}, {"MAX"}, {"DIFFERS FROM NATIVE"}, {"UNSPECIFIED"}});
+  std::string refused;
+  for (const ProfileCheck& check : checks) {
+    const std::string name(check.profile->name);
+    if (check.refusal)
+      refused += fmt::format("{} refuses: {}\n", name, escape_for_terminal(check.refusal->message));
+    else
+      table.add({name, check.min, check.max, text_of(check.differs), text_of(check.unspecified)});
+  }
+  return table.text() + (refused.empty() ? "" : "\n") + refused;
 }
 
 Json as_json(DType dtype, const std::vector<ProfileCheck>& checks) {
@@ -232,6 +237,7 @@ Json as_json(DType dtype, const std::vector<ProfileCheck>& checks) {
       row.add("min", Json::number(dtype, check.min));
       row.add("max", Json::number(dtype, check.max));
       row.add("differs", check.differs);
+      row.add("unspecified", check.unspecified);
     }
     rows.add(std::move(row));
   }

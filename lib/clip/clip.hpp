@@ -34,10 +34,6 @@ struct Operation {
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
   std::optional<ElementBits> nan;  ///< the element that replaces NaN
 
-  // Only for Arithmetic::none, and only of floats.
-  ZeroTie zero_tie = ZeroTie::element;  ///< of all zeros among the results, whatever they were before
-  bool poisons = false;  ///< lo and hi may be NaN, and then do not bound; without it they are never NaN
-
   double scale = 1;  ///< finite; for Arithmetic::float64, and for ::float32, where it is exact as a float
   double bias = 0;
 
@@ -48,6 +44,10 @@ struct Operation {
   };
   Integer integer_scale{false, 1};
   Integer integer_bias{};
+
+  // Only for Arithmetic::none, and only of floats.
+  ZeroTie zero_tie = ZeroTie::element;  ///< of all zeros among the results, whatever they were before
+  bool poisons = false;  ///< lo and hi may be NaN, and then do not bound; without it they are never NaN
 };
 
 /// What an operation did, with g and y as in Operation, y before NaN is replaced. g is what the arithmetic

@@ -123,7 +123,7 @@ constexpr std::array kProfiles{
             .nan_bound = Profile::NanBound::poisons,
             .scale_bias = Profile::ScaleBias::none,
             .arrays = Profile::Arrays::broadcast,
-            .unspecified = {.zero_tie = {float32, float64}}},
+            .unspecified = {.nan_bound = {float32, float64}, .zero_tie = {float32, float64}}},
 
     // torch.clamp with Python numbers, or with tensors of x's dtype.
     Profile{.family = "pytorch",
@@ -137,7 +137,7 @@ constexpr std::array kProfiles{
             .nan_bound = Profile::NanBound::poisons,
             .scale_bias = Profile::ScaleBias::none,
             .arrays = Profile::Arrays::both,
-            .unspecified = {.nan_element = {float16, bfloat16}, .zero_tie = kFloats}},
+            .unspecified = {.nan_element = {float16, bfloat16}, .nan_bound = kFloats, .zero_tie = kFloats}},
 
     // StableHLO clamp, jax.lax.clamp: minimum(maximum(operand, min), max), of which -0 < +0.
     Profile{.family = "stablehlo",
@@ -151,7 +151,9 @@ constexpr std::array kProfiles{
             .scale_bias = Profile::ScaleBias::none,
             .arrays = Profile::Arrays::same_shape,
             .zero_tie = ZeroTie::ordered,
-            .unspecified = {.nan_element = kFloats, .subnormals = {float32}}},
+            .unspecified = {.nan_element = kFloats,
+                            .nan_bound = kFloats,
+                            .subnormals = {float32, float64, bfloat16}}},
 
     // The last of its family: PROPAGATE is the operator's default.
     tosa("tosa-1.0-ignore", "TOSA 1.0 CLAMP with IGNORE", Profile::NanElement::min),
@@ -168,7 +170,7 @@ constexpr std::array kProfiles{
             .nan_bound = Profile::NanBound::poisons,
             .scale_bias = Profile::ScaleBias::none,
             .unspecified = {.nan_bound = kFloats,
-                            .zero_tie = {float32, float64, bfloat16},
+                            .zero_tie = {float32, float64},
                             .subnormals = {float32, float64, bfloat16}}},
 
     // W3C WebNN clamp: MLNumber bounds are cast to the operand's dtype.

@@ -216,6 +216,48 @@ TEST_CASE("an array of another dtype is refused with both dtypes") {
           "long.npy: --bias @int32.npy is int32; it must be int64, uint64, float32 or float64\n");
 }
 
+TEST_CASE("arrays of bounds with NaN and zeros, in long rows and in tiles, follow the profile") {
+  const float payload = from_bits<float>(0xff812345);
+  const WorkingDirectory directory;
+  for (const std::size_t columns : {3u, 200u, 5000u}) {  // tiles, the kernel for numbers, and several chunks
+    std::vector<float> x;
+    std::vector<float> ordered;
+    std::vector<float> poisoned;
+    for (std::size_t row = 0; row < 3; ++row)
+      for (std::size_t i = 0; i < columns; ++i) {
+        const float element = i % 3 == 0 ? -0.0F : i % 3 == 1 ? -1.0F : kNan;
+        x.push_back(element);
+        const bool keeps = i % 3 == 2;
+        const float at_zero = keeps ? kNan : row == 0 ? 0.0F : row == 1 ? payload : -0.0F;
+        ordered.push_back(at_zero);
+        poisoned.push_back(row == 0 && i % 3 == 0 ? -0.0F : at_zero);
+      }
+    const std::string shape = fmt::format("(3, {})", columns);
+    directory.write("x.npy", floats(shape, x));
+    directory.write("lo.npy", floats("(3, 1)", {0.0F, payload, -0.0F}));
+    std::vector<float> all;
+    for (const float bound : {0.0F, payload, -0.0F}) all.insert(all.end(), columns, bound);
+    directory.write("all.npy", floats(shape, all));
+    const auto clipped = [&](const Words& words) {
+      directory.done(joined({"-f", "--chunk-size", "4096", "x.npy", "y.npy"}, words));
+      return directory.read("y.npy");
+    };
+    CAPTURE(columns);
+    CHECK(clipped({"--profile", "numpy", "--min", "@lo.npy"}) == floats(shape, poisoned));
+    CHECK(clipped({"--profile", "pytorch", "--min", "@all.npy"}) == floats(shape, poisoned));
+    CHECK(clipped({"--profile", "stablehlo", "--min", "@all.npy", "--max", "7"}) == floats(shape, ordered));
+  }
+  directory.refused({"--profile", "native", "--min", "@lo.npy", "x.npy", "o"}, 2,
+                    "NaN at [1, 0] cannot be a bound");
+  directory.refused({"--profile", "pytorch", "--min", "@lo.npy", "--max", "7", "x.npy", "o"}, 2,
+                    "PyTorch 2 clamp takes no array beside a number");
+  directory.refused({"--profile", "stablehlo", "--min", "@lo.npy", "--max", "7", "x.npy", "o"}, 3,
+                    "StableHLO 1 clamp needs one number or the tensor's shape, (3, 5000)");
+  directory.refused(
+      {"--profile", "numpy", "--min", "@lo.npy", "--max", "-1", "--min-above-max", "error", "x.npy", "o"}, 2,
+      "exceeds --max -1");
+}
+
 TEST_CASE("profiles of operators that take numbers refuse arrays and name the operator") {
   const Arrays arrays;
   const auto refused = [&](std::string_view profile, std::string_view system) {

@@ -87,24 +87,25 @@ TEST_CASE(
     return text.substr(profile.size() + 1);
   };
   const Words relu6{"--min", "0", "--max", "6", "x.npy"};
-  CHECK(line("native", relu6) == "0 6 -");
-  CHECK(line("numpy-2", relu6) == "0 6 -");
-  CHECK(line("stablehlo-1", relu6) == "0 6 -0");
-  CHECK(line("tosa-1.0", relu6) == "0 6 NaN");
-  CHECK(line("tosa-1.0-ignore", relu6) == "0 6 NaN");
+  CHECK(line("native", relu6) == "0 6 - -");
+  CHECK(line("numpy-2", relu6) == "0 6 - zeros");
+  CHECK(line("stablehlo-1", relu6) == "0 6 -0 NaN, subnormals");
+  CHECK(line("tosa-1.0", relu6) == "0 6 NaN -");
+  CHECK(line("tosa-1.0-ignore", relu6) == "0 6 NaN -");
   CHECK(line("directml-1.0", relu6) ==
-        "refused: DirectML feature level 1.0 takes tensors of exactly 4 dimensions; this tensor has 1 "
+        "refuses: DirectML feature level 1.0 takes tensors of exactly 4 dimensions; this tensor has 1 "
         "(DirectML feature level 3.0 takes it)");
-  CHECK(line("onnx-13", {"--min", "-1", "x.npy"}) == "-1 3.4028235e+38 inf");
-  CHECK(line("tosa-1.0", {"--min", "-1", "--max", "0", "x.npy"}) == "-1 0 NaN, -0");
+  CHECK(line("onnx-13", {"--min", "-1", "x.npy"}) == "-1 3.4028235e+38 inf -");
+  CHECK(line("tosa-1.0", {"--min", "-1", "--max", "0", "x.npy"}) == "-1 0 NaN, -0 -");
   CHECK(
-      line("native", {"--min", "6", "--max", "0", "x.npy"}).starts_with("refused: --min 6 exceeds --max 0"));
-  CHECK(line("pytorch-2", {"--min", "6", "--max", "0", "x.npy"}) == "6 0 min > max");
-  CHECK(line("tensorflow-2", {"--min", "nan", "--max", "0", "x.npy"}) == "nan 0 NaN as a bound");
-  CHECK(line("webnn", {"--min", "1.5", "--max", "300", "b.npy"}) == "2 255 numbers");
-  CHECK(line("openvino", {"--min", "300", "--max", "400", "b.npy"}) == "255 255 bounds");
+      line("native", {"--min", "6", "--max", "0", "x.npy"}).starts_with("refuses: --min 6 exceeds --max 0"));
+  CHECK(line("pytorch-2", {"--min", "6", "--max", "0", "x.npy"}) == "6 0 min > max zeros");
+  CHECK(line("tensorflow-2", {"--min", "nan", "--max", "0", "x.npy"}) ==
+        "nan 0 NaN as a bound NaN as a bound, zeros, subnormals");
+  CHECK(line("webnn", {"--min", "1.5", "--max", "300", "b.npy"}) == "2 255 numbers -");
+  CHECK(line("openvino", {"--min", "300", "--max", "400", "b.npy"}) == "255 255 bounds -");
   CHECK(line("onnx-13", {"--min", "1.5", "b.npy"}) ==
-        "refused: --min 1.5: ONNX Clip-13 requires a value of dtype uint8");
+        "refuses: --min 1.5: ONNX Clip-13 requires a value of dtype uint8");
 
   directory.refused({"profiles", "--min", "0"}, 2, "--min needs FILE");
   directory.refused({"profiles", "--min", "1%", "x.npy"}, 2, "1%");

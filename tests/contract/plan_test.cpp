@@ -205,6 +205,50 @@ TEST_CASE("NaN in floats is kept, refused or replaced, as the request says") {
   CHECK(replacement(int8, 5) == std::nullopt);
 }
 
+TEST_CASE("the profile decides what becomes of NaN and zeros, unless the request does") {
+  const auto operation = [](std::string_view profile, std::string min, std::string max, DType dtype = float32,
+                            const OnNan& nan = {}) {
+    Request request = bounded(min, max, profile);
+    request.nan = nan;
+    return make_plan(request, header(dtype)).operation;
+  };
+  CHECK(operation("tosa-1.0", "0", "6").nan == 0x7fc00000);
+  CHECK(operation("tosa-1.0", "0", "6", float16).nan == 0x7e00);
+  CHECK(operation("tosa-1.0", "0", "6", bfloat16).nan == 0x7fc0);
+  CHECK(operation("tosa-1.0-ignore", "1", "6").nan == to_bits(1.0F));
+  CHECK(operation("tosa-1.0-ignore", "1", "6", float32, OnNan::keep).nan == std::nullopt);
+  CHECK(operation("tosa-1.0", "1", "6", float32, 5).nan == to_bits(5.0F));
+  CHECK(operation("tosa-1.0-ignore", "1", "6", int8).nan == std::nullopt);
+  CHECK(operation("tosa-1.0", "0", "6").zero_tie == ZeroTie::upper);
+  CHECK(operation("stablehlo", "0", "6").zero_tie == ZeroTie::ordered);
+  CHECK(operation("stablehlo", "0", "6", int8).zero_tie == ZeroTie::element);
+  CHECK_FALSE(operation("stablehlo", "0", "6").poisons);
+  CHECK(operation("stablehlo", "0", "nan").poisons);
+  for (const std::string_view usual : {"native", "directml", "onnx-6", "onnx-13", "openvino", "tensorflow"}) {
+    const Operation plain = operation(usual, "0", "6");
+    CHECK((plain.zero_tie == ZeroTie::element && !plain.poisons && !plain.nan));
+  }
+}
+
+TEST_CASE("of two NaN as bounds, the one that the system applies first decides") {
+  const auto first = [](std::string_view profile) {
+    Request request = bounded("nan", "nan", profile);
+    request.min->dtype = request.max->dtype = float32;
+    request.min->element = 0x7f800001;
+    request.max->element = 0xffc00002;
+    return make_plan(request, header(float32)).operation.lo;
+  };
+  CHECK(first("numpy-2") == 0x7f800001);
+  CHECK(first("stablehlo") == 0x7f800001);
+  CHECK(first("tensorflow") == 0xffc00002);
+  CHECK(first("pytorch") == 0x7fc00000);  // a Python number
+}
+
+TEST_CASE("PyTorch's clamp needs a bound") {
+  CHECK(refused(bounded("", "", "pytorch")) == "PyTorch 2 clamp requires a bound; min is missing");
+  CHECK(make_plan(bounded("", "6", "pytorch"), header(float32)).operation.lo == 0xff800000);
+}
+
 TEST_CASE("NaN can become min or max only if min or max is given") {
   CHECK(refused(with_nan(OnNan::max, "1", "")) == "nan max requires max");
   CHECK(refused(with_nan(OnNan::min, "", "6")) == "nan min requires min");

@@ -66,6 +66,9 @@ TEST_CASE("the fingerprint of a plan never changes") {
         "plan 1: <u8 C(7) 0+7 int*-3+18446744073709551615 lo=0 hi=ffffffffffffffff nan=keep");
   CHECK(make_plan({.max = -1}, header(int8, {0, 2})).fingerprint() ==
         "plan 1: |i1 C(0,2) 0+0 none lo=80 hi=ff nan=keep");
+  CHECK(
+      make_plan({.min = 0, .max = 6, .profile = profile_named("stablehlo")}, header(float32)).fingerprint() ==
+      "plan 1: <f4 C(2,3) 0+6 none lo=0 hi=40c00000 nan=keep ordered");
   TensorLayout other = header(bfloat16, {4, 5});
   other.order = ByteOrder::big;
   other.fortran_order = other.opaque = true;

@@ -54,7 +54,7 @@ Input understood(std::string_view text) {
   input.request.max = take_number(text);
   input.request.scale = take_number(text);
   input.request.bias = take_number(text);
-  input.request.nan = parse_on_nan(take_word(text).value_or("keep"));
+  if (const std::optional<std::string> nan = take_word(text)) input.request.nan = parse_on_nan(*nan);
   const std::string above = take_word(text).value_or("");
   if (above == "error") input.request.min_above_max = MinAboveMax::error;
   if (above == "min") input.request.min_above_max = MinAboveMax::min;
@@ -115,14 +115,16 @@ void check_accepted(const Request& request, const Plan& plan) {
   const std::string text = describe(plan);
   for (const ElementBits bound : {op.lo, op.hi}) {
     require(bound <= reference::all_ones(op.dtype), "a bound fits its dtype", text);
-    require(!reference::is_nan(op.dtype, bound), "a bound is not NaN", text);
+    require(op.poisons || !reference::is_nan(op.dtype, bound), "a bound is not NaN", text);
   }
-  if (op.nan) require(!reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
+  const bool is_canonical = request.action_on_nan() == OnNan::canonical;
+  if (op.nan) require(is_canonical == reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
   require(std::isfinite(op.scale) && std::isfinite(op.bias), "scale and bias are finite", text);
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   if (number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
     require(above != MinAboveMax::error, "min above max is accepted only if the rules allow it", text);
   if (is_plain(request, op)) check_native(request, op);
+  if (op.poisons) return;
 
   Request again;
   again.min = parse_given("--min", element_text(op.dtype, op.lo));
