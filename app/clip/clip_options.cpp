@@ -142,7 +142,11 @@ void validate_golden(const RawOptions& raw, Command& command) {
         fmt::format("--verify: {} is not a directory; with several inputs, GOLDEN is the directory of "
                     "their golden files",
                     golden));
-  Verify verify{golden, raw.has(kUpdateGolden), validate_matching(raw), parse_reports(raw.texts(kReport)),
+  Verify verify{golden,
+                raw.has(kUpdateGolden),
+                validate_matching(raw),
+                parse_reports(raw.texts(kReport)),
+                raw.has(kMetrics),
                 std::nullopt};
   if (!has_rule(raw)) {
     verify.matching.compared = Compared::bits;
@@ -182,7 +186,8 @@ void check_destination_options(const RawOptions& raw) {
   check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);
   for (const Option* const option :
-       {&kUpdateGolden, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch, &kShow, &kReport})
+       {&kUpdateGolden, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch, &kMetrics,
+        &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow, &kReport})
     check_needed(raw, *option, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
   check_needed(raw, kFlat, kOutputDir);

@@ -57,6 +57,7 @@ struct Verify {
   bool updates = false;
   Matching matching;
   ReportTargets reports;
+  bool prints_all = false;  ///< also results that match
   std::optional<IntoDirectory> layout;
 };
 

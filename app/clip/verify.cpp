@@ -58,7 +58,7 @@ class Verifier {
   Verifier(const Command& command, const Verify& to)
       : command_(command),
         to_(to),
-        output_{to.matching.shown, command.json, command.verbose, command.quiet, to.reports},
+        output_{to.matching.shown, command.json, command.verbose || to.prints_all, command.quiet, to.reports},
         engine_(command.engine) {
     compare_.rule = to.matching.rule;
     compare_.dtype = command.settings.dtype;

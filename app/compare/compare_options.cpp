@@ -90,7 +90,8 @@ different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
 
 constexpr Option kBytes{
     .names = "--bytes",
-    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--trailing"},
+    .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--trailing",
+                 "--metrics"},
     .help = "Compare whole files byte by byte",
     .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
 tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
@@ -125,10 +126,11 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,       &kAtol,  &kUlp,      &kTolerance, &kNan,         &kNanDiffer,
-                              &kHeader,     &kBits,  &kBytes,    &kDiffOut,   &kMaxMismatch, &kShow,
-                              &kReport,     &kDtype, &kTrailing, &kThreads,   &kJson,        &kProgress,
-                              &kNoProgress, &kColor, &kVerbose,  &kQuiet,     &kHelp};
+constexpr std::array kOptions{&kRtol,      &kAtol,    &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
+                              &kHeader,    &kBits,    &kBytes,   &kDiffOut,   &kMaxMismatch, &kMetrics,
+                              &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow,      &kReport,      &kDtype,
+                              &kTrailing,  &kThreads, &kJson,    &kProgress,  &kNoProgress,  &kColor,
+                              &kVerbose,   &kQuiet,   &kHelp};
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);
@@ -167,8 +169,8 @@ CompareCommand validate_compare(const RawOptions& raw) {
   if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
-  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose), raw.has(kQuiet),
-                    parse_reports(raw.texts(kReport))};
+  command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose) || raw.has(kMetrics),
+                    raw.has(kQuiet), parse_reports(raw.texts(kReport))};
   command.progress = command.output.quiet ? Progress::When::never : progress_when(raw);
   return command;
 }

@@ -49,6 +49,13 @@ void add_comparison(const PairReport& report, Json& json) {
   if (comparison.mismatches != 0)
     passes_with = {{"atol", difference_json(comparison.dtype, absolute)}, {"ulp", ulps}};
   json.add("passes_with", std::move(passes_with));
+  if (comparison.metrics) {
+    const Metrics metrics = metrics_of(*comparison.metrics, comparison.compared);
+    json.add("metrics", {{"max_relative", metrics.relative},
+                         {"rmse", metrics.rmse},
+                         {"cosine", metrics.cosine},
+                         {"sqnr", metrics.sqnr}});
+  }
   Json first = Json::list();
   for (const Mismatch& mismatch : comparison.first) first.add(mismatch_json(report, mismatch));
   json.add("first", std::move(first));

@@ -22,6 +22,13 @@ Number parse_tolerance(std::string_view flag, std::string_view text) {
   return *number;
 }
 
+double parse_limit(std::string_view flag, std::string_view text) {
+  const std::optional<Number> number = parse_number(text);
+  if (!number || number->kind == Number::Kind::nan)
+    refuse(fmt::format("{}: '{}' is not a number", flag, text));
+  return round_to<double>(*number);
+}
+
 Allowance parse_allowance(std::string_view text) {
   constexpr std::string_view kFlag = "--max-mismatch";
   if (!text.ends_with('%')) return {parse_count(kFlag, text, 0, SIZE_MAX), std::nullopt};
@@ -35,7 +42,8 @@ Words match_options::preset_words() {
 }
 
 bool has_rule(const RawOptions& raw) {
-  constexpr std::array kRule{&kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer};
+  constexpr std::array kRule{&kRtol,      &kAtol,      &kUlp,     &kTolerance,
+                             &kNanDiffer, &kMinCosine, &kMaxRmse, &kMinSqnr};
   return std::ranges::any_of(kRule, [&](const Option* option) { return raw.has(*option); });
 }
 
@@ -52,8 +60,29 @@ Matching validate_matching(const RawOptions& raw) {
   rule.nan_equal = !raw.has(kNanDiffer) && (!rule.preset || nan_equal(*rule.preset));
   if (raw.has(kMaxMismatch)) matching.allowance = parse_allowance(raw.text(kMaxMismatch));
   if (raw.has(kShow)) matching.shown = parse_count("--show", raw.text(kShow), 0, kMaxShown);
+  const auto limit = [&](const Option& option) {
+    return raw.has(option) ? std::optional(parse_limit(long_name(option), raw.text(option))) : std::nullopt;
+  };
+  matching.limits = {limit(kMinCosine), limit(kMaxRmse), limit(kMinSqnr)};
+  rule.metrics = raw.has(kMetrics) || matching.limits.exist();
+  const bool has_tolerance =
+      raw.has(kRtol) || raw.has(kAtol) || raw.has(kUlp) || raw.has(kTolerance) || raw.has(kMaxMismatch);
+  matching.only_limits = matching.limits.exist() && !has_tolerance;
   rule.listed = std::max<std::size_t>(matching.shown, 1);
   return matching;
+}
+
+bool MetricLimits::are_met_by(const Metrics& metrics) const noexcept {
+  return (!min_cosine || (metrics.cosine && *metrics.cosine >= *min_cosine)) &&
+         (!max_rmse || (metrics.rmse && *metrics.rmse <= *max_rmse)) &&
+         (!min_sqnr || (metrics.sqnr && *metrics.sqnr >= *min_sqnr));
+}
+
+bool Matching::passes(const FileComparison& result) const {
+  const ElementComparison& comparison = result.comparison;
+  if (!result.reason.empty() || (!only_limits && !allowance.covers(comparison))) return false;
+  return !limits.exist() || comparison.mismatches == 0 ||
+         limits.are_met_by(metrics_of(comparison.metrics.value_or(MetricSums{}), comparison.compared));
 }
 
 bool Allowance::covers(const ElementComparison& comparison) const {

@@ -23,17 +23,27 @@ struct Allowance {
   [[nodiscard]] bool covers(const ElementComparison& comparison) const;
 };
 
+/// The limits of metrics. A metric that does not exist fails its limit, unless all elements match.
+struct MetricLimits {
+  std::optional<double> min_cosine;
+  std::optional<double> max_rmse;
+  std::optional<double> min_sqnr;  ///< in dB
+
+  [[nodiscard]] bool exist() const noexcept { return min_cosine || max_rmse || min_sqnr; }
+  [[nodiscard]] bool are_met_by(const Metrics& metrics) const noexcept;
+};
+
 /// What the options below ask for.
 struct Matching {
   ComparisonRule rule;
   Compared compared = Compared::values;
   Allowance allowance;
   std::size_t shown = 0;  ///< max mismatches to list
+  MetricLimits limits;
+  bool only_limits = false;  ///< no option says which elements match: mismatches do not fail
 
   /// Whether two tensors with this result pass.
-  [[nodiscard]] bool passes(const FileComparison& result) const {
-    return result.reason.empty() && allowance.covers(result.comparison);
-  }
+  [[nodiscard]] bool passes(const FileComparison& result) const;
 };
 
 /// Throws Error{usage} if a value is invalid.
@@ -98,6 +108,34 @@ inline constexpr Option kShow{
     .help = "List the first N mismatches",
     .details = R"(After the line of a pair that differs, list its first N differing elements with their index,
 both values and their distance; at most 1000.)"};
+
+inline constexpr Option kMetrics{
+    .names = "--metrics", .group = kGroup,
+    .help = "Print the max relative error, RMSE, cosine and SQNR of each pair",
+    .details = R"(Calculate, while the elements are compared: the largest |a - e| / |e|; RMSE, the root of the
+mean square of a - e; the cosine of the angle between the two tensors as vectors; SQNR, the ratio of the sum of
+e^2 to the sum of (a - e)^2, in dB. Print them with each pair that is printed, and print pairs that match, too. The
+digits do not depend on the number of threads. Tensors with an infinity or NaN have no metrics, a zero vector has
+no cosine; the SQNR of equal tensors is inf. Excludes `--bytes`.)"};
+
+inline constexpr Option kMinCosine{
+    .names = "--min-cosine", .type = "C", .group = kGroup,
+    .help = "Fail if the cosine is less than C",
+    .details = R"(A pair passes if its cosine is C, a number up to 1, or more, or if all elements match. With this
+option, `--max-rmse` or `--min-sqnr`, and without `--rtol`, `--atol`, `--ulp`, `--tolerance` and
+`--max-mismatch`, only these limits decide; otherwise all must hold.)"};
+
+inline constexpr Option kMaxRmse{
+    .names = "--max-rmse", .type = "E", .group = kGroup,
+    .help = "Fail if the root mean square error is more than E",
+    .details = R"(A pair passes if its RMSE is E or less, or if all elements match. `--min-cosine` says what decides
+besides.)"};
+
+inline constexpr Option kMinSqnr{
+    .names = "--min-sqnr", .type = "DB", .group = kGroup,
+    .help = "Fail if the signal to noise ratio is less than DB decibels",
+    .details = R"(A pair passes if its SQNR is DB or more, or if all elements match. `--min-cosine` says what decides
+besides.)"};
 
 inline constexpr Option kReport{
     .names = "--report", .type = "KIND", .words = [] { return Words{"github", "junit="}; }, .group = kGroup,

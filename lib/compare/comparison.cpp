@@ -9,64 +9,64 @@
 #include <iterator>
 
 #include "compare/match.hpp"
+#include "compare/pair_loops.hpp"
 #include "element/byte_order.hpp"
 
 namespace clipper {
 namespace {
-
-constexpr std::size_t kBlock = 1024;
 
 template <class T>
 void reverse_bytes(T* elements, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) elements[i] = byteswap_if<Byteswap::yes>(elements[i]);
 }
 
-/// What the vectorized pass finds out about a block.
-struct Survey {
-  bool all_within;  ///< true: all pairs match; false: unknown, and `largest` is meaningless
-  Difference largest;
-};
-
-/// Independent lanes that collect everything above zero or NaN. No order of additions or choice between two
-/// values must be kept, so the loop vectorizes.
-struct FloatLanes {
-  static constexpr std::size_t kCount = 8;
-
-  std::array<double, kCount> largest{};
-  std::array<double, kCount> excess{};   ///< of the differences over the tolerance
-  std::array<double, kCount> special{};  ///< NaN if a difference was infinite or NaN
-};
+// One wrapper per instruction set, which the loops are inlined into.
 
 template <class T>
-[[gnu::always_inline]] inline void survey_pair(T a, T e, const Tolerance& tolerance, FloatLanes& lanes,
-                                               std::size_t lane) noexcept {
-  const double y = as_double(e);
-  const double difference = std::fabs(as_double(a) - y);
-  const double excess = difference - (tolerance.absolute() + tolerance.relative() * std::fabs(y));
-  lanes.largest[lane] = difference > lanes.largest[lane] ? difference : lanes.largest[lane];
-  lanes.excess[lane] = excess > lanes.excess[lane] ? excess : lanes.excess[lane];
-  lanes.special[lane] += difference * 0;
-}
+struct Loops {
+  Survey (*survey)(const T*, const T*, std::size_t, const Tolerance&) noexcept;
+  BlockSums (*sum)(const T*, const T*, std::size_t, const Tolerance&, Survey&) noexcept;
+  BlockSums (*sum_equal)(const T*, std::size_t) noexcept;
+};
 
-template <class T>
-Survey survey(const T* a, const T* e, std::size_t count, const Tolerance& tolerance) noexcept {
-  if constexpr (std::is_integral_v<T>) {
-    UnsignedOfSize<sizeof(T)> largest = 0;
-    for (std::size_t i = 0; i < count; ++i) largest = std::max(largest, distance(a[i], e[i]));
-    return {largest <= tolerance.whole(), largest};
-  } else {
-    const Tolerance local = tolerance;
-    FloatLanes lanes;
-    std::size_t i = 0;
-    for (; i + FloatLanes::kCount <= count; i += FloatLanes::kCount)
-      for (std::size_t lane = 0; lane < FloatLanes::kCount; ++lane)
-        survey_pair(a[i + lane], e[i + lane], local, lanes, lane);
-    for (; i < count; ++i) survey_pair(a[i], e[i], local, lanes, 0);
-    bool all_within = true;
-    for (std::size_t lane = 0; lane < FloatLanes::kCount; ++lane)
-      all_within = all_within && lanes.excess[lane] == 0 && lanes.special[lane] == 0;
-    return {all_within, std::bit_cast<Difference>(*std::ranges::max_element(lanes.largest))};
+#define CLIPPER_LOOPS(NAME, LEVEL, ...)                                                                     \
+  template <class T>                                                                                        \
+  struct NAME {                                                                                             \
+    static constexpr std::size_t kBytes = vector_bytes(LEVEL);                                              \
+    __VA_ARGS__ static Survey survey(const T* a, const T* e, std::size_t count,                             \
+                                     const Tolerance& tolerance) noexcept {                                 \
+      return clipper::survey<kBytes>(a, e, count, tolerance);                                               \
+    }                                                                                                       \
+    __VA_ARGS__ static BlockSums sum(const T* a, const T* e, std::size_t count, const Tolerance& tolerance, \
+                                     Survey& found) noexcept {                                              \
+      return sum_block<kBytes>(a, e, count, tolerance, found);                                              \
+    }                                                                                                       \
+    __VA_ARGS__ static BlockSums sum_equal(const T* e, std::size_t count) noexcept {                        \
+      return sum_equal_block<kBytes>(e, count);                                                             \
+    }                                                                                                       \
+    static constexpr Loops<T> kLoops{survey, sum, sum_equal};                                               \
   }
+
+CLIPPER_LOOPS(BaselineLoops, SimdLevel::baseline, [[gnu::flatten]]);
+#if defined(__x86_64__)
+CLIPPER_LOOPS(V3Loops, SimdLevel::v3, [[gnu::target("arch=x86-64-v3"), gnu::flatten]]);
+CLIPPER_LOOPS(V4Loops, SimdLevel::v4, [[gnu::target("arch=x86-64-v4"), gnu::flatten]]);
+#endif
+#undef CLIPPER_LOOPS
+
+template <class T>
+const Loops<T>& loops_of(SimdLevel level) noexcept {
+  switch (level) {
+    case SimdLevel::baseline: break;
+#if defined(__x86_64__)
+    case SimdLevel::v3: return V3Loops<T>::kLoops;
+    case SimdLevel::v4: return V4Loops<T>::kLoops;
+#else
+    case SimdLevel::v3: break;
+    case SimdLevel::v4: break;
+#endif
+  }
+  return BaselineLoops<T>::kLoops;
 }
 
 void note_largest(ElementComparison& result, Difference difference, std::uint64_t position) noexcept {
@@ -93,12 +93,46 @@ void compare_each(const T* a, const T* e, std::size_t count, std::uint64_t posit
   }
 }
 
+/// Whether a sum of squares of float64 may lack what squares have lost below the smallest float64, or above
+/// the largest.
+bool is_extreme(double squares) noexcept {
+  return !(squares >= 0x1p-800 && squares <= 0x1p1000);
+}
+
+/// Whether the sums of float64 elements must be calculated again with a larger range.
+bool are_extreme(const BlockSums& sums, const double* a, const double* e, std::size_t count) noexcept {
+  const auto any = [&](const auto& is_true) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (is_true(a[i], e[i])) return true;
+    return false;
+  };
+  return (is_extreme(sums.actual) && any([](double x, double) { return x != 0; })) ||
+         (is_extreme(sums.expected) && any([](double, double y) { return y != 0; })) ||
+         (is_extreme(sums.difference) && any([](double x, double y) { return x != y; }));
+}
+
+template <class T>
+void add_sums(const BlockSums& block, const T* a, const T* e, std::size_t count, MetricSums& sums) noexcept {
+  if constexpr (std::is_same_v<T, double>) {
+    if (are_extreme(block, a, e, count)) {
+      for (std::size_t i = 0; i < count; ++i)
+        add(static_cast<long double>(a[i]), static_cast<long double>(e[i]), sums);
+      return;
+    }
+  }
+  add(block, sums);
+}
+
 /// A block of elements in this machine's byte order.
 template <class T>
 void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t position,
-                   const ComparisonRule& rule, ElementComparison& result) {
-  const Survey all = rule.bits ? Survey{} : survey(a, e, count, rule.tolerance);
-  if (!all.all_within) {
+                   const ComparisonRule& rule, const Loops<T>& loops, ElementComparison& result) {
+  Survey all{};
+  if (rule.metrics)
+    add_sums(loops.sum(a, e, count, rule.tolerance, all), a, e, count, *result.metrics);
+  else if (!rule.bits)
+    all = loops.survey(a, e, count, rule.tolerance);
+  if (rule.bits || !all.all_within) {
     compare_each(a, e, count, position, rule, result);
     return;
   }
@@ -107,21 +141,28 @@ void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t posi
 }
 
 template <class T>
-ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule) {
+ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
   T* const a = reinterpret_cast<T*>(pairs.actual);
   T* const e = reinterpret_cast<T*>(pairs.expected);
   const bool same_order = pairs.actual_order == pairs.expected_order;
   const bool equal_bytes_match = same_order && (rule.bits || rule.nan_equal || std::is_integral_v<T>);
+  const Loops<T>& loops = loops_of<T>(level);
   ElementComparison result;
   result.dtype = pairs.dtype;
   result.listed = rule.listed;
   result.compared = pairs.count;
-  for (std::size_t i = 0; i < pairs.count; i += kBlock) {
-    const std::size_t count = std::min(kBlock, pairs.count - i);
-    if (equal_bytes_match && std::memcmp(a + i, e + i, count * sizeof(T)) == 0) continue;
+  if (rule.metrics) result.metrics.emplace();
+  ComparisonRule without_metrics = rule;  // for NaN that does not match NaN
+  without_metrics.metrics = false;
+  for (std::size_t i = 0; i < pairs.count; i += kPairBlock) {
+    const std::size_t count = std::min(kPairBlock, pairs.count - i);
+    const bool equal = same_order && std::memcmp(a + i, e + i, count * sizeof(T)) == 0;
+    if (equal && equal_bytes_match && !rule.metrics) continue;
     if (pairs.actual_order != kNativeOrder) reverse_bytes(a + i, count);
     if (pairs.expected_order != kNativeOrder) reverse_bytes(e + i, count);
-    compare_block(a + i, e + i, count, pairs.position + i, rule, result);
+    if (equal && rule.metrics) add_sums(loops.sum_equal(e + i, count), e + i, e + i, count, *result.metrics);
+    if (equal && equal_bytes_match) continue;
+    compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, loops, result);
   }
   return result;
 }
@@ -135,6 +176,7 @@ ElementComparison& ElementComparison::operator+=(const ElementComparison& other)
     largest = other.largest;
     largest_at = other.largest_at;
   }
+  if (metrics && other.metrics) *metrics += *other.metrics;
   absolute = std::max(absolute, other.absolute);
   ulps = std::max(ulps, other.ulps);
   std::vector<Mismatch> merged;
@@ -152,8 +194,8 @@ ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
   return rule;
 }
 
-ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule) {
-  return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule); });
+ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
+  return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule, level); });
 }
 
 std::optional<Difference> difference_of(DType dtype, ElementBits actual, ElementBits expected) {

@@ -6,8 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "compare/metrics.hpp"
 #include "compare/tolerance.hpp"
 #include "element/dtype.hpp"
+#include "simd/levels.hpp"
 
 namespace clipper {
 
@@ -19,7 +21,8 @@ struct ComparisonRule {
   bool nan_equal = true;  ///< whether any NaN matches any NaN
   Tolerance tolerance;
   std::optional<std::uint64_t> ulps;
-  std::size_t listed = 1;  ///< how many mismatches are listed; at least 1
+  std::size_t listed = 1;                   ///< how many mismatches are listed; at least 1
+  bool metrics = false;                     ///< whether to sum for metrics_of()
   std::optional<TolerancePreset> preset{};  ///< for_dtype() sets `tolerance` to that of the preset
 };
 
@@ -53,10 +56,15 @@ struct ElementComparison {
   Difference absolute = 0;  ///< of Tolerance; infinity if there is none for floats
   std::uint64_t ulps = 0;   ///< for floats; kNoUlps if there is none
 
+  std::optional<MetricSums> metrics{};  ///< only if the rule asks for it
+
   /// `other` must have the same dtype and `listed`.
   ElementComparison& operator+=(const ElementComparison& other);
   friend bool operator==(const ElementComparison&, const ElementComparison&) = default;
 };
+
+/// How many pairs are compared and summed at a time.
+inline constexpr std::size_t kPairBlock = 1024;
 
 /// The elements of two tensors at the same positions.
 struct ElementPairs {
@@ -69,8 +77,11 @@ struct ElementPairs {
   std::uint64_t position;  ///< of the first pair
 };
 
-/// Compares all pairs. May change the elements to this machine's byte order.
-[[nodiscard]] ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule);
+/// Compares all pairs. May change the elements to this machine's byte order. The digits of metrics depend on
+/// the positions of the calls' first pairs, unless these are multiples of kPairBlock; nothing depends on
+/// `level`.
+[[nodiscard]] ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
+                                        SimdLevel level = simd_levels().back());
 
 /// |a - e|; nothing if one of the two is NaN.
 [[nodiscard]] std::optional<Difference> difference_of(DType dtype, ElementBits actual, ElementBits expected);

@@ -64,6 +64,17 @@ std::string advice_text(const FileComparison& files, Compared compared, const To
   return fmt::format("; would pass with {}", joined(options, " or "));
 }
 
+/// A cosine has more digits than three: near 1 they would all be 1.
+std::string metrics_text(const ElementComparison& comparison) {
+  if (!comparison.metrics) return "";
+  const Metrics metrics = metrics_of(*comparison.metrics, comparison.compared);
+  const auto text = [](const std::optional<double>& value) { return value ? rounded(*value) : "none"; };
+  const std::string cosine = metrics.cosine ? fmt::format("{:.9g}", *metrics.cosine) : "none";
+  return fmt::format("max rel {}, RMSE {}, cosine {}, SQNR {}", text(metrics.relative), text(metrics.rmse),
+                     cosine, text(metrics.sqnr)) +
+         (metrics.sqnr ? " dB" : "");
+}
+
 /// "3 of 1048576 differ (0.000286 %)"
 std::string count_text(const FileComparison& files, Compared compared) {
   const ElementComparison& comparison = files.comparison;
@@ -107,10 +118,12 @@ std::string mismatch_text(const FileComparison& files, Compared compared, const 
 std::string summary_text(const FileComparison& files, Compared compared, const ToleranceNames& names) {
   const ElementComparison& comparison = files.comparison;
   const std::string largest = compared == Compared::bytes ? "" : largest_text(files);
-  if (comparison.mismatches == 0) return largest;
+  const std::string metrics = metrics_text(comparison);
+  const std::string last = (metrics.empty() ? "" : "; ") + metrics;
+  if (comparison.mismatches == 0) return largest.empty() ? metrics : largest + last;
   const std::string first = mismatch_text(files, compared, comparison.first.front());
-  return fmt::format("{}; first {}{}{}{}", count_text(files, compared), first, largest.empty() ? "" : "; ",
-                     largest, advice_text(files, compared, names));
+  return fmt::format("{}; first {}{}{}{}{}", count_text(files, compared), first, largest.empty() ? "" : "; ",
+                     largest, last, advice_text(files, compared, names));
 }
 
 }  // namespace clipper

@@ -37,21 +37,23 @@ bool has_one_order(const TensorLayout& layout) {
 class Total {
  public:
   Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,
-        const BeforeComparison& before)
-      : rule_(for_dtype(rule, expected.layout.dtype)),
+        const BeforeComparison& before, SimdLevel level)
+      : level_(level),
+        rule_(for_dtype(rule, expected.layout.dtype)),
         before_(before),
         dtype_(expected.layout.dtype),
         actual_(actual.layout.order),
         expected_(expected.layout.order) {
     sum_.dtype = dtype_;
     sum_.listed = rule.listed;
+    if (rule.metrics) sum_.metrics.emplace();
   }
 
   void add(const std::byte* read, std::byte* actual, std::byte* expected, std::size_t count,
            std::uint64_t position) {
     const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
     if (before_) before_(pairs, read);
-    const ElementComparison result = clipper::compare(pairs, rule_);
+    const ElementComparison result = clipper::compare(pairs, rule_, level_);
     const std::lock_guard lock(mutex_);
     sum_ += result;
   }
@@ -59,6 +61,7 @@ class Total {
   [[nodiscard]] const ElementComparison& sum() const { return sum_; }
 
  private:
+  SimdLevel level_;
   ComparisonRule rule_;
   const BeforeComparison& before_;
   DType dtype_;
@@ -76,7 +79,9 @@ void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInp
   const std::size_t from = traits(actual.layout.dtype).size;
   const std::size_t size = traits(expected.layout.dtype).size;
   const std::size_t largest = std::max(from, size);
-  const std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 2);
+  std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 2);
+  const std::size_t block = kPairBlock * largest;  // metrics add blocks, which must not depend on the threads
+  if (room > block) room = room / block * block;
   const Chunks chunks(expected.layout.count, largest, std::max(room, kLine), 0);
   const bool parallel = actual.file.is_regular() && expected.file.is_regular();
   engine.for_each_chunk(chunks.size(), parallel, [&](std::uint64_t i, std::byte* memory) {
@@ -95,7 +100,8 @@ void read_box(const TensorInput& tensor, const std::vector<FileRange>& ranges, s
     read(tensor, {memory + range.at * size, range.count * size}, range.position);
 }
 
-void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
+void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInput& expected,
+                      const ComparisonRule& rule, Total& total) {
   if (!actual.file.is_regular() || !expected.file.is_regular())
     throw Error(
         ErrorKind::input,
@@ -105,7 +111,9 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
   const std::size_t size = traits(expected.layout.dtype).size;
   const std::size_t largest = std::max(from, size);
   const std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 3);
-  const Boxes boxes(expected.layout.shape, room / largest);
+  // A size that does not depend on the number of threads, as far as metrics are calculated of them.
+  constexpr std::size_t kMetricsRoom = 16UL << 10;
+  const Boxes boxes(expected.layout.shape, (rule.metrics ? std::min(room, kMetricsRoom) : room) / largest);
   engine.for_each_chunk(boxes.size(), true, [&](std::uint64_t i, std::byte* memory) {
     const Box box = boxes[i];
     const std::size_t length = box.count() * from;
@@ -141,11 +149,11 @@ std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& 
 
 ElementComparison compare(Engine& engine, const TensorInput& actual, const TensorInput& expected,
                           const ComparisonRule& rule, const BeforeComparison& before) {
-  Total total(actual, expected, rule, before);
+  Total total(actual, expected, rule, before, engine.kernel_options().level);
   if (actual.layout.fortran_order == expected.layout.fortran_order || has_one_order(expected.layout))
     compare_in_order(engine, actual, expected, total);
   else
-    compare_by_index(engine, actual, expected, total);
+    compare_by_index(engine, actual, expected, rule, total);
   check_end(actual.file);
   check_end(expected.file);
   return total.sum();

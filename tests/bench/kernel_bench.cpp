@@ -179,7 +179,7 @@ void measure_multiplication(benchmark::State& state) {
 }
 
 /// Pairs that differ by less than the tolerance.
-void measure_compare(benchmark::State& state, DType dtype) {
+void measure_compare(benchmark::State& state, DType dtype, SimdLevel level) {
   const Buffers buffers(kFirstLevel);
   fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
   std::memcpy(buffers.out(), buffers.in(), kFirstLevel);
@@ -190,7 +190,7 @@ void measure_compare(benchmark::State& state, DType dtype) {
   for (auto _ : state)
     benchmark::DoNotOptimize(clipper::compare({dtype, clipper::kNativeOrder, clipper::kNativeOrder,
                                                buffers.in(), buffers.out(), kFirstLevel / size, 0},
-                                              rule));
+                                              rule, level));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
 }
 
@@ -286,8 +286,9 @@ void add_cycles() {
             work == Work::clip_vectors ? kFirstLevel / 2 : kFirstLevel);
       add(fmt::format("cycles/statistics/{}/{}", row.name, clipper::to_string(level)), measure_statistics,
           row.dtype, level);
+      add(fmt::format("cycles/compare/{}/{}", row.name, clipper::to_string(level)), measure_compare,
+          row.dtype, level);
     }
-    add(fmt::format("cycles/compare/{}/baseline", row.name), measure_compare, row.dtype);
     add(fmt::format("cycles/percentiles/{}/baseline", row.name), measure_percentiles, row.dtype);
   }
 }

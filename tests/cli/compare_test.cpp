@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "compare/tolerance.hpp"
 
@@ -389,6 +390,67 @@ TEST_CASE("a preset that does not exist is an error that names the nearest, and 
     const std::string_view name = is_floating(row.dtype) ? row.name : "integers";
     CHECK(contains(std::regex_replace(help.output, std::regex("\\s+"), " "),
                    fmt::format("{} {} and {}", name, torch.relative, torch.absolute)));
+  }
+}
+
+TEST_CASE("--metrics prints metrics of every pair, and their limits decide") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const WorkingDirectory directory{{"a.npy", float32_file({3, 4, 0})},
+                                   {"e.npy", float32_file({4, 3, 0})},
+                                   {"zero.npy", float32_file({0, 0, 0})},
+                                   {"nan.npy", float32_file({nan, 1, 1})},
+                                   {"two.npy", float32_file({1, 1})}};
+  const auto run = [&](Words words) { return run_compare(directory, joined({"a.npy", "e.npy"}, words)); };
+  CHECK(run({"--metrics"}).output ==
+        "FAIL a.npy: 2 of 3 differ (66.7 %); first [0] actual 3 expected 4 (1, 4194304 ulp); max abs 1 at "
+        "[0]; max "
+        "rel 0.333, RMSE 0.816, cosine 0.96, SQNR 11 dB; would pass with --atol 1 or --ulp 4194304\n");
+  CHECK(run_compare(directory, {"--metrics", "e.npy", "e.npy"}).output ==
+        "ok e.npy: max rel 0, RMSE 0, cosine 1, SQNR inf dB\n");
+  CHECK(run_compare(directory, {"--metrics", "nan.npy", "nan.npy"}).output ==
+        "ok nan.npy: max rel none, RMSE none, cosine none, SQNR none\n");
+  CHECK(run_compare(directory, {"--metrics", "zero.npy", "zero.npy"}).output ==
+        "ok zero.npy: max rel 0, RMSE 0, cosine none, SQNR inf dB\n");
+  const auto passes = [&](const Words& words) { return run(words).exit_code == 0; };
+  CHECK(passes({"--min-cosine", "0.95"}));
+  CHECK_FALSE(passes({"--min-cosine", "0.97"}));
+  CHECK(passes({"--max-rmse", "0.817"}));
+  CHECK_FALSE(passes({"--max-rmse", "0.816"}));
+  CHECK(passes({"--min-sqnr", "10.9"}));
+  CHECK_FALSE(passes({"--min-sqnr", "11"}));
+  CHECK_FALSE(passes({"--min-cosine", "0.95", "--min-sqnr", "11"}));
+  CHECK_FALSE(passes({"--min-cosine", "0.95", "--atol", "0.5"}));  // all must hold
+  CHECK(passes({"--min-cosine", "0.95", "--atol", "1"}));
+  CHECK_FALSE(passes({"--min-cosine", "0.97", "--max-mismatch", "3"}));
+
+  // What does not exist fails, unless every element matches.
+  CHECK(run_compare(directory, {"--min-cosine", "1", "zero.npy", "zero.npy"}).exit_code == 0);
+  CHECK(run_compare(directory, {"--min-cosine", "-1", "zero.npy", "a.npy"}).exit_code == 1);
+  CHECK(run_compare(directory, {"--max-rmse", "9", "nan.npy", "a.npy"}).exit_code == 1);
+  CHECK(run_compare(directory, {"--max-rmse", "9", "nan.npy", "nan.npy"}).exit_code == 0);
+  check_different(directory, {"--metrics", "--min-cosine", "0", "two.npy", "a.npy"},
+                  "FAIL two.npy: shape (2,), expected (3,)\n");
+  check_refused(run({"--min-cosine", "nan"}), 2, "--min-cosine: 'nan' is not a number");
+
+  const Words verify{"--max", "9", "a.npy", "--verify", "e.npy", "--min-cosine"};
+  CHECK(directory.run(joined(verify, {"0.95"})).exit_code == 0);
+  CHECK(directory.run(joined(verify, {"0.97"})).exit_code == 1);
+}
+
+TEST_CASE("metrics have the same digits with every number of threads and in every memory order") {
+  WorkingDirectory directory;
+  const std::vector<float> elements = scattered_floats(600'000);
+  std::vector<float> near = elements;
+  for (std::size_t i = 0; i < near.size(); i += 3) near[i] *= 1.01F;
+  directory.write("a.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(near)));
+  directory.write("e.npy", npy_file("<f4", "False", "(600, 1000)", bytes_of(elements)));
+  directory.write("f.npy", npy_file("<f4", "True", "(600, 1000)", bytes_of(elements)));
+  for (const char* const expected : {"e.npy", "f.npy"}) {
+    std::set<std::string> outputs;
+    for (const char* const threads : {"1", "2", "7", "64"})
+      outputs.insert(
+          run_compare(directory, {"--json", "--metrics", "-j", threads, "a.npy", expected}).output);
+    CHECK(outputs.size() == 1);
   }
 }
 

@@ -72,6 +72,7 @@ const std::array kExamples{
               kNotUtf8 + ".npz"}}},
     Example{"compare",
             {{"compare", "--json", "x.npy", "y.npy"},
+             {"compare", "--json", "--metrics", "x.npy", "y.npy"},
              {"compare", "--json", "x.npy", "i.npy"},
              {"compare", "--json", "x.npy", "text.npy"},
              {"compare", "--json", "a.npz", "a.npz"},

@@ -82,6 +82,24 @@ std::string word_after(std::string_view text, std::string_view before) {
   return std::string(text.substr(begin, text.find_first_of(",; )", begin) - begin));
 }
 
+bool is_near(double found, double expected, double error) {
+  return std::fabs(found - expected) <= error * std::fabs(expected);
+}
+
+/// The pairs of elements that are finite.
+Pairs finite(const Pairs& pairs) {
+  Pairs result{pairs.dtype, {}, {}};
+  for (std::size_t i = 0; i < pairs.actual.size(); ++i) {
+    const auto is_finite = [&](ElementBits x) {
+      return !is_floating(pairs.dtype) || std::isfinite(reference::value(pairs.dtype, x));
+    };
+    if (!is_finite(pairs.actual[i]) || !is_finite(pairs.expected[i])) continue;
+    result.actual.push_back(pairs.actual[i]);
+    result.expected.push_back(pairs.expected[i]);
+  }
+  return result;
+}
+
 template <class Check>
 void for_random_pairs(DType dtype, const Check& check) {
   const cases::Elements elements = cases::elements_of(dtype, 2'000);
@@ -102,6 +120,52 @@ TEST_CASE("every pair of elements is judged as by the oracle") {
       CAPTURE(row.name, i);
       check(pairs, kRules[i], compare(pairs, kRules[i].rule()));
     }
+  }
+}
+
+TEST_CASE("every SIMD level, and every division into whole blocks, gives the same comparison and metrics") {
+  const bool with_special = GENERATE(true, false);
+  for (const DTypeTraits& row : kDTypes) {
+    const Pairs pairs = with_special ? edge_pairs(row.dtype) : finite(edge_pairs(row.dtype));
+    for (const Rule& rule : kRules) {
+      ComparisonRule with_metrics = rule.rule();
+      with_metrics.metrics = true;
+      const auto at_level = [&](SimdLevel level, const ComparisonRule& asked) {
+        return compare(pairs, asked, 0, kNativeOrder, kNativeOrder, level);
+      };
+      const ElementComparison all = at_level(SimdLevel::baseline, with_metrics);
+      const ElementComparison without = compare(pairs, rule.rule());
+      CAPTURE(row.name, &rule - kRules.data());
+      for (const SimdLevel level : simd_levels()) {
+        CHECK(at_level(level, with_metrics) == all);
+        CHECK(at_level(level, rule.rule()) == without);
+      }
+      ElementComparison sum;
+      sum.dtype = row.dtype;
+      sum.listed = with_metrics.listed;
+      sum.metrics.emplace();
+      for (std::size_t begin = 0; begin < pairs.actual.size(); begin += 3 * kPairBlock)
+        sum +=
+            compare(pairs.part(begin, std::min(begin + 3 * kPairBlock, pairs.actual.size())), with_metrics);
+      CHECK(metrics_of(*sum.metrics, 1).rmse == metrics_of(*all.metrics, 1).rmse);
+      CHECK((*sum.metrics == *all.metrics));
+    }
+  }
+}
+
+TEST_CASE("metrics of extreme float64 elements neither overflow nor vanish") {
+  for (const double unit : {1.0, 1e-308, 4.9e-324, 1e300, 1e-170}) {
+    CAPTURE(unit);
+    Pairs pairs{DType::float64, {}, {}};
+    for (const double x : {3.0, 4.0, 0.0}) pairs.actual.push_back(to_bits(x * unit));
+    for (const double x : {4.0, 3.0, 0.0}) pairs.expected.push_back(to_bits(x * unit));
+    ComparisonRule rule;
+    rule.metrics = true;
+    const Metrics metrics = metrics_of(*compare(pairs, rule).metrics, 3);
+    CHECK(is_near(metrics.cosine.value(), 0.96, 1e-13));
+    CHECK(is_near(metrics.rmse.value(), std::sqrt(2.0 / 3) * unit, unit < 1e-307 ? 1 : 1e-13));
+    CHECK(is_near(metrics.sqnr.value(), 10 * std::log10(12.5), 1e-13));
+    CHECK(is_near(metrics.relative.value(), 1.0 / 3, unit < 1e-307 ? 0.1 : 1e-13));
   }
 }
 

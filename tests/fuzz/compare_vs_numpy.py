@@ -2,6 +2,7 @@
 """Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers, where numpy rounds
 or wraps, uses Python's integers and fractions."""
 
+import decimal
 import json
 import math
 from fractions import Fraction
@@ -10,6 +11,8 @@ import trials
 from trials import FLOATS, INTEGERS, edges, np, save
 
 BATCH = 40  # pairs per run of clipper
+decimal.getcontext().prec = 60
+UNIT = 1 << 1074  # of every float64, as an integer
 
 
 def tensors(rng, generator, dtype):
@@ -102,6 +105,50 @@ def wrong_words(said, actual, expected, order, rule):
     return None if found == right else f"clipper says {found}\n  oracle says  {right}"
 
 
+def exact_metrics(actual, expected):
+    """max_relative, rmse, cosine and sqnr of two tensors by Python's integers and 60 digits; None for what does not exist."""
+    if not expected.size or not (np.isfinite(actual.astype(float)).all() and np.isfinite(expected.astype(float)).all()):
+        return [None] * 4
+    whole = actual.dtype in INTEGERS
+    exact = (lambda t: t.ravel().tolist()) if whole else (
+        lambda t: [n * (UNIT // d) for n, d in map(float.as_integer_ratio, t.ravel().astype(float).tolist())])
+    a, e = exact(actual), exact(expected)
+    d = [abs(x - y) for x, y in zip(a, e)]
+    aa, ee, ae, dd = (sum(x * y for x, y in zip(*two)) for two in ((a, a), (e, e), (a, e), (d, d)))
+    relative = max((Fraction(x, abs(y)) if y else math.inf for x, y in zip(d, e) if x), default=0)
+    number = decimal.Decimal
+    rmse = (number(dd) / len(d)).sqrt() / (1 if whole else UNIT)
+    cosine = number(ae) / (number(aa).sqrt() * number(ee).sqrt()) if aa and ee else None
+    sqnr = math.inf if not dd else -math.inf if not ee else 10 * (number(ee) / number(dd)).log10()
+    return [relative, rmse, cosine, sqnr]
+
+
+def nearest(value):
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def wrong_metrics(said, actual, expected):
+    """What is wrong with the metrics, or None. Each has a relative error of at most 1e-12; a cosine whose products cancel, and an
+    SQNR near 0 dB, an absolute one of 1e-15 and 1e-12."""
+    names = ("max_relative", "rmse", "cosine", "sqnr")
+    right = exact_metrics(actual, expected)
+    for name, value, least in zip(names, right, (0, 0, 1e-15, 1e-12)):
+        found = said["metrics"][name]
+        if value is None or found is None or math.inf in (abs(value), abs(float(found))):
+            near = (found is None) == (value is None) and (value is None or float(found) == nearest(value))
+        else:
+            value, found = Fraction(value), Fraction(float(found))
+            # A result below the smallest normal float64 has fewer digits.
+            allowed = max(abs(value) * Fraction(1e-12), Fraction(least), Fraction(5e-324))
+            near = abs(found - value) <= allowed
+        if not near:
+            return f"{name} is {said['metrics'][name]}, not {None if value is None else nearest(value)}"
+    return None
+
+
 def wrong_differences(found, actual, expected, rule):
     """What is wrong with the output of --diff-out, or None."""
     if actual.dtype in INTEGERS:
@@ -118,7 +165,7 @@ def wrong_differences(found, actual, expected, rule):
 def compare_batch(trial):
     """Compares pairs of random dtypes by one rule in one run, and the last pair with --diff-out."""
     rng, rule = trial.rng, random_rule(trial.rng)
-    options = [word for option in rule.items() for word in option]
+    options = ["--metrics"] + [word for option in rule.items() for word in option]
     trial.path("got").mkdir()
     trial.path("want").mkdir()
     pairs = []
@@ -131,11 +178,11 @@ def compare_batch(trial):
     status = max((line["status"] for line in lines), default=0)
     trial.check(len(lines) == BATCH and run.code == status == summary["status"] and not run.err, f"exit status {run.code}, {len(lines)} lines: {run.err}")
     for (actual, expected, order), line in zip(pairs, lines):
-        if wrong := wrong_words(line, actual, expected, order, rule):
+        if wrong := wrong_words(line, actual, expected, order, rule) or wrong_metrics(line, actual, expected):
             trial.wrong.append(f"{actual.dtype} {actual.shape}\n  {wrong}")
 
     last = f"{BATCH - 1:03}.npy"
-    trial.run("compare", *options, "--diff-out", "d.npy", f"got/{last}", f"want/{last}")
+    trial.run("compare", "-q", *options, "--diff-out", "d.npy", f"got/{last}", f"want/{last}")
     if wrong := wrong_differences(np.load(trial.path("d.npy")), *pairs[-1][:2], rule):
         trial.wrong.append(wrong)
 

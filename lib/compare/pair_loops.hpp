@@ -1,0 +1,305 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "compare/match.hpp"
+#include "compare/metrics.hpp"
+#include "simd/vector.hpp"
+
+/// The loops over a block of pairs in this machine's byte order: templates that must be inlined into
+/// functions compiled for an instruction set. The results do not depend on the instruction set.
+namespace clipper {
+
+/// What the vectorized pass finds out about a block.
+struct Survey {
+  bool all_within;  ///< true: all pairs match; false: unknown, and `largest` is meaningless
+  Difference largest;
+};
+
+/// An element as float, without a branch, which g++ would not vectorize.
+template <HalfType T>
+[[gnu::always_inline]] inline float widen_straight(T x) noexcept {
+  const std::uint32_t half = x.bits;
+  if constexpr (std::is_same_v<T, BFloat16>) return std::bit_cast<float>(half << 16);
+  const float finite = std::bit_cast<float>((half & 0x7fff) << 13) * 0x1p112F;
+  const std::uint32_t special = (half & 0x7c00) == 0x7c00 ? 0x7f80'0000 : 0;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(finite) | special | (half & 0x8000) << 16);
+}
+
+/// Calls `loop` with the block's elements: 16-bit floats as floats.
+template <class T, class Loop>
+[[gnu::always_inline]] inline auto with_floats(const T* a, const T* e, std::size_t count,
+                                               const Loop& loop) noexcept {
+  if constexpr (HalfType<T>) {
+    std::array<float, kPairBlock> actual;
+    std::array<float, kPairBlock> expected;
+    for (std::size_t i = 0; i < count; ++i) actual[i] = widen_straight(a[i]);
+    for (std::size_t i = 0; i < count; ++i) expected[i] = widen_straight(e[i]);
+    return loop(actual.data(), expected.data());
+  } else {
+    return loop(a, e);
+  }
+}
+
+/// Pairs that are taken together: as many lanes as the widest registers have, so that sums have the same
+/// digits with all.
+inline constexpr std::size_t kLanes = 8;
+
+/// float64 lanes in registers of kBytes.
+template <std::size_t kBytes>
+struct Lanes {
+  using Register = Vector<double, kBytes>;
+  static constexpr std::size_t kEach = kBytes / sizeof(double);
+  static constexpr std::size_t kCount = kLanes / kEach;
+  std::array<Register, kCount> parts{};
+
+  [[nodiscard, gnu::always_inline]] double operator[](std::size_t lane) const noexcept {
+    return parts[lane / kEach][lane % kEach];
+  }
+};
+
+/// Calls `step(part, a, e)` with registers of consecutive elements, which begin at lane `part` * kEach. The
+/// last ones are filled up with zeros.
+template <std::size_t kBytes, class T, class Step>
+[[gnu::always_inline]] inline void for_each_register(const T* a, const T* e, std::size_t count,
+                                                     const Step& step) noexcept {
+  using L = Lanes<kBytes>;
+  using Elements = Vector<T, L::kEach * sizeof(T)>;
+  const auto take = [&](const T* from, const T* other) {
+    for (std::size_t part = 0; part < L::kCount; ++part) {
+      Elements x;
+      Elements y;
+      std::memcpy(&x, from + part * L::kEach, sizeof(x));
+      std::memcpy(&y, other + part * L::kEach, sizeof(y));
+      step(part, x, y);
+    }
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) take(a + i, e + i);
+  if (i == count) return;
+  std::array<T, kLanes> last_a{};
+  std::array<T, kLanes> last_e{};
+  std::memcpy(last_a.data(), a + i, (count - i) * sizeof(T));
+  std::memcpy(last_e.data(), e + i, (count - i) * sizeof(T));
+  take(last_a.data(), last_e.data());
+}
+
+/// Elements as float64. g++ converts integers of 8 and 16 bits lane by lane unless they are 32 bits wide.
+template <class Register, class Elements>
+[[gnu::always_inline]] inline void set_number(const Elements& x, Register& result) noexcept {
+  using T = std::remove_cvref_t<decltype(x[0])>;
+  if constexpr (sizeof(T) < sizeof(std::int32_t)) {
+    using Wide = Vector<std::int32_t, sizeof(Elements) / sizeof(T) * sizeof(std::int32_t)>;
+    result = __builtin_convertvector(__builtin_convertvector(x, Wide), Register);
+  } else {
+    result = __builtin_convertvector(x, Register);
+  }
+}
+
+/// Makes the lanes positive.
+template <class Register>
+[[gnu::always_inline]] inline void drop_sign(Register& x) noexcept {
+  using Bits = Vector<std::uint64_t, sizeof(Register)>;
+  x = __builtin_bit_cast(Register, __builtin_bit_cast(Bits, x) & 0x7fff'ffff'ffff'ffffU);
+}
+
+/// The lanes of a Survey of floats. Everything above zero or NaN is collected: no order of additions or
+/// choice between two values must be kept.
+template <std::size_t kBytes>
+struct SurveyLanes {
+  using Register = typename Lanes<kBytes>::Register;
+
+  Lanes<kBytes> largest;
+  Lanes<kBytes> excess;   ///< of the differences over the tolerance
+  Lanes<kBytes> special;  ///< NaN if a difference was infinite or NaN
+
+  /// `size` is |e|.
+  [[gnu::always_inline]] void take(std::size_t part, const Register& difference, const Register& size,
+                                   double absolute, double relative) noexcept {
+    const Register over = difference - (absolute + relative * size);
+    Register& most = largest.parts[part];
+    most = difference > most ? difference : most;
+    excess.parts[part] = over > excess.parts[part] ? over : excess.parts[part];
+    special.parts[part] += difference * 0;
+  }
+
+  [[nodiscard, gnu::always_inline]] Survey survey() const noexcept {
+    Survey result{true, 0};
+    double most = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      result.all_within = result.all_within && excess[lane] == 0 && special[lane] == 0;
+      most = largest[lane] > most ? largest[lane] : most;
+    }
+    result.largest = std::bit_cast<Difference>(most);
+    return result;
+  }
+};
+
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline Survey survey_floats(const T* a, const T* e, std::size_t count,
+                                                   const Tolerance& tolerance) noexcept {
+  using Register = typename Lanes<kBytes>::Register;
+  const double absolute = tolerance.absolute();
+  const double relative = tolerance.relative();
+  SurveyLanes<kBytes> lanes;
+  for_each_register<kBytes>(a, e, count, [&](std::size_t part, const auto& actual, const auto& expected) {
+    auto size = __builtin_convertvector(expected, Register);
+    Register difference = __builtin_convertvector(actual, Register) - size;
+    drop_sign(difference);
+    drop_sign(size);
+    lanes.take(part, difference, size, absolute, relative);
+  });
+  return lanes.survey();
+}
+
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline Survey survey(const T* a, const T* e, std::size_t count,
+                                            const Tolerance& tolerance) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    UnsignedOfSize<sizeof(T)> largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto difference = distance(a[i], e[i]);
+      largest = difference > largest ? difference : largest;
+    }
+    return {largest <= tolerance.whole(), largest};
+  } else {
+    return with_floats(a, e, count, [&](const auto* x, const auto* y) {
+      return survey_floats<kBytes>(x, y, count, tolerance);
+    });
+  }
+}
+
+/// The lanes of BlockSums. The products, which may cancel, are added with what each addition rounds off.
+template <std::size_t kBytes>
+struct SumLanes {
+  Lanes<kBytes> actual;
+  Lanes<kBytes> expected;
+  Lanes<kBytes> difference;
+  Lanes<kBytes> product;
+  Lanes<kBytes> rest;
+  Lanes<kBytes> numerator;  ///< the largest |a - e| / |e| as a fraction, because a division takes long
+  Lanes<kBytes> denominator;
+  Lanes<kBytes> special;  ///< NaN if an element is infinite or NaN
+};
+
+/// |a - e| as float64: exact before it is rounded.
+template <class Register, class Elements>
+[[gnu::always_inline]] inline void set_distance(const Elements& a, const Elements& e,
+                                                Register& result) noexcept {
+  using T = std::remove_cvref_t<decltype(a[0])>;
+  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(std::uint64_t)) {
+    using Unsigned = Vector<std::uint64_t, sizeof(Elements)>;
+    const auto up = __builtin_bit_cast(Unsigned, a) - __builtin_bit_cast(Unsigned, e);
+    const auto less = __builtin_bit_cast(Unsigned, a < e);
+    result = __builtin_convertvector((up ^ less) - less, Register);
+  } else {
+    Register y;
+    set_number(a, result);
+    set_number(e, y);
+    result -= y;
+    drop_sign(result);
+  }
+}
+
+template <std::size_t kBytes>
+[[gnu::always_inline]] inline BlockSums total_of(const SumLanes<kBytes>& lanes) noexcept {
+  BlockSums sums;
+  double rest = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    sums.actual += lanes.actual[lane];
+    sums.expected += lanes.expected[lane];
+    sums.difference += lanes.difference[lane];
+    const double sum = sums.product + lanes.product[lane];
+    const double added = sum - sums.product;
+    rest += lanes.rest[lane] + ((sums.product - (sum - added)) + (lanes.product[lane] - added));
+    sums.product = sum;
+    const double numerator = lanes.numerator[lane];
+    const double relative = numerator == 0 ? 0 : numerator / lanes.denominator[lane];
+    sums.relative = relative > sums.relative ? relative : sums.relative;
+  }
+  sums.product += rest;
+  return sums;
+}
+
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline BlockSums sum_numbers(const T* a, const T* e, std::size_t count,
+                                                    const Tolerance& tolerance, Survey& found) noexcept {
+  using Register = typename Lanes<kBytes>::Register;
+  const double absolute = tolerance.absolute();
+  const double relative = tolerance.relative();
+  SumLanes<kBytes> lanes;
+  SurveyLanes<kBytes> surveyed;
+  for (Register& one : lanes.denominator.parts) one = Register{} + 1;
+  for_each_register<kBytes>(a, e, count, [&](std::size_t part, const auto& actual, const auto& expected) {
+    Register x;
+    Register y;
+    set_number(actual, x);
+    set_number(expected, y);
+    Register d;
+    set_distance(actual, expected, d);
+    Register size = y;
+    drop_sign(size);
+    lanes.actual.parts[part] += x * x;
+    lanes.expected.parts[part] += y * y;
+    lanes.difference.parts[part] += d * d;
+    const Register product = x * y;
+    const Register before = lanes.product.parts[part];
+    const Register sum = before + product;
+    const Register added = sum - before;
+    lanes.rest.parts[part] += (before - (sum - added)) + (product - added);
+    lanes.product.parts[part] = sum;
+    Register& numerator = lanes.numerator.parts[part];
+    Register& denominator = lanes.denominator.parts[part];
+    const auto is_larger = d * denominator > numerator * size;
+    numerator = is_larger ? d : numerator;
+    denominator = is_larger ? size : denominator;
+    if constexpr (std::is_floating_point_v<T>) surveyed.take(part, d, size, absolute, relative);
+  });
+  if constexpr (std::is_floating_point_v<T>)
+    found = surveyed.survey();
+  else
+    found = survey<kBytes>(a, e, count, tolerance);
+  BlockSums sums = total_of(lanes);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) sums.finite = sums.finite && surveyed.special[lane] == 0;
+  return sums;
+}
+
+/// The sums and the survey() of a block.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline BlockSums sum_block(const T* a, const T* e, std::size_t count,
+                                                  const Tolerance& tolerance, Survey& found) noexcept {
+  return with_floats(a, e, count, [&](const auto* x, const auto* y) {
+    return sum_numbers<kBytes>(x, y, count, tolerance, found);
+  });
+}
+
+/// The same for a block of equal elements.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline BlockSums sum_equal_block(const T* e, std::size_t count) noexcept {
+  using Register = typename Lanes<kBytes>::Register;
+  Lanes<kBytes> squares;
+  Lanes<kBytes> special;
+  with_floats(e, e, count, [&](const auto* x, const auto* y) {
+    for_each_register<kBytes>(x, y, count, [&](std::size_t part, const auto&, const auto& expected) {
+      Register value;
+      set_number(expected, value);
+      squares.parts[part] += value * value;
+      special.parts[part] += value * 0;
+    });
+  });
+  BlockSums sums;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    sums.actual += squares[lane];
+    sums.finite = sums.finite && special[lane] == 0;
+  }
+  sums.expected = sums.product = sums.actual;
+  return sums;
+}
+
+}  // namespace clipper
