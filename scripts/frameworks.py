@@ -48,7 +48,8 @@ def with_tensorflow():
     import tensorflow as tf
 
     def clip(dtype, x, lo, hi):
-        return tf.clip_by_value(*(tf.constant(typed(each, dtype)) for each in (x, lo, hi))).numpy().view(x.dtype)
+        tensors = (tf.constant(np.array(typed(each, dtype))) for each in (x, lo, hi))  # of scalars it takes 0.0 for -0.0
+        return tf.clip_by_value(*tensors).numpy().view(x.dtype)
 
     return clip
 

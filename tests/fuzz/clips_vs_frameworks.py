@@ -40,8 +40,8 @@ class Trial(trials.Trial):
         self.profile = ROWS[self.seed % len(ROWS)]
         self.dtype = rng.choice(self.profile.dtypes)
         self.arrays = bool(self.profile.arrays) and rng.random() < 0.4
-        lengths = [rng.choice([rng.randint(1, 70), rng.randint(1, 1000)]) for _ in range(BATCH)]
-        shapes = [(length,) for length in lengths]
+        lengths = [rng.randint(1, 70), rng.randint(1, 70), rng.randint(1, 1000)]  # jax compiles a function for each
+        shapes = [(rng.choice(lengths),) for _ in range(BATCH)]
         if self.arrays:  # all tensors have the shape that the arrays fit
             shapes = BATCH * [(rng.randint(1, 4), rng.randint(1, 250)) if rng.random() < 0.3 else shapes[0]]
         self.tensors = [self.pool(self.dtype, shape) for shape in shapes]
