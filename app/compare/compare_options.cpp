@@ -96,6 +96,14 @@ constexpr Option kBytes{
     .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
 tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
 
+constexpr Option kAnyDtype{
+    .names = "--any-dtype", .excludes = {"--bits", "--bytes", "--diff-out"},
+    .help = "Compare numbers of different dtypes: int 3 is 3.0",
+    .details = R"(The dtypes may differ. The elements are compared exactly, as numbers: int64 3 matches float32 3, and
+float32 0.1 does not match float64 0.1, which is another number. Differences, tolerances and `--ulp` are those of
+int64 or uint64 if one of them has all values of both dtypes, otherwise of float64. `--tolerance torch` takes the
+tolerance of the dtype with fewer digits. `--dtype` still says what |V2 is.)"};
+
 constexpr Option kDiffOut{
     .names = "--diff-out", .type = "FILE", .value = Value::tensor, .excludes = {"--bytes"},
     .help = "Write |a - e| of all elements to FILE, a .npy tensor",
@@ -126,11 +134,11 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,      &kAtol,    &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
-                              &kHeader,    &kBits,    &kBytes,   &kDiffOut,   &kMaxMismatch, &kMetrics,
-                              &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow,      &kReport,      &kDtype,
-                              &kTrailing,  &kThreads, &kJson,    &kProgress,  &kNoProgress,  &kColor,
-                              &kVerbose,   &kQuiet,   &kHelp};
+constexpr std::array kOptions{&kRtol,      &kAtol,     &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
+                              &kHeader,    &kBits,     &kBytes,   &kDiffOut,   &kMaxMismatch, &kMetrics,
+                              &kMinCosine, &kMaxRmse,  &kMinSqnr, &kShow,      &kReport,      &kDtype,
+                              &kAnyDtype,  &kTrailing, &kThreads, &kJson,      &kProgress,    &kNoProgress,
+                              &kColor,     &kVerbose,  &kQuiet,   &kHelp};
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);
@@ -141,6 +149,7 @@ void validate_rule(const RawOptions& raw, CompareCommand& command) {
   if (raw.has(kBytes)) command.matching.compared = Compared::bytes;
   command.settings.rule = rule;
   command.settings.whole_files = raw.has(kBytes);
+  command.settings.any_dtype = raw.has(kAnyDtype);
   command.settings.strict_header = word_of(raw, kHeader) != 0;
 }
 

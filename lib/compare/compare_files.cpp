@@ -56,7 +56,7 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
   std::vector<std::byte> expected_bytes;
   TensorLayout layout = read_header(actual, settings.dtype, &actual_bytes).layout();
   result.layout = read_header(expected, settings.dtype, &expected_bytes).layout();
-  result.reason = difference_as_whole(layout, result.layout);
+  result.reason = difference_as_whole(layout, result.layout, settings.any_dtype);
   if (result.reason.empty() && settings.strict_header)
     result.reason = header_difference(actual_bytes, expected_bytes);
   return layout;

@@ -17,6 +17,7 @@ namespace clipper {
 struct CompareSettings {
   ComparisonRule rule;
   bool whole_files = false;                    ///< compare all bytes of the files, as uint8 elements
+  bool any_dtype = false;                      ///< compare elements of different dtypes as numbers
   bool strict_header = false;                  ///< the headers must have the same bytes
   std::optional<DType> dtype;                  ///< the dtype that the user gives; see npy::parse()
   bool ignore_trailing = false;                ///< accept bytes after the arrays

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <mutex>
 #include <span>
 
 #include "compare/boxes.hpp"
+#include "compare/common_dtype.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -33,38 +36,70 @@ bool has_one_order(const TensorLayout& layout) {
          std::ranges::count_if(layout.shape, [](std::int64_t extent) { return extent > 1; }) <= 1;
 }
 
+/// The dtype whose tolerance a preset has for both.
+DType less_precise(DType actual, DType expected) {
+  if (!is_floating(actual)) return expected;
+  return !is_floating(expected) || traits(actual).fraction_bits < traits(expected).fraction_bits ? actual
+                                                                                                 : expected;
+}
+
 /// The sum of the comparisons of many threads.
 class Total {
  public:
   Total(const TensorInput& actual, const TensorInput& expected, const ComparisonRule& rule,
         const BeforeComparison& before, SimdLevel level)
       : level_(level),
-        rule_(for_dtype(rule, expected.layout.dtype)),
+        rule_(for_dtype(rule, less_precise(actual.layout.dtype, expected.layout.dtype))),
         before_(before),
         dtype_(expected.layout.dtype),
+        actual_dtype_(before ? dtype_ : actual.layout.dtype),
         actual_(actual.layout.order),
         expected_(expected.layout.order) {
-    sum_.dtype = dtype_;
+    sum_.dtype = actual_dtype_ == dtype_ ? dtype_ : common_dtype(actual_dtype_, dtype_);
     sum_.listed = rule.listed;
     if (rule.metrics) sum_.metrics.emplace();
   }
 
   void add(const std::byte* read, std::byte* actual, std::byte* expected, std::size_t count,
            std::uint64_t position) {
+    if (actual_dtype_ != dtype_) {
+      add_converted(read, expected, count, position);
+      return;
+    }
     const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
     if (before_) before_(pairs, read);
-    const ElementComparison result = clipper::compare(pairs, rule_, level_);
-    const std::lock_guard lock(mutex_);
-    sum_ += result;
+    add(clipper::compare(pairs, rule_, level_));
   }
 
   [[nodiscard]] const ElementComparison& sum() const { return sum_; }
 
  private:
+  /// Compares elements of different dtypes as numbers.
+  void add_converted(const std::byte* actual, const std::byte* expected, std::size_t count,
+                     std::uint64_t position) {
+    std::array<std::uint64_t, kPairBlock> a;
+    std::array<std::uint64_t, kPairBlock> e;
+    for (std::size_t i = 0; i < count; i += kPairBlock) {
+      const std::size_t length = std::min(kPairBlock, count - i);
+      to_common_dtype({actual_dtype_, actual_, actual + i * traits(actual_dtype_).size},
+                      {dtype_, expected_, expected + i * traits(dtype_).size}, std::span(a).first(length),
+                      std::span(e).first(length));
+      add(clipper::compare({sum_.dtype, kNativeOrder, kNativeOrder, reinterpret_cast<std::byte*>(a.data()),
+                            reinterpret_cast<std::byte*>(e.data()), length, position + i},
+                           rule_, level_));
+    }
+  }
+
+  void add(const ElementComparison& result) {
+    const std::lock_guard lock(mutex_);
+    sum_ += result;
+  }
+
   SimdLevel level_;
   ComparisonRule rule_;
   const BeforeComparison& before_;
   DType dtype_;
+  DType actual_dtype_;
   ByteOrder actual_;
   ByteOrder expected_;
   std::mutex mutex_;
@@ -139,8 +174,8 @@ void check_end(InputFile& file) {
 
 }  // namespace
 
-std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected) {
-  if (actual.dtype != expected.dtype)
+std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected, bool any_dtype) {
+  if (!any_dtype && actual.dtype != expected.dtype)
     return fmt::format("dtype {}, expected {}", traits(actual.dtype).name, traits(expected.dtype).name);
   if (actual.shape != expected.shape)
     return fmt::format("shape {}, expected {}", shape_text(actual.shape), shape_text(expected.shape));

@@ -16,9 +16,10 @@ struct TensorInput {
   const TensorLayout& layout;
 };
 
-/// How dtype or shape differ, for people: "shape (2,), expected (1, 2)". Empty if the elements can be
-/// compared.
-[[nodiscard]] std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected);
+/// How dtype, unless any will do, or shape differ, for people: "shape (2,), expected (1, 2)". Empty if the
+/// elements can be compared.
+[[nodiscard]] std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected,
+                                              bool any_dtype = false);
 
 /// Called with many pairs at a time before they are compared, from many threads, in any order. May change the
 /// actual elements; must do so if they have another dtype than the expected ones. `read` are then the
@@ -26,7 +27,8 @@ struct TensorInput {
 /// otherwise they are pairs.actual.
 using BeforeComparison = std::function<void(const ElementPairs& pairs, const std::byte* read)>;
 
-/// Compares two tensors of the same shape, and of the same dtype unless `before` makes it the same; positions
+/// Compares two tensors of the same shape. If the dtypes differ, `before` makes them the same; without it the
+/// elements are compared as numbers of common_dtype(). Positions
 /// are those of the expected file. Memory orders may differ only if both are regular files (Error{input}).
 /// Error{input} if a stream is shorter or longer than its header says, Error{io} if a file changes while it
 /// is read. engine.done() counts the bytes of one of the tensors.

@@ -454,4 +454,50 @@ TEST_CASE("metrics have the same digits with every number of threads and in ever
   }
 }
 
+TEST_CASE("--any-dtype compares numbers of different dtypes exactly") {
+  const auto int64 = [](std::int64_t x) { return int64_file({x}); };
+  const auto uint64 = [](std::uint64_t x) {
+    return npy_file("<u8", "False", "(1,)", bytes_of<std::uint64_t>({x}));
+  };
+  const auto float64 = [](double x) {
+    return npy_file(">f8", "False", "(1,)", byte_swapped(bytes_of<double>({x}), 8));
+  };
+  const auto float32 = [](float x) { return float32_file({x}); };
+  const std::string one_half = npy_file("<f2", "False", "(1,)", std::string("\x00\x3c", 2));  // float16 1
+  constexpr std::int64_t kBig = std::int64_t{1} << 60;
+  constexpr auto kHuge = static_cast<double>(kBig);
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  struct Row {
+    std::string a;
+    std::string e;
+    bool same;
+  };
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const Row& row :
+       {Row{int64(3), float32(3), true}, Row{float32(0.1F), float64(0.1), false},
+        Row{float32(0.1F), float64(static_cast<double>(0.1F)), true}, Row{one_half, int64(1), true},
+        Row{int64(kBig), float64(kHuge), true}, Row{int64(kBig + 1), float64(kHuge), false},
+        Row{int64(kBig - 1), float64(kHuge), false}, Row{int64(kBig + 1), uint64(kBig + 1), true},
+        Row{int64(kBig + 1), uint64(kBig), false}, Row{int64(-1), uint64(~std::uint64_t{0}), false},
+        Row{uint64(~std::uint64_t{0}), float64(0x1p64), false}, Row{int64(kMin), float64(-0x1p63), true},
+        Row{float32(inf), float64(std::numeric_limits<double>::infinity()), true},
+        Row{float32(-0.0F), int64(0), true}}) {
+    const WorkingDirectory directory{{"a.npy", row.a}, {"e.npy", row.e}};
+    CAPTURE(&row);
+    for (const Words& words : {Words{"a.npy", "e.npy"}, Words{"e.npy", "a.npy"}}) {
+      CHECK(run_compare(directory, joined(words, {"--any-dtype"})).exit_code == (row.same ? 0 : 1));
+      CHECK(contains(run_compare(directory, words).output, ", expected "));
+    }
+  }
+  const WorkingDirectory directory{
+      {"a.npy", npy_file("<i4", "True", "(2, 3)", bytes_of<std::int32_t>({1, 4, 2, 5, 3, 7}))},
+      {"e.npy", npy_file("<f4", "False", "(2, 3)", bytes_of<float>({1, 2, 3, 4, 5, 6}))}};
+  CHECK(run_compare(directory, {"--any-dtype", "a.npy", "e.npy"})
+            .output.starts_with("FAIL a.npy: 1 of 6 differ (16.7 %); first [1, 2] actual 7 expected 6 (1, "
+                                "1125899906842624 ulp); max abs 1 "));
+  check_same(directory, {"--any-dtype", "--atol", "1", "a.npy", "e.npy"});
+  check_refused(run_compare(directory, {"--any-dtype", "--bits", "a.npy", "e.npy"}), 2,
+                "cannot be used together");
+}
+
 }  // namespace clipper::testing
