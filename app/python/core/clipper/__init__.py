@@ -8,11 +8,12 @@ clip() works on arrays in memory, clip_file() and clip_in_place() on files. comp
 percentiles() take arrays and files. "a.npz:w" is the path of the member w of an archive.
 """
 
+from ._assertions import assert_same
 from ._core import __version__, clip, profiles
 from ._errors import ClipperError
 from ._files import Counts, clip_file, clip_in_place
 from ._reciprocal import reciprocal
-from ._tensors import Comparison, Info, Mismatch, assert_same, compare, info, percentiles
+from ._tensors import Comparison, Info, Mismatch, compare, info, percentiles
 
 __all__ = [
     "ClipperError",

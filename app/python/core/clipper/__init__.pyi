@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any, Iterable, Literal, NamedTuple, Optional, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
+from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -187,14 +187,16 @@ def compare(
     threads: int = 0,
 ) -> Comparison: ...
 def assert_same(
-    actual: _Tensor,
-    expected: _Tensor,
+    actual: Union[_Tensor, Mapping[str, ArrayLike]],
+    expected: Union[_Tensor, Mapping[str, ArrayLike]],
     *,
     rtol: _Number = 0,
     atol: _Number = 0,
     ulp: Optional[int] = None,
     nan_equal: bool = True,
     bits: bool = False,
+    max_mismatch: Union[int, str] = 0,
+    err_msg: str = "",
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
     threads: int = 0,

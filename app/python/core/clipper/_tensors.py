@@ -151,41 +151,6 @@ atol=0.5 or ulp=2097152'
     return Comparison(*found, tuple(Mismatch(*row) for row in listed), largest)
 
 
-def assert_same(
-    actual,
-    expected,
-    *,
-    rtol=0,
-    atol=0,
-    ulp=None,
-    nan_equal=True,
-    bits=False,
-    dtype=None,
-    ignore_trailing=False,
-    threads=0,
-):
-    """Raises AssertionError with one line that says how two tensors differ, if they do.
-
-    Args:
-        actual, expected, and all others: as for compare().
-
-    >>> import numpy as np
-    >>> assert_same(np.float32([1, 2]), np.float32([1, 2.5]), atol=0.5)
-    >>> assert_same(np.float32([1, 2]), np.float64([1, 2]))
-    Traceback (most recent call last):
-        ...
-    AssertionError: dtype float32, expected float64
-    """
-    __tracebackhide__ = True  # pytest shows the caller's line
-    comparison = compare(
-        actual, expected, rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits,
-        dtype=dtype, ignore_trailing=ignore_trailing, threads=threads,
-    )  # fmt: skip
-    if not comparison:
-        name = f"{os.fsdecode(actual)}: " if _is_path(actual) else ""
-        raise AssertionError(name + comparison.summary)
-
-
 def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
     """Describes a tensor, an array or a file; with stats its elements, too.
 
