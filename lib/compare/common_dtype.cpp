@@ -45,6 +45,18 @@ void to_float64(A a, E e, std::uint64_t& actual, std::uint64_t& expected) noexce
   expected = std::bit_cast<std::uint64_t>(y);
 }
 
+template <class A, class E>
+void convert(A a, E e, bool to_integers, std::uint64_t& actual, std::uint64_t& expected) noexcept {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<E>) {
+    if (to_integers) {
+      actual = static_cast<std::uint64_t>(a);
+      expected = static_cast<std::uint64_t>(e);
+      return;
+    }
+  }
+  to_float64(a, e, actual, expected);
+}
+
 bool has_64_bits(const DTypeTraits& dtype) noexcept {
   return dtype.size == sizeof(std::uint64_t);
 }
@@ -66,18 +78,9 @@ void to_common_dtype(const RawElements& actual, const RawElements& expected,
   const bool to_integers = common_dtype(actual.dtype, expected.dtype) != DType::float64;
   with_type(actual.dtype, [&]<class A>() {
     with_type(expected.dtype, [&]<class E>() {
-      for (std::size_t i = 0; i < actual_result.size(); ++i) {
-        const A a = element_at<A>(actual, i);
-        const E e = element_at<E>(expected, i);
-        if constexpr (std::is_integral_v<A> && std::is_integral_v<E>) {
-          if (to_integers) {
-            actual_result[i] = static_cast<std::uint64_t>(a);
-            expected_result[i] = static_cast<std::uint64_t>(e);
-            continue;
-          }
-        }
-        to_float64(a, e, actual_result[i], expected_result[i]);
-      }
+      for (std::size_t i = 0; i < actual_result.size(); ++i)
+        convert(element_at<A>(actual, i), element_at<E>(expected, i), to_integers, actual_result[i],
+                expected_result[i]);
     });
   });
 }

@@ -119,7 +119,7 @@ def test_comparison_is_that_of_the_program(paths, program):
     assert line == f"FAIL {x}: {found.summary}\n".replace("atol=", "--atol ").replace("ulp=", "--ulp ")
     with pytest.raises(AssertionError) as caught:
         clipper.assert_same(x, y)
-    assert str(caught.value) == f"{x}: {found.summary}"
+    assert str(caught.value) == f"{x}, expected {y}: {found.summary}"
     with pytest.raises(AssertionError) as caught:
         clipper.assert_same(load(x), load(y))
     assert str(caught.value) == found.summary
