@@ -27,6 +27,7 @@
 #include "generate/generate_command.hpp"
 #include "info/info_command.hpp"
 #include "profiles/profiles_command.hpp"
+#include "show/show_command.hpp"
 
 namespace clipper {
 namespace {
@@ -60,9 +61,10 @@ int generate(const RawOptions& raw) {
 }
 
 constexpr std::array kCommands{
-    CommandRow{&kClipSpec, &run_clip},  CommandRow{&kCompareSpec, &run_compare},
-    CommandRow{&kInfoSpec, &show_info}, CommandRow{&kProfilesSpec, &list_profiles},
-    CommandRow{&kHelpSpec, &show_help}, CommandRow{&kGenerateSpec, &generate},
+    CommandRow{&kClipSpec, &run_clip},          CommandRow{&kCompareSpec, &run_compare},
+    CommandRow{&kInfoSpec, &show_info},         CommandRow{&kShowSpec, &show_elements},
+    CommandRow{&kProfilesSpec, &list_profiles}, CommandRow{&kHelpSpec, &show_help},
+    CommandRow{&kGenerateSpec, &generate},
 };
 
 /// What people who know other programs type, and what clipper calls it: nothing for what needs no command.
@@ -76,7 +78,6 @@ constexpr std::array kSynonyms{
     Synonym{"cmp", "compare"},
     Synonym{"stat", "info"},
     Synonym{"stats", "info"},
-    Synonym{"show", "info"},
     Synonym{"describe", "info"},
     Synonym{"inspect", "info"},
     Synonym{"list", "info"},

@@ -302,7 +302,7 @@ TEST_CASE("the manual and the completions have all options, profiles and dtypes"
 
 TEST_CASE("the manual names the argument whose words it lists") {
   const std::string text = run_clipper({"--generate", "man"}).output;
-  CHECK(contains(text, "COMMAND is one of compare, info, profiles, help."));
+  CHECK(contains(text, "COMMAND is one of compare, info, show, profiles, help."));
 }
 
 TEST_CASE("--generate members prints what completes FILE:MEMBER") {

@@ -101,7 +101,6 @@ TEST_CASE("a mistake is answered with what to type, and with the names of the us
       {{"diff", "in.npy", "b.npy"}, 2, "unknown command 'diff'; did you mean 'compare'?"},
       {{"cmp", "in.npy", "b.npy"}, 2, "unknown command 'cmp'; did you mean 'compare'?"},
       {{"comapre", "in.npy", "b.npy"}, 2, "unknown command 'comapre'; did you mean 'compare'?"},
-      {{"show", "in.npy"}, 2, "unknown command 'show'; did you mean 'info'?"},
       {{"ls", "a.npz"}, 2, "unknown command 'ls'; did you mean 'info'?"},
       {{"version"}, 2, "unknown command 'version'; did you mean '--version'?"},
       {{"finalize", "b.npy"}, 2, "unknown command 'finalize'; did you mean '--finalize'?"},

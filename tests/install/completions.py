@@ -35,7 +35,7 @@ VALUES = {
     **dict.fromkeys(["DIR", "TEMPLATE"], DIRECTORY),
     "LIST": [("tex\t", "text"), ("directory/inner.t\t", "directory/inner.txt")],
     "X": NUMBER,
-    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
+    **dict.fromkeys(["A", "C", "DB", "E", "GLOB", "INDEX", "N", "N|P%", "NAME", "PERCENT", "PERCENTS", "R", "V", "Z"], [("tens\t", "tens")]),
 }
 
 # The same for options and arguments that take fixed words.
@@ -52,8 +52,8 @@ WORDS = {
     ("compare", "--nan"): ("d\t", "differ"),
     **{(command, "--tolerance"): ("to\t", "torch") for command in ("", "compare")},
     ("compare", "--header"): ("st\t", "strict"),
-    **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info", "profiles")},
-    **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info")},
+    **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info", "show", "profiles")},
+    **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info", "show")},
     **{(command, "--color"): ("ne\t", "never") for command in ("", "compare", "info")},
 }
 

@@ -1,0 +1,207 @@
+#include "show/show_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command_line/command_line.hpp"
+#include "command_line/shared_options.hpp"
+#include "command_line/values.hpp"
+#include "element/byte_order.hpp"
+#include "element/element.hpp"
+#include "error.hpp"
+#include "files/input_file.hpp"
+#include "flows/archive_rules.hpp"
+#include "npy/header.hpp"
+#include "show/selection.hpp"
+
+namespace clipper {
+namespace {
+
+constexpr std::string_view kDescription =
+    "Prints elements of a .npy tensor, or of a tensor in an .npz archive, as numpy prints an array, and each "
+    "in "
+    "the fewest digits that convert back to it. Reads only what it prints.";
+
+constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE"};
+
+constexpr std::string_view kFooter = R"(
+Examples:
+  clipper show x.npy
+  clipper show x.npy --at '0, :5'
+  clipper show a.npz:weights --at '..., -1'
+)";
+
+// clang-format off
+
+constexpr Option kFile{
+    .names = "FILE", .value = Value::tensor,
+    .help = "A .npy file, or a tensor ARCHIVE.npz:NAME",
+    .details = R"(The tensor: a .npy file, or one tensor of an archive, ARCHIVE.npz:NAME. It must be a file, not a
+stream.)"};
+
+constexpr Option kAt{
+    .names = "--at", .type = "INDEX",
+    .help = "Print these elements, by numpy's indexes and slices: '0, :5'",
+    .details = R"(What numpy takes between brackets: numbers and slices separated by commas, negative ones counted
+from the end, and `...` for all axes that are not named. A number outside of its axis, or a slice that begins
+there, is an error (2). Of more than 1000 elements only the first and last three of each axis are read and
+printed.)"};
+
+constexpr Option kDtype{
+    .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
+    .help = "Read the tensor as DTYPE (for bfloat16 saved as |V2)",
+    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does not
+name the type.)"};
+
+// clang-format on
+
+constexpr std::array kPositionals{Positional{&kFile, Arity::optional}};
+constexpr std::array kOptions{&kAt, &kDtype, &kTrailing, &kHelp};
+
+constexpr std::int64_t kMaxElements = 1000;  ///< numpy's `threshold`
+constexpr std::int64_t kEdge = 3;            ///< numpy's `edgeitems`
+
+/// Prints the selected elements of an open tensor.
+class Printer {
+ public:
+  Printer(InputFile& input, const TensorLayout& layout, const std::vector<AxisSelection>& selection)
+      : input_(input), layout_(layout), selection_(selection) {
+    std::int64_t stride = 1;
+    strides_.resize(layout.shape.size());
+    for (std::size_t i = 0; i < strides_.size(); ++i) {
+      const std::size_t axis = layout.fortran_order ? i : strides_.size() - 1 - i;
+      strides_[axis] = stride;
+      stride *= layout.shape[axis];
+    }
+    std::uint64_t count = 1;
+    for (std::size_t axis = 0; axis < selection.size(); ++axis) {
+      if (!selection[axis].is_index) shown_.push_back(axis);
+      count *= static_cast<std::uint64_t>(selection[axis].count);
+    }
+    is_short_ = count > kMaxElements;
+    is_empty_ = count == 0;
+  }
+
+  [[nodiscard]] std::string text() {
+    if (is_empty_) return "[]\n";
+    std::int64_t first = 0;
+    for (std::size_t axis = 0; axis < selection_.size(); ++axis)
+      first += selection_[axis].begin * strides_[axis];
+    collect(0, first);
+    for (const std::string& element : elements_) width_ = std::max(width_, element.size());
+    std::string text;
+    next_ = 0;
+    append(0, text);
+    return text + "\n";
+  }
+
+ private:
+  [[nodiscard]] std::int64_t extent(std::size_t depth) const { return selection_[shown_[depth]].count; }
+
+  /// The indexes of an axis that are printed. -1 stands for "...".
+  template <class Take>
+  void for_each_index(std::size_t depth, const Take& take) const {
+    const std::int64_t count = extent(depth);
+    const bool is_cut = is_short_ && count > 2 * kEdge;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (is_cut && i == kEdge) {
+        take(-1);
+        i = count - kEdge;
+      }
+      take(i);
+    }
+  }
+
+  void collect(std::size_t depth, std::int64_t position) {
+    if (depth == shown_.size()) {
+      elements_.push_back(element_at(position));
+      return;
+    }
+    const std::int64_t stride = selection_[shown_[depth]].step * strides_[shown_[depth]];
+    for_each_index(depth, [&](std::int64_t i) {
+      if (i >= 0) collect(depth + 1, position + i * stride);
+    });
+  }
+
+  [[nodiscard]] std::string element_at(std::int64_t position) {
+    return with_type(layout_.dtype, [&]<class T>() {
+      std::array<std::byte, sizeof(T)> bytes;
+      input_.read_at(bytes, input_.data_begin() + static_cast<std::uint64_t>(position) * sizeof(T));
+      T element;
+      std::memcpy(&element, bytes.data(), sizeof(T));
+      if (layout_.order != kNativeOrder) element = byteswap_if<Byteswap::yes>(element);
+      return element_text(layout_.dtype, to_bits(element));
+    });
+  }
+
+  /// As numpy: rows of the last axis in one line, an empty line for each further axis that ends.
+  void append(std::size_t depth, std::string& text) {
+    if (depth == shown_.size()) {
+      text += fmt::format("{:>{}}", elements_[next_++], shown_.empty() ? 0 : width_);
+      return;
+    }
+    const bool is_last = depth + 1 == shown_.size();
+    const std::string between =
+        is_last ? " " : std::string(shown_.size() - depth - 1, '\n') + std::string(depth + 1, ' ');
+    text += '[';
+    bool is_first = true;
+    for_each_index(depth, [&](std::int64_t i) {
+      if (!std::exchange(is_first, false)) text += between;
+      if (i >= 0)
+        append(depth + 1, text);
+      else
+        text += "...";
+    });
+    text += ']';
+  }
+
+  InputFile& input_;
+  const TensorLayout& layout_;
+  const std::vector<AxisSelection>& selection_;
+  std::vector<std::int64_t> strides_;  ///< in elements
+  std::vector<std::size_t> shown_;     ///< axes that an index does not take away
+  bool is_short_ = false;              ///< only the edges of each axis are printed
+  bool is_empty_ = false;
+  std::vector<std::string> elements_;
+  std::size_t next_ = 0;
+  std::size_t width_ = 0;
+};
+
+}  // namespace
+
+constexpr CommandSpec kShowSpec{
+    .name = "show",
+    .summary = "print elements of a tensor",
+    .description = kDescription,
+    .forms = kForms,
+    .footer = kFooter,
+    .positionals = kPositionals,
+    .options = kOptions,
+};
+
+int show_elements(const RawOptions& raw) {
+  if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
+  std::optional<DType> dtype;
+  if (raw.has(kDtype)) dtype = static_cast<DType>(word_of(raw, kDtype));
+  InputFile input = InputFile::open(raw.text(kFile));
+  expect_tensor(input, {"show", "show"});
+  if (!input.is_regular())
+    throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
+  if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
+  const TensorLayout layout = read_header(input, dtype).layout();
+  const std::vector<AxisSelection> selection =
+      with_path(input.path(), [&] { return parse_selection(raw.text(kAt), layout.shape); });
+  print(Printer(input, layout, selection).text());
+  return 0;
+}
+
+}  // namespace clipper
