@@ -29,6 +29,8 @@ struct Operation {
   DType dtype = DType::float32;
   ByteOrder order = kNativeOrder;  ///< of the elements in memory, not of the fields below
   Arithmetic arithmetic = Arithmetic::none;
+  ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
+  bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
 
   ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
@@ -44,10 +46,6 @@ struct Operation {
   };
   Integer integer_scale{false, 1};
   Integer integer_bias{};
-
-  // Only for Arithmetic::none, and only of floats.
-  ZeroTie zero_tie = ZeroTie::element;  ///< of all zeros among the results, whatever they were before
-  bool poisons = false;  ///< lo and hi may be NaN, and then do not bound; without it they are never NaN
 };
 
 /// What an operation did, with g and y as in Operation, y before NaN is replaced. g is what the arithmetic

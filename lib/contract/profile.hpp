@@ -51,10 +51,13 @@ struct Profile {
   /// Which bounds a request must have: none; both, as for DirectML; at least one, as for PyTorch.
   enum class Bounds : std::uint8_t { optional, required, one };
 
-  /// Whether bounds may be arrays: one number each, with or without an array on the other side; not at all;
-  /// PyTorch: no array beside a number; StableHLO: only of the tensor's shape. Scale and bias only if
-  /// `scale_bias` is `exact`.
-  enum class Arrays : std::uint8_t { broadcast, none, both, same_shape };
+  /// Whether bounds may be arrays.
+  enum class Arrays : std::uint8_t {
+    broadcast,   ///< they broadcast to the tensor's shape
+    none,        ///< they are numbers
+    both,        ///< PyTorch: as `broadcast`, but an array beside a number is an error
+    same_shape,  ///< StableHLO: only of exactly the tensor's shape
+  };
 
   /// The default of a bound that is not given.
   enum class AbsentBound : std::uint8_t {

@@ -167,6 +167,14 @@ float round_to_odd(float nearest, std::partial_ordering side) {
   return nearest;
 }
 
+/// Whether the fraction of the magnitude is more than a half, or a half after an odd integer.
+bool rounds_up(const Number& number, bool is_odd) {
+  const auto fractions = std::ssize(number.digits) - number.exponent;
+  if (number.exponent < 0 || fractions <= 0) return false;
+  const char first = number.digits[static_cast<std::size_t>(number.exponent)];
+  return first > '5' || (first == '5' && (fractions > 1 || is_odd));
+}
+
 }  // namespace
 
 std::optional<Number> parse_number(std::string_view text) {
@@ -262,14 +270,6 @@ T narrow(double value) {
     return narrow_half<T>(round_to_odd(value));
   else
     return static_cast<T>(value);
-}
-
-/// Whether the fraction of the magnitude is more than a half, or a half after an odd integer.
-static bool rounds_up(const Number& number, bool is_odd) {
-  const auto fractions = std::ssize(number.digits) - number.exponent;
-  if (number.exponent < 0 || fractions <= 0) return false;
-  const char first = number.digits[static_cast<std::size_t>(number.exponent)];
-  return first > '5' || (first == '5' && (fractions > 1 || is_odd));
 }
 
 Int128 to_integer(const Number& number, Rounding rounding) {
