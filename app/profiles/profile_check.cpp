@@ -103,7 +103,8 @@ std::optional<Plan> plan_for(const Profile& profile, Request bounds, const Tenso
 
 }  // namespace
 
-std::vector<ProfileCheck> check_profiles(const Request& bounds, TensorLayout layout) {
+std::vector<ProfileCheck> check_profiles(const Request& bounds, const TensorLayout& tensor) {
+  TensorLayout layout = tensor;
   layout.order = kNativeOrder;
   std::optional<Failure> unused;
   const std::optional<Plan> native = plan_for(*profile_named("native"), bounds, layout, unused);

@@ -29,6 +29,6 @@ struct ProfileCheck {
 
 /// For each profile. Clips some elements of each kind with it and with native; reads nothing. The bounds are
 /// numbers, not arrays.
-[[nodiscard]] std::vector<ProfileCheck> check_profiles(const Request& bounds, TensorLayout layout);
+[[nodiscard]] std::vector<ProfileCheck> check_profiles(const Request& bounds, const TensorLayout& tensor);
 
 }  // namespace clipper

@@ -25,8 +25,21 @@ struct Format {
   [[nodiscard, gnu::always_inline]] Bits magnitude(Bits x) const noexcept {
     return static_cast<Bits>(x & ~sign);
   }
-  [[nodiscard, gnu::always_inline]] bool is_nan(Bits x) const noexcept { return magnitude(x) > infinity; }
+  /// All ones if x is NaN, otherwise 0: by a subtraction, because vectors of SSE2 and AVX2 cannot compare
+  /// unsigned integers.
+  [[nodiscard, gnu::always_inline]] Bits nan_mask(Bits x) const noexcept {
+    const auto is_nan =
+        static_cast<Bits>(static_cast<Bits>(infinity - magnitude(x)) >> (8 * sizeof(Bits) - 1));
+    return static_cast<Bits>(Bits{0} - is_nan);
+  }
+  [[nodiscard, gnu::always_inline]] bool is_nan(Bits x) const noexcept { return nan_mask(x) != 0; }
 };
+
+/// `a` where the mask has ones, otherwise `b`.
+template <class Bits>
+[[gnu::always_inline]] inline Bits selected(Bits mask, Bits a, Bits b) noexcept {
+  return static_cast<Bits>((a & mask) | (b & ~mask));
+}
 
 /// The zero that every zero among the results becomes; any other number means that they stay.
 template <class Bits>
@@ -45,6 +58,18 @@ struct ReplaceZeros {
   }
 };
 
+/// Not 0 if any bound is NaN.
+template <class Bits>
+struct FindNan {
+  [[gnu::always_inline]] static void run(const Bits* lo, const Bits* hi, Format<Bits> format,
+                                         std::size_t count, Bits* result) noexcept {
+    Bits found = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      found = static_cast<Bits>(found | format.nan_mask(lo[i]) | format.nan_mask(hi[i]));
+    *result = found;
+  }
+};
+
 /// Where a bound is NaN, both become infinite.
 template <class Bits>
 struct WithoutNan {
@@ -53,9 +78,9 @@ struct WithoutNan {
                                          std::size_t count) noexcept {
     const auto lowest = static_cast<Bits>(format.infinity | format.sign);
     for (std::size_t i = 0; i < count; ++i) {
-      const bool any = format.is_nan(lo[i]) || format.is_nan(hi[i]);
-      lo_result[i] = any ? lowest : lo[i];
-      hi_result[i] = any ? format.infinity : hi[i];
+      const auto any = static_cast<Bits>(format.nan_mask(lo[i]) | format.nan_mask(hi[i]));
+      lo_result[i] = selected(any, lowest, lo[i]);
+      hi_result[i] = selected(any, format.infinity, hi[i]);
     }
   }
 };
@@ -67,14 +92,24 @@ struct Mend {
                                          Format<Bits> format, ZeroTie tie, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       const Bits zero = zero_for(format, tie, lo[i], hi[i]);
-      const Bits nan = format.is_nan(lo[i]) ? lo[i] : hi[i];
+      const Bits nan = selected(format.nan_mask(lo[i]), lo[i], hi[i]);
       Bits result = byteswap_if<kSwap>(y[i]);
       result = format.magnitude(result) == 0 && format.magnitude(zero) == 0 ? zero : result;
-      result = format.is_nan(nan) && !format.is_nan(byteswap_if<kSwap>(x[i])) ? nan : result;
-      y[i] = byteswap_if<kSwap>(result);
+      const auto is_poisoned =
+          static_cast<Bits>(format.nan_mask(nan) & ~format.nan_mask(byteswap_if<kSwap>(x[i])));
+      y[i] = byteswap_if<kSwap>(selected(is_poisoned, nan, result));
     }
   }
 };
+
+template <class Bits>
+bool any_nan(DType dtype, const ParameterVectors& vectors, std::size_t count, SimdLevel level) noexcept {
+  const Format<Bits> format(dtype);
+  Bits found = 0;
+  run_loop<FindNan<Bits>>(level, reinterpret_cast<const Bits*>(vectors.lo),
+                          reinterpret_cast<const Bits*>(vectors.hi), format, count, &found);
+  return found != 0;
+}
 
 /// lo and hi of a block, without NaN.
 template <class Bits>
@@ -120,7 +155,11 @@ ElementCounts clip_with_bounds(const Operation& operation, const ParameterVector
       operation, in, out, count,
       [&](std::size_t done, const std::byte* from, std::byte* to, std::size_t length) {
         const ParameterVectors of_block = after(done, vectors, sizeof(Bits), 0);
-        const ParameterVectors numbers = bounds.without_nan(operation.dtype, of_block, length, level);
+        const bool has_nan = any_nan<Bits>(operation.dtype, of_block, length, level);
+        if (!has_nan && operation.zero_tie == ZeroTie::element)
+          return clip_without_edges(operation, &of_block, from, to, length, level, counting);
+        const ParameterVectors numbers =
+            has_nan ? bounds.without_nan(operation.dtype, of_block, length, level) : of_block;
         const ElementCounts counts =
             clip_without_edges(operation, &numbers, from, to, length, level, counting);
         const auto bits = [](const std::byte* elements) { return reinterpret_cast<const Bits*>(elements); };
