@@ -23,15 +23,18 @@ Message operator+(Message a, const Message& b) {
   return std::move(a += b);
 }
 
-Error::Error(ErrorKind kind, Message message)
-    : std::runtime_error(message.text()), kind_(kind), message_(std::move(message)) {}
+Error::Error(ErrorKind kind, Message message, int system_error)
+    : std::runtime_error(message.text()),
+      kind_(kind),
+      system_error_(system_error),
+      message_(std::move(message)) {}
 
 void refuse(const std::string& path, const Message& why) {
   throw Error(ErrorKind::refused, path + ": " + why);
 }
 
 void throw_with_path(const std::string& path, const Error& error) {
-  throw Error(error.kind(), path + ": " + error.message());
+  throw Error(error.kind(), path + ": " + error.message(), error.system_error());
 }
 
 }  // namespace clipper

@@ -82,9 +82,13 @@ class Message {
 /// the problem and the offending value.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, Message message);
+  /// `system_error` is the errno of the system call that failed, or 0.
+  Error(ErrorKind kind, Message message, int system_error = 0);
 
   [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+
+  /// The errno of the system call that failed; 0 if none did, or if it would not help the caller.
+  [[nodiscard]] int system_error() const noexcept { return system_error_; }
 
   /// The message with its terms, for programs that print their own words.
   [[nodiscard]] const Message& message() const noexcept { return message_; }
@@ -94,6 +98,7 @@ class Error : public std::runtime_error {
 
  private:
   ErrorKind kind_;
+  int system_error_;
   Message message_;
 };
 

@@ -389,10 +389,10 @@ def test_another_dtype_in_place():
     "arguments, field",
     [
         (dict(to=3), "to"), (dict(to=[1]), "to"), (dict(round=1), "round"), (dict(saturate=1), "saturate"),
-        (dict(saturate=None), "saturate"), (dict(zero_point=[1], to="int8"), "zero_point"),
+        (dict(saturate=None), "saturate"), (dict(zero_point={}, to="int8"), "zero_point"),
         (dict(min=0, replace_below=b"1"), "replace_below"), (dict(scale=clipper.reciprocal(None)), "scale"),
         (dict(scale=clipper.reciprocal(clipper.reciprocal(2))), "scale"), (dict(min=clipper.reciprocal(2)), "min"),
-        (dict(scale=(2,)), "scale"),
+        (dict(scale=("2",)), "scale"),
     ],
 )  # fmt: skip
 def test_wrong_types(arguments, field):

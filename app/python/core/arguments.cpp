@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace clipper::python {
@@ -21,12 +22,25 @@ Message argument(std::string_view field) {
                                                    std::string(expected)));
 }
 
+/// The number as messages quote it, without most of a hundred digits: "0.33333333333333...e+5".
+std::string quoted(const std::string& number) {
+  constexpr std::size_t kLongest = 60;
+  constexpr std::size_t kShown = 20;
+  if (number.size() <= kLongest) return number;
+  const std::size_t exponent = number.find_first_of("eEpP");
+  return number.substr(0, kShown) + "..." + (exponent == number.npos ? "" : number.substr(exponent));
+}
+
 Given given_of_text(std::string_view field, const std::string& text) {
   if (text.starts_with('@')) return from_file(text.substr(1));
   const bool is_percentile = text.ends_with('%') && (field == "min" || field == "max");
   std::optional<Number> number = parse_number(is_percentile ? text.substr(0, text.size() - 1) : text);
+  if (!number && (text.ends_with(".npy") || text.find('/') != text.npos || text.find(".npz:") != text.npos))
+    throw Error(ErrorKind::usage,
+                argument(field) + (" '" + text + "' is not a number; a file is pathlib.Path('" + text +
+                                   "') or '@" + text + "'"));
   if (!number) throw Error(ErrorKind::usage, argument(field) + (" '" + text + "' is not a number"));
-  if (!is_percentile) return {*std::move(number), text};
+  if (!is_percentile) return {*std::move(number), quoted(text)};
   try {
     Given given = Given::percentile(*number);
     given.text = text;
@@ -75,10 +89,11 @@ bool is_path(nb::handle object) {
 
 std::optional<Given> given_of(std::string_view field, nb::handle object, std::vector<Array>& arrays) {
   if (object.is_none()) return std::nullopt;
-  if (PyArray_Check(object.ptr()))
+  if (PyArray_CheckExact(object.ptr()))
     return given_of_array(field, reinterpret_cast<PyArrayObject*>(object.ptr()), arrays);
+  if (is_plain(object)) return number_of_argument(field, object);
   if (is_path(object)) return from_file(path_of(object));
-  return number_of_argument(field, object);
+  return given_of(field, plain(field, object, nb::none()), arrays);
 }
 
 /// A scale is also clipper.reciprocal(s), or text: "1/0.05", "1/@s.npy".
@@ -151,13 +166,56 @@ Given number_of_argument(std::string_view field, nb::handle number) {
   refuse_type(field, number, "a number, text, a numpy array or a path");
 }
 
+bool is_plain(nb::handle value, std::optional<DType> dtype) {
+  PyObject* const object = value.ptr();
+  if (object == Py_None || PyFloat_Check(object) || PyLong_Check(object) || PyUnicode_Check(object))
+    return true;
+  if (PyArray_CheckExact(object)) {
+    if (!dtype) return true;
+    const auto type = type_of(reinterpret_cast<PyArrayObject*>(object));
+    return type && type->dtype == dtype;
+  }
+  if (PyTuple_Check(object)) return !PyTuple_CheckExact(object);  // clipper.reciprocal
+  return !PyArray_Check(object) && PyArray_CheckScalar(object) && !PyArray_IsScalar(object, Bool);
+}
+
+nb::object plain(std::string_view field, nb::handle value, nb::handle dtype) {
+  return nb::module_::import_("clipper._parameters")
+      .attr("plain")(nb::str(field.data(), field.size()), value, dtype);
+}
+
+void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profile, DType dtype) {
+  PyObject* const object = bound.ptr();
+  if (PyFloat_Check(object) || PyArray_IsScalar(object, Floating)) {
+    const double value = PyFloat_AsDouble(object);
+    if (!std::isfinite(value) || value == std::trunc(value)) return;
+  } else {
+    if (!PyUnicode_Check(object)) return;
+    const std::optional<Number> number = parse_number(characters_of(bound));
+    if (!number || number->kind != Number::Kind::finite || std::ssize(number->digits) <= number->exponent)
+      return;
+  }
+  if (profile_of(profile)->inexact != Profile::Inexact::truncate) return;
+  const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) +
+                           " is no integer: its fraction is cut off, because x has dtype " +
+                           std::string(traits(dtype).name);
+  const nb::object category = nb::module_::import_("clipper._errors").attr("TruncationWarning");
+  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) < 0) throw nb::python_error();
+}
+
 const Profile* profile_of(nb::handle profile) {
   if (profile.is_none()) return profile_named("native");
   if (!PyUnicode_Check(profile.ptr())) refuse_type("profile", profile, "a str");
   const std::string_view name = characters_of(profile);
   if (const Profile* const found = profile_named(name)) return found;
   std::string names;
-  for (const Profile& row : profiles()) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  std::string_view family;
+  for (const Profile& row : profiles()) {
+    if (row.family != family && row.family != row.name)
+      names += (names.empty() ? "" : ", ") + std::string(row.family);
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    family = row.family;
+  }
   refuse_word("profile", name, "one of: " + names);
 }
 

@@ -58,6 +58,16 @@ struct HeldRequest {
 /// `field`.
 [[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number);
 
+/// Whether C++ code takes the parameter as it is: a number of Python or numpy, text, or an array of this
+/// dtype, or of any without `dtype`.
+[[nodiscard]] bool is_plain(nb::handle value, std::optional<DType> dtype = std::nullopt);
+
+/// What clipper._parameters.plain() makes of a parameter that is none of these. `dtype` is numpy's, or None.
+[[nodiscard]] nb::object plain(std::string_view field, nb::handle value, nb::handle dtype);
+
+/// Issues a TruncationWarning if the profile cuts off the fraction of this bound of integers.
+void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profile, DType dtype);
+
 /// A str or os.PathLike.
 [[nodiscard]] std::string path_of(nb::handle path);
 

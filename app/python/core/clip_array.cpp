@@ -32,7 +32,7 @@ Array array_of(nb::handle x) {
     Py_INCREF(x.ptr());
     return Array(x.ptr());
   }
-  if (nb::hasattr(x, "mask"))
+  if (PyArray_Check(x.ptr()) && nb::hasattr(x, "mask"))
     throw nb::type_error("x must not be a masked array, because the mask would be lost");
   return Array(PyArray_FROM_O(x.ptr()));
 }
@@ -200,14 +200,54 @@ nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArgument
   return nb::borrow(out);
 }
 
+/// The arguments, with plain bounds, and the references to what they have become.
+class PlainArguments {
+ public:
+  PlainArguments(const RequestArguments& arguments, PyArrayObject* x, const ArrayType& type)
+      : plain_(arguments) {
+    const std::optional<DType> dtype = arguments.act_after_clip() ? std::nullopt : std::optional(type.dtype);
+    make_plain("min", plain_.min, min_, x, dtype);
+    make_plain("max", plain_.max, max_, x, dtype);
+    if (is_floating(type.dtype) || !dtype) return;
+    warn_of_fraction("min", plain_.min, arguments.profile, type.dtype);
+    warn_of_fraction("max", plain_.max, arguments.profile, type.dtype);
+  }
+
+  [[nodiscard]] const RequestArguments& get() const { return plain_; }
+
+ private:
+  /// An array or a sequence gets the dtype of x, unless the elements of x are raw bytes.
+  static void make_plain(std::string_view field, nb::handle& bound, nb::object& kept, PyArrayObject* x,
+                         std::optional<DType> dtype) {
+    if (is_plain(bound, dtype)) return;
+    const std::optional<ArrayType> of_x = type_of(x);
+    const bool has_dtype = dtype && of_x && of_x->dtype == dtype;
+    kept = plain(field, bound, has_dtype ? reinterpret_cast<PyObject*>(PyArray_DESCR(x)) : Py_None);
+    bound = kept;
+  }
+
+  RequestArguments plain_;
+  nb::object min_;
+  nb::object max_;
+};
+
+/// numpy's subclasses and pandas' types get a result of their own type.
+nb::object as_type_of(nb::handle x, nb::object result) {
+  if (PyArray_CheckExact(x.ptr()) || !PyArray_Check(result.ptr()) || !nb::hasattr(x, "__array_wrap__"))
+    return result;
+  return x.attr("__array_wrap__")(result);
+}
+
 }  // namespace
 
-nb::object clip_array(nb::handle x, const RequestArguments& arguments, nb::handle out, nb::handle dtype,
+nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle out, nb::handle dtype,
                       nb::handle thread_count) {
   const unsigned threads = threads_of(thread_count);
   static auto* const cache = new PlanCache;  // never destroyed: threads may run at the exit
   Array array = array_of(x);
   ArrayType type = type_of_x(array.get(), dtype);
+  const PlainArguments plain_arguments(given, array.get(), type);
+  const RequestArguments& arguments = plain_arguments.get();
   const std::optional<DType> to = to_of_argument(arguments.to);
   if (to == DType::bfloat16 && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
     array = in_native_order(array.get());
@@ -221,7 +261,8 @@ nb::object clip_array(nb::handle x, const RequestArguments& arguments, nb::handl
       return *std::move(result);
   nb::object result =
       clip_with(std::move(prepared), arguments, std::move(array), type, result_type, out, threads);
-  if (!out.is_none() || PyArray_NDIM(array_in(result)) != 0) return result;
+  if (!out.is_none()) return result;
+  if (PyArray_NDIM(array_in(result)) != 0) return as_type_of(x, std::move(result));
   return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
 }
 

@@ -10,9 +10,9 @@ namespace {
 constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refused", "not_durable"};
 
 constexpr const char* kClipSignature =
-    "def clip(x, min=None, max=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, "
-    "replace_below=None, replace_above=None, round=None, zero_point=None, to=None, saturate=False, "
-    "out=None, dtype=None, threads=0)";
+    "def clip(x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, "
+    "min_above_max=None, replace_below=None, replace_above=None, round=None, zero_point=None, to=None, "
+    "saturate=False, dtype=None, threads=0, a_min=None, a_max=None)";
 
 constexpr const char* kClipDoc = R"(Clips the elements of an array to bounds.
 
@@ -22,8 +22,10 @@ result is then rounded once: it never wraps.
 Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64 or ml_dtypes' bfloat16, of any shape,
         strides and byte order. What is no array becomes one by np.asarray.
-    min, max: int, float, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of x, a numpy
-        scalar, an array of x's dtype that broadcasts to x's shape, "@lo.npy" or a path. None: no bound.
+    min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
+        x, a numpy scalar, an array or sequence that broadcasts to x's shape and whose numbers x's dtype has exactly,
+        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
+    a_min, a_max: the same, as np.clip calls them.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
         divides by s.
     profile: the system whose rules apply: "native", "numpy-2", "pytorch-2", "onnx-13"; see profiles().
@@ -67,17 +69,31 @@ Traceback (most recent call last):
 clipper._errors.ClipperError: min 300 exceeds the uint8 maximum (255)
 )";
 
-/// Raises ClipperError for Error.
-void translate(const std::exception_ptr& exception, void* type) {
+/// Raises for Error what `make` makes of it, a ClipperError.
+void translate(const std::exception_ptr& exception, void* make) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     const std::string field(error.field());
     nb::object kind = nb::str(kKinds[static_cast<int>(error.kind())]);
-    const nb::object raised = nb::handle(static_cast<PyObject*>(type))(
-        nb::str(error.what()), kind, field.empty() ? nb::none() : nb::object(nb::str(field.c_str())));
-    PyErr_SetObject(static_cast<PyObject*>(type), raised.ptr());
+    const nb::object raised = nb::handle(static_cast<PyObject*>(make))(
+        nb::str(error.what()), kind, field.empty() ? nb::none() : nb::object(nb::str(field.c_str())),
+        error.system_error());
+    PyErr_SetObject(raised.type().ptr(), raised.ptr());
   }
+}
+
+/// np.clip's older name of a bound, or ours.
+nb::handle either(const char* name, nb::handle bound, nb::handle of_numpy) {
+  if (of_numpy.is_none()) return bound;
+  if (bound.is_none()) return of_numpy;
+  throw nb::type_error((std::string(name) + " and a_" + name + " are the same; give one of them").c_str());
+}
+
+/// Called with arguments that clip() does not have.
+nb::object refuse_arguments(const nb::args& args, const nb::kwargs& kwargs) {
+  nb::module_::import_("clipper._errors").attr("_refuse_arguments")(args, kwargs);
+  return nb::none();
 }
 
 }  // namespace
@@ -87,23 +103,25 @@ NB_MODULE(_core, module) {
   using namespace clipper::python;
   if (_import_array() < 0) throw nb::python_error();
   module.attr("__version__") = nb::str(clipper::version().data(), clipper::version().size());
-  nb::object error = nb::module_::import_("clipper._errors").attr("ClipperError");
+  nb::object error = nb::module_::import_("clipper._errors").attr("_error");
   nb::register_exception_translator(translate, error.release().ptr());
   const auto optional = [](const char* name) { return nb::arg(name) = nb::none(); };
   using H = nb::handle;
   module.def(
       "clip",
-      [](H x, H min, H max, H scale, H bias, H profile, H nan, H min_above_max, H replace_below,
-         H replace_above, H round, H zero_point, H to, H saturate, H out, H dtype, H threads) {
+      [](H x, H min, H max, H out, H scale, H bias, H profile, H nan, H min_above_max, H replace_below,
+         H replace_above, H round, H zero_point, H to, H saturate, H dtype, H threads, H a_min, H a_max) {
         return clip_array(x,
-                          {min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above,
-                           round, zero_point, to, saturate},
+                          {either("min", min, a_min), either("max", max, a_max), scale, bias, profile, nan,
+                           min_above_max, replace_below, replace_above, round, zero_point, to, saturate},
                           out, dtype, threads);
       },
-      nb::arg("x"), optional("min"), optional("max"), nb::kw_only(), optional("scale"), optional("bias"),
-      optional("profile"), optional("nan"), optional("min_above_max"), optional("replace_below"),
-      optional("replace_above"), optional("round"), optional("zero_point"), optional("to"),
-      nb::arg("saturate") = false, optional("out"), optional("dtype"), nb::arg("threads") = 0,
-      nb::sig(kClipSignature), kClipDoc);
+      nb::arg("x"), optional("min"), optional("max"), optional("out"), nb::kw_only(), optional("scale"),
+      optional("bias"), optional("profile"), optional("nan"), optional("min_above_max"),
+      optional("replace_below"), optional("replace_above"), optional("round"), optional("zero_point"),
+      optional("to"), nb::arg("saturate") = false, optional("dtype"), nb::arg("threads") = 0,
+      optional("a_min"), optional("a_max"), nb::sig(kClipSignature), kClipDoc);
+  // The same text, so that help() shows it once.
+  module.def("clip", refuse_arguments, nb::sig("def clip(*args, **kwargs)"), kClipDoc);
   add_file_functions(module);
 }

@@ -10,17 +10,20 @@ percentiles() take arrays and files. "a.npz:w" is the path of the member w of an
 
 from ._assertions import assert_same
 from ._core import __version__, clip, profiles
-from ._errors import ClipperError
+from ._errors import ClipperError, ClipperFileNotFoundError, ClipperPermissionError, TruncationWarning
 from ._files import Counts, clip_file, clip_in_place
 from ._reciprocal import reciprocal
 from ._tensors import Comparison, Info, Mismatch, compare, info, percentiles
 
 __all__ = [
     "ClipperError",
+    "ClipperFileNotFoundError",
+    "ClipperPermissionError",
     "Comparison",
     "Counts",
     "Info",
     "Mismatch",
+    "TruncationWarning",
     "assert_same",
     "clip",
     "clip_file",

@@ -8,7 +8,7 @@ __version__: str
 
 _Number = Union[int, float, str, SupportsFloat, SupportsIndex]
 _Path = Union[str, bytes, PathLike[Any]]
-_Parameter = Union[_Number, NDArray[Any], PathLike[Any], None]
+_Parameter = Union[_Number, ArrayLike, PathLike[Any], None]
 _Scale = Union[_Parameter, reciprocal]
 _Round = Optional[Literal["half-even", "half-away", "trunc", "floor", "ceil"]]
 _Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
@@ -21,6 +21,10 @@ class ClipperError(ValueError):
     kind: Literal["usage", "input", "io", "refused", "different", "not_durable"]
     field: Optional[str]
     def __init__(self, message: str, kind: str = "usage", field: Optional[str] = None) -> None: ...
+
+class ClipperFileNotFoundError(ClipperError, FileNotFoundError): ...
+class ClipperPermissionError(ClipperError, PermissionError): ...
+class TruncationWarning(UserWarning): ...
 
 class Counts(NamedTuple):
     elements: int
@@ -69,6 +73,7 @@ def clip(
     min: _Parameter = None,
     max: _Parameter = None,
     *,
+    out: _Out,
     scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
@@ -80,15 +85,40 @@ def clip(
     zero_point: _Parameter = None,
     to: DTypeLike = None,
     saturate: bool = False,
-    out: _Out,
     dtype: DTypeLike = None,
     threads: int = 0,
+    a_min: _Parameter = None,
+    a_max: _Parameter = None,
+) -> _Out: ...
+@overload
+def clip(
+    x: ArrayLike,
+    min: _Parameter,
+    max: _Parameter,
+    out: _Out,
+    *,
+    scale: _Scale = None,
+    bias: _Parameter = None,
+    profile: Optional[str] = None,
+    nan: _Nan = None,
+    min_above_max: _MinAboveMax = None,
+    replace_below: _Parameter = None,
+    replace_above: _Parameter = None,
+    round: _Round = None,
+    zero_point: _Parameter = None,
+    to: DTypeLike = None,
+    saturate: bool = False,
+    dtype: DTypeLike = None,
+    threads: int = 0,
+    a_min: _Parameter = None,
+    a_max: _Parameter = None,
 ) -> _Out: ...
 @overload
 def clip(
     x: NDArray[_Scalar],
     min: _Parameter = None,
     max: _Parameter = None,
+    out: None = None,
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
@@ -101,15 +131,17 @@ def clip(
     zero_point: _Parameter = None,
     to: None = None,
     saturate: bool = False,
-    out: None = None,
     dtype: DTypeLike = None,
     threads: int = 0,
+    a_min: _Parameter = None,
+    a_max: _Parameter = None,
 ) -> NDArray[_Scalar]: ...
 @overload
 def clip(
     x: ArrayLike,
     min: _Parameter = None,
     max: _Parameter = None,
+    out: None = None,
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
@@ -122,9 +154,10 @@ def clip(
     zero_point: _Parameter = None,
     to: DTypeLike = None,
     saturate: bool = False,
-    out: None = None,
     dtype: DTypeLike = None,
     threads: int = 0,
+    a_min: _Parameter = None,
+    a_max: _Parameter = None,
 ) -> Any: ...
 def clip_file(
     input: _Path,

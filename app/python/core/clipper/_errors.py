@@ -1,4 +1,6 @@
-"""The exception of this package."""
+"""The exceptions and warnings of this package."""
+
+import errno
 
 
 class ClipperError(ValueError):
@@ -18,3 +20,47 @@ class ClipperError(ValueError):
 
     def __reduce__(self) -> tuple:
         return type(self), (str(self), self.kind, self.field)
+
+    def __str__(self) -> str:  # OSError's would need an errno
+        return self.args[0]
+
+
+class ClipperFileNotFoundError(ClipperError, FileNotFoundError):
+    """A file or directory does not exist."""
+
+
+class ClipperPermissionError(ClipperError, PermissionError):
+    """The system permits no access to a file."""
+
+
+class TruncationWarning(UserWarning):
+    """The fraction of a bound of an integer array was cut off: min=0.5 is 0."""
+
+
+_NOT_SUPPORTED = {
+    "where": "assign to a part of the result: y = x.copy(); y[where] = clipper.clip(x[where], ...)",
+    "casting": "the result has x's dtype; to=... makes another one, saturated and never wrapped",
+    "order": "the result has x's memory order; np.asarray(result, order=...) changes it",
+    "subok": "the result has the type of x",
+}
+_ARGUMENTS = "x, min, max, out; and by name: scale, bias, profile, nan, min_above_max, replace_below, replace_above, round, zero_point, to, saturate, dtype, threads, a_min, a_max"
+
+
+def _refuse_arguments(args: tuple, kwargs: dict) -> None:
+    """Says what is wrong with arguments that clip() does not have."""
+    for name in kwargs:
+        if name in _NOT_SUPPORTED:
+            raise TypeError(f"clip() does not support {name}: {_NOT_SUPPORTED[name]}")
+        if name not in _ARGUMENTS.replace(";", ",").replace(":", ",").split(", "):
+            raise TypeError(f"clip() has no argument {name!r}; it has {_ARGUMENTS}")
+    if not args and "x" not in kwargs:
+        raise TypeError("clip() needs x, the array")
+    raise TypeError(f"clip() got {len(args)} arguments by position, or one twice; it has {_ARGUMENTS}")
+
+
+_BY_ERRNO = {errno.ENOENT: ClipperFileNotFoundError, errno.EACCES: ClipperPermissionError, errno.EPERM: ClipperPermissionError}
+
+
+def _error(message: str, kind: str, field: "str | None", number: int) -> ClipperError:
+    """The exception for an Error of the library, whose system call failed with this errno."""
+    return _BY_ERRNO.get(number, ClipperError)(message, kind, field)

@@ -92,7 +92,7 @@ def _files(dtype, **tensors):
             message = str(error)
             for path, name in names.items():
                 message = message.replace(path, name)
-            raise ClipperError(message, error.kind, error.field) from None
+            raise type(error)(message, error.kind, error.field) from None
 
 
 def _write(array, dtype, file) -> None:
@@ -181,5 +181,7 @@ def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threa
     >>> percentiles(np.arange(101.0), [1, 50, "99.9"])
     [1.0, 50.0, 99.9]
     """
+    if isinstance(percentages, (str, bytes)):
+        raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
     with _files(dtype, tensor=tensor) as (path,):
         return _core.percentiles(path, list(percentages), dtype, ignore_trailing, threads)

@@ -1,0 +1,72 @@
+"""Parameters that are neither a number of Python or numpy, nor text, a path, nor an array of x's dtype."""
+
+import decimal
+import numbers
+import os
+
+import numpy as np
+
+from ._errors import ClipperError
+
+_DIGITS = 1200  # more than a tie between two floats has, so that a further digit decides on which side of a tie a number is
+
+
+def _text_of(number: numbers.Rational) -> str:
+    """The number in decimal, or enough digits to round it to any dtype as its exact value would be."""
+    with decimal.localcontext(prec=_DIGITS, rounding=decimal.ROUND_DOWN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN) as context:
+        value = decimal.Decimal(number.numerator) / decimal.Decimal(number.denominator)
+        sign, digits, exponent = value.as_tuple()
+        if context.flags[decimal.Inexact]:
+            digits, exponent = (*digits, 1), exponent - 1
+    return f"{'-' if sign else ''}{digits[0]}.{''.join(map(str, digits[1:]))}e{exponent + len(digits) - 1:+}"
+
+
+def _is_exact(array: np.ndarray, cast: np.ndarray) -> np.ndarray:
+    """Which elements have the same value in another dtype."""
+    if cast.dtype.kind in "iu":
+        limits = np.iinfo(cast.dtype)
+        inside = (array >= limits.min) & (array <= limits.max)
+        if array.dtype.kind == "f":  # a limit may be rounded up to a float that exceeds it
+            inside = (array == np.floor(array)) & (array >= float(limits.min)) & (array < float(limits.max) + 1)
+        return inside
+    wide = array.astype(np.longdouble)
+    return (cast.astype(np.longdouble) == wide) | (wide != wide)
+
+
+def _in_dtype(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array with elements of the same values in another dtype."""
+    with np.errstate(all="ignore"):
+        if array.dtype.kind == "b":
+            array = array.astype(np.uint8)
+        cast = array.astype(dtype)
+        exact = _is_exact(array, cast)
+    if not exact.all():
+        index = tuple(int(i) for i in np.argwhere(~exact)[0])
+        raise ClipperError(
+            f"{name} has {array[index].item()!r} at {list(index)}, which {dtype} does not have exactly; "
+            f"convert it: np.asarray({name}, np.{dtype})", "usage", name,
+        )  # fmt: skip
+    return cast
+
+
+def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
+    """The parameter as what clipper._core takes. An array or a sequence becomes an array of `dtype`, unless that is None."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array, because the mask would be lost")
+    if isinstance(value, np.bool_):
+        return int(value)
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    if isinstance(value, numbers.Rational):
+        return _text_of(value)
+    if isinstance(value, os.PathLike):
+        return value
+    if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf" or array.dtype.name == "bfloat16":
+            if array.ndim == 0:
+                return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]
+            if name in ("scale", "bias") and array.dtype.kind in "biu":
+                return _in_dtype(name, array, np.dtype(np.float64))
+            return array if dtype is None or dtype == array.dtype else _in_dtype(name, array, dtype)
+    raise TypeError(f"{name} must be a number, text, an array of numbers or a path, not {type(value).__name__}")

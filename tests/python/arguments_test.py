@@ -1,0 +1,184 @@
+"""What clip() takes as arguments besides numbers and arrays of x's dtype, and how it refuses the others."""
+
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import clipper
+import numpy as np
+import pytest
+
+X = np.array([-3.5, -0.0, 0.25, 5.5, 7.0, np.nan], np.float32)
+ONE = [0, 0.0, False, np.bool_(False), Decimal(0), Fraction(0), "0", np.int8(0), np.float64(0), np.array(0), np.array(0, np.int16), [0], (0.0,),
+       np.zeros(1, np.int64), [0] * 6, np.zeros(6, ">i8"), np.zeros((1, 6)), np.ma.masked_array([0])[0]]
+
+
+@pytest.mark.parametrize("low", ONE, ids=repr)
+def test_one_number_in_every_form(low):
+    if np.size(low) == 1 and np.ndim(low) < 2:
+        assert clipper.clip(X, low, 6).tobytes() == clipper.clip(X, 0, 6).tobytes()
+        assert clipper.clip(X[:5].astype(np.int16), low).tobytes() == X[:5].astype(np.int16).clip(0).tobytes()
+    assert clipper.clip(X[np.newaxis], low, 6).tobytes() == clipper.clip(X, 0, 6).tobytes()
+
+
+def test_numbers_that_are_rounded_once():
+    for dtype in (np.float16, np.float32, np.float64):
+        x = np.full(3, -1, dtype)
+        assert clipper.clip(x, Fraction(1, 3))[0] == dtype(1 / 3 if dtype is np.float64 else np.float64(1 / 3))
+        one = dtype(1)
+        tie = (Fraction(1) + Fraction(float(np.nextafter(one, dtype(2))))) / 2  # between two elements
+        above = tie + Fraction(1, 10**300 * 7)
+        assert clipper.clip(x, tie)[0] == 1
+        assert clipper.clip(x, above)[0] == np.nextafter(one, dtype(2))
+        assert clipper.clip(x, Decimal("0.1"))[0] == dtype("0.1")
+    with pytest.raises(clipper.ClipperError, match=r"min 3\.333333333333333333\.\.\.e\+399 exceeds the float64 maximum"):
+        clipper.clip(np.array([0.0]), Fraction(10**400, 3))
+    assert clipper.clip(np.array([9], np.int64), max=Fraction(2**62)) == 9
+
+
+def test_arrays_of_other_dtypes_are_exact_or_refused():
+    x = np.arange(-3, 4, dtype=np.int8)
+    low = np.array([-2, -1, 0, 0, 1, 2, 3])
+    for dtype in (np.int64, np.uint8, np.float16, np.float64, np.longdouble):
+        if dtype is np.uint8:
+            low = np.abs(low)
+        assert clipper.clip(x, low.astype(dtype)).tobytes() == np.clip(x, low.astype(np.int8), None).tobytes()
+    for bad in ([0.5] * 7, [300] * 7, [-129] * 7, [np.inf] * 7, [np.nan] * 7, [2**63] * 7):
+        with pytest.raises(clipper.ClipperError, match=r"min has .* at \[0\], which int8 does not have exactly") as caught:
+            clipper.clip(x, bad)
+        assert caught.value.field == "min"
+    for value in (2**24 + 1, 1e40, 0.1):
+        with pytest.raises(clipper.ClipperError, match="which float32 does not have exactly"):
+            clipper.clip(X, max=np.full(6, value))
+    assert clipper.clip(X, max=np.full(6, 2.0**24)).tobytes() == X.tobytes()
+    assert clipper.clip(np.array([9] * 2, np.int64), max=[2.0**62, 1.0]).tolist() == [9, 1]
+    with pytest.raises(clipper.ClipperError, match="int64 does not have exactly"):
+        clipper.clip(np.array([9] * 2, np.int64), max=[2.0**63, 1.0])
+    with pytest.raises(clipper.ClipperError, match="float64 does not have exactly"):
+        clipper.clip(np.zeros(2), max=[2**53 + 1, 1])
+
+
+@pytest.mark.parametrize("bad", [{}, b"0", object(), [None], ["0"], [[0], [0, 1]], 1j, np.complex64(1), np.datetime64("2020")], ids=repr)
+def test_no_numbers(bad):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        clipper.clip(X, min=bad)
+    assert "min" in str(caught.value) or isinstance(bad, list)
+    assert "incompatible function arguments" not in str(caught.value)
+
+
+def test_masked_arrays_would_lose_their_mask():
+    masked = np.ma.masked_array(np.zeros(6, np.float32), [1, 0, 0, 0, 0, 0])
+    for arguments in ({"x": masked}, {"x": X, "min": masked}, {"x": X, "max": masked}, {"x": X, "scale": masked}):
+        with pytest.raises(TypeError, match="must not be a masked array"):
+            clipper.clip(**{"min": 0} | arguments)
+
+
+def test_truncation_warns_once_for_each_call_site():
+    x = np.arange(4, dtype=np.int16)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            assert clipper.clip(x, 0.5, max=2).tolist() == [0, 1, 2, 2]
+    assert [str(w.message) for w in caught] == ["min 0.5 is no integer: its fraction is cut off, because x has dtype int16"]
+    assert caught[0].category is clipper.TruncationWarning and caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for bound in (0.5, "0.5", np.float32(2.5), np.float16(0.5)):
+            with pytest.raises(clipper.TruncationWarning, match="max .* is no integer"):
+                clipper.clip(x, max=bound)
+        clipper.clip(x, 0.0, "2e0")
+        clipper.clip(x, 0, np.inf)
+        clipper.clip(x.astype(float), 0.5)
+        clipper.clip(x, 0.5, 2.5, profile="openvino")
+        clipper.clip(x, 0.5, to="float32")
+    with pytest.raises(clipper.ClipperError):
+        clipper.clip(x, 0.5, profile="onnx-13")
+
+
+def test_arguments_of_np_clip():
+    out = np.empty_like(X)
+    assert clipper.clip(X, 0, 6, out) is out
+    assert out.tobytes() == clipper.clip(X, 0, 6).tobytes()
+    assert clipper.clip(X, a_min=0, a_max=6).tobytes() == out.tobytes()
+    assert clipper.clip(X, None, a_max=6).tobytes() == clipper.clip(X, max=6).tobytes()
+    with pytest.raises(TypeError, match="min and a_min are the same"):
+        clipper.clip(X, 0, a_min=0)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: clipper.clip(X, 0, where=X > 0), "does not support where: assign to a part"),
+    (lambda: clipper.clip(X, 0, casting="unsafe"), "does not support casting"),
+    (lambda: clipper.clip(X, 0, minimum=0), "no argument 'minimum'; it has x, min, max"),
+    (lambda: clipper.clip(), "clip.. needs x"),
+    (lambda: clipper.clip(X, 0, 1, None, 2), "got 5 arguments by position"),
+    (lambda: clipper.percentiles(X, "50"), "sequence of numbers, not text; ..50.. is one"),
+])
+def test_wrong_arguments_are_named(call, words):
+    with pytest.raises(TypeError, match=words) as caught:
+        call()
+    assert "incompatible" not in str(caught.value)
+
+
+def test_messages():
+    with pytest.raises(clipper.ClipperError, match=r"'lo.npy' is not a number; a file is pathlib.Path\('lo.npy'\)"):
+        clipper.clip(X, "lo.npy")
+    with pytest.raises(clipper.ClipperError, match="expected one of: native, directml, "):
+        clipper.clip(X, 0, profile="onx")
+    with pytest.raises(clipper.ClipperError, match="min_above_max") as caught:
+        clipper.clip(X, 6, 0)
+    assert caught.value.field in ("min", "min_above_max")
+
+
+def test_missing_files_are_file_not_found_errors(tmp_path):
+    missing = tmp_path / "missing.npy"
+    calls = [lambda: clipper.clip_file(missing, tmp_path / "out.npy", 0), lambda: clipper.clip_in_place(missing, 0), lambda: clipper.info(missing),
+             lambda: clipper.compare(missing, X), lambda: clipper.clip(X, missing), lambda: clipper.percentiles(missing, [1])]
+    for call in calls:
+        with pytest.raises(FileNotFoundError, match="missing.npy") as caught:
+            call()
+        assert isinstance(caught.value, clipper.ClipperFileNotFoundError) and caught.value.kind == "io"
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    if os.geteuid():
+        missing.touch(0)
+        with pytest.raises(PermissionError) as caught:
+            clipper.info(missing)
+        assert isinstance(caught.value, clipper.ClipperPermissionError)
+
+
+def test_subclasses_keep_their_type():
+    class Units(np.ndarray):
+        pass
+
+    x = X.view(Units)
+    assert type(clipper.clip(x, 0, 6)) is Units
+    assert type(clipper.clip(x, 0, 6, out=np.empty_like(X))) is np.ndarray
+    assert type(clipper.clip(np.asmatrix(X), 0, 6)) is np.matrix
+    assert type(clipper.clip([1, 2], 0, 1)) is np.ndarray
+
+
+def test_what_has_a_method_mask_is_no_masked_array():
+    class Series:  # as pandas'
+        def __array__(self, dtype=None, copy=None):
+            return X
+
+        def mask(self):
+            raise AssertionError
+
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            return ("series", array)
+
+    name, result = clipper.clip(Series(), Series())
+    assert name == "series" and result.tobytes() == X.tobytes()
+
+
+def test_main():
+    done = subprocess.run([sys.executable, "-m", "clipper", "--version"], capture_output=True, text=True,
+                          env=os.environ | {"PATH": str(pathlib.Path(os.environ["CLIPPER"]).parent)})
+    assert done.stdout.startswith("clipper ")
+    done = subprocess.run([sys.executable, "-m", "clipper"], capture_output=True, text=True, env={"PATH": ""})
+    assert "pip install clipper-npy" in done.stderr and done.returncode == 1
