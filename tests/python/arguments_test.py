@@ -172,8 +172,10 @@ def test_what_has_a_method_mask_is_no_masked_array():
         def __array_wrap__(self, array, context=None, return_scalar=False):
             return ("series", array)
 
-    name, result = clipper.clip(Series(), Series())
-    assert name == "series" and result.tobytes() == X.tobytes()
+    name, result = clipper.clip(Series(), 0, 6)
+    assert name == "series" and result.tobytes() == clipper.clip(X, 0, 6).tobytes()
+    with pytest.raises(clipper.ClipperError, match="NaN at .5. cannot be a bound"):
+        clipper.clip(X, min=Series())
 
 
 def test_main():

@@ -219,10 +219,10 @@ def test_refused_elements_of_arrays_read_directly():
     x = np.zeros((3, 4))
     lo = np.zeros((3, 4))
     lo[2, 1] = 5
-    assert str(error_of(x, lo, 4)) == "min array (5) exceeds max 4 at [2, 1]"
+    assert str(error_of(x, lo, 4)).startswith("min array (5) exceeds max 4 at [2, 1]; to allow this")
     lo[1, 3] = np.nan
     assert str(error_of(x, None, lo, out=x)) == "max array: NaN at [1, 3] cannot be a bound"
-    assert str(error_of(x, np.array(5.0), np.array(4.0))) == "min array exceeds max array"
+    assert str(error_of(x, np.array(5.0), np.array(4.0))).startswith("min array exceeds max array")
     np.testing.assert_array_equal(clipper.clip(x, np.full(x.shape, -0.0), lo.dtype.type(3)), x)
 
 

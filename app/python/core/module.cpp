@@ -69,6 +69,15 @@ Traceback (most recent call last):
 clipper._errors.ClipperError: min 300 exceeds the uint8 maximum (255)
 )";
 
+/// The module's words for a term of the library: advice that names an argument.
+std::string_view words_for(const Term& term) {
+  if (!term.words.empty()) return term.words;
+  if (term.field == "min_above_max")
+    return "; to allow this, pass min_above_max=\"max\" (as numpy) or \"min\"";
+  if (term.field == "trailing") return "; to allow this, pass ignore_trailing=True";
+  return "";
+}
+
 /// Raises for Error what `make` makes of it, a ClipperError.
 void translate(const std::exception_ptr& exception, void* make) {
   try {
@@ -77,8 +86,8 @@ void translate(const std::exception_ptr& exception, void* make) {
     const std::string field(error.field());
     nb::object kind = nb::str(kKinds[static_cast<int>(error.kind())]);
     const nb::object raised = nb::handle(static_cast<PyObject*>(make))(
-        nb::str(error.what()), kind, field.empty() ? nb::none() : nb::object(nb::str(field.c_str())),
-        error.system_error());
+        nb::str(error.message().text_with(words_for).c_str()), kind,
+        field.empty() ? nb::none() : nb::object(nb::str(field.c_str())), error.system_error());
     PyErr_SetObject(raised.type().ptr(), raised.ptr());
   }
 }
