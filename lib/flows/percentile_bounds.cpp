@@ -136,7 +136,8 @@ std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& la
   for (const Bound& bound : percentiles_in(request)) {
     const bool is_min = bound.given == &Request::min;
     (is_min ? plan.min : plan.max) = is_min ? min : max;
-    if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max)) plan.operation.nan = is_min ? min : max;
+    if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max))
+      plan.operation.nan = is_min ? min : max;
   }
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   const Bounds bounds = converted_bounds(layout.dtype, plan.min, plan.max, above);
