@@ -46,8 +46,12 @@ class Trial(trials.Trial):
             shapes = BATCH * [(rng.randint(1, 4), rng.randint(1, 250)) if rng.random() < 0.3 else shapes[0]]
         self.tensors = [self.pool(self.dtype, shape) for shape in shapes]
         self.bounds = {side: self.draw_bound(shapes[0]) for side in self.draw_sides()}
+        self.typed = {}  # numbers of Python that torch converts to the dtype, or refuses
         if all(np.ndim(each) == 0 for each in self.bounds.values()):
             self.order_bounds()
+        if self.profile.name == "pytorch-2" and not self.arrays and rng.random() < 0.4:
+            self.typed = {side: self.draw_number(bits) for side, bits in self.bounds.items()}
+            self.bounds = {side: self.converted(side) for side in self.bounds}
 
     def draw_sides(self):
         some = {"optional": [0, 1, 2], "one": [1, 2], "both": [2]}[self.profile.bounds]
@@ -70,13 +74,28 @@ class Trial(trials.Trial):
         if lo is not None and hi is not None and self.rng.random() < 0.8 and self.number(lo) > self.number(hi):
             self.bounds = {"--min": hi, "--max": lo}
 
+    def draw_number(self, bits):
+        """A number next to an element, or beyond the dtype's range."""
+        number = self.number(bits)
+        if self.dtype in contract.INTS:
+            number = self.rng.choice([number, number + 256, number - 256, number + (1 << 40), number % 99 + 0.5])
+            return -256 if self.dtype == "uint8" and number < 0 else number  # torch takes -1 for 255, and refuses -256
+        ulp = 2.0 ** -contract.FLOATS[self.dtype][1]
+        return float(number * (1 + ulp * self.rng.choice([0.5, -0.5, 0.75, 1.25, 2]) + self.rng.choice([0, 0, 2**-30, -(2**-30), 2**-45])))
+
+    def converted(self, side):
+        try:
+            bits = contract.bound(self.profile, self.dtype, side, self.text(self.typed[side]), None)
+        except contract.Refused:
+            bits = 0  # the framework and clipper must refuse
+        return np.array(bits, contract.bits_type(self.dtype))
+
     def number(self, bits):
         return contract.values(bits.reshape(1), self.dtype)[0].item()
 
-    def text(self, bits):
+    def text(self, number):
         """A number as a word of the command line, exactly."""
-        number = self.number(bits)
-        return str(number) if self.dtype in contract.INTS or number != number or abs(number) == np.inf else number.hex()
+        return str(number) if isinstance(number, int) or number != number or abs(number) == np.inf else number.hex()
 
     def save(self, name, bits):
         typed = bits.view(trials.FLOATS[-1]) if self.dtype == "bfloat16" else contract.values(bits, self.dtype)
@@ -87,8 +106,8 @@ class Trial(trials.Trial):
         words = ["--profile", self.profile.name]
         for side, bits in self.bounds.items():
             plain = bits.ndim == 0 and (self.number(bits) == self.number(bits) or bits == contract.nearest(np.nan, self.dtype))
-            if plain and self.rng.random() < 0.7:
-                words += [side, self.text(bits)]
+            if side in self.typed or plain and self.rng.random() < 0.7:
+                words += [side, self.text(self.typed.get(side, self.number(bits)))]
             else:
                 self.save(f"{side[2:]}.npy", bits)
                 words += [side, f"@{side[2:]}.npy"]
@@ -104,7 +123,8 @@ class Trial(trials.Trial):
     def clip_with_framework(self, bits):
         bounds = [self.bounds.get(side) for side in ("--min", "--max")]
         if self.profile.name == "pytorch-2" and not self.arrays:
-            bounds = [each if each is None else self.number(each) for each in bounds]
+            numbers = {side: self.typed.get(side, self.number(bits)) for side, bits in self.bounds.items()}
+            bounds = [numbers.get(side) for side in ("--min", "--max")]
         return framework(self.profile.name)(self.dtype, bits, *bounds)
 
     def alike(self, a, b):
