@@ -121,6 +121,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
   replacements.commit();
   log.stop_after_failure();
+  if (many || command.recursive || command.keep_going || command.list) log.print_summary();
   return log.status();
 }
 

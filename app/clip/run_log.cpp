@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "console/error_line.hpp"
+#include "console/json.hpp"
 #include "console/terminal.hpp"
 
 namespace clipper {
@@ -124,6 +125,7 @@ void RunLog::done(const Lines& lines) noexcept {
 void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
   try {
     ++files_done_;
+    ++files_failed_;
     const Failure failure = explained(why);
     report.failed = failure;
     report.written = failure.kind == ErrorKind::not_durable;
@@ -157,6 +159,21 @@ void RunLog::print_json(const Lines& lines) noexcept {
   lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
     if (!progress_.print(stream, texts)) json_lost_ = true;
   });
+}
+
+void RunLog::print_summary() {
+  const std::size_t failed = files_failed_;
+  const std::size_t ok = files_done_ - failed;
+  if (command_.json) {
+    const Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_},
+                    {"files", ok + failed},    {"ok", ok},        {"failed", failed}};
+    const std::string line = json.dump() + "\n";
+    if (!progress_.print(command_.tensor_on_stdout ? stderr : stdout, line)) json_lost_ = true;
+  } else if (command_.verbose || (failed != 0 && ok + failed > 1 && !command_.quiet)) {
+    progress_.print(stderr,
+                    fmt::format("clipper: {} file{}: {} ok{}\n", ok + failed, ok + failed == 1 ? "" : "s", ok,
+                                failed == 0 ? "" : fmt::format(", {} failed", failed)));
+  }
 }
 
 int RunLog::status() const {

@@ -97,6 +97,9 @@ class RunLog {
   /// Throws the first failure, unless the command has --keep-going.
   void stop_after_failure();
 
+  /// Prints how many files there were and how many failed: with -v or after failures, or as JSON.
+  void print_summary();
+
   /// Called at the end: the highest status of all files, 0 if none failed. If lines of --json could not be
   /// written, throws Error{not_durable}, or Error{io} if no output was written.
   [[nodiscard]] int status() const;
@@ -110,6 +113,7 @@ class RunLog {
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::size_t> files_ = 1;
   std::atomic<std::size_t> files_done_ = 0;
+  std::atomic<std::size_t> files_failed_ = 0;
   std::atomic<bool> json_lost_ = false;
   std::atomic<bool> written_ = false;
   std::mutex mutex_;

@@ -148,6 +148,7 @@ class Display {
  public:
   explicit Display(const InfoCommand& command)
       : command_(command),
+        is_list_(!command.json && !command.statistics && command.inputs.size() > 1),
         engine_(command.engine),
         tally_(engine_.done(), sizes_of(command)),
         progress_(command.progress, [this] { return tally_.extent(); }) {}
@@ -161,6 +162,11 @@ class Display {
         show_tensor(input, path);
     });
     tally_.next();
+  }
+
+  /// Prints the table of several files, when the widths of all its cells are known.
+  void end() {
+    if (is_list_) list_.print("", [&](const std::string& part) { print(part, progress_); });
   }
 
   /// The highest exit status of all files and members.
@@ -189,6 +195,8 @@ class Display {
   void print_tensor(const TensorInfo& tensor) {
     if (command_.json)
       print(as_json(tensor), progress_);
+    else if (is_list_)
+      list_.add(as_row(tensor));
     else
       print_block(as_text(tensor, width_, paint_));
   }
@@ -200,7 +208,7 @@ class Display {
 
   /// Without statistics, shows a table; it is printed when the widths of all its cells are known.
   void show_archive(const Container& archive) {
-    const bool is_table = !command_.json && !command_.statistics;
+    const bool is_table = !command_.json && !command_.statistics && !is_list_;
     Table table = member_table();
     if (command_.statistics) tally_.expect(contents_of(archive));
     for (const Entry& member : archive.entries())
@@ -213,12 +221,16 @@ class Display {
       });
     if (command_.json && archive.entries().empty())
       print(empty_archive_json(archive.file().path()), progress_);
+    if (is_list_ && archive.entries().empty())
+      list_.add({escape_for_terminal(archive.file().path()), "no members", "-", "0"});
     if (!is_table) return;
     print_block(escape_for_terminal(archive.file().path()) + "\n");
     table.print("  ", [&](const std::string& part) { print(part, progress_); });
   }
 
   const InfoCommand& command_;
+  const bool is_list_;  ///< one line for each tensor of several files
+  Table list_ = file_table();
   const std::size_t width_ = terminal_columns(STDOUT_FILENO);
   const Paint paint_ = paint_for(STDOUT_FILENO);
   Engine engine_;
@@ -235,6 +247,7 @@ int show_info(const RawOptions& raw) {
   const int status = expand_directories(command);
   Display display(command);
   for (const std::string& path : command.inputs) display.show(path);
+  display.end();
   return std::max(status, display.status());
 }
 

@@ -179,16 +179,27 @@ Table member_table() {
   return Table({{"KEY", left}, {"DTYPE", left}, {"SHAPE", left}, {"SIZE", right}, {"COMPRESSION", left}});
 }
 
-Table::Row as_row(const TensorInfo& tensor, std::string_view key) {
-  const Entry& member = *tensor.member;
+Table file_table() {
+  using enum Table::Align;
+  return Table({{"FILE", left}, {"DTYPE", left}, {"SHAPE", left}, {"SIZE", right}});
+}
+
+Table::Row as_row(const TensorInfo& tensor) {
   const npy::Header& header = tensor.header;
+  std::string name = escape_for_terminal(tensor.path);
   if (!tensor.other.empty())
-    return {escape_for_terminal(key), std::string(tensor.other), "-", fmt::format("{}", member.contents.size),
-            compression_text(member)};
+    return {std::move(name), std::string(tensor.other), "-", fmt::format("{}", tensor.member->contents.size)};
   const bool is_usual = header.order == kNativeOrder && !header.opaque;
-  return {escape_for_terminal(key), is_usual ? std::string(traits(header.dtype).name) : dtype_text(header),
+  return {std::move(name), is_usual ? std::string(traits(header.dtype).name) : dtype_text(header),
           shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
-          fmt::format("{}", header.data_size()), compression_text(member)};
+          fmt::format("{}", header.data_size())};
+}
+
+Table::Row as_row(const TensorInfo& tensor, std::string_view key) {
+  Table::Row row = as_row(tensor);
+  row.front() = escape_for_terminal(key);
+  row.push_back(compression_text(*tensor.member));
+  return row;
 }
 
 std::string as_json(const TensorInfo& tensor) {

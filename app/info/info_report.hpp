@@ -45,6 +45,10 @@ struct TensorInfo {
 [[nodiscard]] Table member_table();
 [[nodiscard]] Table::Row as_row(const TensorInfo& tensor, std::string_view key);
 
+/// The table for several files, without rows, and the row of a tensor, or of a member that is none.
+[[nodiscard]] Table file_table();
+[[nodiscard]] Table::Row as_row(const TensorInfo& tensor);
+
 /// One line: the object `info` of data/clipper.schema.json, for a file or a member, or for the failure of a
 /// file or, unless it is null, of a member.
 [[nodiscard]] std::string as_json(const TensorInfo& tensor);

@@ -151,7 +151,7 @@ TEST_CASE("--keep-going clips the remaining files and returns the highest status
     const Result result = directory.run(joined(clip({"-k", to, "--nan", "error"}), files));
     CAPTURE(to, result.error);
     CHECK(result.exit_code == 4);
-    CHECK(std::ranges::count(result.error, '\n') == 3);
+    CHECK(std::ranges::count(result.error, '\n') == 4);
     for (const char* name : {"bad.npy: ", "nan.npy: NaN at [0]", "missing.npy: "})
       CHECK(contains(result.error, "clipper: " + std::string(name)));
     const std::string in = to == std::string("-i") ? "" : "out/";

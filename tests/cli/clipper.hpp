@@ -51,13 +51,16 @@ inline void check_done(const Result& result) {
   CHECK(result.error.empty());
 }
 
-/// Checks that clipper exited with this code and printed one line with `word` to standard error.
+/// Checks that clipper exited with this code and printed one line with `word` to standard error, and after it
+/// at most the line that counts several inputs.
 inline void check_refused(const Result& result, int exit_code, std::string_view word) {
   CAPTURE(result.error, word);
   CHECK(result.signal == 0);
   CHECK(result.exit_code == exit_code);
   CHECK(result.error.starts_with("clipper: "));
-  CHECK(result.error.find('\n') + 1 == result.error.size());
+  const std::string rest = result.error.substr(result.error.find('\n') + 1);
+  CHECK((rest.empty() || contains(rest, " files: ")));
+  CHECK(std::ranges::count(rest, '\n') <= 1);
   CHECK(contains(result.error, word));
 }
 

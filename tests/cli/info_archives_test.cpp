@@ -58,25 +58,18 @@ TEST_CASE("The columns of a terminal align, whatever the characters of the keys 
         "  x      float32  (1,)      4  stored\n");
 }
 
-TEST_CASE("info of several archives and files separates them by an empty line") {
+TEST_CASE("info of several archives and files is a table with a line for each tensor") {
   const WorkingDirectory directory{{"d/a.npz", npz_file({{"x.npy", float32_file({1})}})},
                                    {"d/b.npy", float32_file({1})},
                                    {"d/c.npz", npz_file({})}};
   const Result result = directory.run({"info", "d"});
   check_done(result);
   CHECK(result.output ==
-        "d/a.npz\n"
-        "  KEY  DTYPE    SHAPE  SIZE  COMPRESSION\n"
-        "  x    float32  (1,)      4  stored\n"
-        "\n"
-        "d/b.npy\n"
-        "  dtype     float32, little-endian\n"
-        "  shape     (1,), C order\n"
-        "  elements  1\n"
-        "  data      4 bytes after a 128-byte header, npy 1.0\n"
-        "\n"
-        "d/c.npz\n"
-        "  KEY  DTYPE  SHAPE  SIZE  COMPRESSION\n");
+        "FILE       DTYPE       SHAPE  SIZE\n"
+        "d/a.npz:x  float32     (1,)      4\n"
+        "d/b.npy    float32     (1,)      4\n"
+        "d/c.npz    no members  -         0\n");
+  CHECK(contains(directory.run({"info", "--stats", "d"}).output, "\n\nd/b.npy\n"));
 }
 
 TEST_CASE("info --json prints an object for each member") {

@@ -67,6 +67,7 @@ const std::array kExamples{
              {"--json", "--min", "0", "empty.npz", "o.npz"},
              {"--json", "--min", "0", kNotUtf8 + ".npz", kNotUtf8 + "-out.npz"},
              {"--json", "--min", "0", "text.npy", "o.npy"}}},
+    Example{"clip_summary", {{"--json", "--min", "0", "--output-dir", "out", "x.npy", "i.npy"}}},
     Example{"info",
             {{"info", "--json", "--percentile", "1", "x.npy", "text.npy", "a.npz", "empty.npz",
               kNotUtf8 + ".npz"}}},

@@ -237,7 +237,8 @@ TEST_CASE("info shows the .npy files below directories, sorted by path") {
     Words names;
     std::istringstream lines(result.output);
     for (std::string line; std::getline(lines, line);)
-      if (line.ends_with(".npy")) names.push_back(line);
+      if (const std::string name = line.substr(0, line.find(' ')); name.ends_with(".npy"))
+        names.push_back(name);
     return names;
   };
   const auto info = [&](const Words& words) { return tree.run(words); };
