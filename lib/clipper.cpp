@@ -59,10 +59,8 @@ ClipSettings settings_of(const Request& request, const FileOptions& options) {
           .members = {options.members}};
 }
 
-Engine::Options engine_options(unsigned threads) {
-  Engine::Options options;
-  options.threads = threads;
-  return options;
+Engine::Options engine_options(const FileOptions& options) {
+  return {.threads = options.threads, .stop = options.stop};
 }
 
 TensorLayout layout_of(const Tensor& tensor) {
@@ -103,7 +101,7 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
   const Existing existing = options.overwrite ? Existing::replace : Existing::refuse;
   if (is_in_place(in, out, existing)) return clip_in_place(in, request, options);
   const ClipSettings settings = settings_of(request, options);
-  Engine engine(engine_options(options.threads));
+  Engine engine(engine_options(options));
   ElementCount observer;
   ClipResult result;
   prepare_to_file({settings, engine, observer, result}, in, out, existing)->write();
@@ -112,7 +110,7 @@ Counts clip_file(const std::string& in, const std::string& out, const Request& r
 
 Counts clip_in_place(const std::string& path, const Request& request, const FileOptions& options) {
   const ClipSettings settings = settings_of(request, options);
-  Engine engine(engine_options(options.threads));
+  Engine engine(engine_options(options));
   ElementCount observer;
   ClipResult result;
   if (options.direct) {
@@ -185,7 +183,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
                    .tolerance = {compare.atol, compare.rtol},
                    .ulps = compare.ulps,
                    .listed = std::max<std::size_t>(compare.max_listed, 1)};
-  Engine engine(engine_options(options.threads));
+  Engine engine(engine_options(options));
   InputFile actual_file = open(actual, options);
   InputFile expected_file = open(expected, options);
   FileComparison result;
@@ -216,14 +214,14 @@ std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
                                                     const FileOptions& options) {
   InputFile input = open(path, options);
   const npy::Header header = read_header(input, options.dtype);
-  Engine engine(engine_options(options.threads));
+  Engine engine(engine_options(options));
   return as_elements(header.dtype, read_percentiles(engine, input, header, percentages));
 }
 
 Statistics statistics(const std::string& path, const FileOptions& options) {
   InputFile input = open(path, options);
   const npy::Header header = read_header(input, options.dtype);
-  Engine engine(engine_options(options.threads));
+  Engine engine(engine_options(options));
   std::optional<ElementBits> median;
   if (input.is_regular())
     median =

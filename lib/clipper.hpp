@@ -4,6 +4,7 @@
 #error "clipper reports failures by exceptions: compile without -fno-exceptions"
 #endif
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +68,10 @@ struct FileOptions {
   bool direct = false;   ///< clip_in_place() overwrites the elements; needs no room for a second file,
                          ///< and a request that keeps the dtype (Error{usage})
   unsigned threads = 0;  ///< max number of threads; 0: all CPUs that this process may use
+
+  /// Becomes true in another thread to stop the work: the function then throws Error{io} before the next
+  /// chunk is read, and leaves files as after any other failure. Must outlive the call.
+  const std::atomic<bool>* stop = nullptr;
 
   /// Names or np.load's keys of the members of an .npz archive to clip; empty: all that the profile takes.
   std::vector<std::string> members{};

@@ -97,12 +97,20 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
   pool_->for_each(count, Pool::Effort::uneven, work);
 }
 
+/// Error{io} if the work is to be stopped.
+void Engine::expect_going_on() const {
+  if (options_.stop != nullptr && *options_.stop) throw Error(ErrorKind::io, "interrupted");
+}
+
 std::byte* Engine::buffer(std::size_t index) const noexcept {
   return memory_.get() + index * (std::max(options_.chunk_size, kMinRoom) + kPage);
 }
 
 void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
-  take_each(count, parallel, [&](std::uint64_t i) { step(i, buffer(pool_ ? Pool::this_thread() : 0)); });
+  take_each(count, parallel, [&](std::uint64_t i) {
+    expect_going_on();
+    step(i, buffer(pool_ ? Pool::this_thread() : 0));
+  });
 }
 
 /// Calls `take` in all threads and in any order if `parallel`, otherwise in order in the calling thread.
@@ -124,7 +132,11 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
                          const Step& clip, const Step& write) {
   const auto memory = [&](std::uint64_t i) { return buffer(i % buffers_); };
   pool_->pipe(
-      count, buffers_, [&](std::uint64_t i) { return read(i, memory(i)); },
+      count, buffers_,
+      [&](std::uint64_t i) {
+        expect_going_on();
+        return read(i, memory(i));
+      },
       [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
 }
 
@@ -135,14 +147,19 @@ std::size_t Engine::slots() const noexcept {
 
 void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write) {
   const std::size_t slots = this->slots();
+  const auto make_one = [&](std::uint64_t i) {
+    expect_going_on();
+    make(i, i % slots);
+  };
   if (!pool_ || count == 1)
     for (std::uint64_t i = 0; i < count; ++i) {
+      expect_going_on();
       make(i, 0);
       write(i, 0);
     }
   else
     pool_->pipe(
-        count, slots, [](std::uint64_t /*i*/) { return true; }, [&](std::uint64_t i) { make(i, i % slots); },
+        count, slots, [](std::uint64_t /*i*/) { return true; }, make_one,
         [&](std::uint64_t i) { write(i, i % slots); });
 }
 

@@ -45,6 +45,7 @@ class Engine {
     unsigned threads = 0;        ///< maximum; 0: available_threads()
     std::size_t chunk_size = 0;  ///< bytes that a thread handles at a time, at least 4096; 0: cached_chunk()
     SimdLevel level = simd_levels().back();
+    const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
   };
 
   explicit Engine(const Options& options);
@@ -154,6 +155,7 @@ class Engine {
   /// placed_sum() of a part of the file.
   [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] static Memory allocate(std::size_t size);
+  void expect_going_on() const;
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 
   Options options_;

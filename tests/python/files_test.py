@@ -3,6 +3,7 @@
 import doctest
 import os
 import pickle
+import signal
 import subprocess
 
 import clipper
@@ -174,3 +175,36 @@ def test_raw_bfloat16(tmp_path):
 
 def test_profiles(program):
     assert clipper.profiles()[0] == "native" and len(clipper.profiles()) == 19
+
+
+@pytest.mark.parametrize("work", ["clip_file", "clip_in_place", "compare", "info", "percentiles"])
+def test_a_signal_stops_the_work_and_leaves_nothing(tmp_path, work):
+    """A sparse file takes longer than the time to the signal; where it does not, a larger one is tried."""
+    path, out = tmp_path / "x.npy", tmp_path / "y.npy"
+    calls = {
+        "clip_file": lambda: clipper.clip_file(path, out, 1, 6), "clip_in_place": lambda: clipper.clip_in_place(path, 1, 6),
+        "compare": lambda: clipper.compare(path, path), "info": lambda: clipper.info(path),
+        "percentiles": lambda: clipper.percentiles(path, [1]),
+    }  # fmt: skip
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for size in (1 << 28, 1 << 30, 1 << 32):
+        with open(path, "wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (size // 4,)})
+            file.truncate(file.tell() + size)
+        before = os.stat(path)
+        handler = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            calls[work]()
+        except KeyboardInterrupt:
+            break
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, handler)
+    else:
+        raise AssertionError("the work never lasted until the signal")
+    assert os.listdir(tmp_path) == ["x.npy"]
+    assert (os.stat(path).st_ino, os.stat(path).st_mtime_ns) == (before.st_ino, before.st_mtime_ns)

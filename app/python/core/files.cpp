@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <clipper/clipper.hpp>
 #include <cmath>
@@ -65,6 +66,14 @@ FileOptions options_of(nb::handle dtype, bool ignore_trailing, nb::handle thread
   return options;
 }
 
+/// Calls work(options) until it ends, or until a signal such as Ctrl-C raises an exception.
+template <class Work>
+auto run(FileOptions options, Work work) {
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  return interruptible(stop, [&] { return work(options); });
+}
+
 nb::object object_of(const Counts& counts) {
   return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed);
 }
@@ -86,7 +95,7 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
   const std::string from = path_of(in);
   const std::string to = path_of(out);
   const HeldRequest held = request_of(arguments_in(request));
-  return object_of(without_gil([&] { return clip_file(from, to, held.request, options); }));
+  return object_of(run(options, [&](const FileOptions& o) { return clip_file(from, to, held.request, o); }));
 }
 
 nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::vector<std::string> members,
@@ -96,7 +105,7 @@ nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::ve
   options.direct = direct;
   const std::string name = path_of(path);
   const HeldRequest held = request_of(arguments_in(request));
-  return object_of(without_gil([&] { return clip_in_place(name, held.request, options); }));
+  return object_of(run(options, [&](const FileOptions& o) { return clip_in_place(name, held.request, o); }));
 }
 
 nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol, nb::handle atol,
@@ -112,7 +121,8 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
   const FileOptions options = options_of(dtype, ignore_trailing, threads);
   const std::string first = path_of(actual);
   const std::string second = path_of(expected);
-  const Comparison result = without_gil([&] { return compare_files(first, second, compare, options); });
+  const Comparison result =
+      run(options, [&](const FileOptions& o) { return compare_files(first, second, compare, o); });
   nb::list mismatches;
   for (const Comparison::Mismatch& mismatch : result.first)
     mismatches.append(nb::make_tuple(nb::tuple(nb::cast(mismatch.index)),
@@ -125,7 +135,7 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
 nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, nb::handle threads) {
   const FileOptions options = options_of(dtype, ignore_trailing, threads);
   const std::string name = path_of(path);
-  const Statistics s = without_gil([&] { return statistics(name, options); });
+  const Statistics s = run(options, [&](const FileOptions& o) { return statistics(name, o); });
   return nb::make_tuple(name_of(s.dtype), shape_of(s.shape), s.count, s.nan, s.positive_infinite,
                         s.negative_infinite, object_of(s.dtype, s.min), object_of(s.dtype, s.max), s.mean,
                         s.standard_deviation, object_of(s.dtype, s.median));
@@ -142,7 +152,7 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::hand
     numbers.push_back(parse_number(given.text).value_or(given.number));
   }
   const DType type = tensor_in(name, options).dtype;
-  const auto found = without_gil([&] { return percentiles(name, numbers, options); });
+  const auto found = run(options, [&](const FileOptions& o) { return percentiles(name, numbers, o); });
   nb::list results;
   for (const std::optional<ElementBits>& element : found) results.append(object_of(type, element));
   return results;
