@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import clipper
+import clipper._assertions
 import clipper._files
 import clipper._reciprocal
 import clipper._tensors
@@ -23,7 +24,7 @@ def paths(tmp_path):
 
 
 def test_doctests():
-    for module in (clipper, clipper._files, clipper._reciprocal, clipper._tensors):
+    for module in (clipper, clipper._assertions, clipper._files, clipper._reciprocal, clipper._tensors):
         assert doctest.testmod(module).failed == 0
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder().find(clipper.clip, "clip", globs={"clip": clipper.clip}):
