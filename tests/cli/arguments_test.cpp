@@ -201,7 +201,7 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
     return result.output;
   };
   CHECK(output({"help"}) == output({"--help"}));
-  for (const std::string command : {"compare", "info", "profiles", "help"}) {
+  for (const std::string command : {"compare", "info", "show", "profiles", "help"}) {
     CAPTURE(command);
     const std::string help = output({"help", command});
     CHECK(help == output({command, "--help"}));
@@ -210,7 +210,7 @@ TEST_CASE("clipper help prints the help of clipper and of each command") {
   }
   check_refused(run_clipper({"help", "inof"}), 2, "unknown command 'inof'; did you mean 'info'?");
   check_refused(run_clipper({"help", "nonsense"}), 2,
-                "unknown command 'nonsense'; expected one of: compare, info, profiles, help");
+                "unknown command 'nonsense'; expected one of: compare, info, show, profiles, help");
   check_refused(run_clipper({"help", "info", "compare"}), 2, "unexpected argument 'compare'");
 }
 
