@@ -208,6 +208,24 @@ def archives(count: int, method: int, dtype: str = "f") -> list[Mode]:
             Mode(f"member, {kind}", ("in.npz:w", "out.npy"), {"in.npz": before}, {"out.npy": tensor(array(dtype, result(members["w"])))})]
 
 
+def safetensors(members: dict[str, array]) -> bytes:
+    """A safetensors file of these tensors and a flag, which comes first, so that no element is aligned."""
+    fields, data = {"flag": {"dtype": "BOOL", "shape": [1], "data_offsets": [0, 1]}}, b"\1"
+    for name, values in members.items():
+        end = len(data) + 4 * len(values)
+        fields[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [len(data), end]}
+        data += values.tobytes()
+    header = json.dumps(fields).encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def of_safetensors(count: int) -> list[Mode]:
+    members = {"w": numbers(count), "none": array("f"), "small": numbers(9, 3)}
+    before, after = safetensors(members), safetensors({name: result(values) for name, values in members.items()})
+    return [Mode("safetensors", ("in.safetensors", "out.safetensors"), {"in.safetensors": before}, {"out.safetensors": after}),
+            Mode("safetensors in place", ("--in-place", "in.safetensors"), {"in.safetensors": before}, {"in.safetensors": after}, durable=True)]
+
+
 def many_archives(name: str, words: tuple[str, ...], directory: str, **more) -> Mode:
     values = {f"{letter}.npz": {"w": numbers(3000, i), "v": numbers(9, i + 7)} for i, letter in enumerate("abc")}
     methods = dict(zip(values, (STORED, DEFLATED, STORED)))
@@ -269,6 +287,7 @@ def modes() -> list[Mode]:
         one_file("new, 4 threads", (), values, threads=4),
         in_place("in place, 4 threads", values, threads=4),
         *archives(10_000, STORED),
+        *of_safetensors(140_000),
         *archives(140_000, DEFLATED),  # more than a piece that is deflated alone
         many_archives("3 archives, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
         many_archives("3 archives, --in-place", ("--in-place",), "", durable=True),
