@@ -201,6 +201,17 @@ TEST_CASE("any number of pairs is compared, and a mismatch is found at any posit
   }
 }
 
+TEST_CASE("the largest difference within the tolerance is found at any position of a block") {
+  const Rule rule{.absolute = {100}};
+  for (const DTypeTraits& row : kDTypes)
+    for (std::size_t at = 0; at < 1030; at += 13) {
+      CAPTURE(row.name, at);
+      const ElementBits one = cases::one(row.dtype);
+      const Pairs pairs = near_one(row.dtype, 1030, at, one + 9, one);
+      check(pairs, rule, compare(pairs, rule.rule()));
+    }
+}
+
 TEST_CASE("NaN and infinities are found among elements that match") {
   for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
     const ElementBits inf = reference::infinity(dtype);
