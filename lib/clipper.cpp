@@ -200,8 +200,8 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
                                        : static_cast<double>(result.comparison.largest),
                         .summary = result.reason};
   if (result.comparison.mismatches != 0)
-    comparison.summary =
-        summary_text(result, compare.bits ? Compared::bits : Compared::values, {"atol=", "ulp="});
+    comparison.summary = summary_text(result, compare.bits ? Compared::bits : Compared::values,
+                                      ToleranceNames{"atol=", "ulp="});
   for (const Mismatch& mismatch : result.comparison.first)
     comparison.first.push_back(
         {index_of(result.layout, mismatch.position), mismatch.actual, mismatch.expected});

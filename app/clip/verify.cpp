@@ -168,7 +168,7 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   report.reason = difference_as_whole(plan.output, report.layout);
   if (report.reason.empty())
     report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);
-  report.result = to_.matching.passes(report) ? PairResult::ok : PairResult::different;
+  judge(to_.matching, report);
 }
 
 /// The members that --other drop leaves out of the result have no pair.

@@ -119,7 +119,7 @@ class Comparer {
     }
     if (actual.is_member() || expected.is_member()) tally_.expect(std::max(actual.size(), expected.size()));
     compare_files(engine_, command_.settings, actual, expected, report);
-    report.result = command_.matching.passes(report) ? PairResult::ok : PairResult::different;
+    judge(command_.matching, report);
     return Outcome::found;
   }
 

@@ -98,7 +98,9 @@ const std::string& name_of(const PairReport& report) {
 std::string message_of(const PairReport& report) {
   if (report.failed) return report.failed->message;
   if (!report.reason.empty()) return report.reason;
-  return summary_text(report, report.compared, {"--atol ", "--ulp "});
+  if (!report.broken_limits.empty())
+    return summary_text(report, report.compared, std::nullopt) + "; " + report.broken_limits;
+  return summary_text(report, report.compared, ToleranceNames{"--atol ", "--ulp "});
 }
 
 std::vector<std::string> mismatch_lines(const PairReport& report) {

@@ -27,6 +27,7 @@ struct PairReport : FileComparison {
   PairResult result = PairResult::ok;
   std::optional<Failure> failed;
   Compared compared = Compared::values;
+  std::string broken_limits;       ///< of metrics; no tolerance would let the pair pass then
   std::vector<std::string> notes;  ///< with --verify: notes_on() of the plan
 
   /// The exit status: 0, 1 (ErrorKind::different), or that of the failure.

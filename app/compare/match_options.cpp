@@ -1,6 +1,7 @@
 #include "compare/match_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -72,17 +73,28 @@ Matching validate_matching(const RawOptions& raw) {
   return matching;
 }
 
-bool MetricLimits::are_met_by(const Metrics& metrics) const noexcept {
-  return (!min_cosine || (metrics.cosine && *metrics.cosine >= *min_cosine)) &&
-         (!max_rmse || (metrics.rmse && *metrics.rmse <= *max_rmse)) &&
-         (!min_sqnr || (metrics.sqnr && *metrics.sqnr >= *min_sqnr));
+std::string MetricLimits::broken_by(const Metrics& metrics) const {
+  std::vector<std::string> broken;
+  const auto check = [&](const Option& option, std::string_view name, const std::optional<double>& limit,
+                         const std::optional<double>& metric, double sign) {
+    if (!limit || (metric && sign * *metric >= sign * *limit)) return;
+    broken.push_back(fmt::format("{} breaks {} {}", name, long_name(option), *limit));
+  };
+  check(kMinCosine, "cosine", min_cosine, metrics.cosine, 1);
+  check(kMaxRmse, "RMSE", max_rmse, metrics.rmse, -1);
+  check(kMinSqnr, "SQNR", min_sqnr, metrics.sqnr, 1);
+  return fmt::format("{}", fmt::join(broken, ", "));
+}
+
+std::string Matching::broken_limits(const FileComparison& result) const {
+  const ElementComparison& comparison = result.comparison;
+  if (!limits.exist() || !result.reason.empty() || comparison.mismatches == 0) return "";
+  return limits.broken_by(metrics_of(comparison.metrics.value_or(MetricSums{}), comparison.compared));
 }
 
 bool Matching::passes(const FileComparison& result) const {
-  const ElementComparison& comparison = result.comparison;
-  if (!result.reason.empty() || (!only_limits && !allowance.covers(comparison))) return false;
-  return !limits.exist() || comparison.mismatches == 0 ||
-         limits.are_met_by(metrics_of(comparison.metrics.value_or(MetricSums{}), comparison.compared));
+  return result.reason.empty() && (only_limits || allowance.covers(result.comparison)) &&
+         broken_limits(result).empty();
 }
 
 bool Allowance::covers(const ElementComparison& comparison) const {

@@ -30,7 +30,9 @@ struct MetricLimits {
   std::optional<double> min_sqnr;  ///< in dB
 
   [[nodiscard]] bool exist() const noexcept { return min_cosine || max_rmse || min_sqnr; }
-  [[nodiscard]] bool are_met_by(const Metrics& metrics) const noexcept;
+
+  /// The limits that the metrics break: "cosine breaks --min-cosine 0.99"; empty if they break none.
+  [[nodiscard]] std::string broken_by(const Metrics& metrics) const;
 };
 
 /// What the options below ask for.
@@ -41,6 +43,9 @@ struct Matching {
   std::size_t shown = 0;  ///< max mismatches to list
   MetricLimits limits;
   bool only_limits = false;  ///< no option says which elements match: mismatches do not fail
+
+  /// MetricLimits::broken_by() for two tensors with this result.
+  [[nodiscard]] std::string broken_limits(const FileComparison& result) const;
 
   /// Whether two tensors with this result pass.
   [[nodiscard]] bool passes(const FileComparison& result) const;

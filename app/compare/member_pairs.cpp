@@ -40,6 +40,11 @@ void set_missing(PairReport& report, bool actual_is_missing, const std::string& 
   report.reason = actual_is_missing ? "is missing" : fmt::format("{} is missing", expected);
 }
 
+void judge(const Matching& matching, PairReport& report) {
+  report.broken_limits = matching.broken_limits(report);
+  report.result = matching.passes(report) ? PairResult::ok : PairResult::different;
+}
+
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report) {
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
@@ -53,7 +58,7 @@ void compare_members(Engine& engine, CompareSettings settings, const Matching& m
   InputFile actual = archives.actual.open(*pair.actual);
   InputFile expected = archives.expected.open(*pair.expected);
   compare_files(engine, settings, actual, expected, report);
-  report.result = matching.passes(report) ? PairResult::ok : PairResult::different;
+  judge(matching, report);
 }
 
 }  // namespace clipper

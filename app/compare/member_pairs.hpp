@@ -36,6 +36,9 @@ struct Archives {
 /// Reports that one of two files or members is missing.
 void set_missing(PairReport& report, bool actual_is_missing, const std::string& expected);
 
+/// Says whether two files or members that were compared pass.
+void judge(const Matching& matching, PairReport& report);
+
 /// Compares two members, byte by byte if one of them is no tensor.
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report);

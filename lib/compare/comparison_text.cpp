@@ -115,7 +115,8 @@ std::string mismatch_text(const FileComparison& files, Compared compared, const 
   return text;
 }
 
-std::string summary_text(const FileComparison& files, Compared compared, const ToleranceNames& names) {
+std::string summary_text(const FileComparison& files, Compared compared,
+                         const std::optional<ToleranceNames>& names) {
   const ElementComparison& comparison = files.comparison;
   const std::string largest = compared == Compared::bytes ? "" : largest_text(files);
   const std::string metrics = metrics_text(comparison);
@@ -123,7 +124,7 @@ std::string summary_text(const FileComparison& files, Compared compared, const T
   if (comparison.mismatches == 0) return largest.empty() ? metrics : largest + last;
   const std::string first = mismatch_text(files, compared, comparison.first.front());
   return fmt::format("{}; first {}{}{}{}{}", count_text(files, compared), first, largest.empty() ? "" : "; ",
-                     largest, last, advice_text(files, compared, names));
+                     largest, last, names ? advice_text(files, compared, *names) : "");
 }
 
 }  // namespace clipper

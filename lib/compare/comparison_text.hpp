@@ -34,8 +34,9 @@ struct ToleranceNames {
 
 /// "2 of 6 differ (33.3 %); first ...; max abs ...; would pass with ...". If all match: "max abs ...", or
 /// nothing. There must be no reason why no elements were compared.
-/// With metrics they come last: "max rel 0.01, RMSE 0.5, cosine 0.99998, SQNR 45.1 dB".
+/// Without names the text has no tolerances. With metrics they come last: "max rel 0.01, RMSE 0.5, cosine
+/// 0.99998, SQNR 45.1 dB".
 [[nodiscard]] std::string summary_text(const FileComparison& files, Compared compared,
-                                       const ToleranceNames& names);
+                                       const std::optional<ToleranceNames>& names);
 
 }  // namespace clipper

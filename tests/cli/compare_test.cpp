@@ -422,6 +422,8 @@ TEST_CASE("--metrics prints metrics of every pair, and their limits decide") {
   CHECK_FALSE(passes({"--min-cosine", "0.95", "--atol", "0.5"}));  // all must hold
   CHECK(passes({"--min-cosine", "0.95", "--atol", "1"}));
   CHECK_FALSE(passes({"--min-cosine", "0.97", "--max-mismatch", "3"}));
+  CHECK(contains(run({"--min-cosine", "0.97", "--max-rmse", "0.9", "--min-sqnr", "11.5"}).output,
+                 "SQNR 11 dB; cosine breaks --min-cosine 0.97, SQNR breaks --min-sqnr 11.5\n"));
 
   // What does not exist fails, unless every element matches.
   CHECK(run_compare(directory, {"--min-cosine", "1", "zero.npy", "zero.npy"}).exit_code == 0);

@@ -331,7 +331,7 @@ TEST_CASE(
       for_random_pairs(row.dtype, [&](const Pairs& pair) {
         const FileComparison files = comparison_of(pair, reference::Rule{.relative = relative}.rule());
         if (!passing_absolute(files.comparison, Compared::values)) return;
-        const std::string text = summary_text(files, Compared::values, {"atol=", "ulp="});
+        const std::string text = summary_text(files, Compared::values, ToleranceNames{"atol=", "ulp="});
         CAPTURE(row.name, text);
         const Number absolute = parse_number(word_after(text, "would pass with atol=")).value();
         ComparisonRule wider;
@@ -351,7 +351,7 @@ TEST_CASE("a difference is shown with three digits, rounded to nearest") {
       const FileComparison files = comparison_of(pair, {});
       const double largest = std::bit_cast<double>(files.comparison.largest);
       if (files.comparison.mismatches == 0 || largest == 0 || largest > 1.79e308) return;
-      const std::string text = summary_text(files, Compared::values, {"atol=", "ulp="});
+      const std::string text = summary_text(files, Compared::values, ToleranceNames{"atol=", "ulp="});
       CAPTURE(row.name, text, largest);
       const std::string shown = word_after(text, "max abs ");
       const double value = std::strtod(shown.c_str(), nullptr);
