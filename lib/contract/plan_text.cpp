@@ -97,7 +97,8 @@ std::string bound_text(const Plan& plan, Parameter bound) {
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
-  if (*plan.operation.nan == canonical_nan(plan.operation.dtype)) return "the canonical NaN";
+  if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))
+    return "the canonical NaN";
   return element_text(plan.operation.dtype, *plan.operation.nan);
 }
 
