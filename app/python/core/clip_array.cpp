@@ -1,6 +1,7 @@
 #include "python/core/clip_array.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -231,11 +232,14 @@ class PlainArguments {
   nb::object max_;
 };
 
-/// numpy's subclasses and pandas' types get a result of their own type.
-nb::object as_type_of(nb::handle x, nb::object result) {
-  if (PyArray_CheckExact(x.ptr()) || !PyArray_Check(result.ptr()) || !nb::hasattr(x, "__array_wrap__"))
-    return result;
-  return x.attr("__array_wrap__")(result);
+/// Whether a bound must be made plain, or may deserve a warning. Quick for the usual ones: this is part of
+/// each call.
+bool deserves_a_look(nb::handle bound, PyArrayObject* x, const ArrayType& type) {
+  PyObject* const object = bound.ptr();
+  if (object == Py_None || PyLong_Check(object)) return false;
+  if (PyFloat_Check(object))
+    return !is_floating(type.dtype) && PyFloat_AS_DOUBLE(object) != std::trunc(PyFloat_AS_DOUBLE(object));
+  return !PyArray_CheckExact(object) || PyArray_DESCR(array_in(bound)) != PyArray_DESCR(x);
 }
 
 }  // namespace
@@ -246,8 +250,11 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   static auto* const cache = new PlanCache;  // never destroyed: threads may run at the exit
   Array array = array_of(x);
   ArrayType type = type_of_x(array.get(), dtype);
-  const PlainArguments plain_arguments(given, array.get(), type);
-  const RequestArguments& arguments = plain_arguments.get();
+  std::optional<PlainArguments> plain;
+  if (deserves_a_look(given.min, array.get(), type) || deserves_a_look(given.max, array.get(), type))
+      [[unlikely]]
+    plain.emplace(given, array.get(), type);
+  const RequestArguments& arguments = plain ? plain->get() : given;
   const std::optional<DType> to = to_of_argument(arguments.to);
   if (to == DType::bfloat16 && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
     array = in_native_order(array.get());
@@ -262,8 +269,11 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   nb::object result =
       clip_with(std::move(prepared), arguments, std::move(array), type, result_type, out, threads);
   if (!out.is_none()) return result;
-  if (PyArray_NDIM(array_in(result)) != 0) return as_type_of(x, std::move(result));
-  return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
+  if (PyArray_NDIM(array_in(result)) == 0)
+    return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
+  if (PyArray_CheckExact(x.ptr()) || !nb::hasattr(x, "__array_wrap__")) return result;
+  return x.attr("__array_wrap__")(
+      result);  // numpy's subclasses and pandas' types get a result of their own type
 }
 
 }  // namespace clipper::python

@@ -92,17 +92,10 @@ void translate(const std::exception_ptr& exception, void* make) {
   }
 }
 
-/// np.clip's older name of a bound, or ours.
-nb::handle either(const char* name, nb::handle bound, nb::handle of_numpy) {
-  if (of_numpy.is_none()) return bound;
-  if (bound.is_none()) return of_numpy;
-  throw nb::type_error((std::string(name) + " and a_" + name + " are the same; give one of them").c_str());
-}
-
-/// Called with arguments that clip() does not have.
-nb::object refuse_arguments(const nb::args& args, const nb::kwargs& kwargs) {
-  nb::module_::import_("clipper._errors").attr("_refuse_arguments")(args, kwargs);
-  return nb::none();
+/// Called with arguments that the function above does not have.
+nb::object clip_otherwise(const nb::args& args, const nb::kwargs& kwargs) {
+  const nb::object clip = nb::module_::import_("clipper._core").attr("clip");
+  return nb::module_::import_("clipper._errors").attr("_other_arguments")(clip, args, kwargs);
 }
 
 }  // namespace
@@ -119,18 +112,18 @@ NB_MODULE(_core, module) {
   module.def(
       "clip",
       [](H x, H min, H max, H out, H scale, H bias, H profile, H nan, H min_above_max, H replace_below,
-         H replace_above, H round, H zero_point, H to, H saturate, H dtype, H threads, H a_min, H a_max) {
+         H replace_above, H round, H zero_point, H to, H saturate, H dtype, H threads) {
         return clip_array(x,
-                          {either("min", min, a_min), either("max", max, a_max), scale, bias, profile, nan,
-                           min_above_max, replace_below, replace_above, round, zero_point, to, saturate},
+                          {min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above,
+                           round, zero_point, to, saturate},
                           out, dtype, threads);
       },
       nb::arg("x"), optional("min"), optional("max"), optional("out"), nb::kw_only(), optional("scale"),
       optional("bias"), optional("profile"), optional("nan"), optional("min_above_max"),
       optional("replace_below"), optional("replace_above"), optional("round"), optional("zero_point"),
       optional("to"), nb::arg("saturate") = false, optional("dtype"), nb::arg("threads") = 0,
-      optional("a_min"), optional("a_max"), nb::sig(kClipSignature), kClipDoc);
+      nb::sig(kClipSignature), kClipDoc);
   // The same text, so that help() shows it once.
-  module.def("clip", refuse_arguments, nb::sig("def clip(*args, **kwargs)"), kClipDoc);
+  module.def("clip", clip_otherwise, nb::sig("def clip(*args, **kwargs)"), kClipDoc);
   add_file_functions(module);
 }

@@ -46,16 +46,25 @@ _NOT_SUPPORTED = {
 _ARGUMENTS = "x, min, max, out; and by name: scale, bias, profile, nan, min_above_max, replace_below, replace_above, round, zero_point, to, saturate, dtype, threads, a_min, a_max"
 
 
-def _refuse_arguments(args: tuple, kwargs: dict) -> None:
-    """Says what is wrong with arguments that clip() does not have."""
-    for name in kwargs:
+def _other_arguments(clip, args: tuple, kwargs: dict) -> object:
+    """Calls clip() with np.clip's other names of bounds, or says what is wrong with arguments that it does not have."""
+    renamed = {name.removeprefix("a_") if name in ("a_min", "a_max") else name: value for name, value in kwargs.items()}
+    for bound, place in (("min", 1), ("max", 2)):
+        if f"a_{bound}" in kwargs and (bound in kwargs or len(args) > place):
+            if len(args) > place and args[place] is None:
+                args = (*args[:place], renamed.pop(bound), *args[place + 1:])
+            else:
+                raise TypeError(f"{bound} and a_{bound} are the same; give one of them")
+    for name in renamed:
         if name in _NOT_SUPPORTED:
             raise TypeError(f"clip() does not support {name}: {_NOT_SUPPORTED[name]}")
         if name not in _ARGUMENTS.replace(";", ",").replace(":", ",").split(", "):
             raise TypeError(f"clip() has no argument {name!r}; it has {_ARGUMENTS}")
     if not args and "x" not in kwargs:
         raise TypeError("clip() needs x, the array")
-    raise TypeError(f"clip() got {len(args)} arguments by position, or one twice; it has {_ARGUMENTS}")
+    if renamed == kwargs:
+        raise TypeError(f"clip() got {len(args)} arguments by position, or one twice; it has {_ARGUMENTS}")
+    return clip(*args, **renamed)
 
 
 _BY_ERRNO = {errno.ENOENT: ClipperFileNotFoundError, errno.EACCES: ClipperPermissionError, errno.EPERM: ClipperPermissionError}
