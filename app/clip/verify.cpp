@@ -238,11 +238,13 @@ void Verifier::write_golden(PairReport& report, PairResult result) {
   writing.settings.counting = command_.verbose;
   ClipWay way = way_to(ToFile{report.expected});
   if (to_.layout) way.directories = Directory::made_by_run;
+  // Composed before the golden file is in place: afterwards, a lack of memory would make the exit status
+  // wrong.
+  const std::string line = fmt::format("clipper: {}: {}\n", escape_for_terminal(report.expected),
+                                       result == PairResult::created ? "created" : "updated");
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
   report.result = result;
-  if (command_.quiet) return;
-  progress_->print(stderr, fmt::format("clipper: {}: {}\n", escape_for_terminal(report.expected),
-                                       result == PairResult::created ? "created" : "updated"));
+  if (!command_.quiet) progress_->print(stderr, line);
 }
 
 void Verifier::warn(const std::vector<std::string>& notes) {

@@ -161,7 +161,7 @@ int compare_all(const CompareCommand& command) {
   const std::vector<FilePair> pairs = file_pairs(command.actual, command.expected);
   Comparer comparer(command, pairs);
   for (const FilePair& pair : pairs) comparer.compare(pair);
-  return comparer.end(is_directory(command.actual));
+  return comparer.end(!pairs.empty() && pairs.front().found);
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ void Reports::end(const PairCounts& counts) {
 }
 
 void Reports::write_junit() {
+  if (files_.empty()) return;
   const std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"clipper {}\" tests=\"{}\" "
       "failures=\"{}\" errors=\"{}\">\n{}</testsuite>\n",

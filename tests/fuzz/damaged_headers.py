@@ -64,7 +64,7 @@ def statuses(trial, names):
     if len(names) == 1:
         return [trial.run("--max", "inf", names[0], f"out/{names[0]}").code]
     run = trial.run("--max", "inf", "--keep-going", "--json", "--threads", "1", "--output-dir", "out", *names)
-    told = {each["input"]: each["status"] for each in map(json.loads, run.out.splitlines())}
+    told = {each["input"]: each["status"] for each in map(json.loads, run.out.splitlines()) if "input" in each}
     return [told.get(name) for name in names]
 
 
