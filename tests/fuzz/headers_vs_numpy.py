@@ -24,6 +24,7 @@ import trials  # noqa: F401  (makes numpy know the name 'bfloat16')
 from numpy.lib import _format_impl as npy  # numpy has no public function for version 3.0
 
 import corpus
+from damaged_text import damaged_text
 
 TEXT_AT = {1: 10, 2: 12, 3: 12}
 BATCH = 10_000
@@ -87,15 +88,7 @@ def damaged(header, rng):
     text = header[TEXT_AT[header[6]]:]
     if rng.random() < 0.9:  # otherwise most damage would happen in the padding
         text = text.rstrip()
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
-        words = [match.span() for match in re.finditer(rb"'[^']*'|\w+|[^\w\s]", text)] or [(0, 0)]
-        start, end = rng.choice(words)
-        kind = rng.random()
-        if kind < 0.35:
-            end = start
-        elif kind < 0.45:
-            start = end = rng.randrange(len(text) + 1)
-        text = text[:start] + (b"" if kind > 0.9 else rng.choice(PIECES)) + text[end:]
+    text = damaged_text(text, rb"'[^']*'|\w+|[^\w\s]", PIECES, rng)
     result = with_text(header, text, rng.randrange(300) if rng.random() < 0.03 else None)
     if rng.random() < 0.1:
         at = rng.randrange(len(result))

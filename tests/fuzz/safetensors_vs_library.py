@@ -8,7 +8,6 @@ accept with the same tensors. A file that clipper refuses, the library must refu
 import itertools
 import json
 import random
-import re
 import struct
 import subprocess
 import sys
@@ -23,6 +22,8 @@ import libraries  # noqa: E402
 libraries.require(libraries.SAFETENSORS)
 
 import safetensors  # noqa: E402
+
+from damaged_text import damaged_text  # noqa: E402
 
 BATCH = 10_000
 SIZES = {"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1, "I16": 2, "U16": 2,
@@ -62,15 +63,7 @@ def seed_file(rng):
 
 def damaged(rng):
     text, data = seed_file(rng)
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
-        words = [match.span() for match in re.finditer(rb'"[^"]*"|\w+|[^\w\s]', text)] or [(0, 0)]
-        start, end = rng.choice(words)
-        kind = rng.random()
-        if kind < 0.35:
-            end = start
-        elif kind < 0.45:
-            start = end = rng.randrange(len(text) + 1)
-        text = text[:start] + (b"" if kind > 0.9 else rng.choice(PIECES)) + text[end:]
+    text = damaged_text(text, rb'"[^"]*"|\w+|[^\w\s]', PIECES, rng)
     if rng.random() < 0.05:
         data = data[:rng.randrange(len(data) + 1)] + bytes(rng.randrange(3))
     length = rng.randrange(300) if rng.random() < 0.03 else len(text)
