@@ -9,7 +9,8 @@ using namespace clip_options;
 using namespace match_options;
 
 constexpr std::string_view kDescription =
-    "Clips every element of .npy tensors, and of the tensors in .npz archives, to [MIN, MAX]. All other "
+    "Clips every element of .npy tensors, and of the tensors in archives (.npz, safetensors), to [MIN, MAX]. "
+    "All other "
     "elements keep their exact bits; shape, byte order and memory order stay the same, and so does the dtype "
     "without --to.";
 

@@ -27,7 +27,7 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Prints elements of a .npy tensor, or of a tensor in an .npz archive, as numpy prints an array, and each "
+    "Prints elements of a .npy tensor, or of a tensor in an archive, as numpy prints an array, and each "
     "in "
     "the fewest digits that convert back to it. Reads only what it prints.";
 
