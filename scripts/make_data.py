@@ -25,7 +25,8 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     libraries.require(libraries.PEERS)
 
-import numpy as np  # noqa: E402  (importable only after require())
+import ml_dtypes  # noqa: E402  (importable only after require())
+import numpy as np  # noqa: E402
 
 import array_cases  # noqa: E402
 import contract  # noqa: E402
@@ -249,6 +250,17 @@ def comma(shape):
     return ",".join(map(str, shape))
 
 
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu")
+
+
+def float8_values():
+    """What ml_dtypes says that each element is: one row an element, float32 in hex; "nan" for any NaN."""
+    elements = np.arange(256, dtype=np.uint8)
+    columns = [elements.view(getattr(ml_dtypes, name)).astype(np.float32) for name in FLOAT8]
+    for element, row in enumerate(zip(*columns)):
+        yield f"{element:02x}", *("nan" if np.isnan(x) else f"{x.view(np.uint32):08x}" for x in row)
+
+
 def tsv(names, rows):
     return "".join("\t".join(map(str, row)) + "\n" for row in [names.split(), *rows]).encode()
 
@@ -336,6 +348,7 @@ def make():
     files |= {f"edge/{dtype}.npy": element_npy(bits, dtype) for dtype, bits in inputs.items()}
     files |= {path.removeprefix("data/"): element_npy(bits, dtype) for path, (dtype, bits) in goldens.bounds.items()}
     files["headers/headers.tsv"] = tsv("descr fortran_order shape header", headers())
+    files["float8.tsv"] = tsv("element " + " ".join(FLOAT8), float8_values())
     files["goldens/cases.tsv"] = tsv("profile dtype row oracle arguments shape", goldens.cases)
     files["goldens/refused.tsv"] = tsv("profile dtype shape exit_code arguments word", goldens.refused)
     files["goldens/disagreements.tsv"] = tsv("profile dtype library kind cases arguments input theirs golden",

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// The six floats of 8 bits that ml_dtypes has: one description for all, float8 to float and back.
+namespace clipper {
+
+/// The sign, unless there is none, then the exponent and the fraction. Elements without the bits of the
+/// exponent are subnormal, except in the format without fraction, whose elements are powers of two.
+struct Float8 {
+  std::string_view name;
+  int fraction_bits;
+  int bias;              ///< of the exponent
+  std::uint8_t highest;  ///< the highest finite element
+  std::uint8_t beyond;   ///< what numbers beyond it become: infinity, otherwise a NaN
+  std::uint8_t nan;      ///< the quiet NaN, positive if NaNs have a sign
+
+  /// Elements without sign have neither a zero nor a negative number.
+  [[nodiscard]] constexpr bool has_sign() const noexcept { return fraction_bits != 0; }
+
+  /// Without it, the bits of -0 are the only NaN, which has no sign.
+  [[nodiscard]] constexpr bool has_minus_zero() const noexcept { return has_sign() && nan != 0x80; }
+
+  [[nodiscard]] constexpr bool has_infinity() const noexcept { return beyond != nan; }
+
+  [[nodiscard]] constexpr std::uint8_t sign() const noexcept { return has_sign() ? 0x80 : 0; }
+
+  [[nodiscard]] constexpr bool is_nan(std::uint8_t element) const noexcept {
+    if (!has_sign() || nan == sign()) return element == nan;
+    return (element & 0x7f) > (has_infinity() ? beyond : highest);
+  }
+};
+
+/// OCP 8-bit floating point; the fnuz formats of GPUs of AMD (e4m3, e5m2) and IBM (e4m3b11); OCP MX scales.
+inline constexpr std::array<Float8, 6> kFloat8{{
+    {"float8_e4m3fn", 3, 7, 0x7e, 0x7f, 0x7f},
+    {"float8_e5m2", 2, 15, 0x7b, 0x7c, 0x7e},
+    {"float8_e4m3fnuz", 3, 8, 0x7f, 0x80, 0x80},
+    {"float8_e5m2fnuz", 2, 16, 0x7f, 0x80, 0x80},
+    {"float8_e4m3b11fnuz", 3, 11, 0x7f, 0x80, 0x80},
+    {"float8_e8m0fnu", 0, 127, 0xfe, 0xff, 0xff},
+}};
+
+/// The bits of the element as a float32: exact. A NaN keeps its sign and its payload.
+[[nodiscard]] constexpr std::uint32_t widened_bits(const Float8& format, std::uint8_t element) noexcept {
+  constexpr int kBias = 127;
+  constexpr int kFractionBits = 23;
+  const auto upper = [&](std::uint32_t fraction) {
+    return fraction << (kFractionBits - format.fraction_bits);
+  };
+  const std::uint32_t sign = std::uint32_t{element} & format.sign();
+  const std::uint32_t magnitude = element ^ sign;
+  const std::uint32_t fraction = magnitude & ((1U << format.fraction_bits) - 1);
+  if (format.is_nan(element))
+    return (format.has_minus_zero() ? sign << 24 : 0) | 0x7f800000 |
+           (format.has_infinity() ? upper(fraction) : 0x400000);
+  if (format.has_infinity() && magnitude == format.beyond) return sign << 24 | 0x7f800000;
+  const std::uint32_t exponent = magnitude >> format.fraction_bits;
+  if (exponent == 0 && !format.has_sign()) return 0x400000;  // 2^-127, a subnormal float32
+  if (exponent == 0) {
+    const auto unit = static_cast<std::uint32_t>(kBias + 1 - format.bias - format.fraction_bits);
+    const float value = static_cast<float>(fraction) * std::bit_cast<float>(unit << kFractionBits);
+    return sign << 24 | std::bit_cast<std::uint32_t>(value);
+  }
+  return sign << 24 | (exponent + static_cast<std::uint32_t>(kBias - format.bias)) << kFractionBits |
+         upper(fraction);
+}
+
+/// Every element of a format as the bits of a float32, which keep the bits of signalling NaNs.
+using WidenedFloat8 = std::array<std::uint32_t, 256>;
+
+[[nodiscard]] constexpr WidenedFloat8 widened_elements(const Float8& format) noexcept {
+  WidenedFloat8 bits{};
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = widened_bits(format, static_cast<std::uint8_t>(i));
+  return bits;
+}
+
+inline constexpr auto kWidenedFloat8 = [] {
+  std::array<WidenedFloat8, kFloat8.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = widened_elements(kFloat8[i]);
+  return all;
+}();
+
+/// Rounds floats to nearest even, once. What has no sign, or no -0, becomes what it has. Numbers beyond the
+/// finite elements become infinite or, in a format without infinity, NaN: so do numbers up to 0 in a format
+/// without sign. A NaN keeps its sign, and as many bits of its payload as there are.
+class NarrowFloat8 {
+ public:
+  explicit constexpr NarrowFloat8(const Float8& format) noexcept
+      : shift_(23 - format.fraction_bits),
+        half_((1 << (22 - format.fraction_bits)) - 1),
+        odd_(format.has_sign() ? 1 : 0),
+        rebias_((127 - format.bias) << 23),
+        smallest_normal_(format.has_sign() ? (128 - format.bias) << 23 : 0x600000),
+        magic_(std::bit_cast<float>(format.has_sign() ? (151 - format.bias - format.fraction_bits) << 23
+                                                      : 127 << 23)),
+        highest_(format.highest),
+        beyond_(format.beyond),
+        nan_(format.nan),
+        payload_(format.has_infinity() ? 3 : 0),
+        sign_(format.sign()),
+        has_minus_zero_(format.has_minus_zero()) {}
+
+  [[nodiscard, gnu::always_inline]] std::uint8_t operator()(float x) const noexcept {
+    const auto bits = std::bit_cast<std::int32_t>(x);
+    const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
+    const std::int32_t magnitude = is_nan ? 0 : bits & 0x7fffffff;
+    // The addition rounds to a multiple of the smallest subnormal, which is the last bit of the sum.
+    const float sum = std::bit_cast<float>(magnitude) + magic_;
+    const std::int32_t subnormal = std::bit_cast<std::int32_t>(sum) - std::bit_cast<std::int32_t>(magic_);
+    const std::int32_t normal =
+        (magnitude - rebias_ + half_ + (((magnitude >> shift_) & odd_) | (1 - odd_))) >> shift_;
+    std::int32_t result = magnitude < smallest_normal_ ? subnormal : normal;
+    result = result > highest_ ? beyond_ : result;
+    result = is_nan ? nan_ | ((bits >> shift_) & payload_) : result;
+    const std::int32_t signed_result = result | ((bits >> 24) & sign_);
+    result = result == 0 && !has_minus_zero_ ? result : signed_result;
+    const bool is_below = sign_ == 0 && bits <= 0;  // -0, 0, negative numbers
+    return static_cast<std::uint8_t>(is_below ? beyond_ : result);
+  }
+
+ private:
+  std::int32_t shift_;  ///< from the fraction of a float to that of the format
+  std::int32_t half_;   ///< of the unit of the last place, minus 1, which an odd last bit adds
+  std::int32_t
+      odd_;  ///< where the last bit is; 0 without fraction: the leading 1, which is not stored, is odd
+  std::int32_t rebias_;
+  std::int32_t smallest_normal_;  ///< as a float; without subnormals, from there on the result is not 0
+  float magic_;
+  std::int32_t highest_;
+  std::int32_t beyond_;
+  std::int32_t nan_;
+  std::int32_t payload_;
+  std::int32_t sign_;
+  bool has_minus_zero_;
+};
+
+}  // namespace clipper
