@@ -55,7 +55,7 @@ Exit status:
 constexpr Option kActual{
     .names = "ACTUAL", .value = Value::tensor,
     .help = "Tensor, archive or directory to check; - is standard input",
-    .details = R"(The tensor that is checked, an .npz archive, or a directory. With two directories, every
+    .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
 .npy and .npz file below one is compared with the file of the same path below the other; a file without a
 partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
 deflated; members that are no tensors that clipper reads are compared byte by byte. ARCHIVE.npz:NAME is one

@@ -2,24 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <string_view>
+#include <unordered_map>
 
 namespace clipper {
 
 std::vector<MemberPair> member_pairs(const Archives& archives) {
+  const bool have_one_format = &archives.actual.format() == &archives.expected.format();
+  const auto name_of = [&](const Container& archive, const Entry& member) -> std::string_view {
+    return have_one_format ? member.name : archive.key_of(member);
+  };
   std::vector<MemberPair> pairs;
-  for (const Entry& member : archives.expected.entries()) pairs.push_back({nullptr, &member});
-  const auto name_of = [&](std::size_t place) -> std::string_view { return pairs[place].expected->name; };
-  std::vector<std::size_t> sorted(pairs.size());
-  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-  std::ranges::sort(sorted, {}, name_of);
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (const Entry& member : archives.expected.entries()) {
+    places[name_of(archives.expected, member)] = pairs.size();
+    pairs.push_back({nullptr, &member});
+  }
   for (const Entry& member : archives.actual.entries()) {
-    const auto found = std::ranges::lower_bound(sorted, std::string_view(member.name), {}, name_of);
-    if (found != sorted.end() && name_of(*found) == member.name)
-      pairs[*found].actual = &member;
+    const auto found = places.find(name_of(archives.actual, member));
+    if (found != places.end())
+      pairs[found->second].actual = &member;
     else
       pairs.push_back({&member, nullptr});
   }

@@ -9,7 +9,7 @@
 #include "engine/engine.hpp"
 #include "files/container.hpp"
 
-/// The members of two archives, paired by name.
+/// The members of two archives, paired by name; by key if one is an .npz archive and the other is not.
 namespace clipper {
 
 /// Two members of the same name. One of them is null if its archive lacks the name.

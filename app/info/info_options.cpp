@@ -14,10 +14,9 @@ namespace clipper {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Prints dtype, shape, memory order and size of .npy tensors and of the members of .npz archives; of "
-    "several files in a table. With "
-    "--stats, --percentile, --min or --max it also reads the elements and prints their range, mean, standard "
-    "deviation, median, NaN count and a histogram.";
+    "Prints dtype, shape, memory order and size of .npy tensors and of the members of archives (.npz, "
+    "safetensors); of several files in a table. With --stats, --percentile, --min or --max it also reads the "
+    "elements and prints their range, mean, standard deviation, median, NaN count and a histogram.";
 
 constexpr std::array<std::string_view, 1> kForms{"[OPTIONS] FILE..."};
 
@@ -41,11 +40,11 @@ Exit status:
 
 constexpr Option kFiles{
     .names = "FILE", .value = Value::tensor,
-    .help = "A .npy file, an .npz archive, a member ARCHIVE.npz:NAME, or a directory: all such files below "
+    .help = "A .npy file, an archive, a member ARCHIVE.npz:NAME, or a directory: all such files below "
             "it; - is standard input",
-    .details = R"(A .npy file, an .npz archive, or a member of one: ARCHIVE.npz:NAME. A directory stands for
-all .npy and .npz files below it, and `-` is standard input. A file or a member that cannot be read is a line
-on standard error, and the others are still shown.)"};
+    .details = R"(A .npy file, an archive, or a member of one: ARCHIVE.npz:NAME or
+FILE.safetensors:NAME. A directory stands for all .npy and .npz files below it, and `-` is standard input. A
+file or a member that cannot be read is a line on standard error, and the others are still shown.)"};
 
 constexpr Option kStats{
     .names = "--stats",

@@ -149,7 +149,8 @@ std::string format(const TensorLayout& layout) {
   const bool has_zero = std::ranges::find(layout.shape, 0) != layout.shape.end();
   const bool fortran_order = layout.fortran_order && larger_than_one > 1 && !has_zero;
 
-  return format(descr_text(layout), fortran_order, layout.shape);
+  // Unqualified, the call could mean std::format().
+  return npy::format(descr_text(layout), fortran_order, layout.shape);
 }
 
 std::string format(std::string_view descr, bool fortran_order, std::span<const std::int64_t> shape) {
