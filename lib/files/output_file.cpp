@@ -28,6 +28,9 @@ namespace {
 /// The smallest file size for which fallocate() pays off.
 constexpr std::uint64_t kReserved = 1 << 20;
 
+/// The write-out of a file is started at multiples of so many bytes: more calls take longer than the writes.
+constexpr std::uint64_t kWrittenOut = 32 << 20;
+
 /// What to do where a file cannot be replaced; `merit` is that of a direct change, which archives lack.
 Message instead(const InputFile& input, const char* merit) {
   return is_archive(input) ? "write to another file" : kDirect + Message(merit);
@@ -273,8 +276,10 @@ void OutputFile::write_at(std::span<const std::byte> bytes, std::uint64_t offset
   clipper::write_at(fd_, bytes, base_ + offset, path_);
   // A replacement must be on the disk before the rename (by fsync(), or by ext4 itself in rename()); so must
   // a file that other machines may read. Starting the write-out here lets it run alongside the clipping.
-  if (mode_ || durability_ == Durability::visible)
-    ::sync_file_range(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(bytes.size()),
+  const std::uint64_t begin = (base_ + offset) / kWrittenOut * kWrittenOut;
+  const std::uint64_t end = (base_ + offset + bytes.size()) / kWrittenOut * kWrittenOut;
+  if ((mode_ || durability_ == Durability::visible) && begin < end)
+    ::sync_file_range(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
                       SYNC_FILE_RANGE_WRITE);
 }
 
