@@ -52,6 +52,16 @@ PyArray_Descr* descr_of(DType dtype) {
   return descr;
 }
 
+/// The same in any byte order.
+PyArray_Descr* descr_of(const ArrayType& type) {
+  PyArray_Descr* const descr = descr_of(type.dtype);
+  if (type.order == kNativeOrder) return descr;
+  PyArray_Descr* const swapped = PyArray_DescrNewByteorder(descr, NPY_SWAP);
+  Py_DECREF(reinterpret_cast<PyObject*>(descr));
+  if (swapped == nullptr) throw nb::python_error();
+  return swapped;
+}
+
 /// Whether the array's elements fill memory without gaps, in any order of axes.
 bool is_dense(PyArrayObject* array) {
   std::array<std::pair<npy_intp, npy_intp>, kMaxRank> axes;
@@ -108,14 +118,56 @@ Array new_like(PyArrayObject* array, NPY_ORDER order) {
 }
 
 Array new_like(PyArrayObject* array, const ArrayType& type) {
-  PyArray_Descr* descr = descr_of(type.dtype);
-  if (type.order != kNativeOrder) {
-    PyArray_Descr* const swapped = PyArray_DescrNewByteorder(descr, NPY_SWAP);
-    Py_DECREF(reinterpret_cast<PyObject*>(descr));
-    if (swapped == nullptr) throw nb::python_error();
-    descr = swapped;
+  return Array(PyArray_NewLikeArray(array, NPY_KEEPORDER, descr_of(type), 0));
+}
+
+Array new_for(const std::vector<PyArrayObject*>& arrays, const std::optional<ArrayType>& type) {
+  const nb::object descr = type ? nb::steal(reinterpret_cast<PyObject*>(descr_of(*type)))
+                                : nb::borrow(reinterpret_cast<PyObject*>(PyArray_DESCR(arrays.front())));
+  std::vector<PyArrayObject*> operands = arrays;
+  std::vector<npy_uint32> flags(arrays.size(), NPY_ITER_READONLY);
+  std::vector<PyArray_Descr*> types(arrays.size(), nullptr);
+  operands.push_back(nullptr);
+  flags.push_back(NPY_ITER_WRITEONLY | NPY_ITER_ALLOCATE | NPY_ITER_NO_SUBTYPE);
+  types.push_back(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
+  NpyIter* const iterator =
+      NpyIter_MultiNew(static_cast<int>(operands.size()), operands.data(), NPY_ITER_ZEROSIZE_OK,
+                       NPY_KEEPORDER, NPY_UNSAFE_CASTING, flags.data(), types.data());
+  if (iterator == nullptr) throw nb::python_error();
+  auto* const made = reinterpret_cast<PyObject*>(NpyIter_GetOperandArray(iterator)[arrays.size()]);
+  Py_INCREF(made);
+  NpyIter_Deallocate(iterator);
+  return Array(made);
+}
+
+bool is_broader(PyArrayObject* other, PyArrayObject* array) {
+  const int outer = PyArray_NDIM(other) - PyArray_NDIM(array);
+  if (outer > 0) return true;
+  for (int i = 0; i < PyArray_NDIM(other); ++i)
+    if (PyArray_DIM(array, i - outer) == 1 && PyArray_DIM(other, i) != 1) return true;
+  return false;
+}
+
+bool fits(PyArrayObject* other, PyArrayObject* array) {
+  const int outer = PyArray_NDIM(array) - PyArray_NDIM(other);
+  if (outer < 0) return false;
+  for (int i = 0; i < PyArray_NDIM(other); ++i)
+    if (PyArray_DIM(other, i) != 1 && PyArray_DIM(other, i) != PyArray_DIM(array, outer + i)) return false;
+  return true;
+}
+
+Array broadcast(const Array& array, const std::vector<PyArrayObject*>& others) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::object shape = array.object().attr("shape");
+  for (PyArrayObject* const other : others) {
+    const nb::handle of_other(reinterpret_cast<PyObject*>(other));
+    try {
+      shape = numpy.attr("broadcast_shapes")(shape, of_other.attr("shape"));
+    } catch (const nb::python_error& error) {
+      if (!error.matches(PyExc_ValueError)) throw;
+    }
   }
-  return Array(PyArray_NewLikeArray(array, NPY_KEEPORDER, descr, 0));
+  return Array(numpy.attr("broadcast_to")(array.object(), shape).release().ptr());
 }
 
 Array in_native_order(PyArrayObject* array) {

@@ -5,6 +5,7 @@
 #include <clipper/clipper.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "python/core/numpy_api.hpp"
 
@@ -54,6 +55,20 @@ struct ArrayType {
 /// The same with elements of another type. Error{usage} for bfloat16 if ml_dtypes, which adds it to numpy, is
 /// not installed.
 [[nodiscard]] Array new_like(PyArrayObject* array, const ArrayType& type);
+
+/// A new array as numpy's functions of several arrays make it: of their common shape, with axes in the order
+/// of their memory. Its elements are those of the first array, or of another type.
+[[nodiscard]] Array new_for(const std::vector<PyArrayObject*>& arrays, const std::optional<ArrayType>& type);
+
+/// The array, broadcast to the shape that it has in common with the others. Those with which it has none are
+/// ignored.
+[[nodiscard]] Array broadcast(const Array& array, const std::vector<PyArrayObject*>& others);
+
+/// Whether `other` has more axes, or is longer in one in which `array` has one element.
+[[nodiscard]] bool is_broader(PyArrayObject* other, PyArrayObject* array);
+
+/// Whether `other` broadcasts to the shape of `array`.
+[[nodiscard]] bool fits(PyArrayObject* other, PyArrayObject* array);
 
 /// The array, or a copy of it in this machine's byte order.
 [[nodiscard]] Array in_native_order(PyArrayObject* array);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "python/core/plan_cache.hpp"
 #include "python/core/without_gil.hpp"
@@ -67,7 +68,7 @@ void check_out(PyArrayObject* x, const ArrayType& type, const ArrayType& result,
     refuse("out", "has dtype " + dtype_text(array) + ", but " +
                       (is_kept ? "x has dtype " + dtype_text(x) : "the result has dtype " + name));
   if (!have_same_shape(x, array))
-    refuse("out", "has shape " + shape_text(array) + ", but x has shape " + shape_text(x));
+    refuse("out", "has shape " + shape_text(array) + ", but the result has shape " + shape_text(x));
   if (!PyArray_ISWRITEABLE(array)) refuse("out", "is read-only");
 }
 
@@ -176,29 +177,59 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArgument
   return clipped ? std::optional(to.object()) : std::nullopt;
 }
 
-/// Kernels need elements without gaps. Where x or out has gaps, overlaps the other one or has another byte
-/// order, a new array takes its place.
+/// The arrays among the parameters that broadcast with x.
+std::vector<PyArrayObject*> arrays_in(const RequestArguments& arguments) {
+  std::vector<PyArrayObject*> arrays;
+  for (const nb::handle parameter : {arguments.min, arguments.max, arguments.scale, arguments.bias})
+    if (PyArray_Check(parameter.ptr())) arrays.push_back(array_in(parameter));
+  return arrays;
+}
+
+/// A new array with x's shape and, as np.clip's results have it, an order of axes that also depends on the
+/// parameters, unless x is in C's order.
+Array new_result(PyArrayObject* x, const ArrayType& type, const RequestArguments& arguments,
+                 const ArrayType& result) {
+  const auto cast = result == type ? std::nullopt : std::optional(result);
+  std::vector<PyArrayObject*> arrays;
+  if (!PyArray_IS_C_CONTIGUOUS(x)) arrays = arrays_in(arguments);
+  std::erase_if(arrays, [&](PyArrayObject* array) { return !fits(array, x); });  // the request refuses them
+  if (is_contiguous(x) && arrays.empty()) return cast ? new_like(x, *cast) : new_like(x, NPY_KEEPORDER);
+  arrays.insert(arrays.begin(), x);
+  return new_for(arrays, cast);
+}
+
+/// Kernels need elements without gaps. Where x or the result has gaps, overlaps the other one or has another
+/// byte order, a new array takes its place.
 nb::object clip_with(std::optional<PreparedClip> prepared, const RequestArguments& arguments, Array x,
-                     const ArrayType& type, const ArrayType& result, nb::handle out, unsigned threads) {
+                     const ArrayType& type, const ArrayType& result_type, nb::handle out, unsigned threads) {
+  const Array result =
+      out.is_none() ? new_result(x.get(), type, arguments, result_type) : Array(out.inc_ref().ptr());
   std::unique_ptr<HeldRequest> held;  // no optional, because clearing its 1,700 bytes takes time
   if (!prepared) {
     held = std::make_unique<HeldRequest>(request_of(arguments));
     if (!is_contiguous(x.get())) x = Array(PyArray_NewCopy(x.get(), NPY_CORDER));
     prepared = prepare(*held, x.get(), type, threads);
   }
-  const auto overlaps_out = [&](const Array& array) { return overlap(array.get(), array_in(out)); };
-  const bool is_direct = !out.is_none() && is_writable_meanwhile(array_in(out), x.get(), type, result) &&
-                         (!held || std::ranges::none_of(held->arrays, overlaps_out));
-  const Array to = is_direct        ? Array(out.inc_ref().ptr())
-                   : result == type ? new_like(x.get(), NPY_KEEPORDER)
-                                    : new_like(x.get(), result);
+  const auto overlaps_out = [&](const Array& array) { return overlap(array.get(), result.get()); };
+  const bool is_direct = out.is_none() || (is_writable_meanwhile(result.get(), x.get(), type, result_type) &&
+                                           (!held || std::ranges::none_of(held->arrays, overlaps_out)));
+  const bool has_layout = have_same_layout(x.get(), result.get());
+  if (is_direct && has_layout) {
+    run(*prepared, x.get(), result.get(), threads);
+    return result.object();
+  }
+  const bool has_positions = held || nan_word_of(arguments.nan) == OnNan::error;
+  if (is_direct && !held) {
+    copy_and_run(*prepared, x.get(), result.get(), threads, has_positions);
+    return result.object();
+  }
+  const Array to = result_type == type ? new_like(x.get(), NPY_KEEPORDER) : new_like(x.get(), result_type);
   if (have_same_layout(x.get(), to.get()))
     run(*prepared, x.get(), to.get(), threads);
   else
-    copy_and_run(*prepared, x.get(), to.get(), threads, held || nan_word_of(arguments.nan) == OnNan::error);
-  if (out.is_none()) return to.object();
-  if (!is_direct) copy(array_in(out), to.get());
-  return nb::borrow(out);
+    copy_and_run(*prepared, x.get(), to.get(), threads, has_positions);
+  copy(result.get(), to.get());
+  return result.object();
 }
 
 /// The arguments, with plain bounds, and the references to what they have become.
@@ -260,6 +291,12 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     array = in_native_order(array.get());
     type.order = kNativeOrder;
   }
+  const auto is_broader_array = [&](nb::handle parameter) {
+    return PyArray_CheckExact(parameter.ptr()) && is_broader(array_in(parameter), array.get());
+  };
+  if (is_broader_array(arguments.min) || is_broader_array(arguments.max) ||
+      is_broader_array(arguments.scale) || is_broader_array(arguments.bias)) [[unlikely]]
+    array = broadcast(array, arrays_in(arguments));
   const ArrayType result_type = {to.value_or(type.dtype), type.order};
   if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
   std::optional<PreparedClip> prepared = cache->find(arguments, array.get(), type);

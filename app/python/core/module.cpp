@@ -1,4 +1,8 @@
 #define CLIPPER_LOADS_NUMPY
+#include <algorithm>
+#include <array>
+#include <new>
+
 #include "python/core/clip_array.hpp"
 #include "python/core/files.hpp"
 
@@ -9,12 +13,12 @@ namespace {
 
 constexpr const char* kKinds[] = {"", "different", "usage", "input", "io", "refused", "not_durable"};
 
-constexpr const char* kClipSignature =
-    "def clip(x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, "
-    "min_above_max=None, replace_below=None, replace_above=None, round=None, zero_point=None, to=None, "
-    "saturate=False, dtype=None, threads=0, a_min=None, a_max=None)";
+/// The first lines are the signature, as inspect reads it.
+constexpr const char* kClipDoc =
+    R"(clip($module, x, min=None, max=None, out=None, *, scale=None, bias=None, profile=None, nan=None, min_above_max=None, replace_below=None, replace_above=None, round=None, zero_point=None, to=None, saturate=False, dtype=None, threads=0, a_min=None, a_max=None)
+--
 
-constexpr const char* kClipDoc = R"(Clips the elements of an array to bounds.
+Clips the elements of an array to bounds.
 
 An element below min becomes min, one above max becomes max; all others keep their bits. With `to` or `round` the
 result is then rounded once: it never wraps.
@@ -23,7 +27,7 @@ Args:
     x: array of int8 to int64, uint8 to uint64, float16, float32, float64 or ml_dtypes' bfloat16, of any shape,
         strides and byte order. What is no array becomes one by np.asarray.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
-        x, a numpy scalar, an array or sequence that broadcasts to x's shape and whose numbers x's dtype has exactly,
+        x, a numpy scalar, an array or sequence that broadcasts with x and whose numbers x's dtype has exactly,
         "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
     a_min, a_max: the same, as np.clip calls them.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
@@ -44,8 +48,9 @@ Args:
     threads: max number of threads; 0: all CPUs that this process may use.
 
 Returns:
-    out, or a new array of x's shape, dtype (or `to`) and byte order; bfloat16 of ml_dtypes always has this
-    machine's byte order. A scalar for x of no dimensions.
+    out, or a new array of the shape that x and the arrays have in common, in the memory order that np.clip's
+    result has, with x's dtype (or `to`) and byte order; bfloat16 of ml_dtypes always has this machine's byte
+    order. A scalar if there are no dimensions.
 
 Raises:
     ClipperError: with kind and field, for what the program clipper refuses.
@@ -92,10 +97,91 @@ void translate(const std::exception_ptr& exception, void* make) {
   }
 }
 
-/// Called with arguments that the function above does not have.
-nb::object clip_otherwise(const nb::args& args, const nb::kwargs& kwargs) {
+nb::handle error_maker;  // clipper._errors._error
+
+/// The arguments of clip(); the first four also by position.
+constexpr std::array kNames = {
+    "x",          "min", "max",           "out",           "scale",         "bias",
+    "profile",    "nan", "min_above_max", "replace_below", "replace_above", "round",
+    "zero_point", "to",  "saturate",      "dtype",         "threads"};
+constexpr Py_ssize_t kPositional = 4;
+std::array<PyObject*, kNames.size()> names;  // interned, as those of nearly all calls
+std::array<PyObject*, kNames.size()> defaults;
+
+/// Sorts the arguments of a call; false if there is one that clip() does not have, or two for one name.
+bool sort_arguments(PyObject* const* given, Py_ssize_t count, PyObject* keywords,
+                    std::array<PyObject*, kNames.size()>& sorted) {
+  sorted.fill(nullptr);
+  if (count > kPositional) return false;
+  std::copy(given, given + count, sorted.begin());
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_Size(keywords);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject* const keyword = PyTuple_GetItem(keywords, i);
+    auto* name = std::find(names.begin(), names.end(), keyword);
+    if (name == names.end())
+      name = std::find_if(names.begin(), names.end(),
+                          [&](PyObject* other) { return PyUnicode_Compare(other, keyword) == 0; });
+    if (name == names.end()) return false;
+    PyObject*& place = sorted.at(name - names.begin());
+    if (place != nullptr) return false;
+    place = given[count + i];
+  }
+  if (sorted[0] == nullptr) return false;
+  for (std::size_t i = 1; i < sorted.size(); ++i)
+    if (sorted.at(i) == nullptr) sorted.at(i) = defaults.at(i);
+  return true;
+}
+
+/// A call with arguments that clip() does not have.
+nb::object clip_otherwise(PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  nb::list positional;
+  nb::dict named;
+  for (Py_ssize_t i = 0; i < count; ++i) positional.append(nb::handle(given[i]));
+  for (Py_ssize_t i = 0; keywords != nullptr && i < PyTuple_Size(keywords); ++i)
+    named[nb::handle(PyTuple_GetItem(keywords, i))] = nb::handle(given[count + i]);
   const nb::object clip = nb::module_::import_("clipper._core").attr("clip");
-  return nb::module_::import_("clipper._errors").attr("_other_arguments")(clip, args, kwargs);
+  return nb::module_::import_("clipper._errors").attr("_other_arguments")(clip, nb::tuple(positional), named);
+}
+
+nb::object clip_of(PyObject* const* given, Py_ssize_t count, PyObject* keywords) {
+  std::array<PyObject*, kNames.size()> a;
+  if (!sort_arguments(given, count, keywords, a)) return clip_otherwise(given, count, keywords);
+  return clip_array(a[0], {a[1], a[2], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14]},
+                    a[3], a[15], a[16]);
+}
+
+/// nanobind's way to call a function takes as long as clipping a few elements.
+PyObject* clip(PyObject* /*module*/, PyObject* const* given, Py_ssize_t count, PyObject* keywords) noexcept {
+  try {
+    try {
+      return clip_of(given, count, keywords).release().ptr();
+    } catch (const Error&) {
+      translate(std::current_exception(), error_maker.ptr());
+    }
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const nb::builtin_exception& error) {  // the module throws only this one
+    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+void add_clip(nb::module_& module) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    names.at(i) = PyUnicode_InternFromString(kNames.at(i));
+    defaults.at(i) = Py_None;
+  }
+  defaults[14] = Py_False;
+  defaults[16] = PyLong_FromLong(0);
+  static std::array<PyMethodDef, 2> functions = {
+      {{"clip", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(clip)),
+        METH_FASTCALL | METH_KEYWORDS, kClipDoc},
+       {nullptr, nullptr, 0, nullptr}}};
+  if (PyModule_AddFunctions(module.ptr(), functions.data()) != 0) throw nb::python_error();
 }
 
 }  // namespace
@@ -105,25 +191,8 @@ NB_MODULE(_core, module) {
   using namespace clipper::python;
   if (_import_array() < 0) throw nb::python_error();
   module.attr("__version__") = nb::str(clipper::version().data(), clipper::version().size());
-  nb::object error = nb::module_::import_("clipper._errors").attr("_error");
-  nb::register_exception_translator(translate, error.release().ptr());
-  const auto optional = [](const char* name) { return nb::arg(name) = nb::none(); };
-  using H = nb::handle;
-  module.def(
-      "clip",
-      [](H x, H min, H max, H out, H scale, H bias, H profile, H nan, H min_above_max, H replace_below,
-         H replace_above, H round, H zero_point, H to, H saturate, H dtype, H threads) {
-        return clip_array(x,
-                          {min, max, scale, bias, profile, nan, min_above_max, replace_below, replace_above,
-                           round, zero_point, to, saturate},
-                          out, dtype, threads);
-      },
-      nb::arg("x"), optional("min"), optional("max"), optional("out"), nb::kw_only(), optional("scale"),
-      optional("bias"), optional("profile"), optional("nan"), optional("min_above_max"),
-      optional("replace_below"), optional("replace_above"), optional("round"), optional("zero_point"),
-      optional("to"), nb::arg("saturate") = false, optional("dtype"), nb::arg("threads") = 0,
-      nb::sig(kClipSignature), kClipDoc);
-  // The same text, so that help() shows it once.
-  module.def("clip", clip_otherwise, nb::sig("def clip(*args, **kwargs)"), kClipDoc);
+  error_maker = nb::object(nb::module_::import_("clipper._errors").attr("_error")).release();
+  nb::register_exception_translator(translate, error_maker.ptr());
+  add_clip(module);
   add_file_functions(module);
 }
