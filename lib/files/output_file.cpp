@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -30,6 +32,9 @@ constexpr std::uint64_t kReserved = 1 << 20;
 
 /// The write-out of a file is started at multiples of so many bytes: more calls take longer than the writes.
 constexpr std::uint64_t kWrittenOut = 32 << 20;
+
+/// File systems whose files can share blocks: XFS, btrfs and bcachefs.
+constexpr std::array<decltype(statfs::f_type), 3> kSharing{XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, 0xca451a4e};
 
 /// What to do where a file cannot be replaced; `merit` is that of a direct change, which archives lack.
 Message instead(const InputFile& input, const char* merit) {
@@ -244,6 +249,17 @@ void OutputFile::reserve(std::uint64_t size) const {
   const auto bytes = static_cast<off_t>(size);
   if (retry_interrupted([&] { return ::fallocate(fd_.get(), 0, base, bytes); }) == 0) return;
   if (!is_unsupported(errno)) throw_system_error(path_, "cannot be written");
+}
+
+bool OutputFile::may_share(const InputFile& input) const {
+  if (!is_regular() || !input.is_regular() || input.is_member() || base_ != 0) return false;
+  struct statfs system {};
+  if (::fstatfs(fd_.get(), &system) != 0) return false;
+  return std::ranges::find(kSharing, system.f_type) != kSharing.end();
+}
+
+bool OutputFile::share(const InputFile& input) const {
+  return ::ioctl(fd_.get(), FICLONE, input.descriptor().get()) == 0;
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {

@@ -94,6 +94,13 @@ class OutputFile {
   /// is not available.
   void reserve(std::uint64_t size) const;
 
+  /// Whether the blocks of `input`, a regular file of its own, may become those of this file, too.
+  [[nodiscard]] bool may_share(const InputFile& input) const;
+
+  /// Makes this file, to which nothing was written, equal to `input`: both share their blocks until one of
+  /// them changes. False if the file system cannot do that; the file may then have any contents.
+  [[nodiscard]] bool share(const InputFile& input) const;
+
   void write(std::span<const std::byte> bytes);
   void write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const;
   void write_at(std::span<const std::byte> bytes, std::uint64_t offset) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -107,6 +108,11 @@ void FileClip::check_limit_of_stream() {
   check_clip_limit(clipping_.settings, clipping_.result);
 }
 
+/// Whether write() with this header would write the bytes of the whole input.
+bool FileClip::is_equal_to_input(std::span<const std::byte> header) {
+  return std::ranges::equal(header, header_) && input_.size() == header.size() + size() && !changes();
+}
+
 void FileClip::write(OutputFile& output, Headers headers) {
   const auto& [settings, engine, observer, result, purpose] = clipping_;
   expect_other_file(input_, output);
@@ -115,7 +121,10 @@ void FileClip::write(OutputFile& output, Headers headers) {
   const bool keeps = headers == Headers::kept && !result.plan->changes_dtype();
   const std::span header = keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(numpys));
   const Counting counting = counting_of(settings);
-  const ElementCounts counts = engine.run(*result.plan, input_, output, header, counting);
+  const bool shared = headers == Headers::numpys && output.may_share(input_) && is_equal_to_input(header) &&
+                      output.share(input_);
+  const ElementCounts counts =
+      shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
   check_clip_limit(settings, result);
 }

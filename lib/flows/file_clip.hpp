@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "contract/plan.hpp"
@@ -44,6 +45,7 @@ class FileClip : public ContentsClip {
 
  private:
   void take(Plan plan);
+  [[nodiscard]] bool is_equal_to_input(std::span<const std::byte> header);
   void check_limit_of_stream();
 
   const Clipping& clipping_;

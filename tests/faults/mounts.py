@@ -1,6 +1,7 @@
 """The file systems of systems.py: how each is made and mounted, and which features it lacks."""
 
 import ctypes
+import fcntl
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ PLACE, INSIDE, IMAGE = ROOM / "file-system", ROOM / "in", ROOM / "image"  # bind
 OUTSIDE, MIRROR, SPARE = ROOM / "outside", ROOM / "mirror", ROOM / "spare"
 ANYONE = 1001  # the id of a user who is not root
 RENAME_NOREPLACE = 1
+FICLONE = 0x40049409
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,15 @@ OVERLAY = "mount -t overlay -o lowerdir=$INSIDE/lower,upperdir=$INSIDE/disk/uppe
 LAYERS = "rm -rf $INSIDE/lower $INSIDE/disk/*; mkdir $INSIDE/lower $INSIDE/disk/upper $INSIDE/disk/work"
 OVERLAID = f"mkdir $INSIDE/disk; mkfs.ext4 -q -F $IMAGE; mount -o loop $IMAGE $INSIDE/disk; {LAYERS}"
 LOOP = "mount -o loop $IMAGE $PLACE"
-FUSE = lacking("unnamed files", "renames that do not replace", "append-only directories")
+OWN_BLOCKS = lacking("shared blocks")
+FUSE = OWN_BLOCKS | lacking("unnamed files", "renames that do not replace", "append-only directories")
 SYSTEMS = (
-    System("ext4", "mkfs.ext4 -q -F $IMAGE", LOOP, 32),
+    System("ext4", "mkfs.ext4 -q -F $IMAGE", LOOP, 32, OWN_BLOCKS),
     System("XFS", "mkfs.xfs -q $IMAGE", LOOP, 300),
     System("btrfs", "mkfs.btrfs -q $IMAGE", LOOP, 128),
-    System("tmpfs", "", "mount -t tmpfs -o size=32m tmpfs $PLACE"),
-    System("overlayfs", OVERLAID, OVERLAY, 32),
-    System("overlayfs, files in its lower layer", OVERLAID, OVERLAY, 32, lower=True),
+    System("tmpfs", "", "mount -t tmpfs -o size=32m tmpfs $PLACE", lacks=OWN_BLOCKS),
+    System("overlayfs", OVERLAID, OVERLAY, 32, OWN_BLOCKS),
+    System("overlayfs, files in its lower layer", OVERLAID, OVERLAY, 32, OWN_BLOCKS, lower=True),
     System("bindfs", "mount -t tmpfs -o size=32m tmpfs $INSIDE; mkdir $INSIDE/files", "bindfs $INSIDE/files $PLACE",
            lacks=FUSE, again="bindfs $INSIDE/files $TWICE"),
     System("lowntfs-3g, ignore_case", "mkfs.ntfs -F -Q -q $IMAGE", "lowntfs-3g -o ignore_case,permissions $IMAGE $PLACE", 32,
@@ -153,6 +156,11 @@ def unnamed_file() -> None:
     os.close(os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600))
 
 
+def share_blocks(name: str, other: str) -> None:
+    with open(name, "rb") as source, open(other, "wb") as target:
+        fcntl.ioctl(target, FICLONE, source.fileno())
+
+
 def made(name: str) -> str:
     Path(name).touch()
     return name
@@ -169,6 +177,7 @@ FEATURES: dict[str, Callable[[], bool | None]] = {
     "attributes": lambda: has_attributes(Path(".")),
     "two cases": has_two_cases,
     "any bytes in names": lambda: os.close(os.open(b"\xff", os.O_CREAT | os.O_WRONLY)),
+    "shared blocks": lambda: share_blocks(made("source"), "shared"),
     "append-only directories": lambda: (os.mkdir("append"), set_append_only("append", True), set_append_only("append", False))[0],
 }
 

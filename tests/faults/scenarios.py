@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import checks
 import direct
-from modes import OPERATION, Mode, archive, archives, batches, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
+from modes import HIGHEST, LOWEST, OPERATION, Mode, archive, archives, batches, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
 from mounts import OUTSIDE, PLACE, System, bound, mount_again
 from place import Place, differences
 from process import Fault
@@ -73,6 +74,22 @@ def into_directory(place: Place) -> list[str]:
         run = place.run(*OPERATION, "--output-dir", "out", *part)
         texts += [f"exit {run.code}: {run.stderr}"] if run.code else []
     return texts + differences(before | after)
+
+
+def equal_output(place: Place) -> list[str]:
+    """Elements within the bounds: the output takes no blocks of its own. One element beyond them: it does."""
+    texts = []
+    for last, shares in ((0, True), (1e9, False)):
+        values = result(FEW * 120)
+        content, expected = (tensor(values + array("f", [element])) for element in (last, min(last, HIGHEST)))
+        for name in ("new.npy", "replaced.npy"):
+            place.put({"in.npy": content, "replaced.npy": OLD})
+            run = place.run("--min", str(LOWEST), "--max", str(HIGHEST), "in.npy", name)
+            extents = subprocess.run(["filefrag", "-v", name], capture_output=True, text=True, check=True).stdout
+            texts += [f"exit {run.code}: {run.stderr}"] if run.code else []
+            texts += [] if Path(name).read_bytes() == expected else [f"{name} has other bytes"]
+            texts += [] if ("shared" in extents) == shares else [f"{name}: {extents}"]
+    return texts
 
 
 DIRECT = in_place("direct", batches(3), "--direct", direct=True)
@@ -243,6 +260,7 @@ SCENARIOS = (
     mode_scenario(replacement("replaced output, --sync", ("--sync",))),
     mode_scenario(one_file("-n, new output", ("-n",), FEW), without=("unnamed files", "renames that do not replace", "links")),
     Scenario("-n, existing output", existing_kept),
+    Scenario("output equals the input", equal_output, needs=("shared blocks",)),
     mode_scenario(many_files("3 outputs beside", ("-o", "made-{name}"), "made-")),
     Scenario("--output-dir, a tree", into_directory),
     mode_scenario(in_place("--in-place", FEW)),
