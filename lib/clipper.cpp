@@ -178,6 +178,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   check_tolerance("atol", compare.atol);
   CompareSettings settings;
   settings.dtype = options.dtype;
+  settings.types = npy::Types::dtypes;
   settings.rule = {.bits = compare.bits,
                    .nan_equal = compare.nan_equal,
                    .tolerance = {compare.atol, compare.rtol},

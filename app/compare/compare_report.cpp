@@ -23,20 +23,19 @@ Json difference_json(DType dtype, std::optional<Difference> difference) {
 
 Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
   const DType dtype = report.comparison.dtype;
-  const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
-  const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
+  const Meaning& meaning = report.comparison.meaning;
   return {{"index", index_of(report.layout, mismatch.position)},
-          {"actual", Json::number(dtype, element_text(dtype, mismatch.actual))},
-          {"expected", Json::number(dtype, element_text(dtype, mismatch.expected))},
-          {"difference", difference_json(dtype, difference)},
-          {"ulp", ulps}};
+          {"actual", element_json(dtype, meaning, mismatch.actual, mismatch.actual_imaginary)},
+          {"expected", element_json(dtype, meaning, mismatch.expected, mismatch.expected_imaginary)},
+          {"difference", difference_json(dtype, difference_of(report.comparison, mismatch))},
+          {"ulp", ulps_between(report.comparison, mismatch)}};
 }
 
 void add_comparison(const PairReport& report, Json& json) {
   const ElementComparison& comparison = report.comparison;
   const auto absolute = passing_absolute(comparison, report.compared);
   const auto ulps = passing_ulps(comparison, report.compared);
-  json.add("dtype", traits(comparison.dtype).name);
+  json.add("dtype", type_name(comparison.dtype, comparison.meaning));
   json.add("shape", report.layout.shape);
   json.add("compared", comparison.compared);
   json.add("mismatches", comparison.mismatches);

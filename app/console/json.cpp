@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "element/meaning.hpp"
 #include "element/number.hpp"
 #include "npy/utf8.hpp"
 
@@ -128,6 +129,14 @@ void Json::append_to(std::string& text, std::size_t indent, std::size_t level) c
   }
   break_line(level);
   text += kind_ == Kind::list ? ']' : '}';
+}
+
+Json element_json(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {
+  const std::string text = element_text(dtype, meaning, element, imaginary);
+  if (meaning.kind == Meaning::Kind::boolean) return element != 0;
+  if (meaning.kind == Meaning::Kind::number || (meaning.kind == Meaning::Kind::timedelta && text != "NaT"))
+    return Json::number(dtype, text);
+  return text;
 }
 
 Json array_json(const ArrayParameter& parameter) {

@@ -12,6 +12,7 @@
 
 #include "contract/broadcast.hpp"
 #include "element/dtype.hpp"
+#include "element/meaning.hpp"
 
 namespace clipper {
 
@@ -84,6 +85,10 @@ class Json {
   std::string text_ = "null";                          ///< of a scalar
   std::vector<std::pair<std::string, Json>> members_;  ///< the keys of a list are empty
 };
+
+/// An element: a number, true or false, or the text of a date or a complex number.
+[[nodiscard]] Json element_json(DType dtype, const Meaning& meaning, ElementBits element,
+                                ElementBits imaginary = 0);
 
 /// The object `array` of data/clipper.schema.json: {"file": "lo.npy", "shape": [3, 1, 1]}.
 [[nodiscard]] Json array_json(const ArrayParameter& parameter);

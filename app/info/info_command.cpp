@@ -58,18 +58,18 @@ void add_statistics(const InfoCommand& command, Engine& engine, InputFile& input
   tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
 }
 
+/// Whether the elements are numbers.
+bool has_statistics(const TensorInfo& tensor) {
+  return tensor.other.empty() && !tensor.header.other && tensor.header.meaning.kind == Meaning::Kind::number;
+}
+
 /// Reads the member's header into `tensor`, or what the member is instead of a tensor.
 void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
                        TensorInfo& tensor) {
-  try {
-    EntryHeader read = archive.header(member, command.dtype,
-                                      command.ignore_trailing ? Trailing::ignored : Trailing::refused);
-    tensor.other = read.other;
-    if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
-  } catch (const Error& error) {
-    if (error.field() != "dtype" || command.dtype) throw;
-    tensor.other = "|V2 (bfloat16?)";
-  }
+  const Trailing trailing = command.ignore_trailing ? Trailing::ignored : Trailing::refused;
+  EntryHeader read = archive.header(member, command.dtype, trailing, npy::Types::all);
+  tensor.other = read.other;
+  if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
 }
 
 /// What info prints about a file, whose name on the command line was `name`. Reads the elements if the
@@ -81,9 +81,10 @@ TensorInfo inspect(const InfoCommand& command, Engine& engine, InputFile& input,
   tensor.input = name;
   tensor.path = input.path();
   std::vector<std::byte> bytes;
-  npy::Header header = read_header(input, command.dtype, &bytes);
+  npy::Header header =
+      read_header(input, command.dtype, &bytes, std::nullopt, npy::Opaque::refused, npy::Types::all);
   add_header(std::move(header), bytes, tensor);
-  if (!command.statistics) return tensor;
+  if (!command.statistics || !has_statistics(tensor)) return tensor;
   tally.expect(tensor.header.data_size());
   add_statistics(command, engine, input, tensor);
   return tensor;
@@ -97,7 +98,7 @@ TensorInfo inspect_member(const InfoCommand& command, Engine& engine, const Cont
   tensor.path = archive.path_of(member);
   tensor.member = &member;
   add_member_header(command, archive, member, tensor);
-  if (!command.statistics || !tensor.other.empty()) return tensor;
+  if (!command.statistics || !has_statistics(tensor)) return tensor;
   InputFile input = archive.open(member);
   input.set_data_begin(tensor.header.data_offset);
   if (command.ignore_trailing) input.ignore_trailing();

@@ -10,6 +10,7 @@
 #include "console/json.hpp"
 #include "console/terminal.hpp"
 #include "element/element.hpp"
+#include "element/joined.hpp"
 #include "element/number.hpp"
 #include "info/histogram_text.hpp"
 
@@ -22,10 +23,33 @@ std::string_view word(ByteOrder order) {
   return order == ByteOrder::little ? "little" : "big";
 }
 
+/// Whether the elements have a byte order that the type's name does not have.
+bool has_order(const npy::Header& header) {
+  const std::string name = type_name(header);
+  if (header.other) return name.starts_with("float") || name.starts_with("complex");
+  return traits(header.dtype).size > 1;
+}
+
 std::string dtype_text(const npy::Header& header) {
-  std::string text(traits(header.dtype).name);
-  if (traits(header.dtype).size > 1) text += fmt::format(", {}-endian", word(header.order));
+  std::string text = escape_for_terminal(type_name(header));
+  if (has_order(header)) text += fmt::format(", {}-endian", word(header.order));
+  if (header.other && text == "|V2") text += " (bfloat16?)";
   return header.opaque ? text + ", written as |V2" : text;
+}
+
+/// The commands that take the tensor.
+std::vector<std::string> commands_of(const npy::Header& header) {
+  if (header.other) return {"info"};
+  if (header.meaning.kind == Meaning::Kind::number) return {"clip", "compare", "info", "show"};
+  return {"compare", "info", "show"};
+}
+
+std::string data_text(const TensorInfo& tensor) {
+  const npy::Header& header = tensor.header;
+  const std::string size = header.has_objects() ? "pickled Python objects, which clipper does not read,"
+                                                : fmt::format("{} bytes", header.data_size());
+  return fmt::format("{} after a {}-byte header, npy {}.{}", size, header.data_offset, tensor.version_major,
+                     tensor.version_minor);
 }
 
 std::string_view word(Codec method) {
@@ -130,24 +154,27 @@ Json statistics_json(const TensorInfo& tensor) {
 Facts tensor_facts(const TensorInfo& tensor) {
   if (!tensor.other.empty()) return {{"dtype", fmt::format("{}: clipper does not read it", tensor.other)}};
   const npy::Header& header = tensor.header;
-  return {{"dtype", dtype_text(header)},
-          {"shape",
-           fmt::format("{}, {} order", shape_text(header.shape), header.fortran_order ? "Fortran" : "C")},
-          {"elements", fmt::format("{}", header.count)},
-          {"data", fmt::format("{} bytes after a {}-byte header, npy {}.{}", header.data_size(),
-                               header.data_offset, tensor.version_major, tensor.version_minor)}};
+  Facts facts{{"dtype", dtype_text(header)},
+              {"shape",
+               fmt::format("{}, {} order", shape_text(header.shape), header.fortran_order ? "Fortran" : "C")},
+              {"elements", fmt::format("{}", header.count)},
+              {"data", data_text(tensor)}};
+  const std::vector<std::string> commands = commands_of(header);
+  if (commands.front() != "clip") facts.emplace_back("commands", joined(commands, ", "));
+  return facts;
 }
 
 void add_header(const TensorInfo& tensor, Json& json) {
   const npy::Header& header = tensor.header;
   json.add("npy_version", fmt::format("{}.{}", tensor.version_major, tensor.version_minor));
-  json.add("dtype", traits(header.dtype).name);
-  json.add("byte_order", word(header.order));
+  json.add("dtype", type_name(header));
+  json.add("byte_order", has_order(header) || !header.other ? Json(word(header.order)) : Json());
   json.add("shape", header.shape);
   json.add("fortran_order", header.fortran_order);
   json.add("elements", header.count);
   json.add("header_bytes", header.data_offset);
-  json.add("bytes", header.data_size());
+  json.add("bytes", header.has_objects() ? Json() : Json(header.data_size()));
+  json.add("commands", commands_of(header));
   if (tensor.statistics) json.add("statistics", statistics_json(tensor));
 }
 
@@ -190,9 +217,9 @@ Table::Row as_row(const TensorInfo& tensor) {
   if (!tensor.other.empty())
     return {std::move(name), std::string(tensor.other), "-", fmt::format("{}", tensor.member->contents.size)};
   const bool is_usual = header.order == kNativeOrder && !header.opaque;
-  return {std::move(name), is_usual ? std::string(traits(header.dtype).name) : dtype_text(header),
+  return {std::move(name), is_usual && !header.other ? type_name(header) : dtype_text(header),
           shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
-          fmt::format("{}", header.data_size())};
+          header.has_objects() ? "-" : fmt::format("{}", header.data_size())};
 }
 
 Table::Row as_row(const TensorInfo& tensor, std::string_view key) {

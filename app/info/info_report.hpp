@@ -26,9 +26,9 @@ struct TensorInfo {
   std::string input;              ///< path as given
   std::string path;               ///< for people: "standard input", "a.npz:w"
   const Entry* member = nullptr;  ///< of an archive
-  std::string_view other;  ///< what the member is if it is no tensor that clipper reads: "bool", "not .npy"
-  npy::Header header;      ///< not with `other`
-  int version_major = 1;   ///< of the .npy format
+  std::string_view other;         ///< what the member is if it has no header that numpy reads: "not .npy"
+  npy::Header header;             ///< not with `other`
+  int version_major = 1;          ///< of the .npy format
   int version_minor = 0;
   std::optional<ElementStatistics> statistics;
   bool is_file = true;                ///< not a stream, which can be read only once: it has no percentiles

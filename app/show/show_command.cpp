@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +15,7 @@
 #include "command_line/shared_options.hpp"
 #include "command_line/values.hpp"
 #include "element/byte_order.hpp"
-#include "element/element.hpp"
+#include "element/meaning.hpp"
 #include "error.hpp"
 #include "files/input_file.hpp"
 #include "flows/archive_rules.hpp"
@@ -123,7 +122,9 @@ class Printer {
 
   void collect(std::size_t depth, std::int64_t position) {
     if (depth == shown_.size()) {
-      elements_.push_back(element_at(position));
+      const std::string text = element_at(position);
+      const bool is_date = layout_.meaning.kind == Meaning::Kind::datetime || text == "NaT";
+      elements_.push_back(is_date && !shown_.empty() ? fmt::format("'{}'", text) : text);
       return;
     }
     const std::int64_t stride = selection_[shown_[depth]].step * strides_[shown_[depth]];
@@ -134,12 +135,13 @@ class Printer {
 
   [[nodiscard]] std::string element_at(std::int64_t position) {
     return with_type(layout_.dtype, [&]<class T>() {
-      std::array<std::byte, sizeof(T)> bytes;
-      input_.read_at(bytes, input_.data_begin() + static_cast<std::uint64_t>(position) * sizeof(T));
-      T element;
-      std::memcpy(&element, bytes.data(), sizeof(T));
-      if (layout_.order != kNativeOrder) element = byteswap_if<Byteswap::yes>(element);
-      return element_text(layout_.dtype, to_bits(element));
+      std::array<T, 2> parts{};  // two of a complex number
+      const std::size_t size = layout_.element_size();
+      input_.read_at(std::as_writable_bytes(std::span(parts)).first(size),
+                     input_.data_begin() + static_cast<std::uint64_t>(position) * size);
+      if (layout_.order != kNativeOrder)
+        for (T& part : parts) part = byteswap_if<Byteswap::yes>(part);
+      return element_text(layout_.dtype, layout_.meaning, to_bits(parts[0]), to_bits(parts[1]));
     });
   }
 
@@ -197,7 +199,8 @@ int show_elements(const RawOptions& raw) {
   if (!input.is_regular())
     throw Error(ErrorKind::input, input.path() + ": must be a file, not a stream, to show single elements");
   if (word_of(raw, kTrailing) != 0) input.ignore_trailing();
-  const TensorLayout layout = read_header(input, dtype).layout();
+  const TensorLayout layout =
+      read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, npy::Types::comparable).layout();
   const std::vector<AxisSelection> selection =
       with_path(input.path(), [&] { return parse_selection(raw.text(kAt), layout.shape); });
   print(Printer(input, layout, selection).text());

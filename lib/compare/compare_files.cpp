@@ -54,8 +54,12 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
   }
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
-  TensorLayout layout = read_header(actual, settings.dtype, &actual_bytes).layout();
-  result.layout = read_header(expected, settings.dtype, &expected_bytes).layout();
+  const auto read = [&](InputFile& file, std::vector<std::byte>& bytes) {
+    return read_header(file, settings.dtype, &bytes, std::nullopt, npy::Opaque::refused, settings.types)
+        .layout();
+  };
+  TensorLayout layout = read(actual, actual_bytes);
+  result.layout = read(expected, expected_bytes);
   result.reason = difference_as_whole(layout, result.layout, settings.any_dtype);
   if (result.reason.empty() && settings.strict_header)
     result.reason = header_difference(actual_bytes, expected_bytes);
@@ -78,6 +82,10 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
 ElementComparison compare_elements(Engine& engine, const CompareSettings& settings, const TensorInput& actual,
                                    const TensorInput& expected) {
   if (!settings.difference_file) return compare(engine, actual, expected, settings.rule);
+  const Meaning& meaning = expected.layout.meaning;
+  if (meaning.is_time() || meaning.is_complex())
+    throw Error(ErrorKind::usage,
+                kDifferences + fmt::format(": is not written for {}", type_name(expected.layout)));
   DifferenceFile file =
       create_difference_file(*settings.difference_file, actual, expected, settings.rule.nan_equal);
   const auto write = [&](const ElementPairs& pairs, const std::byte* /*read*/) { file.write(pairs); };

@@ -76,11 +76,20 @@ void note_largest(ElementComparison& result, Difference difference, std::uint64_
 }
 
 template <class T>
+Mismatch mismatch_of(T a, T e, std::uint64_t position) noexcept {
+  return {position, to_bits(a), to_bits(e)};
+}
+template <class T>
+Mismatch mismatch_of(Complex<T> a, Complex<T> e, std::uint64_t position) noexcept {
+  return {position, to_bits(a.real), to_bits(e.real), to_bits(a.imaginary), to_bits(e.imaginary)};
+}
+
+template <class T>
 void add_mismatch(T a, T e, std::uint64_t position, const ComparisonRule& rule, ElementComparison& result) {
   ++result.mismatches;
-  if (result.first.size() < result.listed) result.first.push_back({position, to_bits(a), to_bits(e)});
+  if (result.first.size() < result.listed) result.first.push_back(mismatch_of(a, e, position));
   result.absolute = std::max(result.absolute, absolute_for(a, e, rule.tolerance));
-  if constexpr (!std::is_integral_v<T>)
+  if constexpr (!std::is_integral_v<T> && !TimeType<T>)
     result.ulps = std::max(result.ulps, ulps_between(a, e).value_or(ElementComparison::kNoUlps));
 }
 
@@ -140,6 +149,16 @@ void compare_block(const T* a, const T* e, std::size_t count, std::uint64_t posi
     note_largest(result, *difference_of(a[i], e[i]), position + i);
 }
 
+ElementComparison empty_result(const ElementPairs& pairs, const ComparisonRule& rule) {
+  ElementComparison result;
+  result.dtype = pairs.dtype;
+  result.meaning = pairs.meaning;
+  result.listed = rule.listed;
+  result.compared = pairs.count;
+  if (rule.metrics) result.metrics.emplace();
+  return result;
+}
+
 template <class T>
 ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
   T* const a = reinterpret_cast<T*>(pairs.actual);
@@ -147,11 +166,7 @@ ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& ru
   const bool same_order = pairs.actual_order == pairs.expected_order;
   const bool equal_bytes_match = same_order && (rule.bits || rule.nan_equal || std::is_integral_v<T>);
   const Loops<T>& loops = loops_of<T>(level);
-  ElementComparison result;
-  result.dtype = pairs.dtype;
-  result.listed = rule.listed;
-  result.compared = pairs.count;
-  if (rule.metrics) result.metrics.emplace();
+  ElementComparison result = empty_result(pairs, rule);
   ComparisonRule without_metrics = rule;  // for NaN that does not match NaN
   without_metrics.metrics = false;
   for (std::size_t i = 0; i < pairs.count; i += kPairBlock) {
@@ -165,6 +180,44 @@ ElementComparison compare_as(const ElementPairs& pairs, const ComparisonRule& ru
     compare_block(a + i, e + i, count, pairs.position + i, equal ? without_metrics : rule, loops, result);
   }
   return result;
+}
+
+template <TimeType T>
+void add_sums(T a, T e, MetricSums& sums) noexcept {
+  sums.finite = sums.finite && !is_nat(a) && !is_nat(e);
+  add(static_cast<long double>(a.ticks), static_cast<long double>(e.ticks), sums);
+}
+
+template <class T>
+void add_sums(Complex<T> a, Complex<T> e, MetricSums& sums) noexcept {
+  const double relative = sums.relative;
+  add(static_cast<long double>(a.real), static_cast<long double>(e.real), sums);
+  add(static_cast<long double>(a.imaginary), static_cast<long double>(e.imaginary), sums);
+  const double difference = modulus_of_difference(a, e);
+  sums.relative = difference == 0 ? relative : std::max(relative, difference / modulus(e));
+}
+
+/// Dates, durations and complex numbers, which are stored as `kParts` elements of type Part each.
+template <class T, class Part>
+ElementComparison compare_parts(const ElementPairs& pairs, const ComparisonRule& rule) {
+  constexpr std::size_t kParts = sizeof(T) / sizeof(Part);
+  ElementComparison result = empty_result(pairs, rule);
+  const bool same_order = pairs.actual_order == pairs.expected_order;
+  const std::size_t size = pairs.count * kParts;
+  const bool is_equal = same_order && std::memcmp(pairs.actual, pairs.expected, size * sizeof(Part)) == 0;
+  if (is_equal && (rule.bits || rule.nan_equal) && !rule.metrics) return result;
+  if (pairs.actual_order != kNativeOrder) reverse_bytes(reinterpret_cast<Part*>(pairs.actual), size);
+  if (pairs.expected_order != kNativeOrder) reverse_bytes(reinterpret_cast<Part*>(pairs.expected), size);
+  const T* const a = reinterpret_cast<const T*>(pairs.actual);
+  const T* const e = reinterpret_cast<const T*>(pairs.expected);
+  for (std::size_t i = 0; i < pairs.count && rule.metrics; ++i) add_sums(a[i], e[i], *result.metrics);
+  compare_each(a, e, pairs.count, pairs.position, rule, result);
+  return result;
+}
+
+/// Every true value becomes 1.
+void make_plain(std::byte* booleans, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) booleans[i] = std::byte{booleans[i] != std::byte{0}};
 }
 
 }  // namespace
@@ -195,20 +248,46 @@ ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
 }
 
 ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
+  switch (pairs.meaning.kind) {
+    case Meaning::Kind::number: break;
+    case Meaning::Kind::boolean:
+      if (rule.bits) break;
+      make_plain(pairs.actual, pairs.count);
+      make_plain(pairs.expected, pairs.count);
+      break;
+    case Meaning::Kind::datetime: return compare_parts<Date, std::int64_t>(pairs, rule);
+    case Meaning::Kind::timedelta: return compare_parts<Duration, std::int64_t>(pairs, rule);
+    case Meaning::Kind::complex:
+      if (pairs.dtype == DType::float32) return compare_parts<Complex<float>, float>(pairs, rule);
+      return compare_parts<Complex<double>, double>(pairs, rule);
+  }
   return with_type(pairs.dtype, [&]<class T>() { return compare_as<T>(pairs, rule, level); });
 }
 
-std::optional<Difference> difference_of(DType dtype, ElementBits actual, ElementBits expected) {
-  return with_type(dtype,
-                   [=]<class T>() { return difference_of(from_bits<T>(actual), from_bits<T>(expected)); });
+std::optional<Difference> difference_of(const ElementComparison& comparison, const Mismatch& mismatch) {
+  return with_type(comparison.dtype, [&]<class T>() -> std::optional<Difference> {
+    const T a = from_bits<T>(mismatch.actual);
+    const T e = from_bits<T>(mismatch.expected);
+    if constexpr (std::is_same_v<T, std::int64_t>)
+      if (comparison.meaning.is_time()) return difference_of(Date{a}, Date{e});
+    if constexpr (std::is_floating_point_v<T>)
+      if (comparison.meaning.is_complex())
+        return difference_of(Complex<T>{a, from_bits<T>(mismatch.actual_imaginary)},
+                             Complex<T>{e, from_bits<T>(mismatch.expected_imaginary)});
+    return difference_of(a, e);
+  });
 }
 
-std::optional<std::uint64_t> ulps_between(DType dtype, ElementBits actual, ElementBits expected) {
-  return with_type(dtype, [=]<class T>() -> std::optional<std::uint64_t> {
-    if constexpr (std::is_integral_v<T>)
+std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison, const Mismatch& mismatch) {
+  return with_type(comparison.dtype, [&]<class T>() -> std::optional<std::uint64_t> {
+    if constexpr (std::is_integral_v<T>) {
       return std::nullopt;
-    else
-      return ulps_between(from_bits<T>(actual), from_bits<T>(expected));
+    } else {
+      const auto real = ulps_between(from_bits<T>(mismatch.actual), from_bits<T>(mismatch.expected));
+      const auto imaginary =
+          ulps_between(from_bits<T>(mismatch.actual_imaginary), from_bits<T>(mismatch.expected_imaginary));
+      return real && imaginary ? std::optional(std::max(*real, *imaginary)) : std::nullopt;
+    }
   });
 }
 

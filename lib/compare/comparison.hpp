@@ -9,13 +9,15 @@
 #include "compare/metrics.hpp"
 #include "compare/tolerance.hpp"
 #include "element/dtype.hpp"
+#include "element/meaning.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
 
 /// Which elements match. Unless `bits` is set, equal elements match, including -0 and 0; finite elements
 /// within the tolerance match; finite floats at most `ulps` apart match. NaN never matches a number, and an
-/// infinity matches only itself.
+/// infinity matches only itself. NaT is a NaN, and so is a complex number with a part that is NaN. The
+/// relative tolerance does not apply to dates, because their zero is arbitrary.
 struct ComparisonRule {
   bool bits = false;      ///< only identical bits match; nan_equal, tolerance and ulps are ignored
   bool nan_equal = true;  ///< whether any NaN matches any NaN
@@ -29,13 +31,16 @@ struct ComparisonRule {
 /// The rule for tensors of this dtype.
 [[nodiscard]] ComparisonRule for_dtype(ComparisonRule rule, DType dtype);
 
-/// |a - e|: the value for integers; for floats the bits of a float64, which have the same order.
+/// |a - e|: the value for integers, dates and durations; for floats and complex numbers the bits of a
+/// float64, which have the same order.
 using Difference = std::uint64_t;
 
 struct Mismatch {
   std::uint64_t position;
   ElementBits actual;
   ElementBits expected;
+  ElementBits actual_imaginary = 0;  ///< of complex numbers
+  ElementBits expected_imaginary = 0;
 
   friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
@@ -43,6 +48,7 @@ struct Mismatch {
 /// The result for any number of pairs of one dtype. Results of a tensor's chunks can be added in any order.
 struct ElementComparison {
   static constexpr std::uint64_t kNoUlps = std::numeric_limits<std::uint64_t>::max();
+  static constexpr Difference kNoTicks = kNoUlps;  ///< `absolute` of dates: NaT has no difference
 
   DType dtype = DType::float32;
   std::size_t listed = 1;
@@ -57,8 +63,9 @@ struct ElementComparison {
   std::uint64_t ulps = 0;   ///< for floats; kNoUlps if there is none
 
   std::optional<MetricSums> metrics{};  ///< only if the rule asks for it
+  Meaning meaning{};                    ///< of the elements
 
-  /// `other` must have the same dtype and `listed`.
+  /// `other` must have the same dtype, meaning and `listed`.
   ElementComparison& operator+=(const ElementComparison& other);
   friend bool operator==(const ElementComparison&, const ElementComparison&) = default;
 };
@@ -75,6 +82,7 @@ struct ElementPairs {
   std::byte* expected;
   std::size_t count;
   std::uint64_t position;  ///< of the first pair
+  Meaning meaning{};
 };
 
 /// Compares all pairs. May change the elements to this machine's byte order. The digits of metrics depend on
@@ -83,11 +91,13 @@ struct ElementPairs {
 [[nodiscard]] ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
                                         SimdLevel level = simd_levels().back());
 
-/// |a - e|; nothing if one of the two is NaN.
-[[nodiscard]] std::optional<Difference> difference_of(DType dtype, ElementBits actual, ElementBits expected);
+/// |a - e|; nothing if one of the two is NaN or NaT.
+[[nodiscard]] std::optional<Difference> difference_of(const ElementComparison& comparison,
+                                                      const Mismatch& mismatch);
 
-/// The distance of two floats in representable values. Nothing for integers, NaN and infinities.
-[[nodiscard]] std::optional<std::uint64_t> ulps_between(DType dtype, ElementBits actual,
-                                                        ElementBits expected);
+/// The distance of two floats in representable values, of complex numbers the larger of both parts. Nothing
+/// for other elements, NaN and infinities.
+[[nodiscard]] std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison,
+                                                        const Mismatch& mismatch);
 
 }  // namespace clipper

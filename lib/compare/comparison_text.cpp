@@ -88,7 +88,10 @@ std::string count_text(const FileComparison& files, Compared compared) {
 
 std::optional<Difference> passing_absolute(const ElementComparison& comparison, Compared compared) {
   if (compared != Compared::values || comparison.mismatches == 0) return std::nullopt;
-  if (is_floating(comparison.dtype) && !std::isfinite(float_value(comparison.absolute))) return std::nullopt;
+  const bool exists = is_floating(comparison.dtype) ? std::isfinite(float_value(comparison.absolute))
+                                                    : !comparison.meaning.is_time() ||
+                                                          comparison.absolute != ElementComparison::kNoTicks;
+  if (!exists) return std::nullopt;
   return comparison.absolute;
 }
 
@@ -100,15 +103,17 @@ std::optional<std::uint64_t> passing_ulps(const ElementComparison& comparison, C
 
 std::string mismatch_text(const FileComparison& files, Compared compared, const Mismatch& mismatch) {
   const DType dtype = files.comparison.dtype;
-  const auto difference = difference_of(dtype, mismatch.actual, mismatch.expected);
-  const auto ulps = ulps_between(dtype, mismatch.actual, mismatch.expected);
+  const Meaning& meaning = files.comparison.meaning;
+  const auto difference = difference_of(files.comparison, mismatch);
+  const auto ulps = ulps_between(files.comparison, mismatch);
   std::vector<std::string> distances;
   if (difference) distances.push_back(difference_text(dtype, *difference));
   if (ulps) distances.push_back(fmt::format("{} ulp", *ulps));
   std::string text =
       fmt::format("{} actual {} expected {}", index_text(files.layout, mismatch.position),
-                  element_text(dtype, mismatch.actual), element_text(dtype, mismatch.expected));
-  if (compared == Compared::bits && difference == Difference{0})
+                  element_text(dtype, meaning, mismatch.actual, mismatch.actual_imaginary),
+                  element_text(dtype, meaning, mismatch.expected, mismatch.expected_imaginary));
+  if (compared == Compared::bits && difference == Difference{0} && !meaning.is_complex())
     text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);
   else if (!distances.empty())
     text += fmt::format(" ({})", joined(distances, ", "));

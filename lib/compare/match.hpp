@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "compare/comparison.hpp"
 #include "element/element_key.hpp"
 #include "element/half.hpp"
+#include "element/meaning.hpp"
 
 /// The only code that decides whether an element matches another.
 namespace clipper {
@@ -77,6 +79,15 @@ template <class T>
   }
 }
 
+/// The smallest A, or slightly more, with which |a - e| <= A + R * |e|, where `share` is R * |e|.
+[[nodiscard]] inline Difference absolute_for_floats(double difference, double share) noexcept {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(difference)) return std::bit_cast<Difference>(kInfinity);
+  double absolute = std::max(difference - share, 0.0);
+  while (difference > absolute + share) absolute = std::nextafter(absolute, kInfinity);
+  return std::bit_cast<Difference>(absolute);
+}
+
 /// The smallest A, or slightly more, with which two elements that do not match would; infinity if there is
 /// none.
 template <class T>
@@ -84,14 +95,119 @@ template <class T>
   if constexpr (std::is_integral_v<T>) {
     return std::uint64_t{distance(a, e)} - tolerance.whole_share(magnitude(e));
   } else {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const double difference = std::fabs(as_double(a) - as_double(e));
-    if (!std::isfinite(difference)) return std::bit_cast<Difference>(kInfinity);
-    const double share = tolerance.relative() * std::fabs(as_double(e));
-    double absolute = std::max(difference - share, 0.0);
-    while (difference > absolute + share) absolute = std::nextafter(absolute, kInfinity);
-    return std::bit_cast<Difference>(absolute);
+    return absolute_for_floats(std::fabs(as_double(a) - as_double(e)),
+                               tolerance.relative() * std::fabs(as_double(e)));
   }
+}
+
+/// datetime64 and timedelta64.
+struct Date {
+  std::int64_t ticks;
+};
+struct Duration {
+  std::int64_t ticks;
+};
+
+template <class T>
+concept TimeType = std::same_as<T, Date> || std::same_as<T, Duration>;
+
+template <class T>
+struct Complex {
+  T real;
+  T imaginary;
+};
+
+template <TimeType T>
+[[nodiscard]] inline bool is_nat(T x) noexcept {
+  return x.ticks == kNaT;
+}
+
+template <TimeType T>
+[[nodiscard]] inline std::optional<Difference> difference_of(T a, T e) noexcept {
+  return is_nat(a) || is_nat(e) ? std::nullopt : std::optional<Difference>(distance(a.ticks, e.ticks));
+}
+
+template <TimeType T>
+[[nodiscard]] inline bool matches(T a, T e, const ComparisonRule& rule) noexcept {
+  if (rule.bits) return a.ticks == e.ticks;
+  if (is_nat(a) || is_nat(e)) return rule.nan_equal && is_nat(a) && is_nat(e);
+  if constexpr (std::same_as<T, Date>)
+    return distance(a.ticks, e.ticks) <= rule.tolerance.whole();
+  else
+    return matches(a.ticks, e.ticks, rule);
+}
+
+template <TimeType T>
+[[nodiscard]] inline Difference absolute_for(T a, T e, const Tolerance& tolerance) noexcept {
+  if (is_nat(a) || is_nat(e)) return ElementComparison::kNoTicks;
+  return std::same_as<T, Date> ? distance(a.ticks, e.ticks) : absolute_for(a.ticks, e.ticks, tolerance);
+}
+
+template <class T>
+[[nodiscard]] inline double modulus(Complex<T> x) noexcept {
+  return std::hypot(as_double(x.real), as_double(x.imaginary));
+}
+
+template <class T>
+[[nodiscard]] inline double modulus_of_difference(Complex<T> a, Complex<T> e, double scale = 1) noexcept {
+  return std::hypot(as_double(a.real) * scale - as_double(e.real) * scale,
+                    as_double(a.imaginary) * scale - as_double(e.imaginary) * scale);
+}
+
+template <class T>
+[[nodiscard]] inline bool is_equal(Complex<T> a, Complex<T> e) noexcept {
+  return a.real == e.real && a.imaginary == e.imaginary;
+}
+
+template <class T>
+[[nodiscard]] inline bool is_nan(Complex<T> x) noexcept {
+  return std::isnan(x.real) || std::isnan(x.imaginary);
+}
+
+template <class T>
+[[nodiscard]] inline bool is_finite(Complex<T> x) noexcept {
+  return std::isfinite(x.real) && std::isfinite(x.imaginary);
+}
+
+/// The modulus of a - e.
+template <class T>
+[[nodiscard]] inline std::optional<Difference> difference_of(Complex<T> a, Complex<T> e) noexcept {
+  if (is_equal(a, e)) return 0;
+  if (is_nan(a) || is_nan(e)) return std::nullopt;
+  const double difference = modulus_of_difference(a, e);
+  return std::isnan(difference) ? std::nullopt : std::optional(std::bit_cast<Difference>(difference));
+}
+
+template <class T>
+[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(Complex<T> a, Complex<T> e) noexcept {
+  if (!is_finite(a) || !is_finite(e)) return std::nullopt;
+  return std::max(*ulps_between(a.real, e.real), *ulps_between(a.imaginary, e.imaginary));
+}
+
+template <class T>
+[[nodiscard]] inline bool matches(Complex<T> a, Complex<T> e, const ComparisonRule& rule) noexcept {
+  if (rule.bits) return to_bits(a.real) == to_bits(e.real) && to_bits(a.imaginary) == to_bits(e.imaginary);
+  if (is_equal(a, e)) return true;
+  if (is_nan(a) || is_nan(e)) return rule.nan_equal && is_nan(a) && is_nan(e);
+  if (!is_finite(a) || !is_finite(e)) return false;
+  constexpr double kScale = 0.25;  // nothing overflows
+  const Tolerance& tolerance = rule.tolerance;
+  const double difference = modulus_of_difference(a, e);
+  const double size = modulus(e);
+  const bool is_within =
+      difference <= std::numeric_limits<double>::max() && size <= std::numeric_limits<double>::max()
+          ? difference <= tolerance.absolute() + tolerance.relative() * size
+          : modulus_of_difference(a, e, kScale) <=
+                tolerance.absolute() * kScale +
+                    tolerance.relative() *
+                        std::hypot(as_double(e.real) * kScale, as_double(e.imaginary) * kScale);
+  return is_within || (rule.ulps && *ulps_between(a, e) <= *rule.ulps);
+}
+
+template <class T>
+[[nodiscard]] inline Difference absolute_for(Complex<T> a, Complex<T> e,
+                                             const Tolerance& tolerance) noexcept {
+  return absolute_for_floats(modulus_of_difference(a, e), tolerance.relative() * modulus(e));
 }
 
 }  // namespace clipper

@@ -54,8 +54,10 @@ class Total {
         dtype_(expected.layout.dtype),
         actual_dtype_(before ? dtype_ : actual.layout.dtype),
         actual_(actual.layout.order),
-        expected_(expected.layout.order) {
+        expected_(expected.layout.order),
+        meaning_(actual.layout.meaning == expected.layout.meaning ? expected.layout.meaning : Meaning{}) {
     sum_.dtype = actual_dtype_ == dtype_ ? dtype_ : common_dtype(actual_dtype_, dtype_);
+    sum_.meaning = meaning_;
     sum_.listed = rule.listed;
     if (rule.metrics) sum_.metrics.emplace();
   }
@@ -66,7 +68,7 @@ class Total {
       add_converted(read, expected, count, position);
       return;
     }
-    const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position};
+    const ElementPairs pairs{dtype_, actual_, expected_, actual, expected, count, position, meaning_};
     if (before_) before_(pairs, read);
     add(clipper::compare(pairs, rule_, level_));
   }
@@ -102,17 +104,18 @@ class Total {
   DType actual_dtype_;
   ByteOrder actual_;
   ByteOrder expected_;
+  Meaning meaning_;
   std::mutex mutex_;
   ElementComparison sum_;
 };
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
-  tensor.file.read_next_at(bytes, tensor.file.data_begin() + position * traits(tensor.layout.dtype).size);
+  tensor.file.read_next_at(bytes, tensor.file.data_begin() + position * tensor.layout.element_size());
 }
 
 void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {
-  const std::size_t from = traits(actual.layout.dtype).size;
-  const std::size_t size = traits(expected.layout.dtype).size;
+  const std::size_t from = actual.layout.element_size();
+  const std::size_t size = expected.layout.element_size();
   const std::size_t largest = std::max(from, size);
   std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 2);
   const std::size_t block = kPairBlock * largest;  // metrics add blocks, which must not depend on the threads
@@ -130,7 +133,7 @@ void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInp
 }
 
 void read_box(const TensorInput& tensor, const std::vector<FileRange>& ranges, std::byte* memory) {
-  const std::size_t size = traits(tensor.layout.dtype).size;
+  const std::size_t size = tensor.layout.element_size();
   for (const FileRange& range : ranges)
     read(tensor, {memory + range.at * size, range.count * size}, range.position);
 }
@@ -142,8 +145,8 @@ void compare_by_index(Engine& engine, const TensorInput& actual, const TensorInp
         ErrorKind::input,
         fmt::format("{}: is in {} order and {} is not; to compare them, both must be regular files",
                     actual.file.path(), actual.layout.fortran_order ? "Fortran" : "C", expected.file.path()));
-  const std::size_t from = traits(actual.layout.dtype).size;
-  const std::size_t size = traits(expected.layout.dtype).size;
+  const std::size_t from = actual.layout.element_size();
+  const std::size_t size = expected.layout.element_size();
   const std::size_t largest = std::max(from, size);
   const std::size_t room = prepare_rooms(engine, expected.layout.count * largest, 3);
   // A size that does not depend on the number of threads, as far as metrics are calculated of them.
@@ -175,8 +178,12 @@ void check_end(InputFile& file) {
 }  // namespace
 
 std::string difference_as_whole(const TensorLayout& actual, const TensorLayout& expected, bool any_dtype) {
-  if (!any_dtype && actual.dtype != expected.dtype)
-    return fmt::format("dtype {}, expected {}", traits(actual.dtype).name, traits(expected.dtype).name);
+  const auto is_number = [](const TensorLayout& layout) {
+    return layout.meaning.kind == Meaning::Kind::number || layout.meaning.kind == Meaning::Kind::boolean;
+  };
+  const bool may_differ = any_dtype && is_number(actual) && is_number(expected);
+  if (!may_differ && (actual.dtype != expected.dtype || actual.meaning != expected.meaning))
+    return fmt::format("dtype {}, expected {}", type_name(actual), type_name(expected));
   if (actual.shape != expected.shape)
     return fmt::format("shape {}, expected {}", shape_text(actual.shape), shape_text(expected.shape));
   return "";

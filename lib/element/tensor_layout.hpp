@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
+#include "element/meaning.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -22,9 +23,18 @@ struct TensorLayout {
   bool fortran_order = false;       ///< as in the file, even if both orders are the same (1-D, empty)
   std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
   std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
+  Meaning meaning{};                ///< of elements that are stored as those of `dtype`
 
-  [[nodiscard]] std::uint64_t data_size() const { return count * traits(dtype).size; }
+  [[nodiscard]] std::size_t element_size() const {
+    return traits(dtype).size * (meaning.is_complex() ? 2 : 1);
+  }
+  [[nodiscard]] std::uint64_t data_size() const { return count * element_size(); }
 };
+
+/// The type as numpy prints it; see meaning.hpp.
+[[nodiscard]] inline std::string type_name(const TensorLayout& layout) {
+  return type_name(layout.dtype, layout.meaning);
+}
 
 /// The error message for `|V2` if the user does not say that it is bfloat16.
 [[nodiscard]] Message opaque_dtype(std::string_view descr);

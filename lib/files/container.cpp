@@ -71,19 +71,31 @@ std::size_t entry_colon(std::string_view path, std::size_t end) {
   return path.npos;
 }
 
-/// The .npy header for a tensor of a safetensors file. For a type that clipper does not clip, the type is its
-/// descriptor.
+/// numpy's descriptor of a type that is no dtype of clipper; the type's own name if numpy does not have it.
+std::string_view descr_of(const safetensors::Type& type) {
+  return type.name == "BOOL" ? "|b1" : type.name == "C64" ? "<c8" : type.name;
+}
+
+/// The .npy header for a tensor of a safetensors file.
 std::vector<std::byte> header_of(const Entry& member) {
-  std::string text;
-  if (member.type->dtype) {
-    const DType dtype = *member.type->dtype;
-    const ByteOrder order = traits(dtype).size == 1 ? kNativeOrder : ByteOrder::little;
-    text = npy::format(TensorLayout{.dtype = dtype, .order = order, .shape = member.shape});
-  } else {
-    text = npy::format(member.type->name, false, member.shape);
+  const safetensors::Type& type = *member.type;
+  std::string text = npy::format(descr_of(type), false, member.shape);
+  if (type.dtype) {
+    const ByteOrder order = traits(*type.dtype).size == 1 ? kNativeOrder : ByteOrder::little;
+    text = npy::format(TensorLayout{.dtype = *type.dtype, .order = order, .shape = member.shape});
   }
   const std::span bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
+}
+
+/// Reads the header into `result`, or what the entry is if `types` does not have its type.
+void parse_entry(std::optional<DType> dtype, npy::Types types, EntryHeader& result) {
+  try {
+    result.header = npy::parse(result.bytes, dtype, npy::Opaque::refused, types);
+  } catch (const Error& error) {
+    result.other = type_in(error);
+    if (result.other.empty()) throw;
+  }
 }
 
 [[noreturn]] void refuse_method(unsigned method) {
@@ -261,15 +273,18 @@ std::vector<std::byte> Container::start(const Entry& member, std::size_t size) c
   });
 }
 
-EntryHeader Container::header(const Entry& member, std::optional<DType> dtype, Trailing trailing) const {
+EntryHeader Container::header(const Entry& member, std::optional<DType> dtype, Trailing trailing,
+                              npy::Types types) const {
   EntryHeader result;
   const std::string path = path_of(member);
   if (member.type != nullptr) {
     result.bytes = header_of(member);
-    if (!member.type->dtype || member.shape.size() > kMaxRank)
-      result.other = member.type->dtype ? "number of dimensions" : member.type->meaning;
+    if (member.shape.size() > kMaxRank)
+      result.other = "number of dimensions";
+    else if (!member.type->dtype && descr_of(*member.type) == member.type->name)
+      result.other = member.type->meaning;
     else
-      result.header = with_path(path, [&] { return npy::parse(result.bytes, dtype); });
+      with_path(path, [&] { parse_entry(dtype, types, result); });
     return result;
   }
   result.bytes = start(member, npy::kKindSize);
@@ -279,14 +294,10 @@ EntryHeader Container::header(const Entry& member, std::optional<DType> dtype, T
   }
   const std::uint64_t size = with_path(path, [&] { return npy::data_offset(result.bytes); });
   if (size > result.bytes.size()) result.bytes = start(member, size);
-  try {
-    result.header = npy::parse(result.bytes, dtype);
-  } catch (const Error& error) {
-    result.other = type_in(error);
-    if (result.other.empty()) throw Error(error.kind(), path + ": " + error.message());
-    return result;
-  }
+  with_path(path, [&] { parse_entry(dtype, types, result); });
+  if (!result.header) return result;
   result.bytes.resize(result.header->data_offset);
+  if (result.header->has_objects()) return result;
   with_path(path, [&] { npy::expect_data(*result.header, member.contents.size); });
   const std::uint64_t end = result.header->data_offset + result.header->data_size();
   if (trailing == Trailing::refused && member.contents.size > end)

@@ -105,8 +105,10 @@ class Container {
 
   /// Reads a member's header, and inflates no more of the member than that. Error{input}, with path_of() in
   /// front, for a malformed header, for a size that does not fit the header, and for a member NAME.npy that
-  /// is not a .npy file. Nothing is compared with the CRC-32.
-  [[nodiscard]] EntryHeader header(const Entry& member, std::optional<DType> dtype, Trailing trailing) const;
+  /// is not a .npy file. Nothing is compared with the CRC-32. Without a header are types that `types` of
+  /// npy::parse() does not have.
+  [[nodiscard]] EntryHeader header(const Entry& member, std::optional<DType> dtype, Trailing trailing,
+                                   npy::Types types = npy::Types::dtypes) const;
 
  private:
   /// The first `size` bytes of a member's contents, or all if there are fewer.

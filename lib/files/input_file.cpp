@@ -262,7 +262,7 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
 }  // namespace
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
-                        std::optional<std::byte> version, npy::Opaque opaque) {
+                        std::optional<std::byte> version, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
   read_up_to(file, npy::kPreambleSize, bytes);
   if (!npy::can_be_npy(bytes)) {
@@ -273,10 +273,10 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
   if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
   npy::Header header = with_path(file.path(), [&] {
     read_up_to(file, npy::data_offset(bytes), bytes);
-    return npy::parse(bytes, dtype, opaque);
+    return npy::parse(bytes, dtype, opaque, types);
   });
   if (file.is_regular()) with_path(file.path(), [&] { npy::expect_data(header, file.size()); });
-  file.expect_size(header.data_offset + header.data_size());
+  if (!header.has_objects()) file.expect_size(header.data_offset + header.data_size());
   file.set_data_begin(header.data_offset);
   if (header_bytes != nullptr) *header_bytes = std::move(bytes);
   return header;

@@ -137,11 +137,12 @@ class InputFile {
 /// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
 /// path in front; for an archive, the error says how to name a member. A regular file must have the size that
 /// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
-/// element. If `version` is given, it is used in place of the file's version byte. `opaque` is for
-/// npy::parse().
+/// element. If `version` is given, it is used in place of the file's version byte. `opaque`
+/// and `types` are for npy::parse().
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt,
-                                      npy::Opaque opaque = npy::Opaque::refused);
+                                      npy::Opaque opaque = npy::Opaque::refused,
+                                      npy::Types types = npy::Types::dtypes);
 
 }  // namespace clipper

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <system_error>
 #include <utility>
 
 #include "error.hpp"
 #include "npy/header.hpp"
+#include "npy/utf8.hpp"
 
 namespace clipper::npy {
 namespace {
@@ -17,11 +19,14 @@ namespace {
   throw Error(ErrorKind::input, message);
 }
 
-/// Accepts the three keys, each with one form of value: nothing nests and nothing is evaluated.
+/// Structured types in structured types.
+constexpr int kMaxDepth = 32;
+
+/// Accepts the three keys, each with one form of value: only structured types nest, and nothing is evaluated.
 class DictParser {
  public:
-  DictParser(std::string_view text, std::size_t offset, Python2 python2)
-      : text_(text), offset_(offset), python2_(python2 == Python2::yes) {}
+  DictParser(std::string_view text, std::size_t offset, Python2 python2, Structured structured)
+      : text_(text), offset_(offset), python2_(python2 == Python2::yes), structured_(structured) {}
 
   Fields parse() {
     skip_empty_lines();
@@ -108,7 +113,7 @@ class DictParser {
     expect(":");
     skip_space();
     if (key == "descr" && !fields_.descr)
-      fields_.descr = descr();
+      fields_.descr = descr(0);
     else if (key == "fortran_order" && !fields_.fortran_order)
       fields_.fortran_order = boolean();
     else if (key == "shape" && !fields_.shape)
@@ -126,15 +131,93 @@ class DictParser {
     return text_.substr(start + 1, end - start - 1);
   }
 
-  std::string_view descr() {
+  Descr descr(int depth) {
     if (rest().starts_with('('))
       refuse("a " + Term{kTypeField, "sub-array"} +
              fmt::format(" dtype is not supported: {}", excerpt(rest())));
-    if (rest().starts_with('['))
+    if (!rest().starts_with('[')) return {quoted("a quoted dtype"), false, {}};
+    if (structured_ == Structured::refused)
       refuse(Term{kTypeField, "structured"} +
              fmt::format(" dtype {}] is not supported; save one field: np.save('x.npy', x['FIELD'])",
                          excerpt(rest().substr(0, rest().find(']')))));
-    return quoted("a quoted dtype");
+    if (depth == kMaxDepth) fail(at_, "a structured dtype that nests too deeply");
+    const std::size_t start = at_++;
+    Descr result{{}, true, {}};
+    while (!take("]")) {
+      result.fields.push_back(field(depth + 1));
+      if (!take(",") && !rest().starts_with(']')) fail_expecting("',' or ']'");
+    }
+    result.text = text_.substr(start, at_ - start);
+    return result;
+  }
+
+  /// ('name', TYPE), ('name', TYPE, SHAPE), or with ('title', 'name') as the name.
+  StructField field(int depth) {
+    StructField result;
+    expect("(");
+    if (take("(")) {
+      result.title = name();
+      expect(",");
+      result.name = name();
+      static_cast<void>(take(","));
+      expect(")");
+    } else {
+      result.name = name();
+    }
+    expect(",");
+    skip_space();
+    result.type = descr(depth);
+    if (take(")")) return result;
+    expect(",");
+    if (take(")")) return result;
+    result.shape = shape();
+    static_cast<void>(take(","));
+    expect(")");
+    return result;
+  }
+
+  /// A string with the escapes that Python writes. Before version 3.0 headers are Latin-1.
+  std::string name() {
+    skip_space();
+    const std::size_t start = at_;
+    if (!rest().starts_with('\'') && !rest().starts_with('"')) fail_expecting("a quoted name");
+    std::string result;
+    for (++at_; !rest().starts_with(text_[start]);) {
+      if (rest().empty() || rest().front() == '\n' || rest().front() == '\r' || rest().front() == '\0')
+        fail(start, "unterminated string");
+      append_code_point(character(), result);
+    }
+    ++at_;
+    return result;
+  }
+
+  char32_t character() {
+    if (rest().starts_with('\\')) return escaped();
+    if (python2_) return static_cast<unsigned char>(text_[at_++]);
+    std::string_view left = rest();
+    const std::optional<char32_t> code = take_code_point(left);
+    if (!code) fail(at_, "bytes that are not UTF-8");
+    at_ = text_.size() - left.size();
+    return *code;
+  }
+
+  char32_t escaped() {
+    constexpr std::string_view kLetters = "\\'\"nrtxuU";
+    constexpr std::string_view kMeanings = "\\'\"\n\r\t";
+    constexpr std::array<std::size_t, 3> kDigits{2, 4, 8};
+    const std::size_t start = at_++;
+    const std::size_t letter = rest().empty() ? kLetters.npos : kLetters.find(rest().front());
+    if (letter == kLetters.npos) fail(start, "an unknown escape");
+    ++at_;
+    if (letter < kMeanings.size()) return static_cast<unsigned char>(kMeanings[letter]);
+    const std::string_view digits = rest().substr(0, kDigits.at(letter - kMeanings.size()));
+    std::uint32_t code = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    const bool is_whole = digits.size() == kDigits.at(letter - kMeanings.size()) &&
+                          end == digits.data() + digits.size() && error == std::errc{};
+    if (!is_whole || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) fail(start, "a malformed escape");
+    at_ += digits.size();
+    return code;
   }
 
   bool boolean() {
@@ -183,6 +266,7 @@ class DictParser {
   std::string_view text_;
   std::size_t offset_;
   bool python2_;
+  Structured structured_;
   std::size_t at_ = 0;
   Fields fields_;
 };
@@ -199,8 +283,8 @@ std::string excerpt(std::string_view bytes) {
   return bytes.size() > kLongest ? shown + "..." : shown;
 }
 
-Fields read_dict(std::string_view text, std::size_t offset, Python2 python2) {
-  return DictParser(text, offset, python2).parse();
+Fields read_dict(std::string_view text, std::size_t offset, Python2 python2, Structured structured) {
+  return DictParser(text, offset, python2, structured).parse();
 }
 
 }  // namespace clipper::npy

@@ -10,9 +10,26 @@
 /// The text of a .npy header: a Python dict.
 namespace clipper::npy {
 
-/// The values of the dict. read_dict() returns all three; `descr` is still text, a view of the header.
+struct StructField;
+
+/// The type of elements, or of a field of structured elements, as the dict has it.
+struct Descr {
+  std::string_view text;            ///< still text, a view of the header: "<f4", "[('x', '<f4')]"
+  bool is_structured = false;       ///< `text` is a list of fields
+  std::vector<StructField> fields;  ///< of a list
+};
+
+/// A field. Names are UTF-8, without Python's escapes.
+struct StructField {
+  std::optional<std::string> title;
+  std::string name;
+  Descr type;
+  std::vector<std::int64_t> shape;  ///< of a field that is an array
+};
+
+/// The values of the dict. read_dict() returns all three.
 struct Fields {
-  std::optional<std::string_view> descr;
+  std::optional<Descr> descr;
   std::optional<bool> fortran_order;
   std::optional<std::vector<std::int64_t>> shape;
 };
@@ -20,9 +37,13 @@ struct Fields {
 /// Whether Python 2 may have written the header: versions 1.0 and 2.0 of the format.
 enum class Python2 : bool { no, yes };
 
+/// What read_dict() does with a list of fields: refuse it as an unsupported type, or read it.
+enum class Structured : bool { refused, read };
+
 /// Reads the dict. `offset` is the position of `text` in the file, for messages. Error{input} unless `text`
 /// is a dict of the three keys.
-[[nodiscard]] Fields read_dict(std::string_view text, std::size_t offset, Python2 python2);
+[[nodiscard]] Fields read_dict(std::string_view text, std::size_t offset, Python2 python2,
+                               Structured structured = Structured::refused);
 
 /// Bytes of a file for a message: at most 48 of them, in printable ASCII with \xNN for the rest.
 [[nodiscard]] std::string excerpt(std::string_view bytes);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "npy/descr.hpp"
 #include "npy/dict.hpp"
 #include "npy/file_kind.hpp"
 
@@ -32,69 +33,34 @@ std::size_t text_offset(std::span<const std::byte> start) {
   refuse(fmt::format("truncated header (needs {} bytes, has {})", needed, present));
 }
 
-[[noreturn]] void refuse_dtype(std::string_view descr, std::string_view type) {
-  struct Row {
-    std::string_view prefix;
-    std::string_view meaning;
-    std::string_view replacement;  // what to save instead of an array x; empty for what is no number
-  };
-  constexpr Row kRows[] = {{"O", "Python objects", "x.astype('f8')"},
-                           {"b1", "bool", "x.astype('u1')"},
-                           {"?", "bool", "x.astype('u1')"},
-                           {"f16", "long double, float128", "x.astype('f8')"},
-                           {"f12", "long double, float96", "x.astype('f8')"},
-                           {"c", "complex numbers", "x.real"},
-                           {"S", "byte strings", ""},
-                           {"U", "strings", ""},
-                           {"M8", "dates, datetime64", "x.view('i8')"},
-                           {"m8", "durations, timedelta64", "x.view('i8')"},
-                           {"V", "raw bytes", "x.view(DTYPE)"}};
-  const auto* const row =
-      std::ranges::find_if(kRows, [&](const Row& entry) { return type.starts_with(entry.prefix); });
-  if (row == std::end(kRows)) refuse(fmt::format("dtype '{}' is not supported", excerpt(descr)));
-  refuse(fmt::format("dtype '{}' (", excerpt(descr)) + Term{kTypeField, row->meaning} +
-         ") is not supported; " +
-         (row->replacement.empty() ? "clipper clips numbers"
-                                   : fmt::format("convert it: np.save('x.npy', {})", row->replacement)));
-}
-
-/// Sets the dtype, order and opaque of `header` from a descriptor.
-void read_descr(std::string_view descr, std::optional<DType> expected, Opaque opaque, Header& header) {
-  const bool has_order = descr.find_first_of("<>=|") == 0;
-  const std::string_view type = descr.substr(has_order ? 1 : 0);
-  const auto* const row = std::ranges::find_if(
-      kDTypes, [&](const DTypeTraits& dtype) { return dtype.descr == type || dtype.name == descr; });
-  if (row == kDTypes.end()) refuse_dtype(descr, type);
-
-  const bool ordered = row->size > 1 && (descr[0] == '<' || descr[0] == '>');
-  header.dtype = row->dtype;
-  header.order = !ordered ? kNativeOrder : descr[0] == '<' ? ByteOrder::little : ByteOrder::big;
-  header.opaque = type == traits(DType::bfloat16).descr && !ordered;
-  if (header.opaque && !expected && opaque == Opaque::refused) refuse(opaque_dtype(descr));
-  if (expected && *expected != row->dtype)
-    refuse(fmt::format("the file's dtype is '{}' ({}), but ", descr, row->name) +
-           Term{"dtype", "the request says"} + " " + std::string(traits(*expected).name));
-}
-
 /// The product of the shape. As in numpy, the size limit ignores dimensions of 0: (0, 2**62, 4) is too large.
 std::uint64_t count_elements(const Header& header) {
-  const auto size = static_cast<std::int64_t>(traits(header.dtype).size);
+  const std::uint64_t element = header.other ? header.other->size : header.element_size();
+  const auto size = static_cast<std::int64_t>(std::max<std::uint64_t>(element, 1));
   std::int64_t bytes = size;
   bool empty = false;
   for (const std::int64_t dimension : header.shape) {
     if (dimension == 0)
       empty = true;
     else if (__builtin_mul_overflow(bytes, dimension, &bytes))
-      refuse(fmt::format("shape too large: {} of {}", excerpt(shape_text(header.shape)),
-                         traits(header.dtype).name));
+      refuse(fmt::format("shape too large: {} of {}", excerpt(shape_text(header.shape)), type_name(header)));
   }
   return empty ? 0 : static_cast<std::uint64_t>(bytes / size);
 }
 
 std::string descr_text(const TensorLayout& layout) {
+  using Kind = Meaning::Kind;
   const DTypeTraits& dtype = traits(layout.dtype);
+  const char order = layout.order == ByteOrder::little ? '<' : '>';
+  switch (layout.meaning.kind) {
+    case Kind::number: break;
+    case Kind::boolean: return "|b1";
+    case Kind::datetime: return fmt::format("{}M8{}", order, unit_text(layout.meaning.unit));
+    case Kind::timedelta: return fmt::format("{}m8{}", order, unit_text(layout.meaning.unit));
+    case Kind::complex: return fmt::format("{}c{}", order, layout.element_size());
+  }
   if (dtype.size == 1 || layout.opaque) return fmt::format("|{}", dtype.descr);
-  return fmt::format("{}{}", layout.order == ByteOrder::little ? '<' : '>', dtype.descr);
+  return fmt::format("{}{}", order, dtype.descr);
 }
 
 }  // namespace
@@ -121,7 +87,11 @@ std::uint64_t data_offset(std::span<const std::byte> start) {
   return text_at + length;
 }
 
-Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaque opaque) {
+std::string type_name(const Header& header) {
+  return header.other ? header.other->name : clipper::type_name(header.layout());
+}
+
+Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaque opaque, Types types) {
   Header header;
   header.data_offset = data_offset(bytes);
   if (bytes.size() < header.data_offset) refuse_truncated(header.data_offset, bytes.size());
@@ -129,18 +99,19 @@ Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaqu
   const std::size_t text_at = text_offset(bytes);
   const std::string_view text = as_text(bytes.first(header.data_offset).subspan(text_at));
   const Python2 python2 = bytes[kVersionAt] < std::byte{3} ? Python2::yes : Python2::no;
-  Fields fields = read_dict(text, text_at, python2);
+  const Structured structured = types == Types::all ? Structured::read : Structured::refused;
+  Fields fields = read_dict(text, text_at, python2, structured);
   header.fortran_order = *fields.fortran_order;
   header.shape = *std::move(fields.shape);
-  read_descr(*fields.descr, dtype, opaque, header);
+  read_descr(*fields.descr, dtype, opaque, types, header);
   header.count = count_elements(header);
   return header;
 }
 
 void expect_data(const Header& header, std::uint64_t size) {
-  if (size >= header.data_offset + header.data_size()) return;
+  if (header.has_objects() || size >= header.data_offset + header.data_size()) return;
   refuse(fmt::format("{} data bytes expected for {} {}, the file has {}", header.data_size(),
-                     traits(header.dtype).name, shape_text(header.shape), size - header.data_offset));
+                     type_name(header), shape_text(header.shape), size - header.data_offset));
 }
 
 std::string format(const TensorLayout& layout) {

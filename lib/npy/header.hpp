@@ -43,12 +43,31 @@ inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
 /// of the term name the type: "bool", "strings", "structured".
 inline constexpr std::string_view kTypeField = "type";
 
+/// A type whose elements clipper does not read.
+struct OtherType {
+  std::string name;          ///< as numpy prints it: "<U5", "[('x', '<f4')]"
+  std::uint64_t size;        ///< bytes of an element in memory
+  bool has_objects = false;  ///< the file has pickled Python objects instead of elements
+};
+
 /// What a file's header says.
 struct Header : TensorLayout {
-  std::uint64_t data_offset = 0;  ///< where the elements begin in the file
+  std::uint64_t data_offset = 0;   ///< where the elements begin in the file
+  std::optional<OtherType> other;  ///< in place of `dtype` and `meaning`
 
   [[nodiscard]] const TensorLayout& layout() const { return *this; }
+  [[nodiscard]] std::uint64_t data_size() const {
+    return other ? count * other->size : TensorLayout::data_size();
+  }
+  [[nodiscard]] bool has_objects() const { return other && other->has_objects; }
 };
+
+/// The type as numpy prints it.
+[[nodiscard]] std::string type_name(const Header& header);
+
+/// Which types parse() accepts: those of DType; also bool, dates, durations and complex numbers, whose
+/// elements can be equal or ordered; all that numpy reads.
+enum class Types : std::uint8_t { dtypes, comparable, all };
 
 /// What parse() does with `|V2` if the caller gives no dtype: refuse it, or take it for bfloat16.
 enum class Opaque : std::uint8_t { refused, taken };
@@ -60,10 +79,12 @@ enum class Opaque : std::uint8_t { refused, taken };
 
 /// The header of a file, from its first data_offset() bytes; later bytes are ignored. `dtype` is what the
 /// user says that the file holds: it makes `|V2` bfloat16, and must agree with every other descriptor.
+/// Types::all takes `|V2` for what numpy does: raw bytes.
 [[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
-                           Opaque opaque = Opaque::refused);
+                           Opaque opaque = Opaque::refused, Types types = Types::dtypes);
 
-/// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element.
+/// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element. The length of
+/// pickled objects is unknown.
 void expect_data(const Header& header, std::uint64_t size);
 
 /// The header bytes that np.save writes for such an array: magic to final newline. Ignores `count`. An array

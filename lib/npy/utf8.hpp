@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace clipper::npy {
@@ -28,6 +29,17 @@ inline std::optional<char32_t> take_code_point(std::string_view& text) {
   }
   text.remove_prefix(taken);
   return is_valid ? std::optional(code) : std::nullopt;
+}
+
+/// Appends the character in UTF-8.
+inline void append_code_point(char32_t code, std::string& text) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+    return;
+  }
+  const unsigned more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first
+  text += static_cast<char>((0xf00U >> (more + 1) & 0xff) | code >> (6 * more));
+  for (unsigned i = more; i-- > 0;) text += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
 }
 
 }  // namespace clipper::npy

@@ -193,14 +193,60 @@ TEST_CASE("members of another dtype or shape cannot match") {
   const Archives archives({kOne, {"two.npy", bool_file("\1")}}, {{"one.npy", float32_file({1, 1})}, kTwo});
   archives.check(
       "FAIL a.npz:one: shape (1,), expected (2,)\n"
-      "FAIL a.npz:two: 129 bytes, expected 136\n");
+      "FAIL a.npz:two: dtype bool, expected float32\n");
+}
+
+TEST_CASE("flags, dates and complex numbers are compared as what they are") {
+  const std::int64_t nat = std::numeric_limits<std::int64_t>::min();
+  const auto dates = [](const std::string& descr, const std::vector<std::int64_t>& elements) {
+    return npy_file(descr, "False", "(2,)", bytes_of(elements));
+  };
+  const auto pairs = [](const std::vector<float>& parts) {
+    return npy_file("<c8", "False", "(2,)", bytes_of(parts));
+  };
+  const Archives archives({{"mask.npy", npy_file("|b1", "False", "(2,)", "\1\2")},
+                           {"day.npy", dates("<M8[D]", {nat, 20})},
+                           {"unit.npy", dates("<M8[D]", {1, 2})},
+                           {"span.npy", dates("<m8[s]", {nat, 20})},
+                           {"c.npy", pairs({1, 3, 0, 4})}},
+                          {{"mask.npy", npy_file("|b1", "False", "(2,)", std::string("\3\0", 2))},
+                           {"day.npy", dates("<M8[D]", {nat, 21})},
+                           {"unit.npy", dates("<M8[s]", {1, 2})},
+                           {"span.npy", dates("<m8[s]", {1, 20})},
+                           {"c.npy", pairs({1, 3, 3, 0})}});
+  const std::string unit = "FAIL a.npz:unit: dtype datetime64[D], expected datetime64[s]\n";
+  const std::string span =
+      "FAIL a.npz:span: 1 of 2 differ (50 %); first [0] actual NaT expected 1; no tolerance would let it "
+      "pass\n";
+  archives.check(
+      "FAIL a.npz:mask: 1 of 2 differ (50 %); first [1] actual True expected False (1); max abs 1 at [1]; "
+      "would "
+      "pass with --atol 1\n"
+      "FAIL a.npz:day: 1 of 2 differ (50 %); first [1] actual 1970-01-21 expected 1970-01-22 (1); max abs 1 "
+      "at "
+      "[1]; would pass with --atol 1\n" +
+      unit + span +
+      "FAIL a.npz:c: 1 of 2 differ (50 %); first [1] actual 0+4j expected 3+0j (5, 1082130432 ulp); max abs "
+      "5 at "
+      "[1]; would pass with --atol 5 or --ulp 1082130432\n");
+  const auto output = [&](const std::string& option, const std::string& value) {
+    return run_compare(archives, {option, value, "a.npz", "b.npz"}).output;
+  };
+  CHECK(output("--atol", "5") == unit + span);
+  CHECK(contains(output("--rtol", "2"), "a.npz:day"));  // the zero of dates is arbitrary
+  CHECK_FALSE(contains(output("--rtol", "2"), "a.npz:c"));
+  CHECK(contains(output("--nan", "differ"), "a.npz:day: 2 of 2"));
+  const Result any = run_compare(archives, {"--any-dtype", "a.npz:mask", "b.npz:unit"});
+  CHECK(any.output == "FAIL a.npz:mask: dtype bool, expected datetime64[s]\n");
+  CHECK(run_compare(archives, {"--diff-out", "d.npy", "a.npz:c", "b.npz:c"}).exit_code == 2);
 }
 
 TEST_CASE("members that are no tensors are compared byte by byte") {
-  const Archives archives({{"mask.npy", bool_file(std::string("\1\0", 2))}, kText},
-                          {{"mask.npy", bool_file("\1\1")}, {"readme.txt", "longer text"}});
+  const auto strings = [](const std::string& elements) { return npy_file("|S1", "False", "(2,)", elements); };
+  const Archives archives({{"names.npy", strings("ab")}, kText},
+                          {{"names.npy", strings("ac")}, {"readme.txt", "longer text"}});
   archives.check(
-      "FAIL a.npz:mask: 1 of 130 bytes differ (0.769 %); first [129] actual 0 expected 1 (1)\n"
+      "FAIL a.npz:names: 1 of 130 bytes differ (0.769 %); first [129] actual 98 expected 99 (1)\n"
       "FAIL a.npz:readme.txt: 4 bytes, expected 11\n");
 }
 

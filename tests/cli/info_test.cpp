@@ -54,7 +54,7 @@ TEST_CASE("info prints the header") {
   const Json json = info_of({"big.npy"}, {directory.path()});
   CHECK(json == Json::parse(R"({"version": 2, "input": "big.npy", "status": 0, "npy_version": "1.0",
     "dtype": "int16", "byte_order": "big", "shape": [2, 3], "fortran_order": true, "elements": 6,
-    "header_bytes": 128, "bytes": 12})"));
+    "header_bytes": 128, "bytes": 12, "commands": ["clip", "compare", "info", "show"]})"));
 }
 
 TEST_CASE("info without --stats does not read the elements") {
@@ -369,12 +369,59 @@ TEST_CASE("info continues after a file that it refuses") {
                 "8 data bytes expected for float32 (2,), the file has 2");
 }
 
-TEST_CASE("info needs --dtype for |V2") {
+TEST_CASE("info takes |V2 for raw bytes, unless --dtype says that it is bfloat16") {
   const WorkingDirectory directory{{"v.npy", npy_file("|V2", "False", "(1,)", {"\x80\x3f", 2})}};
-  check_refused(directory.run({"info", "v.npy"}), 3, "--dtype bfloat16");
+  CHECK(contains(directory.run({"info", "v.npy"}).output, "  dtype     |V2 (bfloat16?)\n"));
   const Json json = info_of({"--stats", "--dtype", "bfloat16", "v.npy"}, {directory.path()});
   CHECK(json["dtype"] == "bfloat16");
   CHECK(json["statistics"]["max"] == 1);
+}
+
+TEST_CASE("info describes every type by the header, and statistics are those of numbers") {
+  struct Row {
+    std::string descr;
+    std::size_t size;
+    std::string type;
+    Json order;
+    std::vector<std::string> commands;
+  };
+  const std::vector<std::string> compared{"compare", "info", "show"};
+  const std::vector<std::string> described{"info"};
+  const Row rows[] = {
+      {"'|b1'", 1, "bool", "little", compared},
+      {"'>c16'", 16, "complex128", "big", compared},
+      {"'<M8[25s]'", 8, "datetime64[25s]", "little", compared},
+      {"'<m8'", 8, "timedelta64", "little", compared},
+      {"'>f16'", 16, "float128", "big", described},
+      {"'<c32'", 32, "complex256", "little", described},
+      {"'|S5'", 5, "|S5", nullptr, described},
+      {"'>U2'", 8, ">U2", nullptr, described},
+      {"'|V3'", 3, "|V3", nullptr, described},
+      {"[('it\\'s', '<i4'), ('y', '|b1', (2,))]", 6, "[(\"it's\", '<i4'), ('y', '?', (2,))]", nullptr,
+       described},
+      {"[(('t', 'x'), '<f8'), ('', '|V8')]", 16,
+       "{'names': ['x'], 'formats': ['<f8'], 'offsets': [0], 'titles': ['t'], 'itemsize': 16}", nullptr,
+       described}};
+  for (const Row& row : rows) {
+    CAPTURE(row.descr);
+    const std::string text =
+        fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (3,), }}\n", row.descr);
+    const std::string header = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(text.size()) + '\0' + text;
+    const WorkingDirectory directory{{"x.npy", header + std::string(3 * row.size, '\0')},
+                                     {"short.npy", header + std::string(3 * row.size - 1, '\0')}};
+    const Json json = info_of({"--stats", "x.npy"}, {directory.path()});
+    CHECK(json["dtype"] == row.type);
+    CHECK(json["byte_order"] == row.order);
+    CHECK(json["bytes"] == 3 * row.size);
+    CHECK(json["commands"] == row.commands);
+    CHECK_FALSE(json.contains("statistics"));
+    CHECK(contains(directory.run({"info", "x.npy"}).output, row.type));
+    check_refused(directory.run({"info", "short.npy"}), 3, "short.npy: ");
+  }
+  const WorkingDirectory objects{{"x.npy", npy_file("|O", "False", "(3,)", "a pickle")}};
+  CHECK(info_of({"x.npy"}, {objects.path()})["bytes"] == nullptr);
+  check_refused(run_clipper({"info", "-"}, {}, npy_file("<M8[0s]", "False", "()", std::string(8, '\0'))), 3,
+                "dtype '<M8[0s]' (dates, datetime64) is not supported");
 }
 
 TEST_CASE("info escapes a path that is not printable UTF-8") {

@@ -136,7 +136,8 @@ TEST_CASE("--json prints exactly this line") {
   CHECK(
       line({"info", "--json", "--min", "1e-400", "--max", "1e400", "x.npy"}) ==
       R"({"version":2,"input":"x.npy","status":0,"npy_version":"1.0","dtype":"float16","byte_order":"little",)"
-      R"("shape":[3],"fortran_order":false,"elements":3,"header_bytes":128,"bytes":6,"statistics":)"
+      R"("shape":[3],"fortran_order":false,"elements":3,"header_bytes":128,"bytes":6,)"
+      R"("commands":["clip","compare","info","show"],"statistics":)"
       R"({"min":-0.0,"max":"inf","mean":0.04998779296875,"standard_deviation":0.04998779296875,"median":0.1,)"
       R"("percentiles":[],"nan":0,"positive_infinity":1,"negative_infinity":0,)"
       R"("histogram":{"edges":[0,0.0078125,0.015625,0.0234375,0.03125,0.0390625,0.046875,0.0546875,0.0625,)"

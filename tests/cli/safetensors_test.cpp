@@ -131,7 +131,7 @@ TEST_CASE("FILE:MEMBER of a safetensors file is a tensor wherever a tensor is re
   directory.done({"--min", "@b.safetensors:w", "a.safetensors:w", "v.npy"});
   directory.done({"compare", "a.safetensors:layer.0", "a.safetensors:layer.0"});
   directory.refused(clip({"a.safetensors:mask", "m.npy"}), 3,
-                    "a.safetensors:mask: dtype 'BOOL' is not supported");
+                    "a.safetensors:mask: dtype '|b1' (bool) is not supported");
   directory.refused(clip({"a.safetensors:x", "m.npy"}), 2, "a.safetensors: no member 'x'");
   directory.refused(clip({"w.npy", "a.safetensors:w"}), 2, "a member cannot be written");
   directory.refused(clip({"w.npy:x.safetensors:w", "m.npy"}), 4, "cannot be opened");
@@ -156,7 +156,7 @@ TEST_CASE("info prints a row for each tensor of a safetensors file") {
   const Result result = directory.run({"info", "a.safetensors"});
   CHECK(result.output == R"(a.safetensors
   KEY      DTYPE        SHAPE  SIZE  COMPRESSION
-  mask     bool         -         1  stored
+  mask     bool         (1,)      1  stored
   w        float32      (3,)     12  stored
   layer.0  uint8        (2,)      2  stored
   q        float8_e5m2  -         2  stored

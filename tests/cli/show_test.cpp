@@ -47,6 +47,25 @@ TEST_CASE("show prints elements as numpy does, in every memory order and byte or
   CHECK(shown({"c.npy", "--at", "1, 2"}) == "6\n");
 }
 
+TEST_CASE("show prints flags, dates, durations and complex numbers as numpy does") {
+  const std::int64_t nat = std::numeric_limits<std::int64_t>::min();
+  const WorkingDirectory directory{
+      {"bool.npy", npy_file("|b1", "False", "(3,)", std::string("\1\0\2", 3))},
+      {"day.npy", npy_file("<M8[D]", "False", "(3,)", bytes_of<std::int64_t>({18321, nat, -1}))},
+      {"big.npy", npy_file(">M8[25s]", "False", "(1,)", byte_swapped(bytes_of<std::int64_t>({-1}), 8))},
+      {"span.npy", npy_file("<m8[25s]", "False", "(3,)", bytes_of<std::int64_t>({1, -5, nat}))},
+      {"complex.npy", npy_file("<c8", "False", "(2,)", bytes_of<float>({1, -2, -0.0F, 0.1F}))},
+      {"double.npy", npy_file(">c16", "True", "(1, 1)", byte_swapped(bytes_of<double>({0.5, 3}), 8))}};
+  const auto shown = [&](const std::string& file) { return directory.run({"show", file}).output; };
+  CHECK(shown("bool.npy") == "[ True False  True]\n");
+  CHECK(shown("day.npy") == "['2020-02-29'        'NaT' '1969-12-31']\n");
+  CHECK(directory.run({"show", "day.npy", "--at", "0"}).output == "2020-02-29\n");
+  CHECK(shown("big.npy") == "['1969-12-31T23:59:35']\n");
+  CHECK(shown("span.npy") == "[    1    -5 'NaT']\n");
+  CHECK(shown("complex.npy") == "[   1-2j -0+0.1j]\n");
+  CHECK(shown("double.npy") == "[[0.5+3j]]\n");
+}
+
 TEST_CASE("show reads and prints only the edges of many elements") {
   WorkingDirectory directory;
   const std::string header = npy_file("<i4", "False", "(1000000000,)", "");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers, where numpy rounds
-or wraps, uses Python's integers and fractions."""
+"""Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers and dates, where numpy
+rounds or wraps, uses Python's integers and fractions."""
 
 import decimal
 import json
@@ -11,12 +11,25 @@ import trials
 from trials import FLOATS, INTEGERS, edges, np, save
 
 BATCH = 40  # pairs per run of clipper
+COMPLEX = [np.dtype("c8"), np.dtype("c16")]
+TIMES = [np.dtype(f"{kind}8{unit}") for kind in "mM" for unit in ("[ns]", "[D]", "[25s]")]
+NAT = -(1 << 63)
 decimal.getcontext().prec = 60
 UNIT = 1 << 1074  # of every float64, as an integer
 
 
 def tensors(rng, generator, dtype):
     """Two tensors of one shape. Most of their elements are equal."""
+    if dtype in COMPLEX:
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        actual, expected = tensors(rng, generator, part)
+        parts = [np.stack([tensor, np.where(generator.random(tensor.shape) < 0.9, other, tensor)], -1)
+                 for tensor, other in ((actual, rng.choice([actual, expected])), (expected, expected))]
+        return tuple(np.ascontiguousarray(tensor).view(dtype)[..., 0] for tensor in parts)
+    if dtype in TIMES:
+        return tuple(tensor.view(dtype) for tensor in tensors(rng, generator, np.dtype("i8")))
+    if dtype == bool:
+        return tuple((tensor & 1).view(bool) for tensor in tensors(rng, generator, np.dtype("u1")))
     shape = rng.choice([(), (0,), (7,), (300,), (3, 0), (5, 11), (2, 3, 4), (40, 60), (2500,), (3, 1, 900), (200, 350)])
     count = math.prod(shape)
     known = edges(dtype)
@@ -57,6 +70,36 @@ def judged_integers(actual, expected, rule):
     return [d <= most for d, most in zip(differences, allowed)], differences
 
 
+def judged_times(actual, expected, rule):
+    dates = actual.dtype.kind == "M"
+    a, e = actual.view("i8"), expected.view("i8")
+    match, differences = judged_integers(a, e, {**rule, "--rtol": "0"} if dates else rule)
+    for i in np.flatnonzero((a == NAT) | (e == NAT)).tolist():
+        match[i], differences[i] = a[i] == e[i] and rule.get("--nan") != "differ", 0
+    return match, differences
+
+
+def judged_complex(actual, expected, rule):
+    """In complex128, quartered where that overflows. numpy's modulus is not always the nearest float64."""
+    modulus = lambda x: np.array([math.hypot(each.real, each.imag) for each in x.tolist()])
+    a, e = actual.astype("c16"), expected.astype("c16")
+    atol, rtol = float(rule.get("--atol", "0")), float(rule.get("--rtol", "0"))
+    finite = np.isfinite(a) & np.isfinite(e)
+    differences = np.where(a == e, 0.0, modulus(a - e))
+    quarter = modulus(a / 4 - e / 4) <= atol / 4 + rtol * modulus(e / 4)
+    plain = np.isfinite(differences) & np.isfinite(modulus(e))
+    match = finite & np.where(plain, differences <= atol + rtol * modulus(e), quarter)
+    if "--ulp" in rule:
+        parts = [[abs(x - y) for x, y in zip(places(a), places(e))] for a, e in
+                 ((actual.real.copy(), expected.real.copy()), (actual.imag.copy(), expected.imag.copy()))]
+        match |= finite & np.array([max(ulps) <= int(rule["--ulp"]) for ulps in zip(*parts)], bool)
+    match |= a == e
+    if rule.get("--nan") != "differ":
+        match |= np.isnan(a) & np.isnan(e)
+    nan = np.isnan(a) | np.isnan(e)
+    return match.tolist(), np.where(nan, 0, np.nan_to_num(differences, nan=0.0, posinf=np.inf)).tolist()
+
+
 def places(tensor):
     """The rank of each float among all floats. As Python's integers, because differences do not fit into int64."""
     top = 1 << (8 * tensor.itemsize - 1)
@@ -81,7 +124,8 @@ def judged_floats(actual, expected, rule):
 
 def judged(actual, expected, rule):
     """The results in C order, for files of any memory order."""
-    judge = judged_floats if actual.dtype in FLOATS else judged_integers
+    kinds = {"c": judged_complex, "M": judged_times, "m": judged_times}
+    judge = judged_floats if actual.dtype in FLOATS else kinds.get(actual.dtype.kind, judged_integers)
     return judge(actual.ravel(), expected.ravel(), rule)
 
 
@@ -97,7 +141,7 @@ def wrong_words(said, actual, expected, order, rule):
     mismatches = [position for position in positions if not match[position]]
     largest = max(differences, default=0)
     at = next((position for position in positions if differences[position] == largest), None)
-    number = float if actual.dtype in FLOATS else int
+    number = float if actual.dtype in FLOATS + COMPLEX else int
     found = (said["compared"], said["mismatches"], said["status"], [each["index"] for each in said["first"]],
              said["largest"] and (number(said["largest"]["difference"]), said["largest"]["index"]))
     right = (expected.size, len(mismatches), int(bool(mismatches)), [index_in(shape, each) for each in mismatches[:1]],
@@ -133,6 +177,8 @@ def nearest(value):
 def wrong_metrics(said, actual, expected):
     """What is wrong with the metrics, or None. Each has a relative error of at most 1e-12; a cosine whose products cancel, and an
     SQNR near 0 dB, an absolute one of 1e-15 and 1e-12."""
+    if actual.dtype not in INTEGERS + FLOATS:
+        return None
     names = ("max_relative", "rmse", "cosine", "sqnr")
     right = exact_metrics(actual, expected)
     for name, value, least in zip(names, right, (0, 0, 1e-15, 1e-12)):
@@ -170,7 +216,8 @@ def compare_batch(trial):
     trial.path("want").mkdir()
     pairs = []
     for i in range(BATCH):
-        actual, expected = tensors(rng, trial.generator, rng.choice(INTEGERS + FLOATS))
+        others = COMPLEX + TIMES + [np.dtype(bool)] if i + 1 < BATCH and rng.random() < 0.4 else []
+        actual, expected = tensors(rng, trial.generator, rng.choice(others or INTEGERS + FLOATS))
         save(trial.path(f"got/{i:03}.npy"), actual, rng)
         pairs.append((actual, expected, save(trial.path(f"want/{i:03}.npy"), expected, rng)))
     run = trial.run("compare", "--json", *options, "got", "want")

@@ -12,24 +12,32 @@
 
 /// For headers_vs_numpy.py. Standard input: headers, each after its length in 4 bytes, little-endian.
 /// Standard output: for each header a line, "refused" or DTYPE ORDER fortran|c OFFSET SHAPE, separated by
-/// tabs. With an argument, for safetensors_vs_library.py: the input is safetensors files, and a line has
-/// "refused: WHY", or for each tensor TYPE SHAPE BEGIN END.
+/// tabs, and a line of the same with all types that numpy reads: TYPE ORDER fortran|c OFFSET SHAPE SIZE
+/// objects|elements. With an argument, for safetensors_vs_library.py: the input is safetensors files, and a
+/// line has "refused: WHY", or for each tensor TYPE SHAPE BEGIN END.
 namespace {
 
-std::string dump(std::span<const std::byte> file) {
-  using namespace clipper;
+using namespace clipper;
+
+std::string dump_as(std::span<const std::byte> file, npy::Types types) {
   try {
-    const npy::Header header = npy::parse(file);
-    return fmt::format("{}\t{}\t{}\t{}\t{}", traits(header.dtype).name,
-                       header.order == ByteOrder::little ? '<' : '>', header.fortran_order ? "fortran" : "c",
-                       header.data_offset, fmt::join(header.shape, ","));
+    const npy::Header header = npy::parse(file, std::nullopt, npy::Opaque::refused, types);
+    const std::string line =
+        fmt::format("{}\t{}\t{}\t{}\t{}", type_name(header), header.order == ByteOrder::little ? '<' : '>',
+                    header.fortran_order ? "fortran" : "c", header.data_offset, fmt::join(header.shape, ","));
+    if (types != npy::Types::all) return line;
+    return fmt::format("{}\t{}\t{}", line, header.other ? header.other->size : header.element_size(),
+                       header.has_objects() ? "objects" : "elements");
   } catch (const Error&) {
     return "refused";
   }
 }
 
+std::string dump(std::span<const std::byte> file) {
+  return dump_as(file, npy::Types::dtypes) + "\n" + dump_as(file, npy::Types::all);
+}
+
 std::string dump_safetensors(std::span<const std::byte> file) {
-  using namespace clipper;
   try {
     const std::uint64_t size = safetensors::header_size(file, file.size());
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Reads damaged headers with clipper and with numpy. A header that clipper accepts, numpy must accept with the same dtype, order,
-shape and offset, except for EXCEPTIONS. A header that clipper refuses, numpy must refuse, except for REFUSALS.
+shape and offset, except for EXCEPTIONS. A header that clipper refuses, numpy must refuse, except for REFUSALS. The same for what
+`clipper info` accepts, which reads all types, except that only headers that numpy writes must be accepted.
 
     headers_vs_numpy.py HEADER_DUMP COUNT [SEED]   COUNT headers with random damage
     headers_vs_numpy.py HEADER_DUMP all            one header with all endings of 1 and 2 bytes, with every byte inserted at every
@@ -20,6 +21,7 @@ import sys
 import warnings
 from collections import Counter
 
+import numpy as np
 import trials  # noqa: F401  (makes numpy know the name 'bfloat16')
 from numpy.lib import _format_impl as npy  # numpy has no public function for version 3.0
 
@@ -39,12 +41,20 @@ PIECES = [b"'", b'"', b"(", b")", b"{", b"}", b"[", b",", b":", b" ", b"\n", b"\
           b"'>V2'", b"'V2'", b"'|V2'", b"'O'", b"'|b1'", b"'?'", b"'e'", b"'d'", b"'<f2,<f2'", b"b'<f4'", b"u'<f4'", b"r'<f4'", b"'<' 'f4'",
           b"\xc3\xa9", b"\xe9", b"2**3", b"1 + 1", b"lambda: 0"]
 
+# Types that are no dtypes of clipper, and their damage.
+PIECES += [b"'<M8[ns]'", b"'>m8[25s]'", b"'M8[", b"'M8[]'", b"'M8[0s]'", b"'M8[-1s]'", b"'M8[01s]'", b"'M8[s/3]'", b"'M8[D/24]'", b"'M8[generic]'", b"'M8[3generic]'",
+           b"'M8[Y]x'", b"'M8[2147483648s]'", b"'m8'", b"'M8[S]'", b"'M8[ s]'", b"'<c8'", b"'>c16'", b"'<c32'", b"'c4'", b"'<f16'", b"'f12'", b"'f1'", b"'|S5'", b"'S05'", b"'S'", b"'S-1'",
+           b"'S2147483647'", b"'S2147483648'", b"'<U3'", b"'>U0'", b"'U536870911'", b"'U536870912'", b"'V7'", b"'|V1'", b"'|O'", b"'O8'", b"'O4'", b"'O2'", b"'<?'", b"'>b1'",
+           b"[('a', '<i4')]", b"[('a', '|V4', (2, 3))]", b"[(('t', 'a'), '>f8'), ('', '|V4'), ('b', 'S3')]", b"('', '|V4')", b"('a\\x41', '<c8'), ", b"'\\''", b"[]", b"[('a', [('b', 'u1')])]",
+           b"('<f4', (2,))", b"(2,)", b"(0,)", b"(1073741824, 2)"]
+
 SPACE = rb"(?:[ \t\r\n\f]|#[^\r\n]*[\r\n])*"
 STRING = rb"(['\"])[^'\"]*\1"
 DTYPES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "bfloat16"}
 DESCRS = rb"[<>=|]?(?:[iu][1248]|f[248])|[<>]V2|" + "|".join(DTYPES).encode()
 
 # Headers that clipper accepts and numpy refuses (lib/npy/header.hpp). The function makes one that numpy accepts.
+WRITTEN = set()  # by numpy: clipper must accept them
 EXCEPTIONS = {
     "np.int64(7) as a dimension":
         lambda text: re.sub(rb"np\.%su?int(?:8|16|32|64)%s\(%s(\d+)%s\)" % ((SPACE,) * 4), rb"\1", text),
@@ -97,18 +107,36 @@ def damaged(header, rng):
 
 
 def clipper_on(dump, headers):
-    """What clipper reads from each header: (dtype, order, memory order, offset, shape), or None if it refuses."""
+    """What clipper reads from each header: (dtype, order, memory order, offset, shape), or None if it refuses; and the same of all
+    types, with the size and what the file has."""
     stream = b"".join(struct.pack("<I", len(header)) + header for header in headers)
-    lines = subprocess.run([dump], input=stream, stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
-    assert len(lines) == len(headers)
-    return [None if line == "refused" else tuple(line.split("\t")) for line in lines]
+    lines = subprocess.run([dump], input=stream, stdout=subprocess.PIPE, check=True).stdout.decode().split("\n")[:-1]
+    assert len(lines) == 2 * len(headers)
+    found = [None if line == "refused" else tuple(line.split("\t")) for line in lines]
+    return list(zip(found[::2], found[1::2]))
+
+
+def read_by_numpy(header):
+    file = io.BytesIO(header)
+    version = npy.read_magic(file)
+    return file, npy._read_array_header(file, version, max_header_size=1 << 17)
+
+
+def numpy_on_any(header):
+    """What numpy reads from the header of an array of any type."""
+    file, (shape, fortran_order, dtype) = read_by_numpy(header)
+    order = "<" if dtype.byteorder in "=|" else dtype.byteorder
+    if dtype.names is not None:
+        name = str(dtype)
+    else:
+        name = dtype.str if dtype.kind in "SUV" else dtype.newbyteorder("=").name
+    has = "objects" if dtype.hasobject else "elements"
+    return name, order, "fortran" if fortran_order else "c", str(file.tell()), ",".join(map(str, shape)), str(dtype.itemsize), has
 
 
 def numpy_on(header):
     """What numpy reads from a header. Raises whatever numpy raises."""
-    file = io.BytesIO(header)
-    version = npy.read_magic(file)
-    shape, fortran_order, dtype = npy._read_array_header(file, version, max_header_size=1 << 17)
+    file, (shape, fortran_order, dtype) = read_by_numpy(header)
     if dtype.str[1:] == "V2":
         name, order = "bfloat16", ANY
     else:
@@ -116,22 +144,24 @@ def numpy_on(header):
     return name, order, "fortran" if fortran_order else "c", str(file.tell()), ",".join(map(str, shape))
 
 
-def compared(header, found, used):
+def compared(header, found, used, read=numpy_on):
     """How numpy contradicts what clipper has read, or None. Counts the exception that was needed in `used`."""
     try:
-        says = numpy_on(header)
+        says = read(header)
     except Exception:  # numpy passes on any exception of Python's parser
         text = header[TEXT_AT[header[6]]:int(found[3])]
         needed = [name for name, change in EXCEPTIONS.items() if change(text) != text]
         for change in EXCEPTIONS.values():
             text = change(text)
         header = with_text(header, text)
-        found = (*found[:3], str(len(header)), found[4])
+        found = (*found[:3], str(len(header)), *found[4:])
         try:
-            says = numpy_on(header)
+            says = read(header)
         except Exception as error:
             return f"numpy refuses: {error}"
         used[needed[0]] += 1
+    if says[0][1:] == "V2" and found[0] == "bfloat16":
+        says = ("bfloat16", ANY, *says[2:])
     if says[1] == ANY:
         found = (found[0], ANY, *found[2:])
     return None if says == found else f"numpy says {says}"
@@ -155,10 +185,42 @@ def refused(header, used):
     return f"numpy says {dtype}, {shape}"
 
 
+def random_dtype(rng, depth=0):
+    if depth < 3 and rng.random() < 0.3:
+        names = rng.sample(["x", "y", "a b", "it's", 'say "x"', "'\"", "\\", "\n", "\t\r", "\0", "\x7f", "é", "größe ∑", "\U0001f600", "descr", "T"], rng.randrange(6))
+        fields = []
+        for name in names:
+            field = [(f"title of {name}", name) if rng.random() < 0.2 else name, random_dtype(rng, depth + 1)]
+            if field[1].itemsize and rng.random() < 0.3:
+                field.append(rng.choice([(2,), (1,), (2, 3), (1, 1, 1)]))
+            fields.append(tuple(field))
+        return np.dtype(fields, align=rng.random() < 0.5)
+    unit = rng.choice(["", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"])
+    unit = unit and f"[{rng.choice(['', '', '1', '25', '2147483647'])}{unit}]"
+    code = rng.choice(["?", "i1", "u2", "f2", "f8", "g", "c8", "c16", "G", "O", f"S{rng.randrange(9)}", f"U{rng.randrange(9)}", f"V{rng.randrange(1, 9)}", f"M8{unit}", f"m8{unit}"])
+    return np.dtype(code).newbyteorder(rng.choice("<>"))
+
+
+def written(rng):
+    """A header that numpy writes for an array of a random type."""
+    dtype = random_dtype(rng)
+    file = io.BytesIO()
+    shape = tuple(rng.choice([0, 1, 2, 7, 100]) for _ in range(rng.randrange(4)))
+    npy._write_array_header(file, {"descr": npy.dtype_to_descr(dtype), "fortran_order": rng.random() < 0.3, "shape": shape})
+    return file.getvalue()
+
+
 def random_headers(count, seed):
     rng = random.Random(seed)
     seeds = list(corpus.header_seeds())
-    return (damaged(rng.choice(seeds), rng) for _ in range(count))
+    for _ in range(count):
+        kind = rng.random()
+        if kind < 0.1:
+            header = written(rng)
+            WRITTEN.add(header)
+            yield header
+        else:
+            yield damaged(written(rng) if kind < 0.5 else rng.choice(seeds), rng)
 
 
 def all_headers():
@@ -182,19 +244,24 @@ def all_headers():
 
 def main(dump, headers, seed):
     warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 may have written
-    cases, accepted, violations, used, unused = 0, 0, 0, Counter(), Counter()
+    cases, accepted, read, violations, used, unused = 0, 0, 0, 0, Counter(), Counter()
     while batch := list(itertools.islice(headers, BATCH)):
         cases += len(batch)
-        for header, found in zip(batch, clipper_on(dump, batch)):
+        for header, (found, described) in zip(batch, clipper_on(dump, batch)):
             accepted += found is not None
             wrong = refused(header, unused) if found is None else compared(header, found, used)
+            if described is not None:
+                read += 1
+                wrong = wrong or compared(header, described, used, numpy_on_any)
+            elif found is not None or header in WRITTEN:
+                wrong = "numpy writes it"
             if wrong:
                 violations += 1
-                print(f"{header!r}\n  clipper says {found or 'refused'}\n  {wrong}")
+                print(f"{header!r}\n  clipper says {found or 'refused'}, and {described or 'refused'}\n  {wrong}")
     for what, counter in (("accepted", used), ("refused", unused)):
         for name, times in sorted(counter.items()):
             print(f"  {times} {what}: {name}")
-    print(f"  {accepted} accepted (seed {seed})")
+    print(f"  {accepted} accepted, {read} of all types (seed {seed})")
     print(json.dumps({"what": "headers against numpy", "cases": cases, "violations": violations}))
     return 1 if violations or not accepted else 0
 

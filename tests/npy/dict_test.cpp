@@ -16,7 +16,7 @@ std::string why_not(const std::string& text, Python2 python2 = Python2::no) {
 }
 
 void check_is(const Fields& fields, const std::vector<std::int64_t>& shape) {
-  CHECK(fields.descr == "<f4");
+  CHECK(fields.descr.value().text == "<f4");
   CHECK(fields.fortran_order == true);
   CHECK(fields.shape == shape);
 }

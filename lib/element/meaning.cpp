@@ -1,0 +1,147 @@
+#include "element/meaning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+
+#include "element/element.hpp"
+
+namespace clipper {
+namespace {
+
+__extension__ using Int128 = __int128;  // has all seconds, and attoseconds of a day, of any unit
+
+/// A unit's name in brackets, and how many of the next larger one in the table it has. Dates have as many
+/// characters of the clock as the unit needs, and below seconds as many digits.
+struct UnitRow {
+  std::string_view name;
+  std::int64_t per_day;  ///< of hours to seconds
+  std::size_t clock;     ///< of "00:00:00"
+  int digits;
+};
+
+/// In the order of TimeUnit::Base.
+constexpr std::array<UnitRow, 14> kUnits{{{"Y", 0, 0, 0},
+                                          {"M", 0, 0, 0},
+                                          {"W", 1, 0, 0},
+                                          {"D", 1, 0, 0},
+                                          {"h", 24, 2, 0},
+                                          {"m", 1440, 5, 0},
+                                          {"s", 86400, 8, 0},
+                                          {"ms", 86400, 8, 3},
+                                          {"us", 86400, 8, 6},
+                                          {"ns", 86400, 8, 9},
+                                          {"ps", 86400, 8, 12},
+                                          {"fs", 86400, 8, 15},
+                                          {"as", 86400, 8, 18},
+                                          {"generic", 0, 0, 0}}};
+
+const UnitRow& row_of(TimeUnit unit) {
+  return kUnits.at(static_cast<std::size_t>(unit.base));
+}
+
+/// Divides, rounding down, and leaves the rest.
+Int128 divide(Int128& value, std::int64_t by) {
+  Int128 rest = value % by;
+  if (rest < 0) rest += by;
+  const Int128 quotient = (value - rest) / by;
+  value = rest;
+  return quotient;
+}
+
+/// The date of a day since 1970 in the proleptic Gregorian calendar, counted from 0000-03-01 as in
+/// Hinnant's "chrono-compatible low-level date algorithms".
+std::string day_text(Int128 day) {
+  Int128 rest = day + 719'468;
+  const Int128 era = divide(rest, 146'097);
+  const auto day_of_era = static_cast<std::int64_t>(rest);
+  const std::int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
+  const std::int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::int64_t shifted = (5 * day_of_year + 2) / 153;  // months since March
+  const std::int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+  return fmt::format("{:04}-{:02}-{:02}", era * 400 + year_of_era + (month <= 2 ? 1 : 0), month,
+                     day_of_year - (153 * shifted + 2) / 5 + 1);
+}
+
+std::string duration_text(std::int64_t ticks) {
+  return ticks == kNaT ? "NaT" : fmt::format("{}", ticks);
+}
+
+std::string complex_text(DType dtype, ElementBits real, ElementBits imaginary) {
+  const std::string text = element_text(dtype, imaginary);
+  return element_text(dtype, real) + (text.starts_with('-') ? "" : "+") + text + "j";
+}
+
+}  // namespace
+
+std::optional<TimeUnit> parse_unit(std::string_view text) {
+  TimeUnit unit;
+  const bool has_number = text.starts_with('0') || text.find_first_of("123456789") == 0;
+  if (has_number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), unit.multiplier);
+    if (error != std::errc{} || unit.multiplier <= 0 || text.starts_with('0')) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+  const auto* const row = std::ranges::find(kUnits, text, &UnitRow::name);
+  if (row == kUnits.end()) return std::nullopt;
+  unit.base = static_cast<TimeUnit::Base>(row - kUnits.begin());
+  if (unit.base == TimeUnit::Base::generic && has_number) return std::nullopt;
+  return unit;
+}
+
+std::string unit_text(TimeUnit unit) {
+  if (unit.base == TimeUnit::Base::generic) return "";
+  return unit.multiplier == 1 ? fmt::format("[{}]", row_of(unit).name)
+                              : fmt::format("[{}{}]", unit.multiplier, row_of(unit).name);
+}
+
+std::string type_name(DType dtype, const Meaning& meaning) {
+  switch (meaning.kind) {
+    case Meaning::Kind::number: break;
+    case Meaning::Kind::boolean: return "bool";
+    case Meaning::Kind::datetime: return "datetime64" + unit_text(meaning.unit);
+    case Meaning::Kind::timedelta: return "timedelta64" + unit_text(meaning.unit);
+    case Meaning::Kind::complex: return fmt::format("complex{}", 16 * traits(dtype).size);
+  }
+  return std::string(traits(dtype).name);
+}
+
+std::string date_text(std::int64_t ticks, TimeUnit unit) {
+  if (ticks == kNaT || unit.base == TimeUnit::Base::generic) return duration_text(ticks);
+  const UnitRow& row = row_of(unit);
+  Int128 value = Int128{ticks} * unit.multiplier;
+  if (unit.base == TimeUnit::Base::year) return fmt::format("{:04}", value + 1970);
+  if (unit.base == TimeUnit::Base::month) {
+    const Int128 year = divide(value, 12) + 1970;
+    return fmt::format("{:04}-{:02}", year, value + 1);
+  }
+  if (unit.base == TimeUnit::Base::week) value *= 7;
+  std::int64_t parts = 1;  // of a second
+  for (int i = 0; i < row.digits; ++i) parts *= 10;
+  Int128 fraction = value;
+  Int128 clock = divide(fraction, parts);
+  std::string text = day_text(divide(clock, row.per_day));
+  if (row.clock == 0) return text;
+  const auto second = static_cast<std::int64_t>(clock) * (86400 / row.per_day);
+  text += 'T' +
+          fmt::format("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60).substr(0, row.clock);
+  if (row.digits != 0) text += fmt::format(".{:0{}}", static_cast<std::int64_t>(fraction), row.digits);
+  return text;
+}
+
+std::string element_text(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {
+  switch (meaning.kind) {
+    case Meaning::Kind::number: break;
+    case Meaning::Kind::boolean: return element == 0 ? "False" : "True";
+    case Meaning::Kind::datetime: return date_text(from_bits<std::int64_t>(element), meaning.unit);
+    case Meaning::Kind::timedelta: return duration_text(from_bits<std::int64_t>(element));
+    case Meaning::Kind::complex: return complex_text(dtype, element, imaginary);
+  }
+  return element_text(dtype, element);
+}
+
+}  // namespace clipper

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "npy/dict.hpp"
+#include "npy/header.hpp"
+
+namespace clipper::npy {
+
+/// Sets what the descriptor says in the header: dtype, byte order, meaning, `opaque` or `other`. The other
+/// parameters are those of parse().
+void read_descr(const Descr& descr, std::optional<DType> expected, Opaque opaque, Types types,
+                Header& header);
+
+}  // namespace clipper::npy
