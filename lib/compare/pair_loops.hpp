@@ -90,18 +90,6 @@ template <std::size_t kBytes, class T, class Step>
   take(last_a.data(), last_e.data());
 }
 
-/// Elements as float64. g++ converts integers of 8 and 16 bits lane by lane unless they are 32 bits wide.
-template <class Register, class Elements>
-[[gnu::always_inline]] inline void set_number(const Elements& x, Register& result) noexcept {
-  using T = std::remove_cvref_t<decltype(x[0])>;
-  if constexpr (sizeof(T) < sizeof(std::int32_t)) {
-    using Wide = Vector<std::int32_t, sizeof(Elements) / sizeof(T) * sizeof(std::int32_t)>;
-    result = __builtin_convertvector(__builtin_convertvector(x, Wide), Register);
-  } else {
-    result = __builtin_convertvector(x, Register);
-  }
-}
-
 /// Makes the lanes positive.
 template <class Register>
 [[gnu::always_inline]] inline void drop_sign(Register& x) noexcept {
@@ -200,8 +188,8 @@ template <class Register, class Elements>
     result = __builtin_convertvector((up ^ less) - less, Register);
   } else {
     Register y;
-    set_number(a, result);
-    set_number(e, y);
+    result = __builtin_convertvector(a, Register);
+    y = __builtin_convertvector(e, Register);
     result -= y;
     drop_sign(result);
   }
@@ -239,8 +227,8 @@ template <std::size_t kBytes, class T>
   for_each_register<kBytes>(a, e, count, [&](std::size_t part, const auto& actual, const auto& expected) {
     Register x;
     Register y;
-    set_number(actual, x);
-    set_number(expected, y);
+    x = __builtin_convertvector(actual, Register);
+    y = __builtin_convertvector(expected, Register);
     Register d;
     set_distance(actual, expected, d);
     Register size = y;
@@ -270,25 +258,110 @@ template <std::size_t kBytes, class T>
   return sums;
 }
 
+/// Adds products of T in lanes of 32 bits: the halves of large products apart, so that the sums of a block
+/// cannot overflow.
+template <class T, std::size_t kBytes, class Products>
+struct ProductLanes {
+  Products lower{};
+  Products upper{};
+
+  [[gnu::always_inline]] void take(const Products& products) noexcept {
+    if constexpr (sizeof(T) == 1) {
+      lower += products;
+    } else {
+      lower += products & 0xffff;
+      upper += products >> 16;
+    }
+  }
+
+  [[nodiscard, gnu::always_inline]] double total() const noexcept {
+    std::int64_t sum = 0;
+    for (std::size_t lane = 0; lane < kBytes / sizeof(std::int32_t); ++lane)
+      sum += std::int64_t{lower[lane]} + std::int64_t{upper[lane]} * 0x10000;
+    return static_cast<double>(sum);
+  }
+};
+
+/// sum_numbers() of integers of 8 and 16 bits, in integers: exact.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline BlockSums sum_small_integers(const T* a, const T* e, std::size_t count,
+                                                           bool are_equal) noexcept {
+  using Signed = Vector<std::int32_t, kBytes>;
+  using Unsigned = Vector<std::uint32_t, kBytes>;
+  using Product = std::conditional_t<std::is_signed_v<T>, Signed, Unsigned>;
+  constexpr std::size_t kWidth = kBytes / sizeof(std::int32_t);
+  static_assert(kPairBlock % kWidth == 0);
+  alignas(kBytes) std::array<std::int32_t, kPairBlock> actual_elements;
+  alignas(kBytes) std::array<std::int32_t, kPairBlock> expected_elements;
+  for (std::size_t i = 0; i < count; ++i) actual_elements[i] = a[i];
+  for (std::size_t i = 0; i < count; ++i) expected_elements[i] = e[i];
+  const std::size_t padded = (count + kWidth - 1) / kWidth * kWidth;
+  for (std::size_t i = count; i < padded; ++i) actual_elements[i] = expected_elements[i] = 0;
+
+  ProductLanes<T, kBytes, Unsigned> actual;
+  ProductLanes<T, kBytes, Unsigned> expected;
+  ProductLanes<T, kBytes, Unsigned> difference;
+  ProductLanes<T, kBytes, Product> product;
+  Unsigned numerator{};  // the largest |a - e| / |e| as a fraction
+  Unsigned denominator = Unsigned{} + 1;
+  for (std::size_t i = 0; i < padded; i += kWidth) {
+    Signed x;
+    Signed y;
+    std::memcpy(&x, &actual_elements[i], sizeof(x));
+    std::memcpy(&y, &expected_elements[i], sizeof(y));
+    const auto v = __builtin_bit_cast(Unsigned, y);
+    expected.take(v * v);
+    if (are_equal) continue;
+    const auto u = __builtin_bit_cast(Unsigned, x);
+    const Signed change = x - y;
+    const auto d = __builtin_bit_cast(Unsigned, change < 0 ? -change : change);
+    const auto size = __builtin_bit_cast(Unsigned, y < 0 ? -y : y);
+    actual.take(u * u);
+    difference.take(d * d);
+    product.take(__builtin_bit_cast(Product, u * v));
+    const auto is_larger = d * denominator > numerator * size;
+    numerator = is_larger ? d : numerator;
+    denominator = is_larger ? size : denominator;
+  }
+  BlockSums sums;
+  sums.expected = expected.total();
+  sums.actual = are_equal ? sums.expected : actual.total();
+  sums.product = are_equal ? sums.expected : product.total();
+  sums.difference = difference.total();
+  for (std::size_t lane = 0; lane < kWidth; ++lane)
+    if (numerator[lane] != 0)
+      sums.relative = std::fmax(sums.relative, static_cast<double>(numerator[lane]) / denominator[lane]);
+  return sums;
+}
+
+template <class T>
+inline constexpr bool kIsSmallInteger = std::is_integral_v<T> && sizeof(T) < sizeof(std::int32_t);
+
 /// The sums and the survey() of a block.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline BlockSums sum_block(const T* a, const T* e, std::size_t count,
                                                   const Tolerance& tolerance, Survey& found) noexcept {
-  return with_floats(a, e, count, [&](const auto* x, const auto* y) {
-    return sum_numbers<kBytes>(x, y, count, tolerance, found);
-  });
+  if constexpr (kIsSmallInteger<T>) {
+    found = survey<kBytes>(a, e, count, tolerance);
+    return sum_small_integers<kBytes>(a, e, count, false);
+  } else {
+    return with_floats(a, e, count, [&](const auto* x, const auto* y) {
+      return sum_numbers<kBytes>(x, y, count, tolerance, found);
+    });
+  }
 }
 
 /// The same for a block of equal elements.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline BlockSums sum_equal_block(const T* e, std::size_t count) noexcept {
+  if constexpr (kIsSmallInteger<T>) return sum_small_integers<kBytes>(e, e, count, true);
   using Register = typename Lanes<kBytes>::Register;
   Lanes<kBytes> squares;
   Lanes<kBytes> special;
   with_floats(e, e, count, [&](const auto* x, const auto* y) {
     for_each_register<kBytes>(x, y, count, [&](std::size_t part, const auto&, const auto& expected) {
       Register value;
-      set_number(expected, value);
+      value = __builtin_convertvector(expected, Register);
       squares.parts[part] += value * value;
       special.parts[part] += value * 0;
     });
