@@ -31,7 +31,7 @@ inline constexpr Option kMin{
 as 0x1.8p3, `inf`, `-inf`, a percentile of the input's elements such as `1%`, or @FILE.npy. FILE has the
 input's dtype, and either one element or an array that broadcasts to the input's shape. Without `--min` there
 is no lower bound, unless the profile requires one or has a default. DTYPES AND BOUNDS says how X becomes an
-element, and explains arrays and percentiles.)"};
+element, and explains arrays, percentiles, and the bounds of bool, datetime64 and timedelta64.)"};
 
 inline constexpr Option kMax{
     .names = "--max", .type = "X", .value = Value::number, .group = "Operation",
@@ -74,8 +74,8 @@ inline constexpr Option kNan{
     .details = R"(What becomes of NaN elements, including those that `--scale` and `--bias` produce (inf * 0).
 `keep` leaves them as they are; it is the default, except of the profiles tosa-1.0 and tosa-1.0-ignore. `error` stops at the first one, names its index, writes nothing and exits with
 3. `min` and `max` replace them by that bound, which must be given; a number replaces them by the nearest
-value of the dtype. Integer tensors have no NaN, and the option has no effect on them. It works with every
-profile. A bound that is NaN is another matter: PROFILES.)"};
+value of the dtype. Integer tensors have no NaN, and the option has no effect on them. NaT is the NaN of dates and durations. It
+works with every profile. A bound that is NaN is another matter: PROFILES.)"};
 
 inline constexpr Option kMinAboveMax{
     .names = "--min-above-max", .type = "WHAT", .words = [] { return Words{"error", "min", "max"}; },

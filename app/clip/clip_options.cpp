@@ -326,6 +326,7 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
+  if (raw.has(kRecursive)) command.settings.types = npy::Types::dtypes;  // dates are clipped only if named
   command.settings.members.names = raw.texts(kMember);
   command.settings.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;

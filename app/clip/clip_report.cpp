@@ -38,11 +38,15 @@ std::string text_of(const ActionCounts& members) {
 
 Json bound_json(const Plan& plan, Parameter parameter) {
   const ArrayParameter* const array = plan.array(parameter);
-  return array != nullptr ? array_json(*array) : Json::number(plan.bound_dtype, bound_text(plan, parameter));
+  if (array != nullptr) return array_json(*array);
+  const Meaning& meaning = plan.input.meaning;
+  if (meaning.kind == Meaning::Kind::number)
+    return Json::number(plan.bound_dtype, bound_text(plan, parameter));
+  return element_json(plan.bound_dtype, meaning, parameter == Parameter::min ? plan.min : plan.max);
 }
 
 void add_plan(const Plan& plan, Json& json) {
-  json.add("dtype", traits(plan.input.dtype).name);
+  json.add("dtype", type_name(plan.input));
   if (plan.changes_dtype()) json.add("to", traits(plan.output.dtype).name);
   json.add("shape", plan.output.shape);
   json.add("fortran_order", plan.output.fortran_order);

@@ -164,7 +164,9 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   report.notes = notes_on(plan);
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
-  report.layout = read_header(*golden, command_.settings.dtype).layout();
+  report.layout = read_header(*golden, command_.settings.dtype, nullptr, std::nullopt, npy::Opaque::refused,
+                              npy::Types::comparable)
+                      .layout();
   report.reason = difference_as_whole(plan.output, report.layout);
   if (report.reason.empty())
     report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);

@@ -40,8 +40,8 @@ std::string dtype_text(const npy::Header& header) {
 /// The commands that take the tensor.
 std::vector<std::string> commands_of(const npy::Header& header) {
   if (header.other) return {"info"};
-  if (header.meaning.kind == Meaning::Kind::number) return {"clip", "compare", "info", "show"};
-  return {"compare", "info", "show"};
+  if (header.meaning.is_complex()) return {"compare", "info", "show"};
+  return {"clip", "compare", "info", "show"};
 }
 
 std::string data_text(const TensorInfo& tensor) {

@@ -10,6 +10,7 @@
 #include "clip/scale_integers.hpp"
 #include "element/byte_order.hpp"
 #include "element/comparable.hpp"
+#include "element/meaning.hpp"
 
 namespace clipper {
 namespace {
@@ -37,6 +38,36 @@ bool are_exchanged(const Operation& bounds) noexcept {
   });
 }
 
+/// NaT as it is in memory.
+std::int64_t nat_in(ByteOrder order) noexcept {
+  return order == kNativeOrder ? kNaT : byteswap_if<Byteswap::yes>(kNaT);
+}
+
+/// Clips dates or durations: as integers, and then NaT again as a NaN.
+ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                         SimdLevel level) noexcept {
+  Operation integers = operation;
+  integers.has_nat = false;
+  integers.nan.reset();
+  const std::int64_t nat = nat_in(operation.order);
+  const auto by = from_bits<std::int64_t>(operation.nan.value_or(to_bits(kNaT)));
+  const std::int64_t replacement = operation.order == kNativeOrder ? by : byteswap_if<Byteswap::yes>(by);
+  return for_each_block<Input::read_again>(
+      operation, in, out, count,
+      [&](std::size_t /*done*/, const std::byte* from, std::byte* to, std::size_t length) {
+        ElementCounts counts = clip_and_count(integers, from, to, length, level);
+        const auto* const elements = reinterpret_cast<const std::int64_t*>(from);
+        auto* const results = reinterpret_cast<std::int64_t*>(to);
+        for (std::size_t i = 0; i < length; ++i) {
+          const bool is_nat = elements[i] == nat;
+          counts.nan += is_nat ? 1 : 0;
+          counts.raised -= is_nat && results[i] != nat ? 1 : 0;
+          results[i] = is_nat ? replacement : results[i];
+        }
+        return counts;
+      });
+}
+
 /// scale_integers() of each of the elements of 8 bits.
 ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
   ByteTable table;
@@ -49,7 +80,9 @@ ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
           SimdLevel level) noexcept {
-  if (may_have_edges(operation))
+  if (operation.has_nat)
+    clip_ticks(operation, in, out, count, level);
+  else if (may_have_edges(operation))
     clip_edges(operation, nullptr, in, out, count, level, Counting::off);
   else if (!scales_integers(operation))
     clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
@@ -61,6 +94,7 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
+  if (operation.has_nat) return clip_ticks(operation, in, out, count, level);
   if (may_have_edges(operation)) return clip_edges(operation, nullptr, in, out, count, level, Counting::on);
   const bool exchanged = are_exchanged(operation);
   const bool scales = scales_integers(operation);
@@ -90,6 +124,14 @@ std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byt
     return order == kNativeOrder ? find_nan_in<Byteswap::no>(typed, count)
                                  : find_nan_in<Byteswap::yes>(typed, count);
   });
+}
+
+std::optional<std::size_t> find_nan(const Operation& operation, const std::byte* elements,
+                                    std::size_t count) noexcept {
+  if (!operation.has_nat) return find_nan(operation.dtype, operation.order, elements, count);
+  const auto* const ticks = reinterpret_cast<const std::int64_t*>(elements);
+  const auto* const found = std::find(ticks, ticks + count, nat_in(operation.order));
+  return found == ticks + count ? std::nullopt : std::optional(static_cast<std::size_t>(found - ticks));
 }
 
 }  // namespace clipper

@@ -31,6 +31,7 @@ struct Operation {
   Arithmetic arithmetic = Arithmetic::none;
   ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
   bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
+  bool has_nat = false;                 ///< for int64 without arithmetic: the lowest element is NaT, a NaN
 
   ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
@@ -82,6 +83,10 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 
 /// The position of the first NaN among `count` elements; nothing for integer dtypes.
 [[nodiscard]] std::optional<std::size_t> find_nan(DType dtype, ByteOrder order, const std::byte* elements,
+                                                  std::size_t count) noexcept;
+
+/// The same among the results of an operation, which may have NaT.
+[[nodiscard]] std::optional<std::size_t> find_nan(const Operation& operation, const std::byte* elements,
                                                   std::size_t count) noexcept;
 
 }  // namespace clipper

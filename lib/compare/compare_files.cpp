@@ -116,7 +116,7 @@ ElementComparison verify_result(Engine& engine, const Plan& plan, InputFile& inp
   const auto clip_actual = [&](const ElementPairs& pairs, const std::byte* read) {
     clip.clip(pairs.position, read, pairs.actual, pairs.count, Counting::off);
     if (plan.refuse_nan && !plan.conversion)
-      first_nan.look_at(pairs.dtype, pairs.actual_order, pairs.actual, pairs.count, pairs.position);
+      first_nan.look_at(plan.operation, pairs.actual, pairs.count, pairs.position);
   };
   ElementComparison comparison = compare(engine, {input, actual}, golden, rule, clip_actual);
   clip.expect_valid();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "contract/plan_conversion.hpp"
+#include "contract/typed_bounds.hpp"
 #include "element/element.hpp"
 #include "element/joined.hpp"
 #include "element/number.hpp"
@@ -89,6 +90,8 @@ std::string newer_that_takes(const Profile& profile, const TensorLayout& layout)
 }
 
 void check_tensor(const Profile& profile, const TensorLayout& layout) {
+  if (layout.meaning.kind != Meaning::Kind::number && !profile.takes_dates)
+    throw Error(ErrorKind::input, fmt::format("{} does not take {}", profile.system, type_name(layout)));
   if (!profile.dtypes.contains(layout.dtype)) {
     std::vector<std::string_view> names;
     for (const DTypeTraits& row : kDTypes)
@@ -235,7 +238,7 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
     throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
   return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
     if constexpr (std::is_integral_v<T>)
-      return std::nullopt;
+      return std::nullopt;  // no element is NaN
     else
       return replacement<T>(given, dtype);
   });
@@ -256,6 +259,14 @@ void plan_edges(const Profile& profile, Plan& plan) {
                       (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
 }
 
+/// NaT, the lowest element, is none of the elements that are clipped.
+void plan_ticks(const Request& request, Operation& operation) {
+  operation.has_nat = true;
+  if (request.action_on_nan() == OnNan::replace)
+    operation.nan =
+        to_bits(static_cast<std::int64_t>(to_integer(request.nan.number->number, Rounding::toward_zero)));
+}
+
 /// The parameter, unless it is an array.
 std::optional<Given> number_in(const std::optional<Given>& given) {
   return given && given->array ? std::nullopt : given;
@@ -271,9 +282,10 @@ std::optional<Limit> max_limit(const Request& request, const TensorLayout& layou
   return limit("max", {.max = request.max}, request.max, layout, greatest_to);
 }
 
-Plan make_plan(const Request& request, const TensorLayout& layout) {
-  const Profile& profile = *request.profile;
+Plan make_plan(const Request& given, const TensorLayout& layout) {
+  const Profile& profile = *given.profile;
   check_tensor(profile, layout);
+  const Request request = in_units(given, layout);
   check_request(request);
   Plan plan;
   plan.input = plan.output = layout;
@@ -303,6 +315,7 @@ Plan make_plan(const Request& request, const TensorLayout& layout) {
   plan.refuse_nan = request.nan.action == OnNan::error;
   plan_edges(profile, plan);
   operation.nan = nan_replacement(request, is_floating(layout.dtype) ? dtype : layout.dtype);
+  if (layout.meaning.is_time()) plan_ticks(request, operation);
   if (plan.conversion) finish_conversion(request, plan);
   return plan;
 }

@@ -78,9 +78,10 @@ std::string Plan::fingerprint() const {
                                                                     : " ordered") +
                             std::string(operation.poisons ? " poisons" : "");
   return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
-                     traits(input.dtype).descr, input.opaque ? " opaque" : "",
-                     input.fortran_order ? 'F' : 'C', joined(input.shape, ","), slice.first, slice.count,
-                     arithmetic(), operation.lo, operation.hi, nan) +
+                     input.meaning.kind == Meaning::Kind::number ? std::string(traits(input.dtype).descr)
+                                                                 : type_name(input),
+                     input.opaque ? " opaque" : "", input.fortran_order ? 'F' : 'C', joined(input.shape, ","),
+                     slice.first, slice.count, arithmetic(), operation.lo, operation.hi, nan) +
          edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +
          (percentiles.empty() ? "" : " of" + percentiles);
 }
@@ -91,7 +92,7 @@ std::string bound_text(const Plan& plan, Parameter bound) {
     const Wide& wide = is_min ? plan.conversion->wide.lo : plan.conversion->wide.hi;
     if (wide != (is_min ? Wide::lowest() : Wide::highest())) return text_of(wide);
   }
-  return element_text(plan.bound_dtype, is_min ? plan.min : plan.max);
+  return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
 }
 
 std::string replacement_text(const Plan& plan) {
@@ -99,13 +100,13 @@ std::string replacement_text(const Plan& plan) {
     return std::string(name_of(*plan.arrays->nan));
   if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))
     return "the canonical NaN";
-  return element_text(plan.operation.dtype, *plan.operation.nan);
+  return element_text(plan.operation.dtype, plan.input.meaning, *plan.operation.nan);
 }
 
 std::string describe(const Plan& plan) {
   const Operation& operation = plan.operation;
   std::string text = fmt::format(
-      "{} {}, {}-endian, {} order", traits(plan.input.dtype).name, shape_text(plan.output.shape),
+      "{} {}, {}-endian, {} order", type_name(plan.input), shape_text(plan.output.shape),
       plan.input.order == ByteOrder::little ? "little" : "big", plan.input.fortran_order ? "Fortran" : "C");
   const auto scale = [&](auto number) { return text_of(plan, Parameter::scale, fmt::format("{}", number)); };
   const auto bias = [&](auto number) { return text_of(plan, Parameter::bias, fmt::format("{}", number)); };

@@ -88,6 +88,7 @@ constexpr std::array kProfiles{
             .name = "native",
             .system = "clipper",
             .dtypes = kAll,
+            .takes_dates = true,
             .arrays = Profile::Arrays::broadcast},
 
     // The first of its family, whose name means feature level 5.0.
@@ -118,6 +119,7 @@ constexpr std::array kProfiles{
             .name = "numpy-2",
             .system = "NumPy 2 clip",
             .dtypes = kInts | DTypeSet{float16, float32, float64},
+            .takes_dates = true,
             .inexact = Profile::Inexact::error,
             .min_above_max = MinAboveMax::max,
             .nan_bound = Profile::NanBound::poisons,

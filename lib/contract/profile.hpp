@@ -99,6 +99,7 @@ struct Profile {
   std::string_view name;     ///< system and version, for profile_named(): "onnx-6"
   std::string_view system;   ///< for messages: "ONNX Clip-6"
   DTypeSet dtypes;           ///< the dtypes a tensor may have; Error{input} for any other
+  bool takes_dates = false;  ///< and also bool, datetime64 and timedelta64
   std::size_t min_rank = 0;  ///< of a tensor, in dimensions; Error{input} outside of min_rank to max_rank
   std::size_t max_rank = std::numeric_limits<std::size_t>::max();
   Bounds bounds = Bounds::optional;
@@ -133,7 +134,7 @@ class ParameterArray;
 /// A parameter of a request, and how messages quote it: a number, an array with a number for each element, or
 /// a percentile of the tensor's own elements. Plain numbers convert to it: `{.min = 0, .max = 6}`.
 struct Given {
-  Number number;               ///< meaningless if there is an array or a percentage
+  Number number;               ///< meaningless if there is an array, a percentage or a word
   std::string text;            ///< as it was typed: "300", "1e3", "@lo.npy", "1%"
   std::optional<DType> dtype;  ///< of the .npy file that was read; empty if the number was typed
   bool opaque = false;      ///< that file's dtype is `|V2`, which is bfloat16 only if the tensor is bfloat16
@@ -145,6 +146,7 @@ struct Given {
   std::optional<Number> percentage{};
 
   bool divides = false;  ///< for scale: elements are divided by the number, not multiplied
+  bool is_word = false;  ///< the text is a date, NaT, true or false: a number only for such a tensor
 
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.
 

@@ -67,6 +67,54 @@ std::string day_text(Int128 day) {
                      day_of_year - (153 * shifted + 2) / 5 + 1);
 }
 
+/// The days from 1970 to a date, the inverse of day_text().
+Int128 days_of(const DateText& date) {
+  const Int128 years = Int128{date.year} - (date.month <= 2 ? 1 : 0);
+  Int128 year_of_era = years;
+  const Int128 era = divide(year_of_era, 400);
+  const std::int64_t day_of_year = (153 * (date.month + (date.month > 2 ? -3 : 9)) + 2) / 5 + date.day - 1;
+  return era * 146'097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719'468;
+}
+
+bool is_leap(std::int64_t year) {
+  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+int days_in(std::int64_t year, int month) {
+  constexpr std::array<int, 12> kDays{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return kDays.at(static_cast<std::size_t>(month - 1)) + (month == 2 && is_leap(year) ? 1 : 0);
+}
+
+/// Takes the parts of a date from the begin of a text.
+class DateParser {
+ public:
+  explicit DateParser(std::string_view text) : text_(text) {}
+
+  /// Whether the text goes on, with one of `separators`.
+  bool goes_on(std::string_view separators) {
+    if (text_.empty() || separators.find(text_.front()) == std::string_view::npos) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+
+  /// A number of `min` to `max` digits. Nothing from then on if there is none, or if it is out of range.
+  std::int64_t number(std::size_t min, std::size_t max, std::int64_t lowest, std::int64_t highest) {
+    const std::size_t size = std::min(text_.find_first_not_of("0123456789"), text_.size());
+    std::int64_t value = 0;
+    std::from_chars(text_.data(), text_.data() + std::min(size, max), value);
+    is_valid_ = is_valid_ && size >= min && size <= max && value >= lowest && value <= highest;
+    text_.remove_prefix(size);
+    return value;
+  }
+
+  [[nodiscard]] std::size_t left() const { return text_.size(); }
+  [[nodiscard]] bool is_at_valid_end() const { return is_valid_ && text_.empty(); }
+
+ private:
+  std::string_view text_;
+  bool is_valid_ = true;
+};
+
 std::string duration_text(std::int64_t ticks) {
   return ticks == kNaT ? "NaT" : fmt::format("{}", ticks);
 }
@@ -131,6 +179,67 @@ std::string date_text(std::int64_t ticks, TimeUnit unit) {
           fmt::format("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60).substr(0, row.clock);
   if (row.digits != 0) text += fmt::format(".{:0{}}", static_cast<std::int64_t>(fraction), row.digits);
   return text;
+}
+
+std::optional<DateText> parse_date(std::string_view text) {
+  constexpr std::size_t kYearDigits = 18;
+  constexpr int kFractionDigits = 18;
+  DateText date;
+  const bool is_negative = text.starts_with('-');
+  DateParser parser(text.substr(is_negative || text.starts_with('+') ? 1 : 0));
+  const auto two_digits = [&](int lowest, int highest) {
+    return static_cast<int>(parser.number(2, 2, lowest, highest));
+  };
+  date.year = parser.number(1, kYearDigits, 0, std::numeric_limits<std::int64_t>::max());
+  if (is_negative) date.year = -date.year;
+  if (!parser.goes_on("-")) return std::nullopt;
+  date.month = two_digits(1, 12);
+  if (parser.goes_on("-")) {
+    date.day = two_digits(1, days_in(date.year, std::clamp(date.month, 1, 12)));
+    if (parser.goes_on("T ")) {
+      date.second = two_digits(0, 23) * 3600;
+      if (parser.goes_on(":")) {
+        date.second += two_digits(0, 59) * 60;
+        if (parser.goes_on(":")) {
+          date.second += two_digits(0, 59);
+          if (parser.goes_on(".")) {
+            const std::size_t digits = parser.left();
+            date.attosecond = parser.number(1, kFractionDigits, 0, std::numeric_limits<std::int64_t>::max());
+            for (std::size_t i = digits; i < kFractionDigits; ++i) date.attosecond *= 10;
+          }
+        }
+      }
+    }
+  }
+  return parser.is_at_valid_end() ? std::optional(date) : std::nullopt;
+}
+
+std::optional<std::int64_t> ticks_of(const DateText& date, TimeUnit unit) {
+  using Base = TimeUnit::Base;
+  const UnitRow& row = row_of(unit);
+  const bool is_day = date.second == 0 && date.attosecond == 0;
+  Int128 ticks = 0;
+  if (unit.base == Base::generic) return std::nullopt;
+  if (unit.base == Base::year || unit.base == Base::month) {
+    if (!is_day || date.day != 1 || (unit.base == Base::year && date.month != 1)) return std::nullopt;
+    ticks = Int128{date.year} - 1970;
+    if (unit.base == Base::month) ticks = ticks * 12 + date.month - 1;
+  } else {
+    const std::int64_t seconds = 86400 / row.per_day;  // of a unit, if it is a second or longer
+    std::int64_t attoseconds = 1'000'000'000'000'000'000;
+    std::int64_t parts = 1;
+    for (int i = 0; i < row.digits; ++i, attoseconds /= 10) parts *= 10;
+    if (date.second % seconds != 0 || date.attosecond % attoseconds != 0) return std::nullopt;
+    ticks = days_of(date) * row.per_day + date.second / seconds;
+    if (__builtin_mul_overflow(ticks, Int128{parts}, &ticks)) return std::nullopt;
+    ticks += date.attosecond / attoseconds;
+    if (unit.base == Base::week && ticks % 7 != 0) return std::nullopt;
+    if (unit.base == Base::week) ticks /= 7;
+  }
+  Int128 rest = ticks;
+  ticks = divide(rest, unit.multiplier);
+  if (rest != 0 || ticks <= kNaT || ticks > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+  return static_cast<std::int64_t>(ticks);
 }
 
 std::string element_text(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {

@@ -70,6 +70,22 @@ inline constexpr std::int64_t kNaT = std::numeric_limits<std::int64_t>::min();
 /// A date as numpy prints it, as precisely as the unit: "2020-02-29", "1969-12-31T23:59:59.999", "NaT".
 [[nodiscard]] std::string date_text(std::int64_t ticks, TimeUnit unit);
 
+/// A point in time as typed: "2020-02-29", "-0044-03-15T12", as np.datetime64 reads them, but without time
+/// zones.
+struct DateText {
+  std::int64_t year = 0;
+  int month = 1;
+  int day = 1;
+  int second = 0;  ///< of the day
+  std::int64_t attosecond = 0;
+};
+
+/// Nothing for other texts. A year alone is a number, not a date.
+[[nodiscard]] std::optional<DateText> parse_date(std::string_view text);
+
+/// The date in this unit, which is not kNaT. Nothing if the unit does not have exactly this date.
+[[nodiscard]] std::optional<std::int64_t> ticks_of(const DateText& date, TimeUnit unit);
+
 /// The element as element_text() of its dtype, or as "True", "2020-02-29", "NaT" or "1-2j".
 [[nodiscard]] std::string element_text(DType dtype, const Meaning& meaning, ElementBits element,
                                        ElementBits imaginary = 0);

@@ -12,10 +12,10 @@ namespace clipper {
 /// index.
 class FirstNan : public FirstPosition {
  public:
-  /// Searches `count` elements; the first of them has the index `position` in the tensor.
-  void look_at(DType dtype, ByteOrder order, const std::byte* elements, std::size_t count,
+  /// Searches `count` results of an operation; the first of them has the index `position` in the tensor.
+  void look_at(const Operation& operation, const std::byte* elements, std::size_t count,
                std::uint64_t position) noexcept {
-    if (const auto nan = find_nan(dtype, order, elements, count)) note(position + *nan);
+    if (const auto nan = find_nan(operation, elements, count)) note(position + *nan);
   }
 };
 

@@ -35,7 +35,7 @@ ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting co
     counts_ += counts;
   }
   if (plan_.refuse_nan && !plan_.conversion)
-    first_nan_.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, begin);
+    first_nan_.look_at(plan_.operation, memory, count, begin);
   return counts;
 }
 

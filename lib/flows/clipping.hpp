@@ -11,6 +11,7 @@
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
+#include "npy/header.hpp"
 
 /// What the ways to clip a file share: what is done, what is known about the result, and who learns about it.
 namespace clipper {
@@ -29,8 +30,9 @@ enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
-  std::optional<DType> dtype;    ///< the dtype of all inputs according to the user: see npy::parse()
-  bool ignore_trailing = false;  ///< accept bytes after the array of an input
+  std::optional<DType> dtype;  ///< the dtype of all inputs according to the user: see npy::parse()
+  npy::Types types = npy::Types::clipped;  ///< of inputs and chosen members; other members: those of DType
+  bool ignore_trailing = false;            ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 

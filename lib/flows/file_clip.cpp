@@ -24,7 +24,7 @@ std::optional<std::byte> version_of(const JournaledFile* changed) {
 npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<std::byte> version,
                       std::vector<std::byte>* bytes = nullptr) {
   if (settings.ignore_trailing) input.ignore_trailing();
-  return read_header(input, settings.dtype, bytes, version);
+  return read_header(input, settings.dtype, bytes, version, npy::Opaque::refused, settings.types);
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.

@@ -31,9 +31,10 @@ std::string_view refused_by(const Profile& profile, const TensorLayout& layout) 
 }
 
 /// The use of a member that may be clipped.
-MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member) {
+MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member,
+                 npy::Types types) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  const EntryHeader read = archive.header(member, settings.dtype, trailing);
+  const EntryHeader read = archive.header(member, settings.dtype, trailing, types);
   if (!read.header) return {MemberAction::copied, read.other};
   const std::string_view reason = refused_by(*settings.request.profile, *read.header);
   if (!reason.empty()) return {MemberAction::copied, reason};
@@ -68,7 +69,8 @@ std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container
   std::vector<MemberUse> uses(members.size(), {MemberAction::copied, "not chosen"});
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
-    if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i]);
+    const npy::Types types = chosen.empty() ? npy::Types::dtypes : settings.types;
+    if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i], types);
     use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
     if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);

@@ -84,7 +84,7 @@ class MemoryClip {
       const std::size_t count = in.size() / size_;
       std::memcpy(memory, in.data(), in.size());
       clip_.clip(position_of(in), memory, memory, count, Counting::off);
-      first_nan.look_at(plan_.operation.dtype, plan_.operation.order, memory, count, position_of(in));
+      first_nan.look_at(plan_.operation, memory, count, position_of(in));
     });
     if (const auto nan = first_nan.position()) refuse_nan_at(*nan);
   }
@@ -165,7 +165,7 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   const auto* const in = static_cast<const std::byte*>(elements.in);
   auto* const out = static_cast<std::byte*>(elements.out);
   if (plan.refuse_nan && !plan.conversion)
-    if (const auto nan = find_nan(operation.dtype, operation.order, in, elements.count)) refuse_nan_at(*nan);
+    if (const auto nan = find_nan(operation, in, elements.count)) refuse_nan_at(*nan);
   if (plan.arrays || plan.conversion) return clip_by_parts(plan, in, out, elements.count, counting);
   const std::size_t size = elements.count * traits(operation.dtype).size;
   return clip_to_numbers(operation, in, out, elements.count, counting, streams(operation, elements, size));

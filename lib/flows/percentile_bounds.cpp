@@ -1,5 +1,7 @@
 #include "flows/percentile_bounds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -41,8 +43,10 @@ std::vector<Number> percentages_in(const Request& request) {
   throw Error(kind, label(bound.field, *(request.*bound.given)) + ": " + why);
 }
 
-void check_percentiles(const Request& request) {
+void check_percentiles(const Request& request, const TensorLayout& layout) {
   for (const Bound& bound : percentiles_in(request)) {
+    if (layout.meaning.kind != Meaning::Kind::number)
+      refuse(ErrorKind::usage, request, bound, fmt::format("{} has no percentiles", type_name(layout)));
     if (!is_percentile(*(request.*bound.given)->percentage))
       refuse(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
     for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
@@ -106,7 +110,7 @@ void expect_no_percentiles_of_stream(const Request& request) {
 }
 
 Plan plan_before_reading(const Request& request, const TensorLayout& layout) {
-  check_percentiles(request);
+  check_percentiles(request, layout);
   std::vector<Number> widest;
   for (const Bound& bound : percentiles_in(request))
     widest.push_back(number_of(layout.dtype, bound.given == &Request::min ? lowest_element(layout.dtype)

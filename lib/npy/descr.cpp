@@ -253,9 +253,9 @@ struct Stored {
 std::optional<Stored> stored(const Scalar& type) {
   using Kind = Meaning::Kind;
   switch (type.kind) {
-    case 'b': return Stored{Types::comparable, DType::uint8, {Kind::boolean}};
-    case 'M': return Stored{Types::comparable, DType::int64, {Kind::datetime, type.unit}};
-    case 'm': return Stored{Types::comparable, DType::int64, {Kind::timedelta, type.unit}};
+    case 'b': return Stored{Types::clipped, DType::uint8, {Kind::boolean}};
+    case 'M': return Stored{Types::clipped, DType::int64, {Kind::datetime, type.unit}};
+    case 'm': return Stored{Types::clipped, DType::int64, {Kind::timedelta, type.unit}};
     case 'c':
       if (type.size == 8) return Stored{Types::comparable, DType::float32, {Kind::complex}};
       if (type.size == 16) return Stored{Types::comparable, DType::float64, {Kind::complex}};

@@ -65,9 +65,9 @@ struct Header : TensorLayout {
 /// The type as numpy prints it.
 [[nodiscard]] std::string type_name(const Header& header);
 
-/// Which types parse() accepts: those of DType; also bool, dates, durations and complex numbers, whose
-/// elements can be equal or ordered; all that numpy reads.
-enum class Types : std::uint8_t { dtypes, comparable, all };
+/// Which types parse() accepts: those of DType; also bool, dates and durations, whose elements have an order;
+/// also complex numbers, which can be equal; all that numpy reads.
+enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 
 /// What parse() does with `|V2` if the caller gives no dtype: refuse it, or take it for bfloat16.
 enum class Opaque : std::uint8_t { refused, taken };

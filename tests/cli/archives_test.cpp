@@ -72,7 +72,8 @@ TEST_CASE("--member clips only the members with these names or keys") {
   CHECK(directory.read("out.npz") == mixed_result());
   directory.refused(clip({"--member", "b", "--member", "no", "a.npz", "out.npz"}), 2,
                     "a.npz: no member 'no'; it has w, mask, b, note.txt");
-  directory.refused(clip({"--member", "b", "--member", "mask", "a.npz", "out.npz"}), 3, "a.npz:mask: ");
+  directory.refused(clip({"--member", "b", "--member", "mask", "a.npz", "out.npz"}), 2,
+                    "a.npz:mask: --max 6 is not 0, 1, true or false, but the tensor is bool");
   directory.refused(clip({"--member", "", "--member", "b", "a.npz", "out.npz"}), 2, "--member has no value");
 }
 

@@ -385,13 +385,14 @@ TEST_CASE("info describes every type by the header, and statistics are those of 
     Json order;
     std::vector<std::string> commands;
   };
+  const std::vector<std::string> all{"clip", "compare", "info", "show"};
   const std::vector<std::string> compared{"compare", "info", "show"};
   const std::vector<std::string> described{"info"};
   const Row rows[] = {
-      {"'|b1'", 1, "bool", "little", compared},
+      {"'|b1'", 1, "bool", "little", all},
       {"'>c16'", 16, "complex128", "big", compared},
-      {"'<M8[25s]'", 8, "datetime64[25s]", "little", compared},
-      {"'<m8'", 8, "timedelta64", "little", compared},
+      {"'<M8[25s]'", 8, "datetime64[25s]", "little", all},
+      {"'<m8'", 8, "timedelta64", "little", all},
       {"'>f16'", 16, "float128", "big", described},
       {"'<c32'", 32, "complex256", "little", described},
       {"'|S5'", 5, "|S5", nullptr, described},

@@ -22,6 +22,13 @@ std::vector<std::byte> elements_with(DType dtype, ByteOrder order, const std::ve
   return bytes;
 }
 
+Operation operation_on(DType dtype, ByteOrder order) {
+  Operation operation;
+  operation.dtype = dtype;
+  operation.order = order;
+  return operation;
+}
+
 }  // namespace
 
 TEST_CASE("many threads that search the parts in any order find the first NaN") {
@@ -40,8 +47,8 @@ TEST_CASE("many threads that search the parts in any order find the first NaN") 
         for (std::size_t thread = 0; thread < 3; ++thread)
           threads.emplace_back([&, thread] {
             for (std::size_t i = thread; i < kParts; i += 3)
-              first.look_at(dtype, order, &elements[parts[i] * kPart * traits(dtype).size], kPart,
-                            parts[i] * kPart);
+              first.look_at(operation_on(dtype, order), &elements[parts[i] * kPart * traits(dtype).size],
+                            kPart, parts[i] * kPart);
           });
         for (std::thread& thread : threads) thread.join();
         CAPTURE(traits(dtype).name, nans);
@@ -58,7 +65,7 @@ TEST_CASE("no integer is NaN, and without a NaN is_before() is false everywhere"
   FirstNan first;
   const std::vector<std::byte> ones(800, std::byte{0xff});
   for (const DTypeTraits& row : kDTypes)
-    if (!is_floating(row.dtype)) first.look_at(row.dtype, ByteOrder::big, ones.data(), 100, 0);
+    if (!is_floating(row.dtype)) first.look_at(operation_on(row.dtype, ByteOrder::big), ones.data(), 100, 0);
   CHECK_FALSE(first.position());
   CHECK_FALSE(first.is_before(~std::uint64_t{0}));
 }

@@ -70,6 +70,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} npz_vs_numpy", "40", "2000", "100000"),
     Row("fuzz", "python3 tests/fuzz/npz_vs_numpy.py build/clipper", "300", "10000", "100000"),
     Row("fuzz", f"{FUZZ} compare_vs_numpy", "100", "4000", "100000"),
+    Row("fuzz", f"{FUZZ} dates_vs_numpy", "100", "4000", "100000"),
     Row("fuzz", f"{FUZZ} statistics_vs_exact", "100", "4000", "100000"),
     Row("fuzz", f"{FUZZ} percentiles_vs_numpy", "100", "4000", "100000"),
     Row("fuzz", f"{FUZZ} header_fuzz", "300000", "10000000", "1000000000"),

@@ -1,0 +1,129 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/clipper.hpp"
+#include "support/archives.hpp"
+
+/// Clipping bool, datetime64 and timedelta64. tests/fuzz/dates_vs_numpy.py compares with np.clip.
+namespace clipper::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t kNat = std::numeric_limits<std::int64_t>::min();
+
+std::string ticks(const std::string& descr, const std::vector<std::int64_t>& elements) {
+  return npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements));
+}
+
+std::string flags(const std::string& elements) {
+  return npy_file("|b1", "False", fmt::format("({},)", elements.size()), elements);
+}
+
+const std::string kDays = ticks("<M8[D]", {kNat, -1, 18'000, 18'321, 20'000});
+const std::string kSpans = ticks("<m8[25s]", {kNat, -7, 0, 7});
+const std::string kFlags = flags(std::string("\0\1\0\1", 4));
+
+class Directory : public WorkingDirectory {
+ public:
+  Directory() {
+    write("day.npy", kDays);
+    write("span.npy", kSpans);
+    write("flag.npy", kFlags);
+    write("c.npy", npy_file("<c8", "False", "(1,)", bytes_of<float>({1, 2})));
+    write("x.npy", float32_file({-1, 2}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("dates are clipped to dates, durations to their units, flags to flags; NaT is a NaN") {
+  const Directory directory;
+  const auto clipped = [&](const std::string& file, Words words) {
+    words.insert(words.end(), {file, "out.npy"});
+    directory.done(words);
+    return directory.read("out.npy");
+  };
+  const auto days = [](std::int64_t nat, std::int64_t lo, std::int64_t hi) {
+    return ticks("<M8[D]", {nat, lo, 18'000, hi, hi});
+  };
+  CHECK(clipped("day.npy", {"--min", "1970-01-02", "--max", "2020-02-28"}) == days(kNat, 1, 18'320));
+  CHECK(clipped("day.npy", {"--min", "1970-01-02T00:00:00.000", "--max", "2020-02-28"}) ==
+        days(kNat, 1, 18'320));
+  CHECK(clipped("day.npy", {"--max", "2020-02-28", "--nan", "max"}) == days(18'320, -1, 18'320));
+  CHECK(clipped("day.npy", {"--max", "2020-02-28", "--nan", "1970-01-11"}) == days(10, -1, 18'320));
+  CHECK(clipped("span.npy", {"--min", "-2", "--max", "2"}) == ticks("<m8[25s]", {kNat, -2, 0, 2}));
+  CHECK(clipped("flag.npy", {"--min", "true"}) == flags("\1\1\1\1"));
+  CHECK(clipped("flag.npy", {"--profile", "numpy", "--min", "0", "--max", "false"}) ==
+        flags(std::string(4, '\0')));
+  directory.refused({"--nan", "error", "day.npy", "new.npy"}, 3, "day.npy: NaN at [0]");
+  const Result json = directory.run({"--json", "-v", "--min", "1970-01-02", "day.npy", "out.npy"});
+  const Json record = Json::parse(json.output);
+  CHECK(record["dtype"] == "datetime64[D]");
+  CHECK(record["min"] == "1970-01-02");
+  CHECK(record["raised"] == 1);
+  CHECK(record["nan"] == 1);
+}
+
+TEST_CASE("bounds that a type does not have, and what only numbers have, are refused") {
+  const Directory directory;
+  const auto refused = [&](Words words, std::string_view why) {
+    words.emplace_back("out.npy");
+    directory.refused(words, 2, why);
+  };
+  refused({"--min", "0", "day.npy"},
+          "--min 0 is not a date, but the tensor is datetime64[D]; write a date, such as 2020-02-29");
+  refused({"--min", "2020", "day.npy"}, "is not a date");
+  refused({"--min", "2020-02-29T12", "day.npy"}, "--min 2020-02-29T12 is not a date of datetime64[D]");
+  refused({"--min", "2021-02-29", "day.npy"}, "'2021-02-29' is not a number");
+  refused({"--min", "NaT", "day.npy"}, "--min NaT: NaT cannot be a bound");
+  refused({"--min", "2021-01-01", "--max", "2020-01-01", "day.npy"},
+          "--min 2021-01-01 exceeds --max 2020-01-01");
+  refused({"--min", "1.5", "span.npy"},
+          "--min 1.5 is not a number of units, but the tensor is timedelta64[25s]");
+  refused({"--max", "-9223372036854775808", "span.npy"}, "is not a number of units");
+  refused({"--max", "6", "flag.npy"}, "--max 6 is not 0, 1, true or false, but the tensor is bool");
+  refused({"--max", "true", "x.npy"}, "--max true is not a number, but the tensor is float32");
+  refused({"--max", "2020-01-01", "x.npy"}, "--max 2020-01-01 is not a number, but the tensor is float32");
+  refused({"--max", "1%", "day.npy"}, "datetime64[D] has no percentiles");
+  refused({"--scale", "2", "span.npy"}, "--scale: not for a tensor of timedelta64[25s]");
+  refused({"--max", "0", "--to", "int8", "flag.npy"}, "--to: not for a tensor of bool");
+  directory.write("one.npy", ticks("<i8", {1}));
+  refused({"--max", "@one.npy", "span.npy"}, "cannot be a bound of timedelta64[25s]");
+  directory.refused({"--profile", "onnx", "--max", "0", "flag.npy", "out.npy"}, 3, "does not take bool");
+  directory.refused({"--max", "0", "c.npy", "out.npy"}, 3, "np.save('x.npy', x.real)");
+}
+
+TEST_CASE("in archives and below directories dates and flags are clipped only if they are named") {
+  const Directory directory;
+  directory.write("a.npz",
+                  npz_file({{"x.npy", float32_file({-1, 2})}, {"day.npy", kDays}, {"flag.npy", kFlags}}));
+  directory.done({"--min", "0", "a.npz", "out.npz"});
+  CHECK(directory.read("out.npz") ==
+        npz_file({{"x.npy", float32_file({0, 2})}, {"day.npy", kDays}, {"flag.npy", kFlags}}));
+  directory.done({"--min", "1", "--member", "flag", "a.npz", "out.npz"});
+  CHECK(directory.read("out.npz") ==
+        npz_file({{"x.npy", float32_file({-1, 2})}, {"day.npy", kDays}, {"flag.npy", flags("\1\1\1\1")}}));
+  directory.done({"--min", "true", "a.npz:flag", "out.npy"});
+  CHECK(directory.read("out.npy") == flags("\1\1\1\1"));
+  std::filesystem::create_directory(directory / "d");
+  directory.write("d/flag.npy", kFlags);
+  directory.refused({"--min", "0", "-r", "d", "--output-dir", "e"}, 3,
+                    "d/flag.npy: dtype '|b1' (bool) is not supported");
+}
+
+TEST_CASE("dates are changed in place, and verified") {
+  const Directory directory;
+  const std::string expected = ticks("<M8[D]", {kNat, -1, 18'000, 18'000, 18'000});
+  directory.write("golden.npy", expected);
+  directory.done({"--max", "2019-04-14", "day.npy", "--verify", "golden.npy"});
+  const Result differs = directory.run({"--max", "2019-04-15", "day.npy", "--verify", "golden.npy"});
+  CHECK(differs.exit_code == 1);
+  CHECK(contains(differs.output, "first [3] actual 2019-04-15 expected 2019-04-14 (1)"));
+  directory.done({"--max", "2019-04-14", "-i", "day.npy"});
+  CHECK(directory.read("day.npy") == expected);
+  directory.write("day.npy", kDays);
+  directory.done({"--max", "2019-04-14", "-i", "--direct", "day.npy"});
+  CHECK(directory.read("day.npy") == expected);
+}
+
+}  // namespace clipper::testing
