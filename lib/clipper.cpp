@@ -154,21 +154,23 @@ Given from_memory(const Tensor& tensor, const void* elements) {
 }
 
 PreparedClip::PreparedClip(const Request& request, const Tensor& tensor, const void* elements,
-                           unsigned threads)
+                           unsigned threads, const std::atomic<bool>* stop)
     : plan_(std::make_shared<Plan>(
-          plan_in_memory(with_profile(request), layout_of(tensor), elements, threads))) {}
+          plan_in_memory(with_profile(request), layout_of(tensor), elements, {threads, stop}))) {}
 
-void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads) const {
-  clip_in_memory(*plan_, {in, out, count}, threads, Counting::off);
+void PreparedClip::clip(const void* in, void* out, std::size_t count, unsigned threads,
+                        const std::atomic<bool>* stop) const {
+  clip_in_memory(*plan_, {in, out, count}, {threads, stop}, Counting::off);
 }
 
 Counts PreparedClip::clip_and_count(const void* in, void* out, std::size_t count, unsigned threads) const {
-  return counts_of(clip_in_memory(*plan_, {in, out, count}, threads, Counting::on), count);
+  return counts_of(clip_in_memory(*plan_, {in, out, count}, {threads}, Counting::on), count);
 }
 
 bool PreparedClip::clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
-                           unsigned threads) const {
-  return clip_to_bounds(*plan_, {in, out, count}, {bounds.min, bounds.max, bounds.may_spoil_out}, threads);
+                           unsigned threads, const std::atomic<bool>* stop) const {
+  return clip_to_bounds(*plan_, {in, out, count}, {bounds.min, bounds.max, bounds.may_spoil_out},
+                        {threads, stop});
 }
 
 Comparison compare_files(const std::string& actual, const std::string& expected,

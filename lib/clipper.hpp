@@ -178,13 +178,15 @@ struct Tensor {
 class PreparedClip {
  public:
   /// Throws the errors of clip(). `elements` are read if a bound is a percentile. Results have the byte order
-  /// of the tensor.
+  /// of the tensor. `stop` ends the work as FileOptions::stop does, here and below; `out` may then hold
+  /// anything.
   PreparedClip(const Request& request, const Tensor& tensor, const void* elements = nullptr,
-               unsigned threads = 0);
+               unsigned threads = 0, const std::atomic<bool>* stop = nullptr);
 
   /// As clipper::clip(), which is slower, because it also counts. `count` may differ from that of the tensor
   /// unless a parameter is an array (Error{usage}).
-  void clip(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
+  void clip(const void* in, void* out, std::size_t count, unsigned threads = 0,
+            const std::atomic<bool>* stop = nullptr) const;
   Counts clip_and_count(const void* in, void* out, std::size_t count, unsigned threads = 0) const;
 
   /// Arrays in place of the request's bounds: `count` elements of the tensor's dtype in this machine's byte
@@ -200,7 +202,7 @@ class PreparedClip {
   /// more than a comparison of aligned elements, such as a conversion to another dtype: from_memory() and
   /// clip() then do it, or say what is refused. `out` has no byte in common with the arrays.
   [[nodiscard]] bool clip_to(const BoundArrays& bounds, const void* in, void* out, std::size_t count,
-                             unsigned threads = 0) const;
+                             unsigned threads = 0, const std::atomic<bool>* stop = nullptr) const;
 
  private:
   std::shared_ptr<const Plan> plan_;

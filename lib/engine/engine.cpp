@@ -97,9 +97,8 @@ void Engine::for_each(std::size_t count, const std::function<void(std::size_t)>&
   pool_->for_each(count, Pool::Effort::uneven, work);
 }
 
-/// Error{io} if the work is to be stopped.
-void Engine::expect_going_on() const {
-  if (options_.stop != nullptr && *options_.stop) throw Error(ErrorKind::io, "interrupted");
+void expect_going_on(const std::atomic<bool>* stop) {
+  if (stop != nullptr && *stop) throw Error(ErrorKind::io, "interrupted");
 }
 
 std::byte* Engine::buffer(std::size_t index) const noexcept {
@@ -108,7 +107,7 @@ std::byte* Engine::buffer(std::size_t index) const noexcept {
 
 void Engine::for_each_chunk(std::uint64_t count, bool parallel, const Step& step) {
   take_each(count, parallel, [&](std::uint64_t i) {
-    expect_going_on();
+    expect_going_on(options_.stop);
     step(i, buffer(pool_ ? Pool::this_thread() : 0));
   });
 }
@@ -134,7 +133,7 @@ void Engine::pipe_chunks(std::uint64_t count, const std::function<bool(std::uint
   pool_->pipe(
       count, buffers_,
       [&](std::uint64_t i) {
-        expect_going_on();
+        expect_going_on(options_.stop);
         return read(i, memory(i));
       },
       [&](std::uint64_t i) { clip(i, memory(i)); }, [&](std::uint64_t i) { write(i, memory(i)); });
@@ -148,12 +147,12 @@ std::size_t Engine::slots() const noexcept {
 void Engine::in_order(std::uint64_t count, const SlotStep& make, const SlotStep& write) {
   const std::size_t slots = this->slots();
   const auto make_one = [&](std::uint64_t i) {
-    expect_going_on();
+    expect_going_on(options_.stop);
     make(i, i % slots);
   };
   if (!pool_ || count == 1)
     for (std::uint64_t i = 0; i < count; ++i) {
-      expect_going_on();
+      expect_going_on(options_.stop);
       make(i, 0);
       write(i, 0);
     }

@@ -34,6 +34,9 @@ struct Looks {
   Look written;
 };
 
+/// Error{io} if *stop is true; see FileOptions.
+void expect_going_on(const std::atomic<bool>* stop);
+
 /// Carries out a Plan in chunks and threads: read, clip, write. Works on one tensor, or on many, one after
 /// the other or at once.
 ///
@@ -155,7 +158,6 @@ class Engine {
   /// placed_sum() of a part of the file.
   [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] static Memory allocate(std::size_t size);
-  void expect_going_on() const;
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 
   Options options_;

@@ -111,7 +111,7 @@ bool can_have_other_bounds(const Plan& plan) {
 }  // namespace
 
 bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const BoundsInMemory& bounds,
-                    unsigned threads) {
+                    const Workers& workers) {
   const std::size_t size = traits(plan.input.dtype).size;
   for (const void* const memory :
        {elements.in, static_cast<const void*>(elements.out), bounds.min, bounds.max})
@@ -120,15 +120,16 @@ bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements, const Bo
   const BoundsClip clip(plan.operation, elements, bounds);
   const std::size_t arrays = (bounds.min != nullptr ? 1 : 0) + (bounds.max != nullptr ? 1 : 0);
   const std::size_t touched = elements.touched(size, size) + arrays * elements.count * size;
-  if (!is_worth_threads(touched, threads))
+  if (workers.stop == nullptr && !is_worth_threads(touched, workers.threads))
     return (bounds.may_spoil_out || clip.check(0, elements.count)) &&
            clip.clip(0, elements.count, bounds.may_spoil_out);
 
-  const std::shared_ptr<Engine> engine = engine_for(touched, threads);
+  const std::shared_ptr<Engine> engine = engine_for(touched, workers.threads);
   const Chunks chunks(elements.count, size, engine->chunk_size(), 0);
   std::atomic<bool> ordered = true;
   const auto for_each_chunk = [&](const auto& step) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
+      expect_going_on(workers.stop);
       if (ordered && !step(chunks[i].begin, chunks[i].count)) ordered = false;
     });
     return ordered.load();

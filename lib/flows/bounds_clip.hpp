@@ -18,6 +18,6 @@ struct BoundsInMemory {
 /// clip to numbers, elements or bounds that are not aligned, in and out that overlap. Nothing has been
 /// written then, unless may_spoil_out.
 [[nodiscard]] bool clip_to_bounds(const Plan& plan, const ElementsInMemory& elements,
-                                  const BoundsInMemory& bounds, unsigned threads);
+                                  const BoundsInMemory& bounds, const Workers& workers);
 
 }  // namespace clipper

@@ -62,7 +62,8 @@ ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, s
 /// Clips elements a chunk at a time. Elements that are not aligned are copied to the chunk's memory first.
 class MemoryClip {
  public:
-  MemoryClip(const Plan& plan, const ElementsInMemory& elements, Engine& engine)
+  MemoryClip(const Plan& plan, const ElementsInMemory& elements, Engine& engine,
+             const std::atomic<bool>* stop)
       : plan_(plan),
         in_(static_cast<const std::byte*>(elements.in)),
         out_(static_cast<std::byte*>(elements.out)),
@@ -71,6 +72,7 @@ class MemoryClip {
         out_size_(traits(plan.output.dtype).size),
         streams_(!plan.conversion && streams(plan.operation, elements, count_ * size_)),
         engine_(engine),
+        stop_(stop),
         clip_(plan, engine.kernel_options(), "") {}
 
   /// Throws the errors of TensorClip::expect_valid().
@@ -108,6 +110,7 @@ class MemoryClip {
   void for_each_chunk(const Look& look) {
     const Chunks chunks(count_, size_, engine_.chunk_size(), 0);
     engine_.for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* memory) {
+      expect_going_on(stop_);
       const auto [begin, count] = chunks[i];
       look({in_ + begin * size_, count * size_}, out_ + begin * out_size_, memory);
     });
@@ -139,6 +142,7 @@ class MemoryClip {
   std::size_t out_size_;
   bool streams_;
   Engine& engine_;
+  const std::atomic<bool>* stop_;
   TensorClip clip_;
 };
 
@@ -186,13 +190,15 @@ bool ElementsInMemory::overlap(std::size_t in_size, std::size_t out_size) const 
 
 namespace {
 
-Plan plan_for(const Request& request, const TensorLayout& layout, const void* elements, unsigned threads) {
+Plan plan_for(const Request& request, const TensorLayout& layout, const void* elements,
+              const Workers& workers) {
   if (!has_percentiles(request)) return make_plan(request, layout);
   const std::size_t size = traits(layout.dtype).size;
-  const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), threads);
+  const std::shared_ptr<Engine> engine = engine_for(layout.data_size(), workers.threads);
   const Chunks chunks(layout.count, size, engine->chunk_size(), 0);
   const auto read = [&](const ElementSource::Look& look) {
     engine->for_each_chunk(chunks.size(), true, [&](std::uint64_t i, std::byte* /*memory*/) {
+      expect_going_on(workers.stop);
       const auto [begin, count] = chunks[i];
       look({static_cast<const std::byte*>(elements) + begin * size, count * size});
     });
@@ -204,14 +210,14 @@ Plan plan_for(const Request& request, const TensorLayout& layout, const void* el
 }  // namespace
 
 Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
-                    unsigned threads) {
-  Plan plan = plan_for(request, layout, elements, threads);
+                    const Workers& workers) {
+  Plan plan = plan_for(request, layout, elements, workers);
   plan.output.order = layout.order;  // in a file, what becomes of elements of one byte is little-endian
   if (plan.conversion) plan.conversion->order = layout.order;
   return plan;
 }
 
-ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, unsigned threads,
+ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, const Workers& workers,
                              Counting counting) {
   if (plan.arrays && elements.count != plan.slice.count)
     throw Error(ErrorKind::usage, "another number of elements than the tensor for which arrays were given");
@@ -223,10 +229,12 @@ ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements,
   if (elements.overlap(size, out_size))
     throw Error(ErrorKind::usage,
                 "in and out overlap; they must be the same memory, or have no byte in common");
-  if (is_one_step(plan, elements, size) && !is_worth_threads(elements.touched(size, out_size), threads))
+  const std::size_t touched = elements.touched(size, out_size);
+  if (workers.stop == nullptr && is_one_step(plan, elements, size) &&
+      !is_worth_threads(touched, workers.threads))
     return clip_in_one_step(plan, elements, counting);
-  const std::shared_ptr<Engine> engine = engine_for(elements.touched(size, out_size), threads);
-  MemoryClip memory(plan, elements, *engine);
+  const std::shared_ptr<Engine> engine = engine_for(touched, workers.threads);
+  MemoryClip memory(plan, elements, *engine, workers.stop);
   memory.check_parameters();
   memory.check_nan();
   return memory.clip(counting);

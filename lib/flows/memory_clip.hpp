@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "clip/clip.hpp"
@@ -27,18 +28,24 @@ struct ElementsInMemory {
   }
 };
 
+/// Who works on the elements, and until when.
+struct Workers {
+  unsigned threads = 0;                     ///< maximum; 0: available_threads()
+  const std::atomic<bool>* stop = nullptr;  ///< ends the work between chunks, with Error{io}; see FileOptions
+};
+
 [[nodiscard]] bool is_aligned(const void* memory, std::size_t size) noexcept;
 
 /// make_plan() for a tensor in memory, whose elements are read if a bound is a percentile.
 [[nodiscard]] Plan plan_in_memory(const Request& request, const TensorLayout& layout, const void* elements,
-                                  unsigned threads);
+                                  const Workers& workers);
 
 /// Applies the plan. A plan without arrays takes any number of elements, other plans take those of their
-/// tensor. `threads`: maximum, 0 for available_threads(). Without counting, the counts are zero. If it
-/// throws, nothing has been written, unless the plan converts: `out` may then hold anything. Error{usage} for
+/// tensor. Without counting, the counts are zero. If it throws, nothing has been written, unless the plan
+/// converts or the work was stopped: `out` may then hold anything. Error{usage} for
 /// elements that overlap, or that have another dtype in the same memory, and for refused elements of arrays;
 /// Error{input} for a NaN if the plan refuses NaN.
-ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, unsigned threads,
+ElementCounts clip_in_memory(const Plan& plan, const ElementsInMemory& elements, const Workers& workers,
                              Counting counting);
 
 }  // namespace clipper

@@ -126,6 +126,26 @@ def test_wrong_arguments_are_named(call, words):
     assert "incompatible" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["f4", "<f4", "=f4", "single", "float32", np.dtype("f4"), np.float32], ids=repr)
+def test_names_of_dtypes(name, tmp_path):
+    x = np.arange(4, dtype=np.float32)
+    assert clipper.clip(x, 1, dtype=name).dtype == clipper.clip(x.astype(int), 1, to=name).dtype == np.float32
+    assert clipper.info(x, dtype=name).max == clipper.percentiles(x, [100], dtype=name)[0] == 3
+    assert clipper.compare(x, x, dtype=name)
+    np.save(tmp_path / "x.npy", x.astype(np.float64))
+    clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 1, to=name)
+    assert clipper.clip_in_place(tmp_path / "y.npy", 1, dtype=name).elements == 4
+    assert np.load(tmp_path / "y.npy").dtype == np.float32
+    assert clipper.clip(x.astype(">f4"), to=name).dtype == np.dtype(">f4")
+
+
+@pytest.mark.parametrize("name, words", [(">f4", "has a byte order"), ("single4", "'single4' is unknown"), ("f4,f4", "'void64' is unknown")])
+def test_names_that_are_refused(name, words):
+    with pytest.raises(clipper.ClipperError, match=words) as caught:
+        clipper.clip(X, to=name)
+    assert caught.value.field == "to"
+
+
 def test_messages():
     with pytest.raises(clipper.ClipperError, match=r"'lo.npy' is not a number; a file is pathlib.Path\('lo.npy'\)"):
         clipper.clip(X, "lo.npy")

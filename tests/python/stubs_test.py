@@ -12,9 +12,12 @@ import pytest
 
 TREE = ast.parse((importlib.resources.files(clipper) / "__init__.pyi").read_text())
 FUNCTIONS = [node for node in TREE.body if isinstance(node, ast.FunctionDef)]
-CLASSES = {node.name: node for node in TREE.body if isinstance(node, ast.ClassDef)}
+CLASSES = {node.name: node for node in TREE.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"}
 
 USER = """
+import array, pathlib
+from decimal import Decimal
+from fractions import Fraction
 import clipper, numpy as np
 from numpy.typing import NDArray
 
@@ -24,11 +27,19 @@ y = clipper.clip([1, 2], max=x, out=x)
 z: NDArray[np.uint8] = np.zeros(3, np.uint8)
 z = clipper.clip(x, scale=clipper.reciprocal(0.1), zero_point=128, to=np.uint8, out=z)
 z = clipper.clip(x, 0, replace_below=np.nan, round="half-away", to="uint8")
+y = clipper.clip(x, Decimal("0.1"), Fraction(1, 3))
+y = clipper.clip(x, [0, 1, 2], (3, 4, 5), dtype="f4")
+y = clipper.clip(x, None, a_max=pathlib.Path("hi.npy"))
+same: bytearray = clipper.clip(z, 1, 2, bytearray(3))
+other: array.array[float] = clipper.clip(x, 1, out=array.array("f", [1]))
+replaced: int = clipper.clip_in_place(pathlib.Path("x.npy"), members=["a"]).replaced
 lowered: int = clipper.clip_file("in.npy", "out.npy", max=6, to="float16", saturate=True).lowered
 first: tuple[int, ...] = clipper.compare(x, "golden.npy", ulp=2).first[0].index
-clipper.clip(x, threads="2")  # type: ignore[call-overload]
-clipper.clip(x, round="up")  # type: ignore[call-overload]
-clipper.clip_file("in.npy")  # type: ignore[call-arg]
+names: tuple[str, ...] = clipper.profiles()
+clipper.assert_same({"a": x}, "b.npz")
+clipper.clip(x, threads="2")  # type: ignore[call-overload] # pyright: ignore
+clipper.clip(x, round="up")  # type: ignore[call-overload] # pyright: ignore
+clipper.clip_file("in.npy")  # type: ignore[call-arg] # pyright: ignore
 """
 
 
@@ -68,5 +79,13 @@ def test_fields(name):
 
 def test_mypy():
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "-c", USER]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.nightly
+def test_pyright(tmp_path):
+    (tmp_path / "user.py").write_text("# pyright: strict, reportUnnecessaryTypeIgnoreComment=true\n" + USER.replace("# type: ignore[call-overload] ", "").replace("# type: ignore[call-arg] ", ""))
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(tmp_path / "user.py")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

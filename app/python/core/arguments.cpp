@@ -121,8 +121,22 @@ nb::object descr_of(std::string_view field, nb::handle dtype) {
   PyArray_Descr* descr = nullptr;
   if (PyArray_DescrConverter(dtype.ptr(), &descr) != 0) return nb::steal(reinterpret_cast<PyObject*>(descr));
   const nb::python_error error;
-  if (error.matches(PyExc_TypeError)) refuse_type(field, dtype, "a dtype, its name or a scalar type");
-  throw error;
+  if (!error.matches(PyExc_TypeError)) throw error;
+  if (PyUnicode_Check(dtype.ptr())) dtype_of_name(field, characters_of(dtype));
+  refuse_type(field, dtype, "a dtype, its name or a scalar type");
+}
+
+/// clipper's name of a dtype, or what np.dtype() takes; with `native` only in this machine's byte order.
+std::optional<DType> dtype_in(std::string_view field, nb::handle dtype, bool native) {
+  if (dtype.is_none()) return std::nullopt;
+  if (PyUnicode_Check(dtype.ptr()))
+    if (const std::optional<DType> found = dtype_named(characters_of(dtype))) return found;
+  const nb::object descr = descr_of(field, dtype);
+  if (native && !PyArray_ISNBO(reinterpret_cast<PyArray_Descr*>(descr.ptr())->byteorder))
+    throw Error(ErrorKind::usage, argument(field) + (" '" + nb::cast<std::string>(descr.attr("str")) +
+                                                     "' has a byte order; the result has that of the input"));
+  const nb::object name = descr.attr("name");
+  return dtype_of_name(field, characters_of(name));
 }
 
 std::optional<Round> round_of(nb::handle round) {
@@ -238,21 +252,11 @@ std::optional<OnNan::Action> nan_word_of(nb::handle nan) {
 }
 
 std::optional<DType> dtype_of_argument(nb::handle dtype) {
-  if (dtype.is_none()) return std::nullopt;
-  if (PyUnicode_Check(dtype.ptr())) return dtype_of_name("dtype", characters_of(dtype));
-  const nb::object name = descr_of("dtype", dtype).attr("name");
-  return dtype_of_name("dtype", characters_of(name));
+  return dtype_in("dtype", dtype, false);
 }
 
 std::optional<DType> to_of_argument(nb::handle to) {
-  if (to.is_none()) return std::nullopt;
-  if (PyUnicode_Check(to.ptr())) return dtype_of_name("to", characters_of(to));
-  const nb::object descr = descr_of("to", to);
-  if (!PyArray_ISNBO(reinterpret_cast<PyArray_Descr*>(descr.ptr())->byteorder))
-    throw Error(ErrorKind::usage, argument("to") + (" '" + nb::cast<std::string>(descr.attr("str")) +
-                                                    "' has a byte order; the result has that of the input"));
-  const nb::object name = descr.attr("name");
-  return dtype_of_name("to", characters_of(name));
+  return dtype_in("to", to, true);
 }
 
 unsigned threads_of(nb::handle threads) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 
 namespace clipper::python {
@@ -11,7 +12,7 @@ constexpr int kMaxRank = 64;  // numpy's
 
 /// numpy's number for the bfloat16 of ml_dtypes; numpy chooses it when ml_dtypes is imported.
 bool is_bfloat16(PyArray_Descr* descr) {
-  static int known = -1;
+  static std::atomic<int> known = -1;
   if (descr->type_num < NPY_USERDEF) return false;
   if (descr->type_num == known) return true;
   if (PyDataType_ELSIZE(descr) != 2) return false;

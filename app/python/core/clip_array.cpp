@@ -1,6 +1,7 @@
 #include "python/core/clip_array.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -28,7 +29,11 @@ PyArrayObject* array_in(nb::handle object) {
   throw Error(ErrorKind::usage, Term{argument, argument} + Message(" " + why));
 }
 
-/// x as an array: itself, or a copy of a list or a number.
+nb::object of_parameters(const char* function) {
+  return nb::module_::import_("clipper._parameters").attr(function);
+}
+
+/// x as an array: itself, the memory of another package's tensor, or a copy of a list or a number.
 Array array_of(nb::handle x) {
   if (PyArray_CheckExact(x.ptr())) {
     Py_INCREF(x.ptr());
@@ -36,6 +41,8 @@ Array array_of(nb::handle x) {
   }
   if (PyArray_Check(x.ptr()) && nb::hasattr(x, "mask"))
     throw nb::type_error("x must not be a masked array, because the mask would be lost");
+  if (!PyArray_Check(x.ptr()) && nb::hasattr(x, "__dlpack__"))
+    return Array(of_parameters("array_of")(x).release().ptr());
   return Array(PyArray_FROM_O(x.ptr()));
 }
 
@@ -56,7 +63,6 @@ ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
 
 void check_out(PyArrayObject* x, const ArrayType& type, const ArrayType& result, nb::handle out,
                nb::handle dtype) {
-  if (!PyArray_Check(out.ptr())) throw nb::type_error("out must be a numpy array or None");
   PyArrayObject* const array = array_in(out);
   const std::string name(traits(result.dtype).name);
   const bool is_kept = result.dtype == type.dtype;
@@ -87,10 +93,18 @@ bool is_writable_meanwhile(PyArrayObject* out, PyArrayObject* x, const ArrayType
   return is_in_place || !overlap(x, out);
 }
 
-/// Calls work() for x, while other Python threads run if x is large.
+/// Bytes from which on a signal such as Ctrl-C ends the work: more than 10 ms, of which starting a thread
+/// takes less than a hundredth.
+constexpr npy_intp kInterruptible = 1L << 26;
+
+/// Calls work(stop) for x, while other Python threads run if x is large.
 template <class Work>
 auto work_on(PyArrayObject* x, Work work) {
-  return PyArray_NBYTES(x) < kReleaseGil ? work() : without_gil(work);
+  const auto work_to_the_end = [&] { return work(static_cast<const std::atomic<bool>*>(nullptr)); };
+  if (PyArray_NBYTES(x) < kReleaseGil) return work_to_the_end();
+  if (PyArray_NBYTES(x) < kInterruptible) return without_gil(work_to_the_end);
+  std::atomic<bool> stop = false;
+  return interruptible(stop, [&] { return work(&stop); });
 }
 
 void copy(PyArrayObject* to, PyArrayObject* from) {
@@ -99,8 +113,8 @@ void copy(PyArrayObject* to, PyArrayObject* from) {
 
 void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, unsigned threads) {
   const auto count = static_cast<std::size_t>(PyArray_SIZE(from));
-  work_on(from, [&] {
-    prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads);
+  work_on(from, [&](const std::atomic<bool>* stop) {
+    prepared.clip(PyArray_DATA(from), PyArray_DATA(to), count, threads, stop);
     return true;
   });
 }
@@ -123,6 +137,7 @@ void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject*
     };
     const Array part_of_result = part(to);
     copy(part_of_result.get(), part(x).get());
+    if (PyErr_CheckSignals() < 0) throw nb::python_error();
     run(prepared, part_of_result.get(), part_of_result.get(), threads);
   }
 }
@@ -131,7 +146,9 @@ void copy_and_run(const PreparedClip& prepared, PyArrayObject* x, PyArrayObject*
 PreparedClip prepare(const HeldRequest& held, PyArrayObject* x, const ArrayType& type, unsigned threads) {
   const Tensor tensor = tensor_of(x, type);
   const void* const elements = PyArray_DATA(x);
-  return work_on(x, [&] { return PreparedClip(held.request, tensor, elements, threads); });
+  return work_on(x, [&](const std::atomic<bool>* stop) {
+    return PreparedClip(held.request, tensor, elements, threads, stop);
+  });
 }
 
 /// Whether the array has an element for each of x's, of the same type and in the same order in memory.
@@ -171,8 +188,8 @@ std::optional<nb::object> clip_to_arrays(PlanCache& cache, const RequestArgument
   const Array to = out.is_none() ? new_like(x.get(), NPY_KEEPORDER) : Array(out.inc_ref().ptr());
   if (!have_same_layout(x.get(), to.get())) return std::nullopt;
   const auto count = static_cast<std::size_t>(PyArray_SIZE(x.get()));
-  const bool clipped = work_on(x.get(), [&] {
-    return prepared->clip_to(bounds, PyArray_DATA(x.get()), PyArray_DATA(to.get()), count, threads);
+  const bool clipped = work_on(x.get(), [&](const std::atomic<bool>* stop) {
+    return prepared->clip_to(bounds, PyArray_DATA(x.get()), PyArray_DATA(to.get()), count, threads, stop);
   });
   return clipped ? std::optional(to.object()) : std::nullopt;
 }
@@ -183,6 +200,15 @@ std::vector<PyArrayObject*> arrays_in(const RequestArguments& arguments) {
   for (const nb::handle parameter : {arguments.min, arguments.max, arguments.scale, arguments.bias})
     if (PyArray_Check(parameter.ptr())) arrays.push_back(array_in(parameter));
   return arrays;
+}
+
+/// Whether an array has more axes than x, or more elements in one of them. Quick without arrays.
+bool is_enlarged(PyArrayObject* x, const RequestArguments& arguments) {
+  const auto is_broad = [&](nb::handle parameter) {
+    return PyArray_CheckExact(parameter.ptr()) && is_broader(array_in(parameter), x);
+  };
+  return is_broad(arguments.min) || is_broad(arguments.max) || is_broad(arguments.scale) ||
+         is_broad(arguments.bias);
 }
 
 /// A new array with x's shape and, as np.clip's results have it, an order of axes that also depends on the
@@ -263,6 +289,17 @@ class PlainArguments {
   nb::object max_;
 };
 
+/// That of all threads, of which one has the GIL; without a GIL that of this thread.
+PlanCache* plan_cache() {
+#ifdef Py_GIL_DISABLED
+  thread_local const auto own = std::make_unique<PlanCache>();
+  return own.get();
+#else
+  static auto* const shared = new PlanCache;  // never destroyed: threads may run at the exit
+  return shared;
+#endif
+}
+
 /// Whether a bound must be made plain, or may deserve a warning. Quick for the usual ones: this is part of
 /// each call.
 bool deserves_a_look(nb::handle bound, PyArrayObject* x, const ArrayType& type) {
@@ -277,8 +314,13 @@ bool deserves_a_look(nb::handle bound, PyArrayObject* x, const ArrayType& type) 
 
 nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle out, nb::handle dtype,
                       nb::handle thread_count) {
+  if (!out.is_none() && !PyArray_Check(out.ptr())) {
+    const nb::object memory = of_parameters("writable")(out);
+    static_cast<void>(clip_array(x, given, memory, dtype, thread_count));
+    return nb::borrow(out);
+  }
   const unsigned threads = threads_of(thread_count);
-  static auto* const cache = new PlanCache;  // never destroyed: threads may run at the exit
+  PlanCache* const cache = plan_cache();
   Array array = array_of(x);
   ArrayType type = type_of_x(array.get(), dtype);
   std::optional<PlainArguments> plain;
@@ -291,11 +333,7 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     array = in_native_order(array.get());
     type.order = kNativeOrder;
   }
-  const auto is_broader_array = [&](nb::handle parameter) {
-    return PyArray_CheckExact(parameter.ptr()) && is_broader(array_in(parameter), array.get());
-  };
-  if (is_broader_array(arguments.min) || is_broader_array(arguments.max) ||
-      is_broader_array(arguments.scale) || is_broader_array(arguments.bias)) [[unlikely]]
+  if (is_enlarged(array.get(), arguments)) [[unlikely]]
     array = broadcast(array, arrays_in(arguments));
   const ArrayType result_type = {to.value_or(type.dtype), type.order};
   if (!out.is_none()) check_out(array.get(), type, result_type, out, dtype);
@@ -309,8 +347,8 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
   if (PyArray_NDIM(array_in(result)) == 0)
     return nb::steal(PyArray_Return(reinterpret_cast<PyArrayObject*>(result.release().ptr())));
   if (PyArray_CheckExact(x.ptr()) || !nb::hasattr(x, "__array_wrap__")) return result;
-  return x.attr("__array_wrap__")(
-      result);  // numpy's subclasses and pandas' types get a result of their own type
+  if (!PyArray_Check(x.ptr()) && nb::hasattr(x, "__dlpack__")) return result;  // torch's tensors
+  return x.attr("__array_wrap__")(result);  // numpy's subclasses and xarray's types get a result of their own
 }
 
 }  // namespace clipper::python

@@ -10,8 +10,8 @@
 namespace clipper::python {
 
 /// Remembers the last requests whose parameters are int, float or arrays of one element, because checking and
-/// converting them takes ten times as long as clipping a few elements. Used only by the thread that has the
-/// GIL.
+/// converting them takes ten times as long as clipping a few elements. Used by one thread at a
+/// time: the one that has the GIL.
 class PlanCache {
  public:
   /// The prepared request for the arguments and tensors of this type and rank, which is prepared if it is not

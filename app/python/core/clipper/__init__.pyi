@@ -1,5 +1,6 @@
+from array import array
 from os import PathLike
-from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
+from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -15,7 +16,12 @@ _Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
 _MinAboveMax = Optional[Literal["error", "min", "max"]]
 _Tensor = Union[ArrayLike, _Path]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-_Out = TypeVar("_Out", bound=NDArray[Any])
+
+class _ExportsMemory(Protocol):  # torch's tensors
+    @property
+    def __dlpack__(self) -> Any: ...
+
+_Out = TypeVar("_Out", bound=Union[NDArray[Any], _ExportsMemory, bytearray, memoryview, array[Any]])
 
 class ClipperError(ValueError):
     kind: Literal["usage", "input", "io", "refused", "different", "not_durable"]
@@ -32,6 +38,7 @@ class Counts(NamedTuple):
     lowered: int
     nan: int
     changed: bool
+    replaced: int
 
 class reciprocal(NamedTuple):
     divisor: _Parameter
@@ -69,7 +76,7 @@ class Info(NamedTuple):
 
 @overload
 def clip(
-    x: ArrayLike,
+    x: Union[ArrayLike, _ExportsMemory],
     min: _Parameter = None,
     max: _Parameter = None,
     *,
@@ -92,7 +99,7 @@ def clip(
 ) -> _Out: ...
 @overload
 def clip(
-    x: ArrayLike,
+    x: Union[ArrayLike, _ExportsMemory],
     min: _Parameter,
     max: _Parameter,
     out: _Out,
@@ -138,7 +145,7 @@ def clip(
 ) -> NDArray[_Scalar]: ...
 @overload
 def clip(
-    x: ArrayLike,
+    x: Union[ArrayLike, _ExportsMemory],
     min: _Parameter = None,
     max: _Parameter = None,
     out: None = None,

@@ -16,6 +16,7 @@ class Counts(NamedTuple):
             max, or greater than the highest value of that dtype.
         nan: NaNs after scale and bias.
         changed: whether the bits of any element changed; True if the dtype changed and there are elements.
+        replaced: elements that became replace_below or replace_above.
     """
 
     elements: int
@@ -23,6 +24,7 @@ class Counts(NamedTuple):
     lowered: int
     nan: int
     changed: bool
+    replaced: int
 
 
 def clip_file(
@@ -72,7 +74,7 @@ def clip_file(
     >>> x, y = os.path.join(directory, "x.npy"), os.path.join(directory, "y.npy")
     >>> np.save(x, np.array([-1.0, 2.0, 9.0]))
     >>> clip_file(x, y, 0, 6)
-    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True)
+    Counts(elements=3, raised=1, lowered=1, nan=0, changed=True, replaced=0)
     >>> np.load(y)
     array([0., 2., 6.])
     >>> clip_file(x, y, scale=50, bias=128, to="uint8").lowered

@@ -49,6 +49,21 @@ def _in_dtype(name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return cast
 
 
+def array_of(tensor: object) -> np.ndarray:
+    """A tensor of another package as an array, in the same memory if the package permits it."""
+    if hasattr(tensor, "__dlpack__") and not hasattr(tensor, "__array__"):
+        return np.from_dlpack(tensor)
+    return np.asarray(tensor)
+
+
+def writable(out: object) -> np.ndarray:
+    """The memory of a tensor of another package as an array."""
+    array, again = array_of(out), array_of(out)
+    if not np.may_share_memory(array, again) and array.size:  # each is a copy
+        raise TypeError(f"out must be a numpy array, or share its memory with one as torch's CPU tensors do; {type(out).__name__} does not")
+    return array
+
+
 def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
     """The parameter as what clipper._core takes. An array or a sequence becomes an array of `dtype`, unless that is None."""
     if isinstance(value, np.ma.MaskedArray):
@@ -61,8 +76,8 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         return _text_of(value)
     if isinstance(value, os.PathLike):
         return value
-    if isinstance(value, (list, tuple)) or hasattr(value, "__array__"):
-        array = np.asarray(value)
+    if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        array = array_of(value)
         if array.dtype.kind in "biuf" or array.dtype.name == "bfloat16":
             if array.ndim == 0:
                 return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]

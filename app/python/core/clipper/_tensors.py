@@ -50,7 +50,8 @@ class Info(NamedTuple):
     Attributes:
         dtype, shape, fortran_order, byte_order: of the file or array.
         count, nan, positive_infinite, negative_infinite: numbers of elements.
-        min, max, median: of the elements that are not NaN, infinities included.
+        min, max, median: of the elements that are not NaN, infinities included. The median of integers is cut off
+            toward zero: of 1 and 2 it is 1.
         mean, standard_deviation: of the finite elements, rounded once from their exact values.
     """
 
@@ -135,6 +136,7 @@ def compare(
         nan_equal: any NaN matches any NaN.
         bits: only identical bits match; the other rules are ignored.
         max_listed: how many mismatches Comparison.first lists.
+        dtype: "bfloat16" if a tensor is raw bytes (|V2) or uint16 that hold bfloat16.
 
     Returns:
         Comparison, which is true if the tensors match.
@@ -168,7 +170,7 @@ def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
 
 def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
-    integers the fraction is cut off.
+    integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1.
 
     Args:
         tensor: array or path.

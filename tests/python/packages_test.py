@@ -1,0 +1,121 @@
+"""clip() of the tensors of other packages. scripts/nightly also tries torch."""
+
+import array
+
+import clipper
+import dask.array
+import numpy as np
+import pandas
+import pytest
+import xarray
+import zarr
+
+VALUES = np.random.default_rng(1).normal(0, 5, (60, 70)).astype(np.float32)
+CLIPPED = np.clip(VALUES, 0, 6)
+
+
+def test_dask_blocks():
+    lazy = dask.array.from_array(VALUES, chunks=(20, 30))
+    for scheduler in ("threads", "processes"):
+        result = lazy.map_blocks(clipper.clip, 0, 6, dtype=np.float32).compute(scheduler=scheduler)
+        np.testing.assert_array_equal(result, CLIPPED)
+    lower = dask.array.from_array(VALUES[0], chunks=30)
+    result = dask.array.map_blocks(clipper.clip, lazy, lower, max=6, dtype=np.float32, min_above_max="max").compute()
+    np.testing.assert_array_equal(result, np.clip(VALUES, VALUES[0], 6))
+    result = lazy.map_blocks(clipper.clip, scale=10, to="int8", dtype=np.int8).compute()
+    np.testing.assert_array_equal(result, np.rint(VALUES * np.float32(10)).clip(-128, 127).astype(np.int8))
+
+
+def test_xarray():
+    named = xarray.DataArray(VALUES, dims=("y", "x"), attrs={"units": "K"}, name="temperature")
+    result = xarray.apply_ufunc(clipper.clip, named, 0, 6, keep_attrs=True)
+    assert result.dims == named.dims and result.attrs == named.attrs and result.name == named.name
+    np.testing.assert_array_equal(result.values, CLIPPED)
+    lazy = xarray.apply_ufunc(clipper.clip, named.chunk({"y": 7}), kwargs={"min": 0, "max": 6}, dask="parallelized", output_dtypes=[np.float32])
+    np.testing.assert_array_equal(lazy.compute().values, CLIPPED)
+    lower = xarray.DataArray(VALUES[:, 0], dims="y")
+    result = xarray.apply_ufunc(clipper.clip, named, lower, kwargs={"min_above_max": "max", "max": 6})
+    np.testing.assert_array_equal(result.values, np.clip(VALUES, VALUES[:, :1], 6))
+    direct = clipper.clip(named, 0, 6)
+    assert isinstance(direct, xarray.DataArray) and direct.dims == named.dims
+    np.testing.assert_array_equal(direct.values, CLIPPED)
+    clipper.clip(named.copy(), 0, 6, out=named)
+    np.testing.assert_array_equal(named.values, CLIPPED)
+
+
+def test_zarr_chunks(tmp_path):
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=VALUES.shape, chunks=(16, 16), dtype="f4")
+    stored[:] = VALUES
+    np.testing.assert_array_equal(clipper.clip(stored, 0, 6), CLIPPED)
+    for row in range(0, 60, 16):
+        for column in range(0, 70, 16):
+            part = np.s_[row : row + 16, column : column + 16]
+            stored[part] = clipper.clip(stored[part], 0, 6)
+    np.testing.assert_array_equal(stored[:], CLIPPED)
+
+
+def test_pandas():
+    series = pandas.Series(VALUES[0], index=range(70, 140), name="x")
+    np.testing.assert_array_equal(clipper.clip(series, 0, 6), CLIPPED[0])
+    frame = pandas.DataFrame(VALUES)
+    np.testing.assert_array_equal(clipper.clip(frame, 0, 6), CLIPPED)
+    lower = pandas.Series([-1, 0, 1])
+    np.testing.assert_array_equal(clipper.clip(np.float32([-5, -5, 5]), min=lower), [-1, 0, 5])
+    np.testing.assert_array_equal(series.to_frame().apply(clipper.clip, args=(0, 6))["x"], CLIPPED[0])
+    with pytest.raises((TypeError, clipper.ClipperError), match="out"):
+        clipper.clip(series, 0, out=series)  # pandas shares its memory read-only
+
+
+class Exporter:
+    """Has nothing but DLPack."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_dlpack():
+    result = clipper.clip(Exporter(VALUES), 0, 6)
+    assert type(result) is np.ndarray
+    np.testing.assert_array_equal(result, CLIPPED)
+    np.testing.assert_array_equal(clipper.clip(VALUES, Exporter(VALUES[0]), profile="numpy-2"), np.maximum(VALUES, VALUES[0]))
+    out = Exporter(np.zeros_like(VALUES))
+    assert clipper.clip(VALUES, 0, 6, out) is out
+    np.testing.assert_array_equal(out.values, CLIPPED)
+    assert clipper.clip(out, 1, 5, out=out) is out
+    np.testing.assert_array_equal(out.values, np.clip(VALUES, 1, 5))
+
+
+def test_memory_of_other_objects_as_out():
+    memory = array.array("f", [-1, 3, 9])
+    assert clipper.clip(memory, 0, 6, out=memory) is memory and memory.tolist() == [0, 3, 6]
+    raw = bytearray(3)
+    assert clipper.clip(np.array([1, 200, 3], np.uint8), 2, 100, out=raw) is raw and raw == bytes([2, 100, 3])
+    with pytest.raises(TypeError, match="out must be a numpy array, or share its memory .* list does not"):
+        clipper.clip(memory, 0, out=[0.0] * 3)
+
+
+@pytest.mark.nightly
+def test_torch():
+    import torch
+
+    for dtype in (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64):
+        tensor = (torch.arange(-20, 20).reshape(5, 8) if dtype != torch.uint8 else torch.arange(40).reshape(5, 8)).to(dtype)
+        expected = torch.clamp(tensor, 3, 6)
+        result = clipper.clip(tensor, 3, 6)
+        assert type(result) is np.ndarray
+        np.testing.assert_array_equal(result, expected.numpy())
+        np.testing.assert_array_equal(clipper.clip(tensor.T, 3, 6), expected.numpy().T)
+        out = torch.zeros_like(tensor)
+        assert clipper.clip(tensor, 3, 6, out=out) is out and torch.equal(out, expected)
+        out = torch.zeros(8, 5, dtype=dtype).T
+        assert clipper.clip(tensor, 3, 6, out) is out and torch.equal(out, expected)
+        assert clipper.clip(tensor, 3, 6, out=tensor) is tensor and torch.equal(tensor, expected)
+        np.testing.assert_array_equal(clipper.clip(np.zeros(8, result.dtype), expected[0], expected[0]), expected[0].numpy())
+    with pytest.raises(RuntimeError, match="grad"):
+        clipper.clip(torch.zeros(3, requires_grad=True), 0)
