@@ -95,6 +95,12 @@ std::optional<Given> given(const RawOptions& raw, const Option& option) {
   return parse_given(long_name(option), raw.text(option));
 }
 
+std::optional<Given> given_limit(const RawOptions& raw, const Option& option) {
+  if (raw.has(option))
+    if (std::optional<Given> word = word_in(raw.text(option))) return word;
+  return given(raw, option);
+}
+
 OnNan parse_on_nan(const std::string& text) {
   const auto* const word = std::ranges::find(kNanWords, text);
   if (word != kNanWords.end()) return static_cast<OnNan::Action>(word - kNanWords.begin());

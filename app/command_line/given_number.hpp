@@ -29,6 +29,9 @@ struct Option;
 /// parse_given() of the option's value; nothing if the option was not given.
 [[nodiscard]] std::optional<Given> given(const RawOptions& raw, const Option& option);
 
+/// The same for a number of elements of any type, which may be a date, true or false.
+[[nodiscard]] std::optional<Given> given_limit(const RawOptions& raw, const Option& option);
+
 /// One of kNanWords, or a number. Throws Error{usage} for any other text.
 [[nodiscard]] OnNan parse_on_nan(const std::string& text);
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "element/element.hpp"
@@ -30,17 +32,17 @@ int digits_of_edges(const Histogram& histogram) {
   return std::min(static_cast<int>(std::log10(std::max(largest, 1.0))) + 3, 17);
 }
 
-Label label_of(const ElementStatistics& statistics, std::size_t row) {
+Label label_of(const ElementStatistics& statistics, const Meaning& meaning, std::size_t row) {
   const Histogram& histogram = statistics.histogram;
   const DType dtype = statistics.dtype;
   if (histogram.rows == 1 && statistics.finite->lowest == statistics.finite->highest)
-    return {element_text(dtype, statistics.finite->lowest), ""};
+    return {element_text(dtype, meaning, statistics.finite->lowest), ""};
   if (is_floating(dtype)) {
     const int digits = digits_of_edges(histogram);
     return {edge_text(dtype, histogram, row, digits), edge_text(dtype, histogram, row + 1, digits)};
   }
-  if (histogram.exponent == 0) return {edge_text(dtype, histogram, row), ""};
-  return {edge_text(dtype, histogram, row), edge_text(dtype, histogram, row + 1)};
+  if (histogram.exponent == 0) return {edge_text(dtype, meaning, histogram, row), ""};
+  return {edge_text(dtype, meaning, histogram, row), edge_text(dtype, meaning, histogram, row + 1)};
 }
 
 /// The limit's nearest element within it: 2 for integers and a min of 1.5. Without such an element, the
@@ -86,14 +88,23 @@ std::string range_text(const Label& label, std::size_t begin_width, std::size_t 
 
 }  // namespace
 
-std::string histogram_text(const ElementStatistics& statistics, const std::optional<Limit>& min,
-                           const std::optional<Limit>& max, std::size_t width, const Paint& paint) {
+std::string edge_text(DType dtype, const Meaning& meaning, const Histogram& histogram, std::size_t row) {
+  const std::string number = edge_text(dtype, histogram, row);
+  if (meaning.kind == Meaning::Kind::number || meaning.kind == Meaning::Kind::timedelta) return number;
+  std::int64_t element = std::numeric_limits<std::int64_t>::max();  // of an edge beyond all elements
+  std::from_chars(number.data(), number.data() + number.size(), element);
+  return element_text(dtype, meaning, to_bits(element));
+}
+
+std::string histogram_text(const ElementStatistics& statistics, const Meaning& meaning,
+                           const std::optional<Limit>& min, const std::optional<Limit>& max,
+                           std::size_t width, const Paint& paint) {
   const Histogram& histogram = statistics.histogram;
   std::vector<Label> labels;
   std::size_t begin_width = 0;
   std::size_t end_width = 0;
   for (std::size_t row = 0; row < histogram.rows; ++row) {
-    labels.push_back(label_of(statistics, row));
+    labels.push_back(label_of(statistics, meaning, row));
     begin_width = std::max(begin_width, labels.back().begin.size());
     end_width = std::max(end_width, labels.back().end.size());
   }

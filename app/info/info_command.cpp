@@ -45,10 +45,13 @@ void add_percentiles(const InfoCommand& command, Engine& engine, InputFile& inpu
 
 void add_statistics(const InfoCommand& command, Engine& engine, InputFile& input, TensorInfo& tensor) {
   const npy::Header& header = tensor.header;
-  with_path(input.path(), [&] {
-    tensor.min = min_limit(command.bounds, header);
-    tensor.max = max_limit(command.bounds, header);
-  });
+  // As for a clip, bounds of a whole archive are those of its numbers.
+  const bool has_bounds = tensor.member == nullptr || header.meaning.kind == Meaning::Kind::number;
+  if (has_bounds)
+    with_path(input.path(), [&] {
+      tensor.min = min_limit(command.bounds, header);
+      tensor.max = max_limit(command.bounds, header);
+    });
   tensor.is_file = input.is_regular();
   if (tensor.is_file)
     add_percentiles(command, engine, input, tensor);
@@ -58,9 +61,9 @@ void add_statistics(const InfoCommand& command, Engine& engine, InputFile& input
   tensor.statistics = read_statistics(engine, input, header, tensor.min, tensor.max);
 }
 
-/// Whether the elements are numbers.
+/// Whether the elements have an order.
 bool has_statistics(const TensorInfo& tensor) {
-  return tensor.other.empty() && !tensor.header.other && tensor.header.meaning.kind == Meaning::Kind::number;
+  return tensor.other.empty() && !tensor.header.other && !tensor.header.meaning.is_complex();
 }
 
 /// Reads the member's header into `tensor`, or what the member is instead of a tensor.

@@ -131,8 +131,8 @@ InfoCommand validate_info(const RawOptions& raw) {
   if (raw.texts(kFiles).empty()) refuse("FILE is missing; see clipper info --help");
   command.inputs = raw.texts(kFiles);
   command.json = raw.has(kJson);
-  command.bounds.min = given(raw, kMin);
-  command.bounds.max = given(raw, kMax);
+  command.bounds.min = given_limit(raw, kMin);
+  command.bounds.max = given_limit(raw, kMax);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
   if (raw.has(kDtype)) command.dtype = static_cast<DType>(word_of(raw, kDtype));

@@ -65,8 +65,8 @@ std::string compression_text(const Entry& member) {
 }
 
 /// "none" if there is no such element.
-std::string optional_text(DType dtype, const std::optional<ElementBits>& element) {
-  return element ? element_text(dtype, *element) : "none";
+std::string optional_text(const npy::Header& header, const std::optional<ElementBits>& element) {
+  return element ? element_text(header.dtype, header.meaning, *element) : "none";
 }
 
 std::string mean_text(const ElementStatistics& statistics) {
@@ -83,6 +83,11 @@ std::string deviation_text(const ElementStatistics& statistics) {
   return deviation ? fmt::format("{:.6g}", *deviation) : "none";
 }
 
+/// As in numpy, dates have no mean: their zero is arbitrary.
+bool has_mean(const npy::Header& header) {
+  return header.meaning.kind != Meaning::Kind::datetime;
+}
+
 std::string share_text(std::uint64_t count, const ElementStatistics& statistics) {
   if (count == 0) return "0";
   return fmt::format("{} ({:.3g} %)", count,
@@ -92,14 +97,18 @@ std::string share_text(std::uint64_t count, const ElementStatistics& statistics)
 void add_statistics(const TensorInfo& tensor, Facts& facts) {
   const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
-  facts.emplace_back("min", optional_text(dtype, statistics.min()));
-  facts.emplace_back("max", optional_text(dtype, statistics.max()));
-  facts.emplace_back("mean", mean_text(statistics));
-  facts.emplace_back("std", deviation_text(statistics));
-  if (tensor.is_file) facts.emplace_back("median", optional_text(dtype, tensor.median));
+  const npy::Header& header = tensor.header;
+  facts.emplace_back("min", optional_text(header, statistics.min()));
+  facts.emplace_back("max", optional_text(header, statistics.max()));
+  if (has_mean(header)) {
+    facts.emplace_back("mean", mean_text(statistics));
+    facts.emplace_back("std", deviation_text(statistics));
+  }
+  if (tensor.is_file) facts.emplace_back("median", optional_text(header, tensor.median));
   for (const Percentile& each : tensor.percentiles)
     facts.emplace_back(fmt::format("percentile {}", decimal_text(each.percentage)),
-                       optional_text(dtype, each.value));
+                       optional_text(header, each.value));
+  if (header.meaning.is_time()) facts.emplace_back("NaT", share_text(statistics.nan, statistics));
   if (is_floating(dtype)) {
     facts.emplace_back("NaN", share_text(statistics.nan, statistics));
     facts.emplace_back("inf", share_text(statistics.positive_infinite, statistics));
@@ -112,41 +121,47 @@ void add_statistics(const TensorInfo& tensor, Facts& facts) {
   bound("above", tensor.max, statistics.above);
 }
 
-Json element_json(DType dtype, const std::optional<ElementBits>& element) {
-  return element ? Json::number(dtype, element_text(dtype, *element)) : Json();
+Json element_json(const npy::Header& header, const std::optional<ElementBits>& element) {
+  return element ? clipper::element_json(header.dtype, header.meaning, *element) : Json();
 }
 
-Json limit_json(DType dtype, const std::optional<Limit>& limit) {
+Json limit_json(const npy::Header& header, const std::optional<Limit>& limit) {
+  const DType dtype = header.dtype;
   if (!limit) return {};
+  if (header.meaning.kind != Meaning::Kind::number) return element_json(header, limit->element);
   return limit->plan ? array_json(limit->plan->arrays->arrays.front()) : Json::number(dtype, limit->text);
 }
 
 Json statistics_json(const TensorInfo& tensor) {
+  const npy::Header& header = tensor.header;
   const ElementStatistics& statistics = *tensor.statistics;
   const DType dtype = statistics.dtype;
   const Histogram& histogram = statistics.histogram;
   Json edges = Json::list();
-  for (std::size_t row = 0; row <= histogram.rows && histogram.rows != 0; ++row)
-    edges.add(Json::number(dtype, edge_text(dtype, histogram, row)));
+  for (std::size_t row = 0; row <= histogram.rows && histogram.rows != 0; ++row) {
+    const bool is_date = header.meaning.kind == Meaning::Kind::datetime;
+    edges.add(is_date ? Json(edge_text(dtype, header.meaning, histogram, row))
+                      : Json::number(dtype, edge_text(dtype, histogram, row)));
+  }
   Json counts = Json::list();
   for (std::size_t row = 0; row < histogram.rows; ++row) counts.add(histogram.counts[row]);
   Json percentiles = Json::list();
   for (const Percentile& each : tensor.percentiles)
     percentiles.add({{"percent", Json::number(DType::float64, decimal_text(each.percentage))},
-                     {"value", element_json(dtype, each.value)}});
-  return {{"min", element_json(dtype, statistics.min())},
-          {"max", element_json(dtype, statistics.max())},
-          {"mean", statistics.mean()},
-          {"standard_deviation", statistics.standard_deviation()},
-          {"median", element_json(dtype, tensor.median)},
+                     {"value", element_json(header, each.value)}});
+  return {{"min", element_json(header, statistics.min())},
+          {"max", element_json(header, statistics.max())},
+          {"mean", has_mean(header) ? Json(statistics.mean()) : Json()},
+          {"standard_deviation", has_mean(header) ? Json(statistics.standard_deviation()) : Json()},
+          {"median", element_json(header, tensor.median)},
           {"percentiles", percentiles},
           {"nan", statistics.nan},
           {"positive_infinity", statistics.positive_infinite},
           {"negative_infinity", statistics.negative_infinite},
           {"histogram", {{"edges", edges}, {"counts", counts}}},
           {"bounds",
-           {{"min", limit_json(dtype, tensor.min)},
-            {"max", limit_json(dtype, tensor.max)},
+           {{"min", limit_json(header, tensor.min)},
+            {"max", limit_json(header, tensor.max)},
             {"below", statistics.below},
             {"above", statistics.above}}}};
 }
@@ -197,7 +212,8 @@ std::string as_text(const TensorInfo& tensor, std::size_t width, const Paint& pa
   std::string text = escape_for_terminal(tensor.path) + "\n";
   for (const auto& [name, value] : facts) text += fmt::format("  {:{}}  {}\n", name, longest, value);
   if (tensor.statistics && tensor.statistics->histogram.rows != 0)
-    text += "\n" + histogram_text(*tensor.statistics, tensor.min, tensor.max, width, paint);
+    text += "\n" +
+            histogram_text(*tensor.statistics, tensor.header.meaning, tensor.min, tensor.max, width, paint);
   return text;
 }
 

@@ -275,17 +275,23 @@ std::optional<Given> number_in(const std::optional<Given>& given) {
 }  // namespace
 
 std::optional<Limit> min_limit(const Request& request, const TensorLayout& layout) {
-  return limit("min", {.min = request.min}, request.min, layout, least_from);
+  const Request only = in_units({.min = request.min}, layout);
+  return limit("min", only, only.min, layout, least_from);
 }
 
 std::optional<Limit> max_limit(const Request& request, const TensorLayout& layout) {
-  return limit("max", {.max = request.max}, request.max, layout, greatest_to);
+  const Request only = in_units({.max = request.max}, layout);
+  return limit("max", only, only.max, layout, greatest_to);
 }
 
-Plan make_plan(const Request& given, const TensorLayout& layout) {
-  const Profile& profile = *given.profile;
+Plan make_plan(const Request& request, const TensorLayout& layout) {
+  check_tensor(*request.profile, layout);
+  return make_plan_in_units(in_units(request, layout), layout);
+}
+
+Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
+  const Profile& profile = *request.profile;
   check_tensor(profile, layout);
-  const Request request = in_units(given, layout);
   check_request(request);
   Plan plan;
   plan.input = plan.output = layout;

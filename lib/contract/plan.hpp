@@ -84,6 +84,9 @@ struct Limit {
 /// broadcast to. The elements of arrays are checked when they are used.
 [[nodiscard]] Plan make_plan(const Request& request, const TensorLayout& layout);
 
+/// The same for a request that in_units() has returned, or for a tensor of numbers.
+[[nodiscard]] Plan make_plan_in_units(const Request& request, const TensorLayout& layout);
+
 /// The number of a bound as converted, for people: "6"; the dtype's limit if there is no such bound.
 [[nodiscard]] std::string bound_text(const Plan& plan, Parameter bound);
 

@@ -48,7 +48,7 @@ Number flag_number(std::string_view field, const Given& given) {
 
 /// The given number, date or flag as a number of the tensor's elements.
 Number number_in(std::string_view field, const Given& given, const TensorLayout& layout) {
-  if (given.dtype || given.array || given.percentage)
+  if (given.dtype || given.array)
     refuse(field, given, fmt::format(" cannot be a bound of {}; write it out", type_name(layout)));
   if (given.is_word && (given.text == "NaT" || given.text == "nat"))
     refuse(field, given, ": NaT cannot be a bound");
@@ -93,7 +93,7 @@ Request in_units(const Request& request, const TensorLayout& layout) {
   if (!are_numbers) expect_only_bounds(request, layout);
   Request result = request;
   const auto convert = [&](std::string_view field, std::optional<Given>& given) {
-    if (!given || (are_numbers && !given->is_word)) return;
+    if (!given || given->percentage || (are_numbers && !given->is_word)) return;
     given->number = number_in(field, *given, layout);
     given->is_word = false;
   };

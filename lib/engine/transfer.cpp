@@ -34,8 +34,7 @@ ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting co
     const std::lock_guard lock(counts_mutex_);
     counts_ += counts;
   }
-  if (plan_.refuse_nan && !plan_.conversion)
-    first_nan_.look_at(plan_.operation, memory, count, begin);
+  if (plan_.refuse_nan && !plan_.conversion) first_nan_.look_at(plan_.operation, memory, count, begin);
   return counts;
 }
 

@@ -1,7 +1,5 @@
 #include "flows/percentile_bounds.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "contract/bounds.hpp"
+#include "contract/typed_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
@@ -43,10 +42,8 @@ std::vector<Number> percentages_in(const Request& request) {
   throw Error(kind, label(bound.field, *(request.*bound.given)) + ": " + why);
 }
 
-void check_percentiles(const Request& request, const TensorLayout& layout) {
+void check_percentiles(const Request& request) {
   for (const Bound& bound : percentiles_in(request)) {
-    if (layout.meaning.kind != Meaning::Kind::number)
-      refuse(ErrorKind::usage, request, bound, fmt::format("{} has no percentiles", type_name(layout)));
     if (!is_percentile(*(request.*bound.given)->percentage))
       refuse(ErrorKind::usage, request, bound, "a percentile has max 16 decimal places");
     for (const auto& [field, given] : {std::pair("scale", &request.scale), std::pair("bias", &request.bias)})
@@ -57,14 +54,16 @@ void check_percentiles(const Request& request, const TensorLayout& layout) {
 }
 
 /// A percentile in a message: "6.5".
-std::string text_of(DType dtype, const Number& value) {
-  if (!is_floating(dtype)) return decimal_text(value);
-  return element_text(dtype, *as_elements(dtype, std::array{std::optional(value)}).front());
+std::string text_of(const TensorLayout& layout, const Number& value) {
+  const DType dtype = layout.dtype;
+  if (!is_floating(dtype) && layout.meaning.kind == Meaning::Kind::number) return decimal_text(value);
+  return element_text(dtype, layout.meaning, *as_elements(dtype, std::array{std::optional(value)}).front());
 }
 
 /// The plan for the request with `values`, in the order of percentiles_in(), as bounds. Its errors quote
 /// them: "min 99% (6.5)".
 Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Number>& values) {
+  request = in_units(request, layout);
   std::string percentiles;
   const std::vector<Bound> bounds = percentiles_in(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -72,9 +71,9 @@ Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Nu
     percentiles.append(" ").append(bounds[i].field).append("=");
     percentiles += decimal_text(*std::exchange(given.percentage, std::nullopt)) + "%";
     given.number = values[i];
-    given.text += " (" + text_of(layout.dtype, values[i]) + ")";
+    given.text += " (" + text_of(layout, values[i]) + ")";
   }
-  Plan plan = make_plan(request, layout);
+  Plan plan = make_plan_in_units(request, layout);
   std::erase_if(plan.cut, [&](const CutBound& cut) {  // nobody can avoid the fraction of a percentile
     return std::ranges::any_of(bounds, [&](const Bound& bound) { return bound.field == cut.field; });
   });
@@ -110,7 +109,7 @@ void expect_no_percentiles_of_stream(const Request& request) {
 }
 
 Plan plan_before_reading(const Request& request, const TensorLayout& layout) {
-  check_percentiles(request, layout);
+  check_percentiles(request);
   std::vector<Number> widest;
   for (const Bound& bound : percentiles_in(request))
     widest.push_back(number_of(layout.dtype, bound.given == &Request::min ? lowest_element(layout.dtype)

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <span>
 
+#include "element/byte_order.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
 #include "engine/tensor_clip.hpp"
@@ -48,6 +50,27 @@ class ArrayLimit {
   std::optional<TensorClip> clip_;
 };
 
+/// The elements without NaT, moved together.
+std::span<std::byte> without_nat(const TensorLayout& layout, std::span<std::byte> elements) {
+  if (!layout.meaning.is_time()) return elements;
+  auto* const ticks = reinterpret_cast<std::int64_t*>(elements.data());
+  const std::size_t count = elements.size() / sizeof(kNaT);
+  const std::int64_t nat = layout.order == kNativeOrder ? kNaT : byteswap_if<Byteswap::yes>(kNaT);
+  return elements.first(static_cast<std::size_t>(std::remove(ticks, ticks + count, nat) - ticks) *
+                        sizeof(nat));
+}
+
+/// How many elements are not NaT.
+std::uint64_t count_numbers(Engine& engine, InputFile& input, const TensorLayout& layout) {
+  if (!layout.meaning.is_time()) return layout.count;
+  std::atomic<std::uint64_t> bytes = 0;
+  engine.read(layout, input, [&](std::uint64_t /*position*/, std::span<std::byte> elements) {
+    bytes += without_nat(layout, elements).size();
+  });
+  engine.take_back_done(layout.data_size());
+  return bytes / sizeof(kNaT);
+}
+
 }  // namespace
 
 ElementStatistics read_statistics(Engine& engine, InputFile& input, const TensorLayout& layout,
@@ -64,8 +87,12 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
   engine.read(layout, input, [&](std::uint64_t position, std::span<std::byte> elements) {
     const std::uint64_t below = min_array.count(position, elements, size).raised;
     const std::uint64_t above = max_array.count(position, elements, size).lowered;
-    ElementStatistics part = statistics_of(layout.dtype, layout.order, bounds, elements.data(),
-                                           elements.size() / size, engine.level());
+    const std::span<std::byte> numbers = without_nat(layout, elements);
+    ElementStatistics part = statistics_of(layout.dtype, layout.order, bounds, numbers.data(),
+                                           numbers.size() / size, engine.level());
+    const std::uint64_t nat = (elements.size() - numbers.size()) / size;
+    part.count += nat;
+    part.nan += nat;
     part.below += below;
     part.above += above;
     const std::lock_guard lock(mutex);
@@ -73,9 +100,9 @@ ElementStatistics read_statistics(Engine& engine, InputFile& input, const Tensor
   });
   min_array.expect_valid();
   max_array.expect_valid();
-  // A number that all elements are beyond exists only for integers, which are never NaN.
-  if (min && !min->plan && !min->element) total.below = total.count;
-  if (max && !max->plan && !max->element) total.above = total.count;
+  // A number that all elements are beyond exists only for integers.
+  if (min && !min->plan && !min->element) total.below = total.count - total.nan;
+  if (max && !max->plan && !max->element) total.above = total.count - total.nan;
   return total;
 }
 
@@ -91,11 +118,14 @@ std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& i
     throw Error(ErrorKind::usage,
                 input.path() + ": percentiles need a file, not a stream: its elements are read twice");
   const auto read = [&](const ElementSource::Look& look) {
-    engine.read(layout, input,
-                [&](std::uint64_t /*position*/, std::span<std::byte> elements) { look(elements); });
+    engine.read(layout, input, [&](std::uint64_t /*position*/, std::span<std::byte> elements) {
+      look(without_nat(layout, elements));
+    });
     engine.take_back_done(layout.data_size());  // done() counts each tensor once
   };
-  return percentiles_of({layout.dtype, layout.order, layout.count, read, input.path()}, percentages,
+  const bool only_elements = layout.meaning.kind != Meaning::Kind::number;
+  const std::uint64_t count = count_numbers(engine, input, layout);
+  return percentiles_of({layout.dtype, layout.order, count, read, input.path(), only_elements}, percentages,
                         engine.level());
 }
 

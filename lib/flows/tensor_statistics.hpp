@@ -22,7 +22,8 @@ namespace clipper {
                                                 const std::optional<Limit>& max);
 
 /// For each percentage, a number from 0 to 100, the exact value below which this share of the tensor's
-/// elements lies: see percentiles_of(). Reads the elements one to four times; the header has been read.
+/// elements lies: see percentiles_of(). Of dates, durations and flags it is always an element; NaT is a NaN.
+/// Reads the elements one to four times, of dates once more; the header has been read.
 /// Error{usage} for a number that is_percentile() refuses, and for a stream; Error{io} if the file changes
 /// meanwhile.
 [[nodiscard]] std::vector<std::optional<Number>> read_percentiles(Engine& engine, InputFile& input,

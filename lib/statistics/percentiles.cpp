@@ -135,7 +135,8 @@ std::vector<std::optional<Number>> percentiles_of(const ElementSource& source,
   std::vector<Position> positions;
   std::vector<std::uint64_t> ranks;
   for (const Number& percentage : percentages) {
-    const Position position = positions.emplace_back(position_of(percentage, search.numbers()));
+    Position& position = positions.emplace_back(position_of(percentage, search.numbers()));
+    if (source.only_elements) position.fraction = 0;
     ranks.push_back(position.rank);
     ranks.push_back(position.rank + (position.fraction == 0 ? 0 : 1));
   }

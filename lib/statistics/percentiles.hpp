@@ -25,6 +25,7 @@ struct ElementSource {
   std::function<void(const Look& look)> read;
 
   std::string_view path = "";  ///< of the file, for errors; empty for elements in memory
+  bool only_elements = false;  ///< between two elements, the percentile is the lower one
 };
 
 /// The denominator of fractions between two elements.

@@ -84,7 +84,6 @@ TEST_CASE("bounds that a type does not have, and what only numbers have, are ref
   refused({"--max", "6", "flag.npy"}, "--max 6 is not 0, 1, true or false, but the tensor is bool");
   refused({"--max", "true", "x.npy"}, "--max true is not a number, but the tensor is float32");
   refused({"--max", "2020-01-01", "x.npy"}, "--max 2020-01-01 is not a number, but the tensor is float32");
-  refused({"--max", "1%", "day.npy"}, "datetime64[D] has no percentiles");
   refused({"--scale", "2", "span.npy"}, "--scale: not for a tensor of timedelta64[25s]");
   refused({"--max", "0", "--to", "int8", "flag.npy"}, "--to: not for a tensor of bool");
   directory.write("one.npy", ticks("<i8", {1}));
@@ -109,6 +108,51 @@ TEST_CASE("in archives and below directories dates and flags are clipped only if
   directory.write("d/flag.npy", kFlags);
   directory.refused({"--min", "0", "-r", "d", "--output-dir", "e"}, 3,
                     "d/flag.npy: dtype '|b1' (bool) is not supported");
+}
+
+TEST_CASE("percentiles of dates are elements, and statistics leave out NaT") {
+  const Directory directory;
+  directory.done({"--min", "50%", "--max", "80%", "day.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == ticks("<M8[D]", {kNat, 18'000, 18'000, 18'321, 18'321}));
+  directory.done({"--max", "99%", "flag.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == kFlags);
+  const std::string text =
+      directory.run({"info", "--min", "2019-04-15", "--percentile", "0", "day.npy"}).output;
+  CHECK(text.starts_with(R"(day.npy
+  dtype             datetime64[D], little-endian
+  shape             (5,), C order
+  elements          5
+  data              40 bytes after a 128-byte header, npy 1.0
+  min               1969-12-31
+  max               2024-10-04
+  median            2019-04-14
+  percentile 0      1969-12-31
+  NaT               1 (20 %)
+  below 2019-04-15  2 (40 %)
+
+)"));
+  CHECK(contains(text, "  [1964-05-24, 1970-01-01)  1   25.00 %  "));
+  CHECK(contains(text, "- min 2019-04-15\n"));
+  const Json days =
+      Json::parse(directory.run({"info", "--json", "--max", "2019-04-13", "day.npy"}).output)["statistics"];
+  CHECK(days["min"] == "1969-12-31");
+  CHECK(days["median"] == "2019-04-14");
+  CHECK(days["mean"] == nullptr);
+  CHECK(days["nan"] == 1);
+  CHECK(days["bounds"]["max"] == "2019-04-13");
+  CHECK(days["bounds"]["above"] == 3);
+  const Json spans =
+      Json::parse(directory.run({"info", "--json", "--stats", "span.npy"}).output)["statistics"];
+  CHECK(spans["min"] == -7);
+  CHECK(spans["mean"] == 0.0);
+  CHECK(spans["nan"] == 1);
+  const Json flags =
+      Json::parse(directory.run({"info", "--json", "--stats", "flag.npy"}).output)["statistics"];
+  CHECK(flags["min"] == false);
+  CHECK(flags["max"] == true);
+  CHECK(flags["mean"] == 0.5);
+  CHECK(flags["histogram"] == Json::parse(R"({"edges": [0, 1, 2], "counts": [2, 2]})"));
+  CHECK(days["histogram"]["edges"].front() == "1964-05-24");
 }
 
 TEST_CASE("dates are changed in place, and verified") {
