@@ -282,56 +282,80 @@ struct ProductLanes {
   }
 };
 
+/// The elements of a block of small integers, widened and filled up with zeros, for registers of kBytes.
+template <std::size_t kBytes>
+struct WideBlock {
+  using Register = Vector<std::int32_t, kBytes>;
+  static constexpr std::size_t kWidth = kBytes / sizeof(std::int32_t);
+  static_assert(kPairBlock % kWidth == 0);
+  alignas(kBytes) std::array<std::int32_t, kPairBlock> elements;
+
+  template <class T>
+  [[gnu::always_inline]] WideBlock(const T* from, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) elements[i] = from[i];
+    for (std::size_t i = count; i % kWidth != 0; ++i) elements[i] = 0;
+  }
+
+  [[gnu::always_inline]] void get(std::size_t position, Register& x) const noexcept {
+    std::memcpy(&x, &elements[position], sizeof(x));
+  }
+};
+
 /// sum_numbers() of integers of 8 and 16 bits, in integers: exact.
 template <std::size_t kBytes, class T>
-[[gnu::always_inline]] inline BlockSums sum_small_integers(const T* a, const T* e, std::size_t count,
-                                                           bool are_equal) noexcept {
+[[gnu::always_inline]] inline BlockSums sum_small_integers(const T* a, const T* e,
+                                                           std::size_t count) noexcept {
   using Signed = Vector<std::int32_t, kBytes>;
   using Unsigned = Vector<std::uint32_t, kBytes>;
   using Product = std::conditional_t<std::is_signed_v<T>, Signed, Unsigned>;
-  constexpr std::size_t kWidth = kBytes / sizeof(std::int32_t);
-  static_assert(kPairBlock % kWidth == 0);
-  alignas(kBytes) std::array<std::int32_t, kPairBlock> actual_elements;
-  alignas(kBytes) std::array<std::int32_t, kPairBlock> expected_elements;
-  for (std::size_t i = 0; i < count; ++i) actual_elements[i] = a[i];
-  for (std::size_t i = 0; i < count; ++i) expected_elements[i] = e[i];
-  const std::size_t padded = (count + kWidth - 1) / kWidth * kWidth;
-  for (std::size_t i = count; i < padded; ++i) actual_elements[i] = expected_elements[i] = 0;
-
-  ProductLanes<T, kBytes, Unsigned> actual;
-  ProductLanes<T, kBytes, Unsigned> expected;
-  ProductLanes<T, kBytes, Unsigned> difference;
-  ProductLanes<T, kBytes, Product> product;
+  constexpr std::size_t kWidth = WideBlock<kBytes>::kWidth;
+  const WideBlock<kBytes> actual(a, count);
+  const WideBlock<kBytes> expected(e, count);
+  ProductLanes<T, kBytes, Unsigned> actual_squares;
+  ProductLanes<T, kBytes, Unsigned> expected_squares;
+  ProductLanes<T, kBytes, Unsigned> difference_squares;
+  ProductLanes<T, kBytes, Product> products;
   Unsigned numerator{};  // the largest |a - e| / |e| as a fraction
   Unsigned denominator = Unsigned{} + 1;
-  for (std::size_t i = 0; i < padded; i += kWidth) {
+  for (std::size_t i = 0; i < count; i += kWidth) {
     Signed x;
     Signed y;
-    std::memcpy(&x, &actual_elements[i], sizeof(x));
-    std::memcpy(&y, &expected_elements[i], sizeof(y));
-    const auto v = __builtin_bit_cast(Unsigned, y);
-    expected.take(v * v);
-    if (are_equal) continue;
+    actual.get(i, x);
+    expected.get(i, y);
     const auto u = __builtin_bit_cast(Unsigned, x);
-    const Signed change = x - y;
-    const auto d = __builtin_bit_cast(Unsigned, change < 0 ? -change : change);
+    const auto v = __builtin_bit_cast(Unsigned, y);
+    const auto d = __builtin_bit_cast(Unsigned, x < y ? y - x : x - y);
     const auto size = __builtin_bit_cast(Unsigned, y < 0 ? -y : y);
-    actual.take(u * u);
-    difference.take(d * d);
-    product.take(__builtin_bit_cast(Product, u * v));
+    actual_squares.take(u * u);
+    expected_squares.take(v * v);
+    difference_squares.take(d * d);
+    products.take(__builtin_bit_cast(Product, u * v));
     const auto is_larger = d * denominator > numerator * size;
     numerator = is_larger ? d : numerator;
     denominator = is_larger ? size : denominator;
   }
-  BlockSums sums;
-  sums.expected = expected.total();
-  sums.actual = are_equal ? sums.expected : actual.total();
-  sums.product = are_equal ? sums.expected : product.total();
-  sums.difference = difference.total();
+  BlockSums sums{actual_squares.total(), expected_squares.total(), products.total(),
+                 difference_squares.total()};
   for (std::size_t lane = 0; lane < kWidth; ++lane)
     if (numerator[lane] != 0)
       sums.relative = std::fmax(sums.relative, static_cast<double>(numerator[lane]) / denominator[lane]);
   return sums;
+}
+
+/// The same for a block of equal elements.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline BlockSums sum_equal_small_integers(const T* e, std::size_t count) noexcept {
+  using Unsigned = Vector<std::uint32_t, kBytes>;
+  const WideBlock<kBytes> expected(e, count);
+  ProductLanes<T, kBytes, Unsigned> squares;
+  for (std::size_t i = 0; i < count; i += WideBlock<kBytes>::kWidth) {
+    Vector<std::int32_t, kBytes> y;
+    expected.get(i, y);
+    const auto v = __builtin_bit_cast(Unsigned, y);
+    squares.take(v * v);
+  }
+  const double sum = squares.total();
+  return {sum, sum, sum};
 }
 
 template <class T>
@@ -343,7 +367,7 @@ template <std::size_t kBytes, class T>
                                                   const Tolerance& tolerance, Survey& found) noexcept {
   if constexpr (kIsSmallInteger<T>) {
     found = survey<kBytes>(a, e, count, tolerance);
-    return sum_small_integers<kBytes>(a, e, count, false);
+    return sum_small_integers<kBytes>(a, e, count);
   } else {
     return with_floats(a, e, count, [&](const auto* x, const auto* y) {
       return sum_numbers<kBytes>(x, y, count, tolerance, found);
@@ -354,7 +378,7 @@ template <std::size_t kBytes, class T>
 /// The same for a block of equal elements.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline BlockSums sum_equal_block(const T* e, std::size_t count) noexcept {
-  if constexpr (kIsSmallInteger<T>) return sum_small_integers<kBytes>(e, e, count, true);
+  if constexpr (kIsSmallInteger<T>) return sum_equal_small_integers<kBytes>(e, count);
   using Register = typename Lanes<kBytes>::Register;
   Lanes<kBytes> squares;
   Lanes<kBytes> special;
