@@ -64,6 +64,9 @@ Engine::Options engine_options(const FileOptions& options) {
 }
 
 TensorLayout layout_of(const Tensor& tensor) {
+  if (tensor.meaning.kind != Meaning::Kind::number)
+    throw Error(ErrorKind::usage,
+                "elements in memory are numbers, not " + type_name(tensor.dtype, tensor.meaning));
   TensorLayout layout;
   layout.dtype = tensor.dtype;
   layout.order = tensor.order;
@@ -71,6 +74,10 @@ TensorLayout layout_of(const Tensor& tensor) {
   layout.shape = tensor.shape;
   for (const std::int64_t size : tensor.shape) layout.count *= static_cast<std::uint64_t>(size);
   return layout;
+}
+
+npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types types) {
+  return read_header(input, options.dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
 }
 
 InputFile open(const std::string& path, const FileOptions& options) {
@@ -93,6 +100,18 @@ std::string_view version() noexcept {
 
 Given from_file(const std::string& path) {
   return read_parameter(path);
+}
+
+Given from_text(const std::string& text) {
+  if (std::optional<Number> number = parse_number(text)) return {*std::move(number), text};
+  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
+  const std::optional<Number> percentage =
+      text.ends_with('%') ? parse_number(std::string_view(text).substr(0, text.size() - 1)) : std::nullopt;
+  if (!percentage)
+    throw Error(ErrorKind::usage, "'" + text + "' is not a number, a percentage, a date, true or false");
+  Given given = Given::percentile(*percentage);
+  given.text = text;
+  return given;
 }
 
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
@@ -145,8 +164,8 @@ Counts clip(DType dtype, const void* in, void* out, std::size_t count, const Req
 
 Tensor tensor_in(const std::string& path, const FileOptions& options) {
   InputFile input = open(path, options);
-  const npy::Header header = read_header(input, options.dtype);
-  return {header.dtype, header.shape, header.fortran_order, header.order};
+  const npy::Header header = header_of(input, options, npy::Types::comparable);
+  return {header.dtype, header.shape, header.fortran_order, header.order, header.meaning};
 }
 
 Given from_memory(const Tensor& tensor, const void* elements) {
@@ -180,7 +199,6 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   check_tolerance("atol", compare.atol);
   CompareSettings settings;
   settings.dtype = options.dtype;
-  settings.types = npy::Types::dtypes;
   settings.rule = {.bits = compare.bits,
                    .nan_equal = compare.nan_equal,
                    .tolerance = {compare.atol, compare.rtol},
@@ -194,6 +212,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
 
   Comparison comparison{.reason = result.reason,
                         .dtype = result.layout.dtype,
+                        .meaning = result.layout.meaning,
                         .shape = result.layout.shape,
                         .compared = result.comparison.compared,
                         .mismatches = result.comparison.mismatches,
@@ -206,8 +225,8 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
     comparison.summary = summary_text(result, compare.bits ? Compared::bits : Compared::values,
                                       ToleranceNames{"atol=", "ulp="});
   for (const Mismatch& mismatch : result.comparison.first)
-    comparison.first.push_back(
-        {index_of(result.layout, mismatch.position), mismatch.actual, mismatch.expected});
+    comparison.first.push_back({index_of(result.layout, mismatch.position), mismatch.actual,
+                                mismatch.expected, mismatch.actual_imaginary, mismatch.expected_imaginary});
   if (compare.max_listed == 0) comparison.first.clear();
   return comparison;
 }
@@ -216,21 +235,23 @@ std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
                                                     std::span<const Number> percentages,
                                                     const FileOptions& options) {
   InputFile input = open(path, options);
-  const npy::Header header = read_header(input, options.dtype);
+  const npy::Header header = header_of(input, options, npy::Types::clipped);
   Engine engine(engine_options(options));
   return as_elements(header.dtype, read_percentiles(engine, input, header, percentages));
 }
 
 Statistics statistics(const std::string& path, const FileOptions& options) {
   InputFile input = open(path, options);
-  const npy::Header header = read_header(input, options.dtype);
+  const npy::Header header = header_of(input, options, npy::Types::clipped);
   Engine engine(engine_options(options));
   std::optional<ElementBits> median;
   if (input.is_regular())
     median =
         as_elements(header.dtype, read_percentiles(engine, input, header, std::array{Number(50)})).front();
   const ElementStatistics read = read_statistics(engine, input, header, std::nullopt, std::nullopt);
+  const bool has_mean = header.meaning.kind != Meaning::Kind::datetime;  // the zero of dates is arbitrary
   return {.dtype = header.dtype,
+          .meaning = header.meaning,
           .shape = header.shape,
           .count = read.count,
           .nan = read.nan,
@@ -238,8 +259,8 @@ Statistics statistics(const std::string& path, const FileOptions& options) {
           .negative_infinite = read.negative_infinite,
           .min = read.min(),
           .max = read.max(),
-          .mean = read.mean(),
-          .standard_deviation = read.standard_deviation(),
+          .mean = has_mean ? read.mean() : std::nullopt,
+          .standard_deviation = has_mean ? read.standard_deviation() : std::nullopt,
           .median = median};
 }
 

@@ -19,6 +19,7 @@
 
 #include "contract/profile.hpp"
 #include "element/dtype.hpp"
+#include "element/meaning.hpp"
 #include "error.hpp"
 
 /// Clips tensors in .npy files, in .npz archives and in memory, byte for byte as NumPy, PyTorch, ONNX or
@@ -84,6 +85,10 @@ struct FileOptions {
 /// arrays are read while they are used; Error{io} if the file changes meanwhile.
 [[nodiscard]] Given from_file(const std::string& path);
 
+/// min, max or what replaces NaN, as the program reads it: `{.min = from_text("2020-02-29")}`. A number,
+/// which is exact, a percentage ("99.9%"), a date, "true" or "false". Error{usage} for other texts.
+[[nodiscard]] Given from_text(const std::string& text);
+
 /// Clips the tensor in the file `in` and writes it to the file `out`; "-" is standard input or output. `out`
 /// is replaced atomically: a reader sees the old file or the complete new one. If `out` is the same file as
 /// `in`, this is clip_in_place(). With request.to the output's header names that dtype; shape, memory order
@@ -91,6 +96,10 @@ struct FileOptions {
 ///
 /// If `in` is an .npz archive, `out` becomes an archive in which all tensors that the profile takes, or those
 /// of options.members, are clipped; everything else is copied. Counts are the sums over the clipped tensors.
+/// Files of bool, datetime64 and timedelta64, and such members that options.members names, are clipped, too,
+/// with the profiles native and numpy: bool to 0, 1, "true" or "false", dates to dates that their unit has
+/// exactly, durations to integers, which are numbers of their unit. NaT is a NaN.
+///
 /// In all functions "a.npz:w" is the path of the member w.npy of the archive a.npz; it can be read only.
 Counts clip_file(const std::string& in, const std::string& out, const Request& request,
                  const FileOptions& options = {});
@@ -163,6 +172,7 @@ struct Tensor {
   std::vector<std::int64_t> shape{};  ///< each size is 0 or more; empty: one element
   bool fortran_order = false;         ///< the first axis is contiguous, not the last one
   ByteOrder order = kNativeOrder;
+  Meaning meaning{};  ///< of tensor_in(); all functions of memory take only numbers, and throw Error{usage}
 };
 
 /// min, max, scale or bias from elements in memory, by the rules of from_file(). They are not copied: they
@@ -225,15 +235,18 @@ struct Comparison {
     std::vector<std::uint64_t> index;
     ElementBits actual;  ///< from_bits<float>(actual) for DType::float32
     ElementBits expected;
+    ElementBits actual_imaginary = 0;  ///< of complex numbers
+    ElementBits expected_imaginary = 0;
   };
 
   std::string reason;  ///< how dtypes or shapes differ; empty if they are equal and elements were compared
-  DType dtype = DType::float32;     ///< of the expected tensor
+  DType dtype = DType::float32;     ///< of the expected tensor, like meaning
+  Meaning meaning{};                ///< element_text(dtype, meaning, element) is the element as text
   std::vector<std::int64_t> shape;  ///< of the expected tensor
   std::uint64_t compared = 0;
   std::uint64_t mismatches = 0;
   std::vector<Mismatch> first;  ///< the first mismatches, in the order of the expected file
-  double largest = 0;           ///< the largest |a - e|, NaN left out; rounded for 64-bit integers
+  double largest = 0;           ///< the largest |a - e|, NaN left out; rounded for 64-bit integers and dates
 
   /// For people, if the tensors differ: "2 of 6 differ (33.3 %); first [0] actual -3.5 expected 0 ...".
   std::string summary;
@@ -241,13 +254,15 @@ struct Comparison {
   [[nodiscard]] bool equal() const noexcept { return reason.empty() && mismatches == 0; }
 };
 
-/// Compares two .npy files. One of them may be "-", standard input. Byte order and memory order may differ.
+/// Compares two .npy files, also of bool, dates, durations or complex numbers. One of them may be "-",
+/// standard input. Byte order and memory order may differ.
 [[nodiscard]] Comparison compare_files(const std::string& actual, const std::string& expected,
                                        const CompareOptions& compare = {}, const FileOptions& options = {});
 
 /// For each percentage the element of the tensor in a file below which this share of the elements lies: see
 /// Given::percentile(); rounded once to floats, truncated toward zero to integers. Nothing if all elements
 /// are NaN, NaN between -inf and inf. from_bits<float>() of an element is its value if the tensor is float32.
+/// Of bool, dates and durations it is always an element: of two, the lower one.
 /// Error{usage} for a stream, and for a percentage that is not from 0 to 100 or has more than 16 decimal
 /// places: parse_number("99.9") is exact, the double 99.9 is not.
 [[nodiscard]] std::vector<std::optional<ElementBits>> percentiles(const std::string& path,
@@ -257,6 +272,7 @@ struct Comparison {
 /// The statistics of a tensor's elements.
 struct Statistics {
   DType dtype = DType::float32;
+  Meaning meaning{};  ///< NaT is counted as NaN; dates have no mean and no standard deviation
   std::vector<std::int64_t> shape;
   std::uint64_t count = 0;
   std::uint64_t nan = 0;
@@ -271,8 +287,8 @@ struct Statistics {
 
 /// Calculates the statistics of the tensor in a file; "-" is standard input. Mean and standard deviation are
 /// rounded once from their exact values. The median of an even number of elements is half way between the two
-/// middle ones, truncated toward zero for integers; half way between -inf and inf it is NaN. It needs several
-/// passes over the file; a stream can be read only once and has no median.
+/// middle ones, truncated toward zero for integers; of dates it is the lower one; half way between -inf and
+/// inf it is NaN. It needs several passes over the file; a stream can be read only once and has no median.
 [[nodiscard]] Statistics statistics(const std::string& path, const FileOptions& options = {});
 
 }  // namespace clipper

@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "command_line/command_line.hpp"
 #include "command_line/command_spec.hpp"
 #include "command_line/nearest_name.hpp"
 #include "command_line/values.hpp"
-#include "element/meaning.hpp"
 #include "element/percentage.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
@@ -49,19 +47,10 @@ std::optional<Number> percentage_in(const std::string& text) {
   refuse(fmt::format("{}: '{}' is not a number; only --min and --max can be percentiles", flag, text));
 }
 
-/// A date, NaT, true or false; nothing for other texts. Whether the tensor has such elements is unknown yet.
-std::optional<Given> word_in(const std::string& text) {
-  constexpr std::array<std::string_view, 4> kWords{"true", "false", "NaT", "nat"};
-  if (std::ranges::find(kWords, text) == kWords.end() && !parse_date(text)) return std::nullopt;
-  Given word(Number{}, text);
-  word.is_word = true;
-  return word;
-}
-
 }  // namespace
 
 Given parse_bound(std::string_view flag, const std::string& text) {
-  if (std::optional<Given> word = word_in(text)) return *std::move(word);
+  if (std::optional<Given> word = Given::word(text)) return *std::move(word);
   const std::optional<Number> percentage = percentage_in(text);
   if (!percentage) return parse_given(flag, text);
   if (!is_percentage(*percentage))
@@ -97,7 +86,7 @@ std::optional<Given> given(const RawOptions& raw, const Option& option) {
 
 std::optional<Given> given_limit(const RawOptions& raw, const Option& option) {
   if (raw.has(option))
-    if (std::optional<Given> word = word_in(raw.text(option))) return word;
+    if (std::optional<Given> word = Given::word(raw.text(option))) return word;
   return given(raw, option);
 }
 
@@ -106,7 +95,7 @@ OnNan parse_on_nan(const std::string& text) {
   if (word != kNanWords.end()) return static_cast<OnNan::Action>(word - kNanWords.begin());
   std::optional<Number> number = parse_number(text);
   if (number && number->kind != Number::Kind::nan) return Given(*std::move(number), text);
-  if (std::optional<Given> given = word_in(text)) return *std::move(given);
+  if (std::optional<Given> given = Given::word(text)) return *std::move(given);
   if (const auto meant = nearest_name(text, kNanWords))
     refuse(fmt::format("--nan: unknown value '{}'; did you mean '{}'?", text, *meant));
   refuse(fmt::format("--nan: '{}' is not keep, error, min, max or a number", text));

@@ -52,7 +52,7 @@ void compare_members(Engine& engine, CompareSettings settings, const Matching& m
                      const Archives& archives, const MemberPair& pair, PairReport& report) {
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
     const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-    return archive.header(member, settings.dtype, trailing, settings.types).header.has_value();
+    return archive.header(member, settings.dtype, trailing, npy::Types::comparable).header.has_value();
   };
   if (!is_tensor(archives.actual, *pair.actual) || !is_tensor(archives.expected, *pair.expected)) {
     settings.whole_files = true;

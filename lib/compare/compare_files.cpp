@@ -55,7 +55,8 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
   std::vector<std::byte> actual_bytes;
   std::vector<std::byte> expected_bytes;
   const auto read = [&](InputFile& file, std::vector<std::byte>& bytes) {
-    return read_header(file, settings.dtype, &bytes, std::nullopt, npy::Opaque::refused, settings.types)
+    return read_header(file, settings.dtype, &bytes, std::nullopt, npy::Opaque::refused,
+                       npy::Types::comparable)
         .layout();
   };
   TensorLayout layout = read(actual, actual_bytes);

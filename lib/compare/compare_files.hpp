@@ -9,7 +9,6 @@
 #include "element/tensor_layout.hpp"
 #include "engine/engine.hpp"
 #include "files/input_file.hpp"
-#include "npy/header.hpp"
 
 /// Compares two files, from their headers to the difference file.
 namespace clipper {
@@ -21,7 +20,6 @@ struct CompareSettings {
   bool any_dtype = false;                      ///< compare elements of different dtypes as numbers
   bool strict_header = false;                  ///< the headers must have the same bytes
   std::optional<DType> dtype;                  ///< the dtype that the user gives; see npy::parse()
-  npy::Types types = npy::Types::comparable;   ///< which types of elements are compared
   bool ignore_trailing = false;                ///< accept bytes after the arrays
   std::optional<std::string> difference_file;  ///< path for |a - e|; see DifferenceFile
 };

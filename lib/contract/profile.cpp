@@ -224,6 +224,23 @@ Given Given::percentile(double percentage) {
   return percentile(*parse_number(shortest_text(percentage)));
 }
 
+std::optional<Given> Given::word(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kWords{"true", "false", "NaT", "nat"};
+  if (std::ranges::find(kWords, text) == kWords.end() && !parse_date(text)) return std::nullopt;
+  Given word(Number{}, std::string(text));
+  word.is_word = true;
+  return word;
+}
+
+Given Given::duration(std::int64_t ticks, TimeUnit in) {
+  if (in.base == TimeUnit::Base::generic) return ticks;
+  const std::string unit = unit_text(in);
+  Given given(ticks, std::to_string(ticks) + " " + unit.substr(1, unit.size() - 2));
+  given.is_word = true;
+  given.unit = in;
+  return given;
+}
+
 Given Given::reciprocal(Given divisor) {
   divisor.text.insert(0, "1/");
   divisor.divides = true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "element/dtype.hpp"
+#include "element/meaning.hpp"
 
 /// A Request holds what the user wants; a Profile holds the rules of one system (NumPy, PyTorch, ONNX, ...)
 /// as data.
@@ -145,8 +146,9 @@ struct Given {
   /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
   std::optional<Number> percentage{};
 
-  bool divides = false;  ///< for scale: elements are divided by the number, not multiplied
-  bool is_word = false;  ///< the text is a date, NaT, true or false: a number only for such a tensor
+  bool divides = false;            ///< for scale: elements are divided by the number, not multiplied
+  bool is_word = false;            ///< see word() and duration(): a number only for such a tensor
+  std::optional<TimeUnit> unit{};  ///< see duration()
 
   // NOLINTBEGIN(google-explicit-constructor): a Request's member is written as a number.
 
@@ -171,6 +173,14 @@ struct Given {
 
   /// The percentile for the shortest decimal number that converts to this double: 99.9 is 999/10.
   [[nodiscard]] static Given percentile(double percentage);
+
+  /// A bound of bool, datetime64 or timedelta64, or what replaces NaT: "2020-02-29" (see parse_date()),
+  /// "true", "false"; "NaT" is refused as a bound. Nothing for other texts.
+  [[nodiscard]] static std::optional<Given> word(std::string_view text);
+
+  /// A bound of timedelta64 in any unit, of which the tensor's unit must have an exact number. The text is
+  /// "36 h".
+  [[nodiscard]] static Given duration(std::int64_t ticks, TimeUnit in);
 
   /// As scale: x is divided by the number or array, x / S, as ONNX QuantizeLinear does. The product with a
   /// rounded 1/S would differ. The text is "1/S".

@@ -29,7 +29,17 @@ Number date_number(std::string_view field, const Given& given, const TensorLayou
   return *ticks;
 }
 
+/// A duration in a unit of its own.
+Number duration_in(std::string_view field, const Given& given, const TensorLayout& layout) {
+  const auto ticks = static_cast<std::int64_t>(to_integer(given.number, Rounding::toward_zero));
+  const std::optional<std::int64_t> converted = ticks_of(ticks, *given.unit, layout.meaning.unit);
+  if (ticks == kNaT || !converted)
+    refuse(field, given, fmt::format(" is not a duration of {}", type_name(layout)));
+  return *converted;
+}
+
 Number duration_number(std::string_view field, const Given& given, const TensorLayout& layout) {
+  if (given.unit) return duration_in(field, given, layout);
   const Number lowest = kNaT + 1;
   const Number highest = std::numeric_limits<std::int64_t>::max();
   if (given.is_word || !is_integer(given.number) || given.number < lowest || given.number > highest)

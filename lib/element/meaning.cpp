@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <utility>
 
 #include "element/element.hpp"
 
@@ -41,6 +42,25 @@ constexpr std::array<UnitRow, 14> kUnits{{{"Y", 0, 0, 0},
 
 const UnitRow& row_of(TimeUnit unit) {
   return kUnits.at(static_cast<std::size_t>(unit.base));
+}
+
+/// How long a unit is: in months, or in attoseconds. 0 for the generic unit.
+std::pair<Int128, bool> length_of(TimeUnit unit) {
+  const UnitRow& row = row_of(unit);
+  switch (unit.base) {
+    case TimeUnit::Base::generic: return {0, false};
+    case TimeUnit::Base::year: return {Int128{12} * unit.multiplier, true};
+    case TimeUnit::Base::month: return {unit.multiplier, true};
+    default: break;
+  }
+  Int128 length = Int128{86400 / row.per_day} * unit.multiplier * (unit.base == TimeUnit::Base::week ? 7 : 1);
+  for (int i = row.digits; i < 18; ++i) length *= 10;
+  return {length, false};
+}
+
+Int128 greatest_common_divisor(Int128 a, Int128 b) {
+  while (b != 0) a = std::exchange(b, a % b);
+  return a;
 }
 
 /// Divides, rounding down, and leaves the rest.
@@ -240,6 +260,20 @@ std::optional<std::int64_t> ticks_of(const DateText& date, TimeUnit unit) {
   ticks = divide(rest, unit.multiplier);
   if (rest != 0 || ticks <= kNaT || ticks > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
   return static_cast<std::int64_t>(ticks);
+}
+
+std::optional<std::int64_t> ticks_of(std::int64_t ticks, TimeUnit from, TimeUnit to) {
+  const auto [length, is_calendar] = length_of(from);
+  const auto [other, is_other_calendar] = length_of(to);
+  if (length == 0 || other == 0 || is_calendar != is_other_calendar) return std::nullopt;
+  const Int128 common = greatest_common_divisor(length, other);
+  Int128 result = ticks;
+  if (result % (other / common) != 0) return std::nullopt;
+  result /= other / common;
+  if (__builtin_mul_overflow(result, length / common, &result) || result <= kNaT ||
+      result > std::numeric_limits<std::int64_t>::max())
+    return std::nullopt;
+  return static_cast<std::int64_t>(result);
 }
 
 std::string element_text(DType dtype, const Meaning& meaning, ElementBits element, ElementBits imaginary) {

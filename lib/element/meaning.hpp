@@ -86,6 +86,10 @@ struct DateText {
 /// The date in this unit, which is not kNaT. Nothing if the unit does not have exactly this date.
 [[nodiscard]] std::optional<std::int64_t> ticks_of(const DateText& date, TimeUnit unit);
 
+/// A duration in another unit, if that has it exactly and it is not kNaT. Years and months are no number of
+/// days.
+[[nodiscard]] std::optional<std::int64_t> ticks_of(std::int64_t ticks, TimeUnit from, TimeUnit to);
+
 /// The element as element_text() of its dtype, or as "True", "2020-02-29", "NaT" or "1-2j".
 [[nodiscard]] std::string element_text(DType dtype, const Meaning& meaning, ElementBits element,
                                        ElementBits imaginary = 0);

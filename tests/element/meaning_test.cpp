@@ -72,4 +72,23 @@ TEST_CASE("Types have the names of numpy") {
   CHECK(type_name(DType::float64, {Kind::complex}) == "complex128");
 }
 
+TEST_CASE("durations are converted if the other unit has them exactly") {
+  const auto converted = [](std::int64_t ticks, std::string_view from, std::string_view to) {
+    return ticks_of(ticks, *parse_unit(from), *parse_unit(to));
+  };
+  CHECK(converted(-3, "W", "h") == -504);
+  CHECK(converted(-504, "h", "W") == -3);
+  CHECK(converted(-503, "h", "W") == std::nullopt);
+  CHECK(converted(5, "20s", "25s") == 4);
+  CHECK(converted(2, "Y", "3M") == 8);
+  CHECK(converted(1, "M", "D") == std::nullopt);
+  CHECK(converted(0, "D", "M") == std::nullopt);
+  CHECK(converted(1, "generic", "D") == std::nullopt);
+  CHECK(converted(9, "s", "as") == 9'000'000'000'000'000'000);
+  CHECK(converted(10, "s", "as") == std::nullopt);
+  CHECK(converted(std::numeric_limits<std::int64_t>::max(), "2147483647W", "as") == std::nullopt);
+  CHECK(converted(std::numeric_limits<std::int64_t>::max(), "ns", "ns") ==
+        std::numeric_limits<std::int64_t>::max());
+}
+
 }  // namespace clipper

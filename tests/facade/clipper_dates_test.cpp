@@ -1,0 +1,135 @@
+#include "clipper.hpp"
+#include "support/archives.hpp"
+#include "support/files.hpp"
+#include "support/refusal.hpp"
+#include "support/tensors.hpp"
+
+/// bool, datetime64, timedelta64 and complex numbers in files, for programs that include clipper.hpp.
+namespace clipper::testing {
+namespace {
+
+std::string ticks(const std::string& descr, const std::vector<std::int64_t>& elements) {
+  return npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements));
+}
+
+std::string flags(const std::string& elements) {
+  return npy_file("|b1", "False", fmt::format("({},)", elements.size()), elements);
+}
+
+const std::string kDays = ticks("<M8[D]", {kNaT, -1, 18'000, 18'321, 20'000});  // 18,321 is 2020-02-29
+const std::string kFlags = flags(std::string("\0\1\0\1", 4));
+
+/// Files of dates, durations, flags, complex numbers, and an archive.
+struct Files : TemporaryDirectory {
+  Files()
+      : TemporaryDirectory({{"day.npy", kDays},
+                            {"span.npy", ticks("<m8[25s]", {kNaT, -7, 0, 7})},
+                            {"flag.npy", kFlags},
+                            {"c.npy", npy_file("<c8", "False", "(2,)", bytes_of<float>({1, 2, 3, 4}))},
+                            {"a.npz", npz_file({{"x.npy", float32_file({-1, 2})}, {"day.npy", kDays}})}}) {}
+
+  /// The file that clip_file() writes.
+  [[nodiscard]] std::string clipped(const std::string& name, const Request& request,
+                                    const FileOptions& options = {}) const {
+    clip_file(*this / name, *this / "out", request, options);
+    return read("out");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("files of dates, durations and flags are clipped to bounds from text") {
+  const Files files;
+  const Request since{.min = from_text("1970-01-02"), .max = from_text("2020-02-28T00:00")};
+  CHECK(files.clipped("day.npy", since) == ticks("<M8[D]", {kNaT, 1, 18'000, 18'320, 18'320}));
+  CHECK(files.clipped("a.npz:day", since) == files.read("out"));
+  CHECK(files.clipped("day.npy", {.max = from_text("2020-02-28"), .nan = from_text("1970-01-11")}) ==
+        ticks("<M8[D]", {10, -1, 18'000, 18'320, 18'320}));
+  CHECK(files.clipped("day.npy", {.min = from_text("50%")}) ==
+        ticks("<M8[D]", {kNaT, 18'000, 18'000, 18'321, 20'000}));
+  CHECK(files.clipped("span.npy", {.min = -2, .max = from_text("2")}) == ticks("<m8[25s]", {kNaT, -2, 0, 2}));
+  CHECK(files.clipped("span.npy", {.min = Given::duration(-50, *parse_unit("s")),
+                                   .max = Given::duration(5, *parse_unit("20s"))}) ==
+        ticks("<m8[25s]", {kNaT, -2, 0, 4}));
+  CHECK(files.clipped("flag.npy", {.min = from_text("true")}) == flags("\1\1\1\1"));
+  CHECK(files.clipped("flag.npy", {.max = 0}) == flags(std::string(4, '\0')));
+  const Counts counts = clip_in_place(files / "day.npy", since);
+  CHECK(counts.raised == 1);
+  CHECK(counts.lowered == 2);
+  CHECK(counts.nan == 1);
+  CHECK(files.read("day.npy") == ticks("<M8[D]", {kNaT, 1, 18'000, 18'320, 18'320}));
+}
+
+TEST_CASE("dates in an archive are clipped only if they are named") {
+  const Files files;
+  CHECK(files.clipped("a.npz", {.min = 0}) ==
+        npz_file({{"x.npy", float32_file({0, 2})}, {"day.npy", kDays}}));
+  FileOptions options;
+  options.members = {"day"};
+  CHECK(files.clipped("a.npz", {.max = from_text("1969-12-31")}, options) ==
+        npz_file({{"x.npy", float32_file({-1, 2})}, {"day.npy", ticks("<M8[D]", {kNaT, -1, -1, -1, -1})}}));
+}
+
+TEST_CASE("text that is no bound, or none of the tensor's type, is refused") {
+  const Files files;
+  const auto refused = [&](const std::string& name, const Request& request) {
+    return refusal(ErrorKind::usage, [&] { clip_file(files / name, files / "out", request); });
+  };
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(from_text("2020-02-30")); }) ==
+        "'2020-02-30' is not a number, a percentage, a date, true or false");
+  CHECK(refusal(ErrorKind::usage, [] { static_cast<void>(from_text("101%")); }) ==
+        "101%: a percentile is a number from 0% to 100%");
+  CHECK(from_text("0.1").number == *parse_number("0.1"));
+  CHECK(
+      refused("day.npy", {.min = 0}) ==
+      files /
+          "day.npy: min 0 is not a date, but the tensor is datetime64[D]; write a date, such as 2020-02-29");
+  CHECK(refused("day.npy", {.max = from_text("NaT")}) == files / "day.npy: max NaT: NaT cannot be a bound");
+  CHECK(refused("span.npy", {.min = Given::duration(24, *parse_unit("s"))}) ==
+        files / "span.npy: min 24 s is not a duration of timedelta64[25s]");
+  CHECK(refused("day.npy", {.min = Given::duration(24, *parse_unit("D"))}).find("min 24 D is not a date") !=
+        std::string::npos);
+  std::vector<float> numbers{1};
+  CHECK(refusal(ErrorKind::usage, [&] { clip(numbers, {.max = from_text("true")}); }) ==
+        "max true is not a number, but the tensor is float32");
+  CHECK(refusal(ErrorKind::usage, [&] {
+          PreparedClip({.min = from_text("true")}, tensor_in(files / "flag.npy"));
+        }) == "elements in memory are numbers, not bool");
+}
+
+TEST_CASE("a comparison, statistics and percentiles say what elements mean") {
+  const Files files;
+  files.write("other.npy", ticks(">M8[D]", {std::int64_t{0x80}, -1, 0, 0, 0}));
+  files.write("later.npy", ticks("<M8[D]", {kNaT, -1, 18'000, 18'322, kNaT}));
+  files.write("c2.npy", npy_file("<c8", "False", "(2,)", bytes_of<float>({1, 2, 3, 5})));
+  Comparison found = compare_files(files / "later.npy", files / "day.npy", {.max_listed = 2});
+  CHECK(found.mismatches == 2);
+  CHECK(found.largest == 1);
+  CHECK(found.meaning == tensor_in(files / "day.npy").meaning);
+  CHECK(element_text(found.dtype, found.meaning, found.first.at(0).actual) == "2020-03-01");
+  CHECK(
+      found.summary.starts_with("2 of 5 differ (40 %); first [3] actual 2020-03-01 expected 2020-02-29 (1)"));
+  CHECK(compare_files(files / "flag.npy", files / "flag.npy").equal());
+  CHECK_FALSE(compare_files(files / "other.npy", files / "day.npy").equal());
+  found = compare_files(files / "c2.npy", files / "c.npy");
+  const Comparison::Mismatch& mismatch = found.first.at(0);
+  CHECK(element_text(found.dtype, found.meaning, mismatch.actual, mismatch.actual_imaginary) == "3+5j");
+  CHECK(from_bits<float>(mismatch.expected_imaginary) == 4);
+  CHECK(found.largest == 1);
+
+  const Statistics days = statistics(files / "day.npy");
+  CHECK(days.count == 5);
+  CHECK(days.nan == 1);
+  CHECK(from_bits<std::int64_t>(*days.min) == -1);
+  CHECK(element_text(days.dtype, days.meaning, *days.median) == "2019-04-14");
+  CHECK_FALSE(days.mean);
+  CHECK_FALSE(days.standard_deviation);
+  CHECK(statistics(files / "span.npy").mean == 0.0);
+  CHECK(statistics(files / "flag.npy").mean == 0.5);
+  CHECK(*percentiles(files / "day.npy", std::array{Number(100)}).front() == 20'000);
+  CHECK(refusal(ErrorKind::input, [&] { static_cast<void>(statistics(files / "c.npy")); }) ==
+        files /
+            "c.npy: dtype '<c8' (complex numbers) is not supported; convert it: np.save('x.npy', x.real)");
+}
+
+}  // namespace clipper::testing
