@@ -31,9 +31,16 @@ std::string quoted(const std::string& number) {
   return number.substr(0, kShown) + "..." + (exponent == number.npos ? "" : number.substr(exponent));
 }
 
+/// Whether the parameter can be a date, a duration, true or false.
+bool takes_words(std::string_view field) {
+  return field == "min" || field == "max" || field == "nan";
+}
+
 Given given_of_text(std::string_view field, const std::string& text) {
   if (text.starts_with('@')) return from_file(text.substr(1));
   const bool is_percentile = text.ends_with('%') && (field == "min" || field == "max");
+  if (takes_words(field))
+    if (std::optional<Given> word = Given::word(text)) return *std::move(word);
   std::optional<Number> number = parse_number(is_percentile ? text.substr(0, text.size() - 1) : text);
   if (!number && (text.ends_with(".npy") || text.find('/') != text.npos || text.find(".npz:") != text.npos))
     throw Error(ErrorKind::usage,
@@ -58,6 +65,26 @@ Given given_of_int(nb::handle number) {
   // Hexadecimal, because Python limits the length of decimal text.
   const nb::object text = nb::steal(PyNumber_ToBase(number.ptr(), 16));
   return *parse_number(characters_of(text));
+}
+
+/// np.datetime64 and np.timedelta64.
+bool is_time(nb::handle scalar) {
+  return PyArray_IsScalar(scalar.ptr(), Datetime) || PyArray_IsScalar(scalar.ptr(), Timedelta);
+}
+
+Given given_of_time(std::string_view field, nb::handle scalar) {
+  const nb::object ticks = scalar.attr("astype")("int64");
+  const auto type = nb::cast<std::string>(nb::str(nb::object(scalar.attr("dtype"))));
+  const std::size_t bracket = type.find('[') + 1;  // 0 if there is none
+  const TimeUnit unit = bracket == 0
+                            ? TimeUnit{}
+                            : *parse_unit(std::string_view(type).substr(bracket, type.size() - bracket - 1));
+  const auto count = nb::cast<std::int64_t>(ticks.attr("item")());
+  if (count != kNaT && PyArray_IsScalar(scalar.ptr(), Timedelta)) return Given::duration(count, unit);
+  std::string text = date_text(count, unit);
+  if (unit.base == TimeUnit::Base::year && count != kNaT) text += "-01";
+  if (std::optional<Given> date = Given::word(text)) return *std::move(date);
+  throw Error(ErrorKind::usage, argument(field) + (" " + text + " is beyond the dates of clipper"));
 }
 
 /// An int or a float that has the exact value of a numpy scalar.
@@ -175,6 +202,7 @@ Given number_of_argument(std::string_view field, nb::handle number) {
   if (PyFloat_Check(number.ptr())) return PyFloat_AsDouble(number.ptr());
   if (PyLong_Check(number.ptr())) return given_of_int(number);
   if (PyUnicode_Check(number.ptr())) return given_of_text(field, std::string(characters_of(number)));
+  if (takes_words(field) && is_time(number)) return given_of_time(field, number);
   if (PyArray_CheckScalar(number.ptr()) && !PyArray_Check(number.ptr()))
     return number_of_argument(field, value_of_scalar(field, number));
   refuse_type(field, number, "a number, text, a numpy array or a path");
@@ -281,7 +309,8 @@ HeldRequest request_of(const RequestArguments& arguments) {
   if (const std::optional<OnNan::Action> action = nan_word_of(arguments.nan))
     request.nan = *action;
   else
-    request.nan = number_of_argument("nan", arguments.nan);
+    request.nan = number_of_argument(
+        "nan", is_plain(arguments.nan) ? nb::borrow(arguments.nan) : plain("nan", arguments.nan, nb::none()));
   request.replace_below = given_of("replace_below", arguments.replace_below, held.arrays);
   request.replace_above = given_of("replace_above", arguments.replace_above, held.arrays);
   request.round = round_of(arguments.round);

@@ -50,11 +50,14 @@ ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
   const std::optional<DType> given = dtype_of_argument(dtype);
   const std::optional<ArrayType> type = type_of(x, given);
   if (!type) {
-    const std::string raw = PyArray_DESCR(x)->type_num == NPY_VOID && PyArray_ITEMSIZE(x) == 2
-                                ? "; if it is bfloat16, say dtype=\"bfloat16\""
-                                : "";
+    const std::string_view kind(&PyArray_DESCR(x)->kind, 1);
+    const std::string advice = PyArray_DESCR(x)->type_num == NPY_VOID && PyArray_ITEMSIZE(x) == 2
+                                   ? "; if it is bfloat16, say dtype=\"bfloat16\""
+                               : kind == "b" || kind == "M" || kind == "m"
+                                   ? "; np.clip takes it, and clip_file() files of it"
+                                   : "";
     throw Error(ErrorKind::input, Term{"x", "x"} + Message(" has dtype " + dtype_text(x) +
-                                                           ", which is none of clipper's" + raw));
+                                                           ", which is none of clipper's" + advice));
   }
   if (given && *given != type->dtype)
     refuse("dtype", "is " + std::string(traits(*given).name) + ", but x has dtype " + dtype_text(x));

@@ -31,7 +31,7 @@ double value_of(const DTypeTraits& dtype, ElementBits bits) {
   return bits >> (8 * dtype.size - 1) == 0 ? value : -value;
 }
 
-nb::object object_of(DType dtype, ElementBits bits) {
+nb::object number_of(DType dtype, ElementBits bits) {
   switch (traits(dtype).kind) {
     case NumberKind::unsigned_integer: return nb::int_(bits);
     case NumberKind::signed_integer: {
@@ -44,17 +44,32 @@ nb::object object_of(DType dtype, ElementBits bits) {
   return nb::float_(value_of(traits(dtype), bits));
 }
 
-nb::object object_of(DType dtype, const std::optional<ElementBits>& bits) {
-  return bits ? object_of(dtype, *bits) : nb::none();
+nb::str name_of(DType dtype, const Meaning& meaning) {
+  return nb::str(type_name(dtype, meaning).c_str());
+}
+
+/// A number, a bool, a scalar of numpy for dates and durations, or a complex number.
+nb::object object_of(DType dtype, const Meaning& meaning, ElementBits bits, ElementBits imaginary = 0) {
+  const nb::object number = number_of(dtype, bits);
+  switch (meaning.kind) {
+    case Meaning::Kind::number: break;
+    case Meaning::Kind::boolean: return nb::bool_(bits != 0);
+    case Meaning::Kind::datetime:
+    case Meaning::Kind::timedelta:
+      return nb::module_::import_("numpy").attr("int64")(number).attr("view")(name_of(dtype, meaning));
+    case Meaning::Kind::complex:
+      return nb::steal(PyComplex_FromDoubles(PyFloat_AsDouble(number.ptr()),
+                                             PyFloat_AsDouble(number_of(dtype, imaginary).ptr())));
+  }
+  return number;
+}
+
+nb::object object_of(DType dtype, const Meaning& meaning, const std::optional<ElementBits>& bits) {
+  return bits ? object_of(dtype, meaning, *bits) : nb::none();
 }
 
 nb::object shape_of(const std::vector<std::int64_t>& shape) {
   return nb::tuple(nb::cast(shape));
-}
-
-nb::str name_of(DType dtype) {
-  const std::string_view name = traits(dtype).name;
-  return nb::str(name.data(), name.size());
 }
 
 /// The names of the package's arguments for FileOptions.
@@ -126,20 +141,25 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
       run(options, [&](const FileOptions& o) { return compare_files(first, second, compare, o); });
   nb::list mismatches;
   for (const Comparison::Mismatch& mismatch : result.first)
-    mismatches.append(nb::make_tuple(nb::tuple(nb::cast(mismatch.index)),
-                                     object_of(result.dtype, mismatch.actual),
-                                     object_of(result.dtype, mismatch.expected)));
-  return nb::make_tuple(result.equal(), result.summary, name_of(result.dtype), shape_of(result.shape),
-                        result.compared, result.mismatches, nb::tuple(mismatches), result.largest);
+    mismatches.append(nb::make_tuple(
+        nb::tuple(nb::cast(mismatch.index)),
+        object_of(result.dtype, result.meaning, mismatch.actual, mismatch.actual_imaginary),
+        object_of(result.dtype, result.meaning, mismatch.expected, mismatch.expected_imaginary)));
+  return nb::make_tuple(result.equal(), result.summary, name_of(result.dtype, result.meaning),
+                        shape_of(result.shape), result.compared, result.mismatches, nb::tuple(mismatches),
+                        result.largest);
 }
 
 nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, nb::handle threads) {
   const FileOptions options = options_of(dtype, ignore_trailing, threads);
   const std::string name = path_of(path);
   const Statistics s = run(options, [&](const FileOptions& o) { return statistics(name, o); });
-  return nb::make_tuple(name_of(s.dtype), shape_of(s.shape), s.count, s.nan, s.positive_infinite,
-                        s.negative_infinite, object_of(s.dtype, s.min), object_of(s.dtype, s.max), s.mean,
-                        s.standard_deviation, object_of(s.dtype, s.median));
+  const auto object = [&](const std::optional<ElementBits>& bits) {
+    return object_of(s.dtype, s.meaning, bits);
+  };
+  return nb::make_tuple(name_of(s.dtype, s.meaning), shape_of(s.shape), s.count, s.nan, s.positive_infinite,
+                        s.negative_infinite, object(s.min), object(s.max), s.mean, s.standard_deviation,
+                        object(s.median));
 }
 
 nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle dtype,
@@ -152,16 +172,17 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::hand
     const Given given = number_of_argument("percentages", percentage);
     numbers.push_back(parse_number(given.text).value_or(given.number));
   }
-  const DType type = tensor_in(name, options).dtype;
+  const Tensor tensor = tensor_in(name, options);
   const auto found = run(options, [&](const FileOptions& o) { return percentiles(name, numbers, o); });
   nb::list results;
-  for (const std::optional<ElementBits>& element : found) results.append(object_of(type, element));
+  for (const std::optional<ElementBits>& element : found)
+    results.append(object_of(tensor.dtype, tensor.meaning, element));
   return results;
 }
 
 nb::object tensor_in_path(nb::handle path, nb::handle dtype, bool ignore_trailing) {
   const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, nb::int_(1)));
-  return nb::make_tuple(name_of(tensor.dtype), shape_of(tensor.shape), tensor.fortran_order,
+  return nb::make_tuple(name_of(tensor.dtype, tensor.meaning), shape_of(tensor.shape), tensor.fortran_order,
                         tensor.order == ByteOrder::little ? "little" : "big");
 }
 

@@ -1,4 +1,5 @@
 from array import array
+from datetime import date, timedelta
 from os import PathLike
 from typing import Any, Iterable, Literal, Mapping, NamedTuple, Optional, Protocol, Sequence, SupportsFloat, SupportsIndex, TypeVar, Union, overload
 
@@ -10,6 +11,7 @@ __version__: str
 _Number = Union[int, float, str, SupportsFloat, SupportsIndex]
 _Path = Union[str, bytes, PathLike[Any]]
 _Parameter = Union[_Number, ArrayLike, PathLike[Any], None]
+_Bound = Union[_Parameter, date, timedelta]  # of a file; datetime is a date
 _Scale = Union[_Parameter, reciprocal]
 _Round = Optional[Literal["half-even", "half-away", "trunc", "floor", "ceil"]]
 _Nan = Union[Literal["keep", "error", "min", "max"], _Number, None]
@@ -45,8 +47,8 @@ class reciprocal(NamedTuple):
 
 class Mismatch(NamedTuple):
     index: tuple[int, ...]
-    actual: Union[int, float]
-    expected: Union[int, float]
+    actual: Any  # int, float, bool, complex, np.datetime64 or np.timedelta64
+    expected: Any
 
 class Comparison(NamedTuple):
     equal: bool
@@ -68,11 +70,11 @@ class Info(NamedTuple):
     nan: Optional[int] = None
     positive_infinite: Optional[int] = None
     negative_infinite: Optional[int] = None
-    min: Union[int, float, None] = None
-    max: Union[int, float, None] = None
+    min: Any = None  # as Mismatch.actual, or None
+    max: Any = None
     mean: Optional[float] = None
     standard_deviation: Optional[float] = None
-    median: Union[int, float, None] = None
+    median: Any = None
 
 @overload
 def clip(
@@ -169,13 +171,13 @@ def clip(
 def clip_file(
     input: _Path,
     output: _Path,
-    min: _Parameter = None,
-    max: _Parameter = None,
+    min: _Bound = None,
+    max: _Bound = None,
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
-    nan: _Nan = None,
+    nan: Union[_Nan, date, timedelta] = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
@@ -192,13 +194,13 @@ def clip_file(
 ) -> Counts: ...
 def clip_in_place(
     path: _Path,
-    min: _Parameter = None,
-    max: _Parameter = None,
+    min: _Bound = None,
+    max: _Bound = None,
     *,
     scale: _Scale = None,
     bias: _Parameter = None,
     profile: Optional[str] = None,
-    nan: _Nan = None,
+    nan: Union[_Nan, date, timedelta] = None,
     min_above_max: _MinAboveMax = None,
     replace_below: _Parameter = None,
     replace_above: _Parameter = None,
@@ -251,5 +253,5 @@ def percentiles(
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
     threads: int = 0,
-) -> list[Union[int, float, None]]: ...
+) -> list[Any]: ...
 def profiles() -> tuple[str, ...]: ...

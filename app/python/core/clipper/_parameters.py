@@ -1,5 +1,6 @@
 """Parameters that are neither a number of Python or numpy, nor text, a path, nor an array of x's dtype."""
 
+import datetime
 import decimal
 import numbers
 import os
@@ -74,6 +75,12 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         return str(value)
     if isinstance(value, numbers.Rational):
         return _text_of(value)
+    if name in ("min", "max", "nan") and isinstance(value, (datetime.date, datetime.timedelta)):
+        if getattr(value, "tzinfo", None) is not None:
+            raise TypeError(f"{name} has a time zone, which dates in files do not have")
+        if hasattr(value, "to_numpy"):  # pandas has nanoseconds
+            return value.to_numpy()
+        return np.timedelta64(value) if isinstance(value, datetime.timedelta) else np.datetime64(value)
     if isinstance(value, os.PathLike):
         return value
     if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):

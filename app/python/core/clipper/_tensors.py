@@ -11,11 +11,12 @@ from ._errors import ClipperError
 
 
 class Mismatch(NamedTuple):
-    """Two elements that differ: their index and values."""
+    """Two elements that differ: their index and values, which are int, float, bool, complex, np.datetime64 or
+    np.timedelta64."""
 
     index: tuple
-    actual: "int | float"
-    expected: "int | float"
+    actual: object
+    expected: object
 
 
 class Comparison(NamedTuple):
@@ -49,10 +50,11 @@ class Info(NamedTuple):
 
     Attributes:
         dtype, shape, fortran_order, byte_order: of the file or array.
-        count, nan, positive_infinite, negative_infinite: numbers of elements.
+        count, nan, positive_infinite, negative_infinite: numbers of elements. NaT is a NaN.
         min, max, median: of the elements that are not NaN, infinities included. The median of integers is cut off
             toward zero: of 1 and 2 it is 1.
-        mean, standard_deviation: of the finite elements, rounded once from their exact values.
+        mean, standard_deviation: of the finite elements, rounded once from their exact values; of durations in
+            their unit. Dates have none.
     """
 
     dtype: str
@@ -63,11 +65,11 @@ class Info(NamedTuple):
     nan: Optional[int] = None
     positive_infinite: Optional[int] = None
     negative_infinite: Optional[int] = None
-    min: "int | float | None" = None
-    max: "int | float | None" = None
+    min: object = None
+    max: object = None
     mean: Optional[float] = None
     standard_deviation: Optional[float] = None
-    median: "int | float | None" = None
+    median: object = None
 
 
 def _is_path(tensor) -> bool:
@@ -130,7 +132,7 @@ def compare(
     Elements match if |actual - expected| <= atol + rtol * |expected|, calculated exactly.
 
     Args:
-        actual, expected: arrays, or paths of files.
+        actual, expected: arrays, or paths of files; also of bool, datetime64, timedelta64 or complex numbers.
         rtol, atol: int, float, or text, which is exact: "1e-5".
         ulp: floats at most this many representable values apart also match.
         nan_equal: any NaN matches any NaN.
@@ -170,7 +172,8 @@ def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
 
 def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
-    integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1.
+    integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1; of bool, dates and durations the lower of
+    two elements.
 
     Args:
         tensor: array or path.
