@@ -67,10 +67,12 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
 
  private:
   void work();
+  void expect_wanted(const DTypeTraits& dtype) const;
 
   void opened(const InputFile& input) override;
   void sized(std::uint64_t bytes) override { run_.log.sized(bytes); }
   void planned(const ClipResult& result) override {
+    if (report_.job.is_walked && !result.member) expect_wanted(traits(result.plan->input.dtype));
     run_.log.planned(result.member ? report_of(result) : report_);
   }
   void warn(const std::string& line) override { run_.log.warn(line); }
@@ -110,6 +112,13 @@ void ClipJob::opened(const InputFile& input) {
         input.path(),
         "refused to avoid data loss: is no longer below the input directory, because another program moved "
         "its directory or replaced it by a link; try again");
+}
+
+/// Nobody's files change because clipper has learned their dtype.
+void ClipJob::expect_wanted(const DTypeTraits& dtype) const {
+  if (dtype.only_if_named && run_.command.settings.dtype != dtype.dtype)
+    throw Error(ErrorKind::input, fmt::format("{0}: --recursive clips {1} only with --dtype {1}",
+                                              report_.job.input, dtype.name));
 }
 
 void ClipJob::member(const ClipResult& result) {

@@ -38,6 +38,7 @@ constexpr Wording kWordings[] = {
     {"profile", "profile", "--profile"},
     {"min_above_max", "", "; to allow this, add --min-above-max max (as numpy) or min"},
     {"dtype", "if it is, say so", "if it is, add --dtype bfloat16"},
+    {"dtype", "if it is, say which one", "if it is, add --dtype and this name"},
     {"dtype", "the request says", "--dtype says"},
     {"percentile", "",
      "; first run clipper info --percentile 1,99 IN (for 1% and 99%), then use the numbers it prints as "

@@ -34,7 +34,8 @@ std::string dtype_text(const npy::Header& header) {
   std::string text = escape_for_terminal(type_name(header));
   if (has_order(header)) text += fmt::format(", {}-endian", word(header.order));
   if (header.other && text == "|V2") text += " (bfloat16?)";
-  return header.opaque ? text + ", written as |V2" : text;
+  if (header.other && text == "|V1") text += " (float8?)";
+  return header.opaque ? text + fmt::format(", written as |{}", traits(header.dtype).descr) : text;
 }
 
 /// The commands that take the tensor.

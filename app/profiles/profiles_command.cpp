@@ -110,11 +110,14 @@ const DTypeSet& unspecified(const Column& column, const Profile& profile) {
 /// "i8 u32 bf16": the names as short as a table needs them.
 std::string short_dtypes(const Profile& profile) {
   std::vector<std::string> codes;
-  for (const std::string_view name : names_of(profile.dtypes)) {
-    const std::size_t digits = name.find_first_of("0123456789");
-    codes.push_back(fmt::format("{}{}", name.substr(0, name.starts_with('b') ? 2 : 1), name.substr(digits)));
+  for (const DTypeTraits& row : kKernelDTypes) {
+    if (!profile.dtypes.contains(row.dtype)) continue;
+    const std::size_t digits = row.name.find_first_of("0123456789");
+    codes.push_back(
+        fmt::format("{}{}", row.name.substr(0, row.name.starts_with('b') ? 2 : 1), row.name.substr(digits)));
   }
-  return codes.size() == kDTypes.size() ? "all" : joined(codes, " ");
+  const std::string text = codes.size() == kKernelDTypes.size() ? "all" : joined(codes, " ");
+  return profile.dtypes.contains(DType::float8_e4m3fn) ? text + " f8" : text;
 }
 
 std::string dimensions(const Profile& profile) {

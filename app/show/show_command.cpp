@@ -134,14 +134,14 @@ class Printer {
   }
 
   [[nodiscard]] std::string element_at(std::int64_t position) {
-    return with_type(layout_.dtype, [&]<class T>() {
-      std::array<T, 2> parts{};  // two of a complex number
+    return with_size(traits(layout_.dtype).size, [&]<std::size_t kSize>() {
+      std::array<UnsignedOfSize<kSize>, 2> parts{};  // two of a complex number
       const std::size_t size = layout_.element_size();
       input_.read_at(std::as_writable_bytes(std::span(parts)).first(size),
                      input_.data_begin() + static_cast<std::uint64_t>(position) * size);
       if (layout_.order != kNativeOrder)
-        for (T& part : parts) part = byteswap_if<Byteswap::yes>(part);
-      return element_text(layout_.dtype, layout_.meaning, to_bits(parts[0]), to_bits(parts[1]));
+        for (auto& part : parts) part = byteswap_if<Byteswap::yes>(part);
+      return element_text(layout_.dtype, layout_.meaning, parts[0], parts[1]);
     });
   }
 

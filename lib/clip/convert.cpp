@@ -5,12 +5,15 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "clip/convert_loops.hpp"
 #include "clip/parameters.hpp"
 #include "element/element.hpp"
 #include "element/element_key.hpp"
+#include "element/float8.hpp"
 
 namespace clipper {
 namespace {
@@ -53,16 +56,6 @@ constexpr bool kLoads = HalfType<From> || std::is_same_v<From, float> ? std::is_
                             : std::is_same_v<Working, std::int64_t>&& std::is_same_v<From, std::uint32_t>;
 
 template <class F>
-decltype(auto) with_size(std::size_t size, F&& f) {
-  switch (size) {
-    case 1: return f.template operator()<1>();
-    case 2: return f.template operator()<2>();
-    case 4: return f.template operator()<4>();
-    default: return f.template operator()<8>();
-  }
-}
-
-template <class F>
 decltype(auto) with_round(Round round, F&& f) {
   switch (round) {
     case Round::half_even: return f.template operator()<Round::half_even>();
@@ -92,12 +85,16 @@ Int128 value_of(Operation::Integer integer) noexcept {
   return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
 }
 
+/// The working element, which is not NaN, as it is stored, and whether that is finite.
+template <class Working>
+std::pair<ElementBits, bool> stored_float8(DType to, Working x) noexcept {
+  const std::uint8_t element = NarrowFloat8(float8_of(to))(float_to_odd(x));
+  return {element, std::isfinite(widened(to, element))};
+}
+
 /// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of To.
 template <class To, class Working>
 int beyond(const Conversion& conversion, Working x) noexcept {
-  if constexpr (std::is_floating_point_v<Working>)
-    if (conversion.round)
-      x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
   if constexpr (!std::is_integral_v<To>) {
     const double result = as_double(stored<To>(x, 0));
     return !std::isinf(result) ? 0 : result < 0 ? -1 : 1;
@@ -110,10 +107,10 @@ int beyond(const Conversion& conversion, Working x) noexcept {
   }
 }
 
-/// The element farthest from 0, at most `end`, that is not beyond the range.
+/// The element farthest from `first`, at most `end`, that is not beyond the range.
 template <class Working, class IsBeyond>
-ElementBits last_within(ElementBits end, const IsBeyond& is_beyond) noexcept {
-  Key<Working> within = key_of(Working{});  // 0 + zero_point is an element of every dtype
+ElementBits last_within(Working first, ElementBits end, const IsBeyond& is_beyond) noexcept {
+  Key<Working> within = key_of(first);
   Key<Working> out = key_of(from_bits<Working>(end));
   if (!is_beyond(element_of<Working>(out))) return end;
   for (;;) {
@@ -124,7 +121,13 @@ ElementBits last_within(ElementBits end, const IsBeyond& is_beyond) noexcept {
 }
 
 /// The greatest integer that a float dtype rounds to a finite number.
-Wide highest_finite_integer(DType dtype) noexcept {
+Wide highest_finite_integer(const Conversion& conversion) noexcept {
+  const DType dtype = conversion.to;
+  if (is_float8(dtype)) {
+    const auto is_beyond = [&](double x) { return beyond_range(conversion, DType::float64, to_bits(x)) > 0; };
+    const auto highest = from_bits<double>(last_within(1.0, highest_element(DType::float64), is_beyond));
+    return Wide::of(false, static_cast<UInt128>(highest));
+  }
   const int exponent = (1 << (traits(dtype).exponent_bits - 1)) - 1;
   if (exponent > 127) return Wide::highest();
   const int half_unit = exponent - traits(dtype).fraction_bits - 1;
@@ -153,13 +156,10 @@ class BlockConversion {
     if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
     // What cannot be converted is refused by the caller, who learns its position.
     if (!is_floating(conversion.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
-    if constexpr (std::is_floating_point_v<Working>)
-      with_type(conversion.to, [&]<class To>() {
-        below_ = lowest_finite(conversion.to);
-        above_ = highest_finite(conversion.to);
-        saturates_ = conversion.saturates && (to_bits(result_of<To>(lowest_)) != below_ ||
-                                              to_bits(result_of<To>(highest_)) != above_);
-      });
+    below_ = lowest_finite(conversion.to);
+    above_ = highest_finite(conversion.to);
+    if (std::is_floating_point_v<Working> || is_float8(conversion.to))
+      saturates_ = conversion.saturates && (result_of(lowest_) != below_ || result_of(highest_) != above_);
   }
 
   /// `vectors`: those of the block; null for numbers. `out` may be null.
@@ -179,11 +179,20 @@ class BlockConversion {
     return store(in, vectors, counts, out, count);
   }
 
+  /// The first element of the last block that is beyond the range of the output's dtype.
+  [[nodiscard]] std::optional<std::size_t> first_beyond() const noexcept { return first_beyond_; }
+
   /// The first NaN of the last block, before the clip.
   [[nodiscard]] std::optional<std::size_t> first_nan() const noexcept { return first_nan_; }
 
  private:
   void load(const std::byte* in, std::size_t count) noexcept {
+    if constexpr (std::is_same_v<Working, float>)
+      if (is_float8(conversion_.from)) {
+        widen(conversion_.from, in, loaded_.as<float>(), count);
+        g_ = loaded_.as<float>();
+        return;
+      }
     const std::size_t size = traits(conversion_.from).size;
     const bool swaps = size > 1 && conversion_.order != kNativeOrder;
     if (swaps || reinterpret_cast<std::uintptr_t>(in) % size != 0) {
@@ -260,14 +269,10 @@ class BlockConversion {
     const bool is_direct =
         out != nullptr && !is_same && !swaps && reinterpret_cast<std::uintptr_t>(out) % size == 0;
     std::byte* to = is_direct ? out : stored_.bytes.data();
-    with_type(conversion_.to, [&]<class To>() {
-      const Working* const y = result_.as<Working>();
-      const std::uint64_t zero_point = bits_of(conversion_.zero_point);
-      if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
-        if (rounds_when_stored())
-          return run_loop<Store<Working, To, true>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
-      run_loop<Store<Working, To, false>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
-    });
+    if (is_float8(conversion_.to))
+      store_float8(vectors, reinterpret_cast<std::uint8_t*>(to), count);
+    else
+      store_elements(to, count);
     saturate(vectors, to, count);
     counts.replaced = replace(vectors, to, count);
     if (swaps) {
@@ -281,6 +286,32 @@ class BlockConversion {
     return counts;
   }
 
+  void store_elements(std::byte* to, std::size_t count) noexcept {
+    with_type(conversion_.to, [&]<class To>() {
+      const Working* const y = result_.as<Working>();
+      const std::uint64_t zero_point = bits_of(conversion_.zero_point);
+      if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Working>)
+        if (rounds_when_stored())
+          return run_loop<Store<Working, To, true>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
+      run_loop<Store<Working, To, false>>(level_, y, reinterpret_cast<To*>(to), count, zero_point);
+    });
+  }
+
+  void store_float8(const ParameterVectors* vectors, std::uint8_t* to, std::size_t count) noexcept {
+    const Float8& format = float8_of(conversion_.to);
+    const Working* const y = result_.as<Working>();
+    run_loop<StoreFloat8<Working>>(level_, y, to, count, NarrowFloat8(format));
+    first_beyond_.reset();
+    if (conversion_.saturates || format.has_infinity()) return;
+    const auto [lo, hi, step] = bounds(vectors);
+    for (std::size_t i = 0; i < count && !first_beyond_; ++i) {
+      const bool is_replaced =
+          (conversion_.below && g_[i] < lo[i * step]) || (conversion_.above && g_[i] > hi[i * step]);
+      const bool is_number = y[i] == y[i];  // NOLINT(misc-redundant-expression): false for NaN
+      if (format.is_nan(to[i]) && is_number && !is_replaced) first_beyond_ = i;
+    }
+  }
+
   [[nodiscard]] bool rounds_when_stored() const noexcept {
     return conversion_.round == Round::half_even && !is_floating(conversion_.to);
   }
@@ -292,11 +323,21 @@ class BlockConversion {
       if (g_[i] != g_[i]) std::memcpy(out + i * size, in + i * size, size);  // NOLINT: true for NaN
   }
 
-  template <class To>
-  [[nodiscard]] To result_of(Working x) const noexcept {
-    if (conversion_.round)
-      x = with_round(*conversion_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    return stored<To>(x, bits_of(conversion_.zero_point));
+  [[nodiscard]] ElementBits result_of(Working x) const noexcept {
+    if constexpr (std::is_floating_point_v<Working>)
+      if (conversion_.round)
+        x = with_round(*conversion_.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+    if (is_float8(conversion_.to)) return stored_float8(conversion_.to, x).first;
+    return with_type(conversion_.to,
+                     [&]<class To>() { return to_bits(stored<To>(x, bits_of(conversion_.zero_point))); });
+  }
+
+  /// The user's bounds, and the step from that of an element to the next one's.
+  [[nodiscard]] std::tuple<const Working*, const Working*, std::size_t> bounds(
+      const ParameterVectors* vectors) const noexcept {
+    if (vectors == nullptr) return {&lo_, &hi_, kNoStep};
+    return {reinterpret_cast<const Working*>(vectors->lo), reinterpret_cast<const Working*>(vectors->hi),
+            kStep};
   }
 
   void saturate(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
@@ -329,11 +370,13 @@ class BlockConversion {
   std::uint64_t replace(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
     const auto pointer = [](const auto& given) { return given ? &*given : nullptr; };
     if (!conversion_.below && !conversion_.above) return 0;
-    const Working* const lo = vectors == nullptr ? &lo_ : reinterpret_cast<const Working*>(vectors->lo);
-    const Working* const hi = vectors == nullptr ? &hi_ : reinterpret_cast<const Working*>(vectors->hi);
+    const Working* lo = nullptr;
+    const Working* hi = nullptr;
+    std::size_t step = kNoStep;
+    std::tie(lo, hi, step) = bounds(vectors);
     return with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
-      return Replace<Working, kSize>::run(g_, lo, hi, vectors == nullptr ? kNoStep : kStep,
-                                          pointer(conversion_.below), pointer(conversion_.above),
+      return Replace<Working, kSize>::run(g_, lo, hi, step, pointer(conversion_.below),
+                                          pointer(conversion_.above),
                                           reinterpret_cast<UnsignedOfSize<kSize>*>(out), count);
     });
   }
@@ -353,6 +396,7 @@ class BlockConversion {
   ElementBits above_ = 0;
   const Working* g_ = nullptr;
   std::optional<std::size_t> first_nan_;
+  std::optional<std::size_t> first_beyond_;
   Block raw_;
   Block loaded_;
   Block result_;
@@ -362,11 +406,21 @@ class BlockConversion {
   Block nan_vector_;
 };
 
-/// The conversion of Arithmetic::integer, one element after the other.
+/// The result of integer arithmetic as it is stored, and whether a dtype without infinity does not have it.
+/// `is_low`: saturation makes it the lowest element.
+template <class To>
+std::pair<To, bool> stored_integer(const Conversion& conversion, Wide y, bool is_low) noexcept {
+  if (!is_float8(conversion.to)) return {stored<To>(y, bits_of(conversion.zero_point)), false};
+  const auto [element, is_finite] = stored_float8(conversion.to, y);
+  return {from_bits<To>(is_low ? lowest_finite(conversion.to) : element),
+          !is_finite && !traits(conversion.to).has_infinity};
+}
+
+/// The conversion of Arithmetic::integer, one element after the other. To: std::uint8_t for float8.
 template <class From, class To>
-ElementCounts convert_integers(const Conversion& conversion, const Operation& operation,
-                               const ParameterVectors* vectors, const std::byte* in, std::byte* out,
-                               std::size_t count) noexcept {
+Converted convert_integers(const Conversion& conversion, const Operation& operation,
+                           const ParameterVectors* vectors, const std::byte* in, std::byte* out,
+                           std::size_t count) noexcept {
   const Conversion::WideBounds& bounds = conversion.wide;
   const bool swaps = conversion.order != kNativeOrder;
   const auto bound = [](const std::byte* varying, std::size_t i, const Wide& number) {
@@ -376,7 +430,8 @@ ElementCounts convert_integers(const Conversion& conversion, const Operation& op
     return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
   };
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
-  ElementCounts counts;
+  Converted converted;
+  ElementCounts& counts = converted.counts;
   for (std::size_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
@@ -389,9 +444,11 @@ ElementCounts convert_integers(const Conversion& conversion, const Operation& op
     const Wide y = std::min(above_lo, conversion.saturates ? std::min(hi, bounds.highest) : hi);
     counts.raised += y > g ? 1 : 0;
     counts.lowered += y < g ? 1 : 0;
-    To result = stored<To>(y, bits_of(conversion.zero_point));
     const bool is_below = conversion.below && g < lo;
     const bool is_above = conversion.above && g > hi;
+    const bool is_low = conversion.saturates && std::max(g, lo) < bounds.lowest;
+    auto [result, is_beyond] = stored_integer<To>(conversion, y, is_low);
+    if (is_beyond && !is_below && !is_above && !converted.first_beyond) converted.first_beyond = i;
     if (is_below) result = from_bits<To>(*conversion.below);
     if (is_above) result = from_bits<To>(*conversion.above);
     counts.replaced += is_below || is_above ? 1 : 0;
@@ -402,7 +459,7 @@ ElementCounts convert_integers(const Conversion& conversion, const Operation& op
       counts.changed = true;
     if (out != nullptr) std::memcpy(out + i * sizeof(result), &result, sizeof(result));
   }
-  return counts;
+  return converted;
 }
 
 }  // namespace
@@ -420,6 +477,7 @@ DType working_dtype(DType from) noexcept {
 }
 
 ElementBits working_element(DType from, ElementBits element, DType working) noexcept {
+  if (is_float8(from)) return to_bits(widened(from, element));
   return with_type(from, [&]<class From>() {
     return with_working_type(working, [&]<class Working>() -> ElementBits {
       if constexpr (kLoads<From, Working>) {
@@ -434,13 +492,21 @@ ElementBits working_element(DType from, ElementBits element, DType working) noex
 }
 
 int beyond_range(const Conversion& conversion, DType working, ElementBits element) noexcept {
-  return with_type(conversion.to, [&]<class To>() {
-    return with_working_type(
-        working, [&]<class Working>() { return beyond<To>(conversion, from_bits<Working>(element)); });
+  return with_working_type(working, [&]<class Working>() {
+    auto x = from_bits<Working>(element);
+    if constexpr (std::is_floating_point_v<Working>)
+      if (conversion.round)
+        x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+    if (is_float8(conversion.to)) return stored_float8(conversion.to, x).second ? 0 : x > Working{} ? 1 : -1;
+    return with_type(conversion.to, [&]<class To>() { return beyond<To>(conversion, x); });
   });
 }
 
 ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept {
+  if (is_float8(dtype)) {
+    const float x = widened(dtype, element);
+    return stored_float8(dtype, with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); })).first;
+  }
   return with_type(dtype, [&]<class T>() -> ElementBits {
     if constexpr (std::is_integral_v<T>) {
       return element;
@@ -456,12 +522,16 @@ void set_limits(Conversion& conversion, DType working) noexcept {
   const ElementBits highest = highest_element(working);
   with_working_type(working, [&]<class Working>() {
     const auto side = [&](Working x) { return beyond_range(conversion, working, to_bits(x)); };
-    conversion.lowest = last_within<Working>(lowest, [&](Working x) { return side(x) < 0; });
-    conversion.highest = last_within<Working>(highest, [&](Working x) { return side(x) > 0; });
+    // 0 + zero_point is an element of every integer dtype, and 1 of every float dtype.
+    const auto first = static_cast<Working>(is_floating(conversion.to) ? 1 : 0);
+    conversion.lowest = last_within(first, lowest, [&](Working x) { return side(x) < 0; });
+    conversion.highest = last_within(first, highest, [&](Working x) { return side(x) > 0; });
   });
   if (is_floating(conversion.to)) {
-    conversion.wide.highest = highest_finite_integer(conversion.to);
-    conversion.wide.lowest = Wide::of(true, conversion.wide.highest.magnitude);
+    conversion.wide.highest = highest_finite_integer(conversion);
+    const bool has_sign = lowest_finite(conversion.to) != 0;
+    conversion.wide.lowest =
+        has_sign ? Wide::of(true, conversion.wide.highest.magnitude) : Wide::of(false, 1);
     return;
   }
   with_type(conversion.to, [&]<class To>() {
@@ -479,12 +549,12 @@ Converted convert(const Conversion& conversion, const Operation& operation, cons
   const std::size_t in_size = traits(conversion.from).size;
   const std::size_t out_size = traits(conversion.to).size;
   if (operation.arithmetic == Arithmetic::integer) {
-    result.counts = with_type(conversion.to, [&]<class To>() {
+    const DType to = is_float8(conversion.to) ? DType::uint8 : conversion.to;
+    return with_type(to, [&]<class To>() {
       return conversion.from == DType::int64
                  ? convert_integers<std::int64_t, To>(conversion, operation, vectors, in, out, count)
                  : convert_integers<std::uint64_t, To>(conversion, operation, vectors, in, out, count);
     });
-    return result;
   }
   with_working_type(operation.dtype, [&]<class Working>() {
     BlockConversion<Working> convert_block(conversion, operation, level);
@@ -497,6 +567,8 @@ Converted convert(const Conversion& conversion, const Operation& operation, cons
                                                  out == nullptr ? nullptr : out + done * out_size, length);
       result.counts += counts;
       if (counts.nan != 0 && !result.first_nan) result.first_nan = done + convert_block.first_nan().value();
+      if (const auto beyond = convert_block.first_beyond(); beyond && !result.first_beyond)
+        result.first_beyond = done + *beyond;
     }
   });
   return result;

@@ -19,7 +19,8 @@ namespace clipper {
 ///     y = g, clipped to lo and hi, and to the range of `to` if it saturates; NaN becomes nan
 ///     y = y, rounded to an integer, + zero_point
 ///     y = below or above, if they are given, where g < lo or g > hi
-/// Then y is rounded to `to` once, to nearest even.
+/// Then y is rounded to `to` once, to nearest even. Elements of float8 are always converted, also to
+/// themselves: kernels do not know them.
 struct Conversion {
   DType from = DType::float32;
   DType to = DType::float32;
@@ -72,6 +73,9 @@ void set_limits(Conversion& conversion, DType working) noexcept;
 struct Converted {
   ElementCounts counts;                  ///< `changed` is true if dtypes differ and there are elements
   std::optional<std::size_t> first_nan;  ///< the position of the first g that is NaN
+
+  /// The position of the first y beyond the range of `to`, which has no infinity and does not saturate.
+  std::optional<std::size_t> first_beyond;
 };
 
 /// Converts `count` elements. `in` and `out` need no alignment. They do not overlap, or `out` begins where

@@ -9,6 +9,7 @@
 #include "clip/wide.hpp"
 #include "element/byte_order.hpp"
 #include "element/dtype.hpp"
+#include "element/float8.hpp"
 #include "element/half.hpp"
 #include "simd/levels.hpp"
 
@@ -153,6 +154,16 @@ template <class To, class Working>
   }
 }
 
+/// The upper 52 bits, the last of which is set if a lower one is.
+[[nodiscard]] inline double rounded_to_odd(Wide x) noexcept {
+  int shift = 0;
+  while (x.magnitude >> shift >> 52 != 0) ++shift;
+  const auto upper = static_cast<std::uint64_t>(x.magnitude >> shift);
+  const bool is_exact = static_cast<UInt128>(upper) << shift == x.magnitude;
+  const double magnitude = std::ldexp(static_cast<double>(is_exact ? upper : upper | 1), shift);
+  return x.negative ? -magnitude : magnitude;
+}
+
 template <class To>
 [[nodiscard]] inline To stored(Wide x, std::uint64_t zero_point) noexcept {
   if constexpr (std::is_integral_v<To>) {
@@ -161,15 +172,27 @@ template <class To>
     const auto magnitude = static_cast<double>(x.magnitude);
     return x.negative ? -magnitude : magnitude;
   } else {
-    // The upper 52 bits, the last of which is set if a lower one is.
-    int shift = 0;
-    while (x.magnitude >> shift >> 52 != 0) ++shift;
-    const auto upper = static_cast<std::uint64_t>(x.magnitude >> shift);
-    const bool is_exact = static_cast<UInt128>(upper) << shift == x.magnitude;
-    const double magnitude = std::ldexp(static_cast<double>(is_exact ? upper : upper | 1), shift);
-    return stored<To>(x.negative ? -magnitude : magnitude, 0);
+    return stored<To>(rounded_to_odd(x), 0);
   }
 }
+
+/// A working element as a float, so that rounding it again equals rounding x.
+template <class Working>
+[[gnu::always_inline]] inline float float_to_odd(Working x) noexcept {
+  if constexpr (std::is_same_v<Working, float>)
+    return x;
+  else
+    return round_to_odd(rounded_to_odd(x));
+}
+
+/// Stores working elements as those of a float8 format.
+template <class Working>
+struct StoreFloat8 {
+  [[gnu::always_inline]] static void run(const Working* __restrict in, std::uint8_t* __restrict out,
+                                         std::size_t count, NarrowFloat8 narrow) noexcept {
+    for (std::size_t i = 0; i < count; ++i) out[i] = narrow(float_to_odd(in[i]));
+  }
+};
 
 /// Also rounds to the nearest integer, as casts to integers do unless they are told otherwise, if kRounds.
 template <class Working, class To, bool kRounds>

@@ -1,12 +1,15 @@
 #include "compare/common_dtype.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "compare/comparison.hpp"
 #include "element/byte_order.hpp"
+#include "element/float8.hpp"
 #include "element/half.hpp"
 #include "element/number.hpp"
 
@@ -75,6 +78,15 @@ DType common_dtype(DType one, DType other) {
 
 void to_common_dtype(const RawElements& actual, const RawElements& expected,
                      std::span<std::uint64_t> actual_result, std::span<std::uint64_t> expected_result) {
+  std::array<float, kPairBlock> widened;
+  const auto is_wide = [&](const RawElements& elements) {
+    if (!is_float8(elements.dtype)) return false;
+    widen(elements.dtype, elements.data, widened.data(), actual_result.size());
+    return true;
+  };
+  const RawElements floats{DType::float32, kNativeOrder, reinterpret_cast<const std::byte*>(widened.data())};
+  if (is_wide(actual)) return to_common_dtype(floats, expected, actual_result, expected_result);
+  if (is_wide(expected)) return to_common_dtype(actual, floats, actual_result, expected_result);
   const bool to_integers = common_dtype(actual.dtype, expected.dtype) != DType::float64;
   with_type(actual.dtype, [&]<class A>() {
     with_type(expected.dtype, [&]<class E>() {

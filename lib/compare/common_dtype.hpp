@@ -19,9 +19,9 @@ struct RawElements {
   const std::byte* data;
 };
 
-/// Converts the elements to common_dtype(), in this machine's byte order. Two elements become equal only if
-/// their values are: where float64 has only one number for two integers, the actual one becomes its
-/// neighbour.
+/// Converts at most kPairBlock elements to common_dtype(), in this machine's byte order. Two elements become
+/// equal only if their values are: where float64 has only one number for two integers, the actual one becomes
+/// its neighbour.
 void to_common_dtype(const RawElements& actual, const RawElements& expected,
                      std::span<std::uint64_t> actual_result, std::span<std::uint64_t> expected_result);
 

@@ -90,7 +90,7 @@ void add_mismatch(T a, T e, std::uint64_t position, const ComparisonRule& rule, 
   if (result.first.size() < result.listed) result.first.push_back(mismatch_of(a, e, position));
   result.absolute = std::max(result.absolute, absolute_for(a, e, rule.tolerance));
   if constexpr (!std::is_integral_v<T> && !TimeType<T>)
-    result.ulps = std::max(result.ulps, ulps_between(a, e).value_or(ElementComparison::kNoUlps));
+    result.ulps = std::max(result.ulps, ulps_between(a, e, rule.float8).value_or(ElementComparison::kNoUlps));
 }
 
 template <class T>
@@ -220,6 +220,35 @@ void make_plain(std::byte* booleans, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) booleans[i] = std::byte{booleans[i] != std::byte{0}};
 }
 
+/// Float8 elements, by blocks that are widened.
+ElementComparison compare_float8(const ElementPairs& pairs, ComparisonRule rule, SimdLevel level) {
+  rule.float8 = &float8_of(pairs.dtype);
+  std::array<float, kPairBlock> a;
+  std::array<float, kPairBlock> e;
+  ElementComparison result = empty_result(pairs, rule);
+  result.compared = 0;
+  for (std::size_t i = 0; i < pairs.count; i += kPairBlock) {
+    const std::size_t count = std::min(kPairBlock, pairs.count - i);
+    widen(pairs.dtype, pairs.actual + i, a.data(), count);
+    widen(pairs.dtype, pairs.expected + i, e.data(), count);
+    ElementComparison part = compare_as<float>({.dtype = DType::float32,
+                                                .actual_order = kNativeOrder,
+                                                .expected_order = kNativeOrder,
+                                                .actual = reinterpret_cast<std::byte*>(a.data()),
+                                                .expected = reinterpret_cast<std::byte*>(e.data()),
+                                                .count = count,
+                                                .position = pairs.position + i},
+                                               rule, level);
+    for (Mismatch& mismatch : part.first) {
+      const std::uint64_t at = mismatch.position - pairs.position;
+      mismatch.actual = std::to_integer<ElementBits>(pairs.actual[at]);
+      mismatch.expected = std::to_integer<ElementBits>(pairs.expected[at]);
+    }
+    result += part;
+  }
+  return result;
+}
+
 }  // namespace
 
 ElementComparison& ElementComparison::operator+=(const ElementComparison& other) {
@@ -249,7 +278,9 @@ ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
 
 ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
   switch (pairs.meaning.kind) {
-    case Meaning::Kind::number: break;
+    case Meaning::Kind::number:
+      if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
+      break;
     case Meaning::Kind::boolean:
       if (rule.bits) break;
       make_plain(pairs.actual, pairs.count);
@@ -265,6 +296,9 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
 }
 
 std::optional<Difference> difference_of(const ElementComparison& comparison, const Mismatch& mismatch) {
+  const DType dtype = comparison.dtype;
+  if (is_float8(dtype))
+    return difference_of(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected));
   return with_type(comparison.dtype, [&]<class T>() -> std::optional<Difference> {
     const T a = from_bits<T>(mismatch.actual);
     const T e = from_bits<T>(mismatch.expected);
@@ -279,6 +313,10 @@ std::optional<Difference> difference_of(const ElementComparison& comparison, con
 }
 
 std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison, const Mismatch& mismatch) {
+  const DType dtype = comparison.dtype;
+  if (is_float8(dtype))
+    return ulps_between(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected),
+                        &float8_of(dtype));
   return with_type(comparison.dtype, [&]<class T>() -> std::optional<std::uint64_t> {
     if constexpr (std::is_integral_v<T>) {
       return std::nullopt;

@@ -9,6 +9,7 @@
 #include "compare/metrics.hpp"
 #include "compare/tolerance.hpp"
 #include "element/dtype.hpp"
+#include "element/float8.hpp"
 #include "element/meaning.hpp"
 #include "simd/levels.hpp"
 
@@ -26,6 +27,7 @@ struct ComparisonRule {
   std::size_t listed = 1;                   ///< how many mismatches are listed; at least 1
   bool metrics = false;                     ///< whether to sum for metrics_of()
   std::optional<TolerancePreset> preset{};  ///< for_dtype() sets `tolerance` to that of the preset
+  const Float8* float8 = nullptr;           ///< set by compare(): floats are elements of this format, widened
 };
 
 /// The rule for tensors of this dtype.

@@ -10,6 +10,7 @@
 
 #include "compare/comparison.hpp"
 #include "element/element_key.hpp"
+#include "element/float8.hpp"
 #include "element/half.hpp"
 #include "element/meaning.hpp"
 
@@ -43,10 +44,19 @@ template <class T>
   }
 }
 
-/// The distance in representable values; 0 between -0 and 0. Nothing unless both are finite.
+/// The distance in representable values, those of `float8` if it is given; 0 between -0 and 0. Nothing unless
+/// both are finite.
 template <class T>
-[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(T a, T e) noexcept {
+[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(T a, T e,
+                                                               const Float8* float8 = nullptr) noexcept {
   if (!std::isfinite(as_double(a)) || !std::isfinite(as_double(e))) return std::nullopt;
+  if constexpr (std::is_same_v<T, float>)
+    if (float8 != nullptr) {
+      const NarrowFloat8 narrow(*float8);
+      const int steps = key_of(*float8, narrow(a)) - key_of(*float8, narrow(e));
+      const bool passes_two_zeros = float8->has_minus_zero() && std::signbit(a) != std::signbit(e);
+      return static_cast<std::uint64_t>(std::abs(steps) - (passes_two_zeros ? 1 : 0));
+    }
   const Key<T> x = key_of(a);
   const Key<T> y = key_of(e);
   // -0 and 0 have different keys.
@@ -75,7 +85,7 @@ template <class T>
     if (std::isnan(x) || std::isnan(y)) return rule.nan_equal && std::isnan(x) && std::isnan(y);
     if (std::isinf(x) || std::isinf(y)) return false;
     if (is_within(x, y, rule.tolerance.absolute(), rule.tolerance.relative())) return true;
-    return rule.ulps && *ulps_between(a, e) <= *rule.ulps;
+    return rule.ulps && *ulps_between(a, e, rule.float8) <= *rule.ulps;
   }
 }
 
@@ -179,7 +189,8 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(Complex<T> a, Complex<T> e) noexcept {
+[[nodiscard]] inline std::optional<std::uint64_t> ulps_between(Complex<T> a, Complex<T> e,
+                                                               const Float8* /*float8*/ = nullptr) noexcept {
   if (!is_finite(a) || !is_finite(e)) return std::nullopt;
   return std::max(*ulps_between(a.real, e.real), *ulps_between(a.imaginary, e.imaginary));
 }

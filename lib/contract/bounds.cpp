@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "element/element.hpp"
-#include "element/element_key.hpp"
 #include "element/number.hpp"
 #include "error.hpp"
 
@@ -25,6 +24,12 @@ constexpr Rounding inward(Side side) {
   return side == Side::min ? Rounding::up : Rounding::down;
 }
 
+/// Whether a dtype without infinity has no element to which the number rounds.
+bool is_beyond(DType dtype, const Number& number) {
+  return is_floating(dtype) && !traits(dtype).has_infinity &&
+         number_of(dtype, nearest_element(dtype, number)).kind == Number::Kind::nan;
+}
+
 constexpr std::string_view field_of(Side side) {
   return side == Side::min ? "min" : "max";
 }
@@ -41,7 +46,7 @@ Message label(Side side, const Given& bound) {
 
 /// For a bound above or below all finite elements of `dtype`.
 [[noreturn]] void refuse_out_of_range(Side side, const Given& bound, DType dtype, std::string_view advice) {
-  const bool is_above = !bound.number.negative;
+  const bool is_above = bound.number > Number();
   const ElementBits limit = is_above ? highest_finite(dtype) : lowest_finite(dtype);
   const std::string limit_text = is_floating(dtype)
                                      ? fmt::format("{}", round_to<double>(number_of(dtype, limit)))
@@ -51,11 +56,11 @@ Message label(Side side, const Given& bound) {
                      is_above ? "maximum" : "minimum", limit_text, advice));
 }
 
-/// The number as a T, rounded to the profile's carrier type first.
+/// The number as a T, rounded to the profile's carrier type first, which is not the element's.
 template <class T>
 T carried(Profile::Carrier carrier, const Number& number) {
   switch (carrier) {
-    case Profile::Carrier::element: return round_to<T>(number);
+    case Profile::Carrier::element: break;
     case Profile::Carrier::float32:
       if constexpr (sizeof(T) > sizeof(float))
         return round_to<float>(number);
@@ -89,10 +94,28 @@ bool overflows(DType dtype, const Number& number) {
                                                  python > number_of(dtype, highest_finite(dtype)));
 }
 
-/// Refuses a finite min that rounds to inf, and a finite max that rounds to -inf.
-template <class T>
+/// The number as an element of a float dtype. Beyond the finite elements of a dtype without infinity, the
+/// limit.
+ElementBits nearest_float(const Profile& profile, DType dtype, const Number& number) {
+  if (profile.carrier != Profile::Carrier::element)
+    return with_type(dtype, [&]<class T>() -> ElementBits {
+      if constexpr (std::is_integral_v<T>)
+        __builtin_unreachable();
+      else
+        return to_bits(carried<T>(profile.carrier, number));
+    });
+  const ElementBits element = nearest_element(dtype, number);
+  if (!is_beyond(dtype, number)) return element;
+  return number > Number() ? highest_element(dtype) : lowest_element(dtype);
+}
+
+/// Refuses a finite min that rounds to inf, and a finite max that rounds to -inf; without infinity, a min
+/// above and a max below all elements.
 ElementBits convert_float(const Profile& profile, DType dtype, const Given& bound, Side side) {
-  const ElementBits element = to_bits(carried<T>(profile.carrier, bound.number));
+  const ElementBits element = nearest_float(profile, dtype, bound.number);
+  if (is_beyond(dtype, bound.number) && (side == Side::min) == (bound.number > Number()))
+    refuse_out_of_range(side, bound, dtype, "");
+  if (!traits(dtype).has_infinity) return element;
   const ElementBits unsatisfiable = side == Side::min ? highest_element(dtype) : lowest_element(dtype);
   if (profile.carrier == Profile::Carrier::python && overflows(dtype, bound.number))
     refuse_out_of_range(side, bound, dtype, "");
@@ -140,11 +163,12 @@ ElementBits convert(const Profile& profile, DType dtype, const Given& bound, Sid
     if (profile.nan_bound == Profile::NanBound::poisons) return poison(profile, dtype, bound);
     return side == Side::min ? lowest_element(dtype) : highest_element(dtype);
   }
-  return with_type(dtype, [&]<class T>() {
+  if (is_floating(dtype)) return convert_float(profile, dtype, bound, side);
+  return with_type(dtype, [&]<class T>() -> ElementBits {
     if constexpr (std::is_integral_v<T>)
       return convert_integer<T>(profile, dtype, bound, side);
     else
-      return convert_float<T>(profile, dtype, bound, side);
+      __builtin_unreachable();
   });
 }
 
@@ -164,15 +188,24 @@ bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bou
 }
 
 /// The float nearest to the number among those within the bound.
-template <class T>
-ElementBits inside(DType dtype, const Number& number, Side side) {
-  const T nearest = round_to<T>(number);
-  const Number found = number_of(dtype, to_bits(nearest));
-  if (side == Side::min ? found >= number : found <= number) return to_bits(nearest);
-  return to_bits(element_of<T>(static_cast<Key<T>>(key_of(nearest) + (side == Side::min ? 1 : -1))));
+std::optional<ElementBits> float_inside(DType dtype, const Number& number, Side side) {
+  const bool is_min = side == Side::min;
+  if (is_beyond(dtype, number)) {
+    if (is_min == (number > Number())) return std::nullopt;
+    return is_min ? lowest_element(dtype) : highest_element(dtype);
+  }
+  const ElementBits nearest = nearest_element(dtype, number);
+  const Number found = number_of(dtype, nearest);
+  if (is_min ? found >= number : found <= number) return nearest;
+  const std::int64_t key = element_key(dtype, nearest) + (is_min ? 1 : -1);
+  // A number may round to the highest element, or the lowest, and yet be beyond it.
+  const bool exists = is_min ? key <= element_key(dtype, highest_element(dtype))
+                             : key >= element_key(dtype, lowest_element(dtype));
+  return exists ? std::optional(element_with_key(dtype, key)) : std::nullopt;
 }
 
 std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Side side) {
+  if (is_floating(dtype)) return float_inside(dtype, number, side);
   return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
     if constexpr (std::is_integral_v<T>) {
       const Int128 value = to_integer(number, inward(side));
@@ -181,7 +214,7 @@ std::optional<ElementBits> nearest_inside(DType dtype, const Number& number, Sid
       if (side == Side::min ? value > kHighest : value < kLowest) return std::nullopt;
       return to_bits(static_cast<T>(std::clamp(value, kLowest, kHighest)));
     } else {
-      return inside<T>(dtype, number, side);
+      __builtin_unreachable();
     }
   });
 }

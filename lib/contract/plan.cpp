@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 #include <utility>
 
+#include "contract/parameter_array.hpp"
 #include "contract/plan_conversion.hpp"
 #include "contract/typed_bounds.hpp"
 #include "element/element.hpp"
@@ -19,7 +21,8 @@ namespace {
 void check_dtype(std::string_view field, const Given& given, DType dtype, DType other) {
   if (!given.dtype || given.dtype == dtype || given.dtype == other) return;
   const std::string file = given.text.substr(given.text.starts_with('@') ? 1 : 0);
-  if (given.opaque) throw Error(ErrorKind::input, file + ": " + opaque_dtype("|V2"));
+  if (given.opaque)
+    throw Error(ErrorKind::input, file + ": " + opaque_dtype(fmt::format("|{}", traits(*given.dtype).descr)));
   throw Error(ErrorKind::usage,
               label(field, given) + fmt::format(" is {}, but the tensor is {}; both must have the same dtype",
                                                 traits(*given.dtype).name, traits(dtype).name));
@@ -27,6 +30,54 @@ void check_dtype(std::string_view field, const Given& given, DType dtype, DType 
 
 void check_dtype(std::string_view field, const std::optional<Given>& given, DType dtype, DType other) {
   if (given) check_dtype(field, *given, dtype, other);
+}
+
+/// An array whose file does not say which of the dtypes with its descriptor the elements have.
+class TypedArray : public ParameterArray {
+ public:
+  TypedArray(std::shared_ptr<const ParameterArray> array, DType dtype)
+      : array_(std::move(array)), layout_(array_->layout()) {
+    layout_.dtype = dtype;
+  }
+  [[nodiscard]] const TensorLayout& layout() const override { return layout_; }
+  [[nodiscard]] std::span<const std::byte> held() const override { return array_->held(); }
+  void read(std::uint64_t position, std::span<std::byte> elements) const override {
+    array_->read(position, elements);
+  }
+  [[nodiscard]] std::uint64_t fingerprint() const override { return array_->fingerprint(); }
+  void expect_unwritten() const override { array_->expect_unwritten(); }
+  [[nodiscard]] bool is(const struct stat& file) const override { return array_->is(file); }
+
+ private:
+  std::shared_ptr<const ParameterArray> array_;
+  TensorLayout layout_;
+};
+
+/// Whether the parameter's file leaves open whether its dtype is that of the tensor.
+bool is_untyped(const std::optional<Given>& given, DType dtype) {
+  return given && given->opaque && given->dtype && given->dtype != dtype &&
+         traits(*given->dtype).descr == traits(dtype).descr;
+}
+
+/// The parameter, which is_untyped(), with the tensor's dtype.
+void give_type(std::optional<Given>& given, DType dtype) {
+  if (!is_untyped(given, dtype)) return;
+  given->dtype = dtype;
+  if (given->array)
+    given->array = std::make_shared<TypedArray>(given->array, dtype);
+  else
+    given->number = number_of(dtype, given->element);
+}
+
+/// The request with the tensor's dtype for all parameters that are untyped. Nothing if none is.
+std::optional<Request> with_types(const Request& request, DType dtype) {
+  const auto untyped = [&](const std::optional<Given>& given) { return is_untyped(given, dtype); };
+  if (!untyped(request.min) && !untyped(request.max) && !untyped(request.scale) && !untyped(request.bias))
+    return std::nullopt;
+  Request typed = request;
+  for (std::optional<Given>* const each : {&typed.min, &typed.max, &typed.scale, &typed.bias})
+    give_type(*each, dtype);
+  return typed;
 }
 
 /// Error{usage} if a scale or a bias from a file is neither a float nor of the tensor's dtype. 64-bit integer
@@ -58,9 +109,10 @@ void refuse_percentile(std::string_view field, const std::optional<Given>& given
 }
 
 /// The limit of a request that has only one bound, `bound`.
-std::optional<Limit> limit(std::string_view field, const Request& request, const std::optional<Given>& bound,
+std::optional<Limit> limit(std::string_view field, const Request& request, std::optional<Given> bound,
                            const TensorLayout& layout, decltype(least_from)* within) {
   if (!bound) return std::nullopt;
+  give_type(bound, layout.dtype);
   if (bound->array) return Limit{{}, bound->text, std::nullopt, make_plan(request, layout)};
   const DType dtype = layout.dtype;
   check_dtype(field, bound, dtype, dtype);
@@ -200,12 +252,12 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.integer_bias = *integer_bias;
 }
 
-/// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity.
-template <class T>
+/// The element that replaces NaN. Error{usage} for a finite number that rounds to an infinity, and for a
+/// number beyond the elements of a dtype without infinity.
 ElementBits replacement(const Given& given, DType dtype) {
-  const ElementBits element = to_bits(round_to<T>(given.number));
-  const bool infinite = element == lowest_element(dtype) || element == highest_element(dtype);
-  if (infinite && given.number.kind == Number::Kind::finite) refuse_infinite("nan", given, dtype);
+  const ElementBits element = nearest_element(dtype, given.number);
+  const Number::Kind kind = number_of(dtype, element).kind;
+  if (kind == Number::Kind::nan || (kind != given.number.kind)) refuse_infinite("nan", given, dtype);
   return element;
 }
 
@@ -236,12 +288,7 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
   const Given& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
-  return with_type(dtype, [&]<class T>() -> std::optional<ElementBits> {
-    if constexpr (std::is_integral_v<T>)
-      return std::nullopt;  // no element is NaN
-    else
-      return replacement<T>(given, dtype);
-  });
+  return is_floating(dtype) ? std::optional(replacement(given, dtype)) : std::nullopt;
 }
 
 /// What zeros and NaN do as bounds.
@@ -290,6 +337,7 @@ Plan make_plan(const Request& request, const TensorLayout& layout) {
 }
 
 Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
+  if (const auto typed = with_types(request, layout.dtype)) return make_plan_in_units(*typed, layout);
   const Profile& profile = *request.profile;
   check_tensor(profile, layout);
   check_request(request);

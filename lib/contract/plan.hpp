@@ -37,8 +37,9 @@ struct Plan {
   std::vector<CutBound> cut;  ///< bounds about which the user should be warned
   std::string percentiles;    ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool takes_other_bounds =
-      false;                ///< other calls may give arrays as bounds: nothing depends on the given ones
-  bool refuse_nan = false;  ///< a NaN among the results is an Error{input} that names the first one
+      false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
+  bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one
+  bool refuse_beyond = false;  ///< so is a result beyond the elements of a dtype without infinity
 
   /// Whether scale or bias has a fraction, and the results, of an integer dtype, are truncated because the
   /// request says neither `to` nor `round`: the user should be warned.
@@ -58,6 +59,8 @@ struct Plan {
   [[nodiscard]] std::size_t largest_element() const {
     return std::max(traits(input.dtype).size, traits(output.dtype).size);
   }
+
+  [[nodiscard]] bool may_refuse_elements() const { return refuse_nan || refuse_beyond; }
 
   [[nodiscard]] bool changes_dtype() const { return input.dtype != output.dtype; }
 

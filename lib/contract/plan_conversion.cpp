@@ -73,14 +73,11 @@ ElementBits integer_element(std::string_view field, const Given& given, DType dt
 
 /// The number as an element of a float dtype. Error{usage} if the dtype does not have it.
 ElementBits exact_float(std::string_view field, const Given& given, DType dtype) {
-  const ElementBits element = with_type(dtype, [&]<class T>() -> ElementBits {
-    if constexpr (std::is_integral_v<T>)
-      return 0;
-    else
-      return to_bits(round_to<T>(given.number));
-  });
+  const ElementBits element = nearest_element(dtype, given.number);
   const Number nearest = number_of(dtype, element);
   if (given.number.kind == Number::Kind::nan || nearest == given.number) return element;
+  if (nearest.kind == Number::Kind::nan)
+    refuse(label(field, given) + fmt::format(" is beyond the range of {}", traits(dtype).name));
   refuse(label(field, given) + fmt::format(" is not a {} number; the nearest one is {}", traits(dtype).name,
                                            decimal_text(nearest)));
 }
@@ -142,14 +139,14 @@ Wide wide_of(const Number& number) {
                                            at_zero_point));
 }
 
-/// 1: above all elements of the output; -1: below. An infinite bound is within a float dtype.
+/// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
 int beyond_output(const Plan& plan, const Given& bound, ElementBits element) {
   const Conversion& conversion = *plan.conversion;
   if (plan.operation.arithmetic == Arithmetic::integer) {
     const Wide wide = wide_of(bound.number);
     return wide < conversion.wide.lowest ? -1 : wide > conversion.wide.highest ? 1 : 0;
   }
-  if (is_floating(conversion.to) && bound.number.kind == Number::Kind::infinite) return 0;
+  if (traits(conversion.to).has_infinity && bound.number.kind == Number::Kind::infinite) return 0;
   return beyond_range(conversion, plan.operation.dtype, element);
 }
 
@@ -209,8 +206,8 @@ void plan_conversion(const Request& request, Plan& plan) {
   const bool replaces = request.replace_below || request.replace_above;
   const bool divides = request.scale && request.scale->divides;
   const bool saturates = request.saturate && is_floating(to);
-  if (to == from && !rounds && !replaces && !divides && !request.zero_point && !saturates &&
-      !(request.to && scales))
+  if (to == from && has_kernels(from) && !rounds && !replaces && !divides && !request.zero_point &&
+      !saturates && !(request.to && scales))
     return;
 
   Conversion& conversion = plan.conversion.emplace();
@@ -230,6 +227,8 @@ void plan_conversion(const Request& request, Plan& plan) {
   conversion.below = replacement("replace_below", request.replace_below, conversion);
   conversion.above = replacement("replace_above", request.replace_above, conversion);
   conversion.saturates = saturates || !is_floating(to);
+  plan.refuse_beyond = !conversion.saturates && !traits(to).has_infinity &&
+                       (to != from || scales || conversion.round.has_value());
   set_limits(conversion, operation.dtype);
 }
 
@@ -252,7 +251,7 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
 void check_nan_number(const OnNan& nan, const Plan& plan) {
   if (nan.action != OnNan::replace || !plan.operation.nan) return;
   const DType to = plan.output.dtype;
-  const bool may_be_infinite = is_floating(to) && nan.number->number.kind == Number::Kind::infinite;
+  const bool may_be_infinite = traits(to).has_infinity && nan.number->number.kind == Number::Kind::infinite;
   if (!may_be_infinite && beyond_range(*plan.conversion, plan.operation.dtype, *plan.operation.nan) != 0)
     refuse(label("nan", *nan.number) + fmt::format(" is beyond the range of {}", traits(to).name));
 }

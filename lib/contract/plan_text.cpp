@@ -78,8 +78,9 @@ std::string Plan::fingerprint() const {
                                                                     : " ordered") +
                             std::string(operation.poisons ? " poisons" : "");
   return fmt::format("plan 1: {}{}{} {}({}) {}+{} {} lo={:x} hi={:x} nan={}", order,
-                     input.meaning.kind == Meaning::Kind::number ? std::string(traits(input.dtype).descr)
-                                                                 : type_name(input),
+                     has_kernels(input.dtype) && input.meaning.kind == Meaning::Kind::number
+                         ? std::string(traits(input.dtype).descr)
+                         : type_name(input),
                      input.opaque ? " opaque" : "", input.fortran_order ? 'F' : 'C', joined(input.shape, ","),
                      slice.first, slice.count, arithmetic(), operation.lo, operation.hi, nan) +
          edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +

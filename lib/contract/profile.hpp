@@ -252,7 +252,8 @@ struct Request {
       zero_point{};  ///< is added to the integer; Error{usage} unless `to` is an integer dtype
 
   /// The output's dtype. Integers saturate, and a NaN that `nan` does not replace is an Error{input}. Floats
-  /// are rounded to nearest even, numbers beyond their range become infinite.
+  /// are rounded to nearest even, numbers beyond their range become infinite; in a dtype without infinity
+  /// they are an Error{input}.
   std::optional<DType> to{};
   bool saturate = false;  ///< numbers beyond the range of a float dtype become the largest finite number
 

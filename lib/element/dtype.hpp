@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,7 +34,7 @@ using BFloat16 = SmallFloat<8, 7>;  ///< bfloat16, the upper half of a float32
 template <class T>
 concept HalfType = std::same_as<T, Float16> || std::same_as<T, BFloat16>;
 
-/// The element types of a tensor, in the order of kDTypes.
+/// The element types of a tensor, in the order of kDTypes: those of the kernels first, see kKernelDTypes.
 enum class DType : std::uint8_t {
   int8,
   int16,
@@ -47,6 +48,12 @@ enum class DType : std::uint8_t {
   float32,
   float64,
   bfloat16,
+  float8_e4m3fn,
+  float8_e5m2,
+  float8_e4m3fnuz,
+  float8_e5m2fnuz,
+  float8_e4m3b11fnuz,
+  float8_e8m0fnu,
 };
 
 enum class NumberKind : std::uint8_t { signed_integer, unsigned_integer, floating };
@@ -84,10 +91,13 @@ struct DTypeTraits {
   int exponent_bits;  ///< of a float; otherwise 0
   int fraction_bits;  ///< of a float, without the leading 1 that is not stored; otherwise 0
   bool has_infinity;  ///< after the highest finite element, in the order of the bits
+
+  /// Whether a tensor in an archive, or one found by --recursive, is clipped only if it is named.
+  bool only_if_named = false;
 };
 
 /// Every dtype, in the order of the enumerators.
-inline constexpr std::array<DTypeTraits, 12> kDTypes{{
+inline constexpr std::array<DTypeTraits, 18> kDTypes{{
     {DType::int8, "int8", "i1", NumberKind::signed_integer, 1, DType::float64, 0, 0, false},
     {DType::int16, "int16", "i2", NumberKind::signed_integer, 2, DType::float64, 0, 0, false},
     {DType::int32, "int32", "i4", NumberKind::signed_integer, 4, DType::float64, 0, 0, false},
@@ -100,7 +110,29 @@ inline constexpr std::array<DTypeTraits, 12> kDTypes{{
     {DType::float32, "float32", "f4", NumberKind::floating, 4, DType::float32, 8, 23, true},
     {DType::float64, "float64", "f8", NumberKind::floating, 8, DType::float64, 11, 52, true},
     {DType::bfloat16, "bfloat16", "V2", NumberKind::floating, 2, DType::float32, 8, 7, true},
+    {DType::float8_e4m3fn, "float8_e4m3fn", "V1", NumberKind::floating, 1, DType::float32, 4, 3, false, true},
+    {DType::float8_e5m2, "float8_e5m2", "f1", NumberKind::floating, 1, DType::float32, 5, 2, true, true},
+    {DType::float8_e4m3fnuz, "float8_e4m3fnuz", "V1", NumberKind::floating, 1, DType::float32, 4, 3, false,
+     true},
+    {DType::float8_e5m2fnuz, "float8_e5m2fnuz", "V1", NumberKind::floating, 1, DType::float32, 5, 2, false,
+     true},
+    {DType::float8_e4m3b11fnuz, "float8_e4m3b11fnuz", "V1", NumberKind::floating, 1, DType::float32, 4, 3,
+     false, true},
+    {DType::float8_e8m0fnu, "float8_e8m0fnu", "V1", NumberKind::floating, 1, DType::float32, 8, 0, false,
+     true},
 }};
+
+/// The dtypes that kernels work on, and that with_type() takes. Elements of the others, float8, are widened
+/// to float32 first: see float8.hpp.
+inline constexpr std::span kKernelDTypes = std::span(kDTypes).first<12>();
+
+[[nodiscard]] constexpr bool has_kernels(DType dtype) {
+  return static_cast<std::size_t>(dtype) < kKernelDTypes.size();
+}
+
+[[nodiscard]] constexpr bool is_float8(DType dtype) {
+  return dtype >= DType::float8_e4m3fn && dtype <= DType::float8_e8m0fnu;
+}
 
 /// The dtype's row of kDTypes.
 [[nodiscard]] constexpr const DTypeTraits& traits(DType dtype) {
@@ -158,7 +190,8 @@ struct Number {
 [[nodiscard]] std::partial_ordering operator<=>(const Number& a, const Number& b);
 [[nodiscard]] bool operator==(const Number& a, const Number& b);
 
-/// Returns `f.template operator()<T>()`, where T is the C++ type of the dtype's elements.
+/// Returns `f.template operator()<T>()`, where T is the C++ type of the dtype's elements. The dtype must be
+/// one of kKernelDTypes.
 template <class F>
 constexpr decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -174,6 +207,12 @@ constexpr decltype(auto) with_type(DType dtype, F&& f) {
     case DType::float32: return f.template operator()<float>();
     case DType::float64: return f.template operator()<double>();
     case DType::bfloat16: return f.template operator()<BFloat16>();
+    case DType::float8_e4m3fn:
+    case DType::float8_e5m2:
+    case DType::float8_e4m3fnuz:
+    case DType::float8_e5m2fnuz:
+    case DType::float8_e4m3b11fnuz:
+    case DType::float8_e8m0fnu: break;
   }
   __builtin_unreachable();
 }
@@ -188,6 +227,17 @@ using UnsignedOfSize =
     std::conditional_t<Size == 1, std::uint8_t,
                        std::conditional_t<Size == 2, std::uint16_t,
                                           std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Returns `f.template operator()<Size>()` for a size in bytes of elements.
+template <class F>
+decltype(auto) with_size(std::size_t size, F&& f) {
+  switch (size) {
+    case 1: return f.template operator()<1>();
+    case 2: return f.template operator()<2>();
+    case 4: return f.template operator()<4>();
+    default: return f.template operator()<8>();
+  }
+}
 
 /// The bits of an element, NaN payloads included; from_bits<T>() is the inverse.
 template <class T>

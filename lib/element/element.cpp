@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "element/element_key.hpp"
+#include "element/float8.hpp"
 #include "element/half.hpp"
 
 namespace clipper {
@@ -30,9 +32,8 @@ ElementBits sign_of(const DTypeTraits& row) {
 }  // namespace
 
 Number number_of(DType dtype, ElementBits element) {
-  return with_type(dtype, [=]<class T>() -> Number {
-    const T x = from_bits<T>(element);
-    if constexpr (HalfType<T>)
+  return with_element(dtype, element, [](auto x) -> Number {
+    if constexpr (HalfType<decltype(x)>)
       return widen(x);
     else
       return x;
@@ -40,16 +41,39 @@ Number number_of(DType dtype, ElementBits element) {
 }
 
 std::string element_text(DType dtype, ElementBits element) {
-  return with_type(dtype, [=]<class T>() {
-    const T x = from_bits<T>(element);
-    if constexpr (HalfType<T>)
+  return with_element(dtype, element, [](auto x) {
+    if constexpr (HalfType<decltype(x)>)
       return half_text(x);
     else
       return fmt::format("{}", x);
   });
 }
 
+ElementBits nearest_element(DType dtype, const Number& number) {
+  if (is_float8(dtype)) return NarrowFloat8(float8_of(dtype))(round_to_odd(number));
+  return with_type(dtype, [&]<class T>() -> ElementBits {
+    if constexpr (std::is_integral_v<T>)
+      return 0;
+    else
+      return to_bits(round_to<T>(number));
+  });
+}
+
+std::int64_t element_key(DType dtype, ElementBits element) {
+  if (is_float8(dtype)) return key_of(float8_of(dtype), static_cast<std::uint8_t>(element));
+  return with_type(dtype, [=]<class T>() -> std::int64_t { return key_of(from_bits<T>(element)); });
+}
+
+ElementBits element_with_key(DType dtype, std::int64_t key) {
+  if (!is_float8(dtype))
+    return with_type(dtype, [=]<class T>() { return to_bits(element_of<T>(static_cast<Key<T>>(key))); });
+  ElementBits element = 0;
+  while (element_key(dtype, element) != key) ++element;
+  return element;
+}
+
 ElementBits lowest_element(DType dtype) {
+  if (is_float8(dtype) && float8_of(dtype).sign() == 0) return 0;
   const ElementBits sign = sign_of(traits(dtype));
   return is_floating(dtype) ? highest_element(dtype) | sign : sign;
 }
@@ -59,10 +83,12 @@ ElementBits highest_element(DType dtype) {
 }
 
 ElementBits lowest_finite(DType dtype) {
+  if (!traits(dtype).has_infinity) return lowest_element(dtype);
   return lowest_element(dtype) - ElementBits{traits(dtype).has_infinity};
 }
 
 ElementBits highest_finite(DType dtype) {
+  if (is_float8(dtype)) return float8_of(dtype).highest;
   const DTypeTraits& row = traits(dtype);
   const ElementBits magnitude = ~ElementBits{0} >> (64 - 8 * row.size) & ~sign_of(row);
   const ElementBits special = row.has_infinity ? ElementBits{1} << row.fraction_bits : 0;  // infinity and NaN
@@ -70,6 +96,7 @@ ElementBits highest_finite(DType dtype) {
 }
 
 ElementBits canonical_nan(DType dtype) {
+  if (is_float8(dtype)) return float8_of(dtype).nan;
   return highest_element(dtype) | ElementBits{1} << (traits(dtype).fraction_bits - 1);
 }
 

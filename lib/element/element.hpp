@@ -11,10 +11,20 @@ namespace clipper {
 /// The exact value of an element.
 [[nodiscard]] Number number_of(DType dtype, ElementBits element);
 
-/// The element in the fewest decimal digits that convert back to it: "0.1", "-0", "inf", "nan", "255".
+/// The element in the fewest decimal digits that convert back to it: "0.1", "-0", "inf", "nan", "255". Of a
+/// float8, the fewest that convert to the same float32: 448, not 450, is the highest float8_e4m3fn.
 [[nodiscard]] std::string element_text(DType dtype, ElementBits element);
 
-/// The lowest and highest element: -inf and inf for floats, numeric_limits for integers.
+/// The nearest element of a float dtype, ties to even, rounded once. In a dtype without infinity, a number
+/// beyond the finite elements becomes NaN.
+[[nodiscard]] ElementBits nearest_element(DType dtype, const Number& number);
+
+/// A number in the order of the values: see element_key.hpp. The next element has the next key.
+[[nodiscard]] std::int64_t element_key(DType dtype, ElementBits element);
+[[nodiscard]] ElementBits element_with_key(DType dtype, std::int64_t key);
+
+/// The lowest and highest element: numeric_limits for integers; -inf and inf for floats, unless the dtype has
+/// no infinity.
 [[nodiscard]] ElementBits lowest_element(DType dtype);
 [[nodiscard]] ElementBits highest_element(DType dtype);
 

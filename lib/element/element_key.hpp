@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "element/dtype.hpp"
+#include "element/float8.hpp"
 
 /// Keys: elements as signed integers of the same width, in the order of the values. -0 comes directly before
 /// +0, NaNs with sign bit before -inf, other NaNs after inf. Every key is the key of one element.
@@ -42,6 +43,14 @@ template <class T>
 template <class T>
 [[nodiscard]] constexpr Key<T> lowest_finite_key() noexcept {
   return static_cast<Key<T>>(~highest_finite_key<T>());
+}
+
+/// Float8 elements have keys of 8 bits by the same rule, but if there is no -0 then no key either.
+[[nodiscard]] constexpr std::int8_t key_of(const Float8& format, std::uint8_t element) noexcept {
+  if (!format.has_sign()) return static_cast<std::int8_t>(element ^ 0x80);
+  if (element < 0x80) return static_cast<std::int8_t>(element);
+  if (format.has_minus_zero()) return static_cast<std::int8_t>(element ^ 0x7f);
+  return static_cast<std::int8_t>(0x80 - element - (element == 0x80 ? 0x80 : 0));
 }
 
 }  // namespace clipper

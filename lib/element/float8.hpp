@@ -4,7 +4,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "element/dtype.hpp"
 
 /// The six floats of 8 bits that ml_dtypes has: one description for all, float8 to float and back.
 namespace clipper {
@@ -12,7 +13,7 @@ namespace clipper {
 /// The sign, unless there is none, then the exponent and the fraction. Elements without the bits of the
 /// exponent are subnormal, except in the format without fraction, whose elements are powers of two.
 struct Float8 {
-  std::string_view name;
+  DType dtype;
   int fraction_bits;
   int bias;              ///< of the exponent
   std::uint8_t highest;  ///< the highest finite element
@@ -37,13 +38,21 @@ struct Float8 {
 
 /// OCP 8-bit floating point; the fnuz formats of GPUs of AMD (e4m3, e5m2) and IBM (e4m3b11); OCP MX scales.
 inline constexpr std::array<Float8, 6> kFloat8{{
-    {"float8_e4m3fn", 3, 7, 0x7e, 0x7f, 0x7f},
-    {"float8_e5m2", 2, 15, 0x7b, 0x7c, 0x7e},
-    {"float8_e4m3fnuz", 3, 8, 0x7f, 0x80, 0x80},
-    {"float8_e5m2fnuz", 2, 16, 0x7f, 0x80, 0x80},
-    {"float8_e4m3b11fnuz", 3, 11, 0x7f, 0x80, 0x80},
-    {"float8_e8m0fnu", 0, 127, 0xfe, 0xff, 0xff},
+    {DType::float8_e4m3fn, 3, 7, 0x7e, 0x7f, 0x7f},
+    {DType::float8_e5m2, 2, 15, 0x7b, 0x7c, 0x7e},
+    {DType::float8_e4m3fnuz, 3, 8, 0x7f, 0x80, 0x80},
+    {DType::float8_e5m2fnuz, 2, 16, 0x7f, 0x80, 0x80},
+    {DType::float8_e4m3b11fnuz, 3, 11, 0x7f, 0x80, 0x80},
+    {DType::float8_e8m0fnu, 0, 127, 0xfe, 0xff, 0xff},
 }};
+
+[[nodiscard]] constexpr std::size_t float8_index(DType dtype) noexcept {
+  return static_cast<std::size_t>(dtype) - static_cast<std::size_t>(DType::float8_e4m3fn);
+}
+
+[[nodiscard]] constexpr const Float8& float8_of(DType dtype) noexcept {
+  return kFloat8[float8_index(dtype)];
+}
 
 /// The bits of the element as a float32: exact. A NaN keeps its sign and its payload.
 [[nodiscard]] constexpr std::uint32_t widened_bits(const Float8& format, std::uint8_t element) noexcept {
@@ -84,6 +93,25 @@ inline constexpr auto kWidenedFloat8 = [] {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = widened_elements(kFloat8[i]);
   return all;
 }();
+
+/// The element of a float8 dtype as a float.
+[[nodiscard]] inline float widened(DType dtype, ElementBits element) noexcept {
+  return std::bit_cast<float>(kWidenedFloat8[float8_index(dtype)][element & 0xff]);
+}
+
+/// Widens `count` elements.
+inline void widen(DType dtype, const std::byte* elements, float* floats, std::size_t count) noexcept {
+  const WidenedFloat8& bits = kWidenedFloat8[float8_index(dtype)];
+  for (std::size_t i = 0; i < count; ++i)
+    floats[i] = std::bit_cast<float>(bits[std::to_integer<std::size_t>(elements[i])]);
+}
+
+/// Calls f(x) with an element of any dtype in its C++ type, which is float for float8.
+template <class F>
+decltype(auto) with_element(DType dtype, ElementBits element, F&& f) {
+  if (is_float8(dtype)) return f(widened(dtype, element));
+  return with_type(dtype, [&]<class T>() { return f(from_bits<T>(element)); });
+}
 
 /// Rounds floats to nearest even, once. What has no sign, or no -0, becomes what it has. Numbers beyond the
 /// finite elements become infinite or, in a format without infinity, NaN: so do numbers up to 0 in a format

@@ -158,15 +158,6 @@ T nearest_magnitude(const Number& number) {
   return result;
 }
 
-/// round_to_odd() of a value. `nearest` is the float nearest to the value, `side` is value <=> nearest.
-float round_to_odd(float nearest, std::partial_ordering side) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const bool odd = (to_bits(nearest) & 1) != 0;
-  if (!odd && std::is_gt(side)) return std::nextafter(nearest, kInfinity);
-  if (!odd && std::is_lt(side)) return std::nextafter(nearest, -kInfinity);
-  return nearest;
-}
-
 /// Whether the fraction of the magnitude is more than a half, or a half after an odd integer.
 bool rounds_up(const Number& number, bool is_odd) {
   const auto fractions = std::ssize(number.digits) - number.exponent;
@@ -253,11 +244,20 @@ bool is_integer(const Number& number) {
   return number.kind == Number::Kind::finite && std::ssize(number.digits) <= number.exponent;
 }
 
+float round_to_odd(const Number& number) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto nearest = round_to<float>(number);
+  const std::partial_ordering side = number <=> Number(nearest);
+  const bool odd = (to_bits(nearest) & 1) != 0;
+  if (!odd && std::is_gt(side)) return std::nextafter(nearest, kInfinity);
+  if (!odd && std::is_lt(side)) return std::nextafter(nearest, -kInfinity);
+  return nearest;
+}
+
 template <class T>
 T round_to(const Number& number) {
   if constexpr (HalfType<T>) {
-    const float nearest = round_to<float>(number);
-    return narrow_half<T>(round_to_odd(nearest, number <=> Number(nearest)));
+    return narrow_half<T>(round_to_odd(number));
   } else {
     const T magnitude = nearest_magnitude<T>(number);
     return number.negative && number.kind != Number::Kind::nan ? -magnitude : magnitude;

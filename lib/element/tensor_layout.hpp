@@ -18,9 +18,10 @@ inline constexpr std::size_t kMaxRank = 64;
 /// How a tensor's elements lie in a file or in memory, whatever the file's format.
 struct TensorLayout {
   DType dtype = DType::float32;
-  ByteOrder order = kNativeOrder;   ///< of the elements; kNativeOrder for elements of one byte
-  bool opaque = false;              ///< bfloat16 that a file calls `|V2`, and that is written as such again
-  bool fortran_order = false;       ///< as in the file, even if both orders are the same (1-D, empty)
+  ByteOrder order = kNativeOrder;  ///< of the elements; kNativeOrder for elements of one byte
+  bool opaque = false;         ///< bfloat16 or float8 that a file calls `|V2`, `|V1` or `|f1`, and that is
+                               ///< written as such again
+  bool fortran_order = false;  ///< as in the file, even if both orders are the same (1-D, empty)
   std::vector<std::int64_t> shape;  ///< 0 to kMaxRank dimensions, each >= 0
   std::uint64_t count = 1;          ///< the product of the shape; count * size fits int64
   Meaning meaning{};                ///< of elements that are stored as those of `dtype`
@@ -36,7 +37,7 @@ struct TensorLayout {
   return type_name(layout.dtype, layout.meaning);
 }
 
-/// The error message for `|V2` if the user does not say that it is bfloat16.
+/// The error message for `|V2` or `<V1` if the user does not say which dtype it is.
 [[nodiscard]] Message opaque_dtype(std::string_view descr);
 
 /// "(3, 4)", "(7,)", "()": a shape as Python prints it.

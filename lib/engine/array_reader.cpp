@@ -90,8 +90,8 @@ std::uint64_t ArrayReader::offset_of(std::uint64_t position) const {
 }
 
 void ArrayReader::read(std::uint64_t position, std::size_t count, std::byte* to) {
-  with_type(layout_.dtype, [&]<class T>() {
-    using Bits = UnsignedOfSize<sizeof(T)>;
+  with_size(traits(layout_.dtype).size, [&]<std::size_t kSize>() {
+    using Bits = UnsignedOfSize<kSize>;
     read_rows(position, count, reinterpret_cast<Bits*>(to));
   });
 }

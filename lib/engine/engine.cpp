@@ -245,7 +245,7 @@ ElementCounts Engine::scan(const Plan& plan, InputFile& input, Counting counting
   Transfer transfer(plan, input, chunks, kernel_options());
   std::atomic<bool> changed = false;
   std::atomic<std::uint64_t> scanned = 0;
-  const bool complete = plan.refuse_nan || counting == Counting::on;
+  const bool complete = plan.may_refuse_elements() || counting == Counting::on;
   for_each_chunk(chunks.size(), true, [&](std::uint64_t chunk, std::byte* memory) {
     if (changed && !complete) return;
     transfer.read(chunk, memory);

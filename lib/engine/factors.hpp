@@ -6,6 +6,7 @@
 
 #include "clip/clip.hpp"
 #include "element/byte_order.hpp"
+#include "element/float8.hpp"
 #include "element/half.hpp"
 #include "element/tensor_layout.hpp"
 
@@ -41,6 +42,12 @@ To factor_of(From x) noexcept {
 /// Converts `count` elements of an array. Operation::Integer is only for arrays of integers.
 template <class To>
 void convert_factors(const TensorLayout& array, const std::byte* from, std::size_t count, To* to) {
+  if (is_float8(array.dtype)) {
+    if constexpr (!std::is_same_v<To, Operation::Integer>)
+      for (std::size_t i = 0; i < count; ++i)
+        to[i] = static_cast<To>(widened(array.dtype, std::to_integer<ElementBits>(from[i])));
+    return;
+  }
   with_type(array.dtype, [&]<class From>() {
     if constexpr (std::is_same_v<To, Operation::Integer> && !std::is_integral_v<From>) {
       __builtin_unreachable();

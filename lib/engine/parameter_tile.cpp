@@ -186,7 +186,7 @@ std::optional<std::size_t> ParameterTile::first_beyond_output(std::size_t count)
   else {
     if (!plan_.conversion) return std::nullopt;
     const DType dtype = plan_.operation.dtype;
-    const bool takes_infinity = std::is_floating_point_v<T> && is_floating(plan_.conversion->to);
+    const bool takes_infinity = std::is_floating_point_v<T> && traits(plan_.conversion->to).has_infinity;
     const T lowest = from_bits<T>(plan_.conversion->lowest);
     const T highest = from_bits<T>(plan_.conversion->highest);
     const T* const min = min_.expanded<T>();
@@ -311,11 +311,12 @@ void ParameterTile::refuse_factor(Values& factor, std::uint64_t position) {
   if (!first_refused_factor(factor, 1)) return;
   factor.array->read(position, 1, raw_.get());
   const TensorLayout& header = factor.array->parameter().array->layout();
-  const std::string text = with_type(header.dtype, [&]<class T>() -> std::string {
-    T value = *reinterpret_cast<const T*>(raw_.get());
-    if (header.order != kNativeOrder) value = byteswap_if<Byteswap::yes>(value);
-    return is_nan(value) ? "NaN" : element_text(header.dtype, to_bits(value));
+  const auto element = with_size(traits(header.dtype).size, [&]<std::size_t kSize>() -> ElementBits {
+    const auto bits = *reinterpret_cast<const UnsignedOfSize<kSize>*>(raw_.get());
+    return header.order == kNativeOrder ? bits : byteswap_if<Byteswap::yes>(bits);
   });
+  const bool is_nan = number_of(header.dtype, element).kind == Number::Kind::nan;
+  const std::string text = is_nan ? "NaN" : element_text(header.dtype, element);
   const bool is_float32 = plan_.operation.arithmetic == Arithmetic::float32;
   throw Error(ErrorKind::usage,
               label_of(*factor.array) + ": " + text + place_in(*factor.array, position) +

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "clip/clip_vectors.hpp"
+#include "element/element.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -171,6 +172,7 @@ ElementCounts TensorClip::clip_part(const Operation& operation, const ParameterV
   if (plan_.conversion) {
     const Converted converted = convert(*plan_.conversion, operation, vectors, in, out, count, level_);
     if (plan_.refuse_nan && converted.first_nan) first_nan_.note(position + *converted.first_nan);
+    if (converted.first_beyond) first_beyond_.note(position + *converted.first_beyond);
     return counting == Counting::on ? converted.counts : ElementCounts{};
   }
   if (vectors != nullptr && counting == Counting::on)
@@ -185,13 +187,24 @@ ElementCounts TensorClip::clip_part(const Operation& operation, const ParameterV
 
 void TensorClip::expect_valid() const {
   if (plan_.arrays) expect_valid_arrays();
-  const std::optional<std::uint64_t> nan = first_nan_.position();
-  if (!nan) return;
   const DTypeTraits& to = traits(plan_.output.dtype);
-  const std::string why = is_floating(to.dtype) ? "" : fmt::format(" cannot become {}", to.name);
-  if (path_.empty()) throw Error(ErrorKind::input, fmt::format("NaN at element {}{}", *nan, why));
-  throw Error(ErrorKind::input,
-              fmt::format("{}: NaN at {} (element {}){}", path_, index_text(plan_.input, *nan), *nan, why));
+  const std::optional<std::uint64_t> nan = first_nan_.position();
+  if (nan && !first_beyond_.is_before(*nan))
+    refuse("NaN", *nan, is_floating(to.dtype) ? "" : fmt::format(" cannot become {}", to.name));
+  const std::optional<std::uint64_t> beyond = first_beyond_.position();
+  if (!beyond) return;
+  const auto limit = [&](ElementBits element) { return element_text(to.dtype, element); };
+  refuse("the result", *beyond,
+         fmt::format(" is beyond the range of {}, {} to {}; to clip it to this range, add ", to.name,
+                     limit(lowest_finite(to.dtype)), limit(highest_finite(to.dtype))) +
+             Term{"to", "to"} + fmt::format(" {} and ", to.name) + Term{"saturate", "saturate"});
+}
+
+void TensorClip::refuse(std::string_view what, std::uint64_t position, const Message& why) const {
+  if (path_.empty()) throw Error(ErrorKind::input, fmt::format("{} at element {}", what, position) + why);
+  throw Error(ErrorKind::input, fmt::format("{}: {} at {} (element {})", path_, what,
+                                            index_text(plan_.input, position), position) +
+                                    why);
 }
 
 void TensorClip::expect_valid_arrays() const {

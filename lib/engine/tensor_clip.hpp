@@ -5,11 +5,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
+#include "error.hpp"
 #include "parallel/first_position.hpp"
 #include "simd/levels.hpp"
 
@@ -46,20 +48,22 @@ class TensorClip {
   /// Looks for refused parameters of the elements, as clip() does.
   void check(std::uint64_t position, std::uint64_t count);
 
-  /// Whether refused parameters, or a NaN that cannot be converted, are known for an element before
-  /// `position`.
+  /// Whether refused parameters, or a result that is refused, are known for an element before `position`.
   [[nodiscard]] bool is_refused_before(std::uint64_t position) const noexcept {
-    return refused_.is_before(position) || first_nan_.is_before(position);
+    return refused_.is_before(position) || first_nan_.is_before(position) ||
+           first_beyond_.is_before(position);
   }
 
   /// Error{usage} for the first element whose parameters are refused: see ParameterTile. Error{io} if an
-  /// array was written to since it was opened. Error{input} for the first NaN that cannot be converted.
+  /// array was written to since it was opened. Error{input} for the first result of a conversion that is
+  /// refused: see Plan::refuse_nan and Plan::refuse_beyond.
   void expect_valid() const;
 
  private:
   class Borrowed;
 
   void expect_valid_arrays() const;
+  [[noreturn]] void refuse(std::string_view what, std::uint64_t position, const Message& why) const;
   void check_first_period();
   template <class Use>
   void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
@@ -77,7 +81,8 @@ class TensorClip {
   bool checked_ = true;
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
   FirstPosition refused_;
-  FirstPosition first_nan_;  ///< which cannot be converted
+  FirstPosition first_nan_;     ///< which cannot be converted
+  FirstPosition first_beyond_;  ///< the range of the output's dtype
   std::mutex mutex_;
   std::size_t tiles_ = 0;
   std::vector<std::unique_ptr<ParameterTile>> free_;  ///< tiles that no thread uses now

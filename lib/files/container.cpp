@@ -72,7 +72,9 @@ std::size_t entry_colon(std::string_view path, std::size_t end) {
 }
 
 /// numpy's descriptor of a type that is no dtype of clipper; the type's own name if numpy does not have it.
+/// The name of a float8, whose descriptor would not say which one it is.
 std::string_view descr_of(const safetensors::Type& type) {
+  if (type.dtype) return traits(*type.dtype).name;
   return type.name == "BOOL" ? "|b1" : type.name == "C64" ? "<c8" : type.name;
 }
 
@@ -80,7 +82,7 @@ std::string_view descr_of(const safetensors::Type& type) {
 std::vector<std::byte> header_of(const Entry& member) {
   const safetensors::Type& type = *member.type;
   std::string text = npy::format(descr_of(type), false, member.shape);
-  if (type.dtype) {
+  if (type.dtype && !is_float8(*type.dtype)) {
     const ByteOrder order = traits(*type.dtype).size == 1 ? kNativeOrder : ByteOrder::little;
     text = npy::format(TensorLayout{.dtype = *type.dtype, .order = order, .shape = member.shape});
   }

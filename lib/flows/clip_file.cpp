@@ -120,7 +120,7 @@ class Direct : public Prepared {
 
 void Direct::write() {
   const auto& [settings, engine, observer, result, purpose] = clipping_;
-  if (!file_.version() && (result.plan->refuse_nan || settings.max_clipped)) {
+  if (!file_.version() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);
   }

@@ -93,7 +93,7 @@ void FileClip::count() {
     engine.check(*result.plan, clip);
   }
   const bool counting = counting_of(settings) == Counting::on;
-  if (input_.is_regular() && (result.plan->refuse_nan || counting))
+  if (input_.is_regular() && (result.plan->may_refuse_elements() || counting))
     result.counts = engine.scan(*result.plan, input_, Counting::on);
   check_clip_limit(settings, result);
 }

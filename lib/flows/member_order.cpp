@@ -17,7 +17,7 @@ namespace {
 safetensors::Tensor tensor_of(const MemberUse& use) {
   const Entry& member = *use.member;
   const bool is_clipped = use.action == MemberAction::clipped;
-  return {member.name, is_clipped ? &safetensors::type_of(use.dtype) : member.type, member.shape, 0,
+  return {member.name, is_clipped ? safetensors::type_of(use.dtype) : member.type, member.shape, 0,
           is_clipped ? use.clipped_size : member.contents.size};
 }
 

@@ -30,16 +30,22 @@ std::string_view refused_by(const Profile& profile, const TensorLayout& layout) 
   return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
 }
 
-/// The use of a member that may be clipped.
-MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member,
-                 npy::Types types) {
+/// The use of a member that may be clipped. `is_named`: whether the user chose it by its name.
+MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member, bool is_named) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  const EntryHeader read = archive.header(member, settings.dtype, trailing, types);
+  const EntryHeader read =
+      archive.header(member, settings.dtype, trailing, is_named ? settings.types : npy::Types::dtypes);
   if (!read.header) return {MemberAction::copied, read.other};
   const std::string_view reason = refused_by(*settings.request.profile, *read.header);
   if (!reason.empty()) return {MemberAction::copied, reason};
+  const DTypeTraits& dtype = traits(read.header->dtype);
+  if (dtype.only_if_named && !is_named && settings.dtype != dtype.dtype)
+    return {MemberAction::copied, dtype.name};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
+  if (member.type != nullptr && safetensors::type_of(plan.output.dtype) == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("{}: a safetensors file has no {}", archive.file().path(),
+                                              traits(plan.output.dtype).name));
   return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), plan.output.dtype};
 }
 
@@ -69,8 +75,7 @@ std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container
   std::vector<MemberUse> uses(members.size(), {MemberAction::copied, "not chosen"});
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
-    const npy::Types types = chosen.empty() ? npy::Types::dtypes : settings.types;
-    if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i], types);
+    if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i], !chosen.empty());
     use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
     if (!chosen.empty() && chosen[i]) refuse_chosen(settings, archive, members[i], use);

@@ -136,16 +136,19 @@ Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, E
 std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
                                   std::string_view fingerprint, ElementBits min, ElementBits max) {
   Plan plan = plan_before_reading(request, layout);
+  const auto working = [&](ElementBits element) {
+    return plan.conversion ? working_element(layout.dtype, element, plan.operation.dtype) : element;
+  };
   for (const Bound& bound : percentiles_in(request)) {
     const bool is_min = bound.given == &Request::min;
     (is_min ? plan.min : plan.max) = is_min ? min : max;
     if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max))
-      plan.operation.nan = is_min ? min : max;
+      plan.operation.nan = working(is_min ? min : max);
   }
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   const Bounds bounds = converted_bounds(layout.dtype, plan.min, plan.max, above);
-  plan.operation.lo = bounds.lo;
-  plan.operation.hi = bounds.hi;
+  plan.operation.lo = working(bounds.lo);
+  plan.operation.hi = working(bounds.hi);
   return plan.fingerprint() == fingerprint ? std::optional(std::move(plan)) : std::nullopt;
 }
 

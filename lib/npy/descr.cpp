@@ -243,6 +243,9 @@ OtherType structured(const Descr& descr) {
                                    : fmt::format("convert it: np.save('x.npy', {})", row->replacement)));
 }
 
+/// All types of ml_dtypes of one byte, except float8_e5m2.
+constexpr std::string_view kRawByte = "V1";
+
 /// What a type means that is stored as a dtype, and with which Types it is accepted.
 struct Stored {
   Types types;
@@ -288,10 +291,12 @@ void read_descr(const Descr& descr, std::optional<DType> expected, Opaque opaque
     header.other = structured(descr);
   } else {
     const std::string_view type = without_order(descr.text);
-    const auto* const row = std::ranges::find_if(
+    const auto* row = std::ranges::find_if(
         kDTypes, [&](const DTypeTraits& dtype) { return dtype.descr == type || dtype.name == descr.text; });
+    if (expected && traits(*expected).descr == type) row = &traits(*expected);
     const bool ordered = type != descr.text && (descr.text[0] == '<' || descr.text[0] == '>');
-    const bool is_raw = type == traits(DType::bfloat16).descr && !ordered && !expected;
+    const bool is_raw =
+        ((type == traits(DType::bfloat16).descr && !ordered) || type == kRawByte) && !expected;
     if (row == kDTypes.end() || (is_raw && types == Types::all)) {
       read_other(descr.text, types, header);
     } else {
@@ -299,7 +304,8 @@ void read_descr(const Descr& descr, std::optional<DType> expected, Opaque opaque
       header.order = !ordered || row->size == 1 ? kNativeOrder
                      : descr.text[0] == '<'     ? ByteOrder::little
                                                 : ByteOrder::big;
-      header.opaque = type == traits(DType::bfloat16).descr && !ordered;
+      const bool is_foreign = row->dtype == DType::bfloat16 || is_float8(row->dtype);
+      header.opaque = is_raw || (is_foreign && type == row->descr && !ordered);
       if (is_raw && opaque == Opaque::refused) refuse(opaque_dtype(descr.text));
     }
   }

@@ -59,7 +59,8 @@ std::string descr_text(const TensorLayout& layout) {
     case Kind::timedelta: return fmt::format("{}m8{}", order, unit_text(layout.meaning.unit));
     case Kind::complex: return fmt::format("{}c{}", order, layout.element_size());
   }
-  if (dtype.size == 1 || layout.opaque) return fmt::format("|{}", dtype.descr);
+  const bool has_order = dtype.size > 1 || is_float8(dtype.dtype);
+  if (!has_order || layout.opaque) return fmt::format("|{}", dtype.descr);
   return fmt::format("{}{}", order, dtype.descr);
 }
 

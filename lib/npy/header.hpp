@@ -25,7 +25,8 @@
 /// numpy has no bfloat16. It saves arrays of ml_dtypes' bfloat16 as 2-byte void with a byte order, `<V2` or
 /// `>V2`, which is bfloat16 here. numpy loads them as void without byte order and saves those as `|V2`, which
 /// may be any 2-byte type; the user must say that it is bfloat16. A descriptor without byte order means this
-/// machine's.
+/// machine's. Of its types of one byte, ml_dtypes saves float8_e5m2 as `<f1`, which numpy cannot load, and
+/// all others as `<V1`: the user must say which it is.
 namespace clipper::npy {
 
 /// The first bytes to read: magic, version and the longer of the two length fields.
@@ -69,7 +70,8 @@ struct Header : TensorLayout {
 /// also complex numbers, which can be equal; all that numpy reads.
 enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 
-/// What parse() does with `|V2` if the caller gives no dtype: refuse it, or take it for bfloat16.
+/// What parse() does with `|V2`, `<V1` and `|V1` if the caller gives no dtype: refuse them, or take them for
+/// the first dtype that is saved so.
 enum class Opaque : std::uint8_t { refused, taken };
 
 /// Where the elements begin, from the first bytes of a file: at least kPreambleSize of them, or the whole
@@ -78,8 +80,8 @@ enum class Opaque : std::uint8_t { refused, taken };
 [[nodiscard]] std::uint64_t data_offset(std::span<const std::byte> start);
 
 /// The header of a file, from its first data_offset() bytes; later bytes are ignored. `dtype` is what the
-/// user says that the file holds: it makes `|V2` bfloat16, and must agree with every other descriptor.
-/// Types::all takes `|V2` for what numpy does: raw bytes.
+/// user says that the file holds: it makes `|V2` bfloat16 and `<V1` a float8, and must agree with every other
+/// descriptor. Types::all takes `|V2` and `<V1` for what numpy does: raw bytes.
 [[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
                            Opaque opaque = Opaque::refused, Types types = Types::dtypes);
 

@@ -24,11 +24,11 @@ constexpr Type kTypes[] = {
     {"F6_E3M2", 6, std::nullopt, "float6_e3m2fn"},
     {"U8", 8, DType::uint8, ""},
     {"I8", 8, DType::int8, ""},
-    {"F8_E5M2", 8, std::nullopt, "float8_e5m2"},
-    {"F8_E4M3", 8, std::nullopt, "float8_e4m3fn"},
-    {"F8_E8M0", 8, std::nullopt, "float8_e8m0fnu"},
-    {"F8_E4M3FNUZ", 8, std::nullopt, "float8_e4m3fnuz"},
-    {"F8_E5M2FNUZ", 8, std::nullopt, "float8_e5m2fnuz"},
+    {"F8_E5M2", 8, DType::float8_e5m2, ""},
+    {"F8_E4M3", 8, DType::float8_e4m3fn, ""},
+    {"F8_E8M0", 8, DType::float8_e8m0fnu, ""},
+    {"F8_E4M3FNUZ", 8, DType::float8_e4m3fnuz, ""},
+    {"F8_E5M2FNUZ", 8, DType::float8_e5m2fnuz, ""},
     {"I16", 16, DType::int16, ""},
     {"U16", 16, DType::uint16, ""},
     {"F16", 16, DType::float16, ""},
@@ -82,8 +82,9 @@ bool can_be_safetensors(std::span<const std::byte> start) {
   return is_supported() && bytes.substr(std::min<std::size_t>(4, bytes.size())).starts_with(kAfterLength);
 }
 
-const Type& type_of(DType dtype) {
-  return *std::ranges::find(kTypes, std::optional(dtype), &Type::dtype);
+const Type* type_of(DType dtype) {
+  const auto* const row = std::ranges::find(kTypes, std::optional(dtype), &Type::dtype);
+  return row == std::end(kTypes) ? nullptr : row;
 }
 
 const Type* type_named(std::string_view name) {

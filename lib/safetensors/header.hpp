@@ -30,8 +30,8 @@ struct Type {
   std::string_view meaning;    ///< of such a type: "bool"
 };
 
-/// The type of tensors of this dtype, which has one.
-[[nodiscard]] const Type& type_of(DType dtype);
+/// The type of tensors of this dtype; null if the format has none, as for float8_e4m3b11fnuz.
+[[nodiscard]] const Type* type_of(DType dtype);
 
 struct Tensor {
   std::string name;

@@ -69,11 +69,12 @@ Position position_of(Number percentage, std::uint64_t count) {
 }
 
 ElementBits rounded(DType dtype, const Number& number) {
-  return with_type(dtype, [&]<class T>() {
+  if (is_floating(dtype)) return nearest_element(dtype, number);
+  return with_type(dtype, [&]<class T>() -> ElementBits {
     if constexpr (std::is_integral_v<T>)
       return to_bits(static_cast<T>(to_integer(number, Rounding::toward_zero)));
     else
-      return to_bits(round_to<T>(number));
+      __builtin_unreachable();
   });
 }
 

@@ -14,6 +14,7 @@ constexpr std::size_t kMaxPrefixes = Candidates<std::uint64_t>::kMaxPrefixes;
 constexpr std::size_t kBlock = 1024;  // elements that are looked at before the candidates are handled
 
 std::uint64_t ordered_key(DType dtype, ElementBits element) {
+  if (is_float8(dtype)) return static_cast<std::uint8_t>(element_key(dtype, element) + 0x80);
   return with_type(dtype, [=]<class T>() { return ordered(from_bits<T>(element)); });
 }
 
@@ -53,7 +54,7 @@ void RankSearch::begin(const Pass& pass) {
 }
 
 void RankSearch::look_at(std::span<const std::byte> elements) {
-  if (pass_.bits != 0)
+  if (pass_.bits != 0 && width_ > kDigitBits)
     with_type(dtype_, [&]<class T>() {
       if constexpr (sizeof(T) > 2) count_candidates<T>(elements);
     });
@@ -86,10 +87,14 @@ void RankSearch::count_first_digits(std::span<const std::byte> elements) {
 void RankSearch::collect_all(std::span<const std::byte> elements) {
   std::vector<std::uint64_t> keys;
   keys.reserve(elements.size() / (width_ / 8));
-  with_type(dtype_, [&]<class T>() {
-    for (std::size_t at = 0; at < elements.size(); at += sizeof(T))
-      keys.push_back(ordered(load_element<T>(elements.data() + at, order_)));
-  });
+  if (is_float8(dtype_))
+    for (const std::byte element : elements)
+      keys.push_back(ordered_key(dtype_, std::to_integer<ElementBits>(element)));
+  else
+    with_type(dtype_, [&]<class T>() {
+      for (std::size_t at = 0; at < elements.size(); at += sizeof(T))
+        keys.push_back(ordered(load_element<T>(elements.data() + at, order_)));
+    });
   collect(keys);
 }
 
@@ -232,6 +237,7 @@ void RankSearch::choose_pass() {
 }
 
 ElementBits RankSearch::element(std::size_t i) const {
+  if (is_float8(dtype_)) return element_with_key(dtype_, static_cast<std::int64_t>(wanted_[i].prefix) - 0x80);
   return with_type(dtype_, [&]<class T>() { return to_bits(element_at<T>(wanted_[i].prefix)); });
 }
 

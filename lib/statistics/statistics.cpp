@@ -9,6 +9,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "element/element.hpp"
+#include "element/float8.hpp"
 #include "statistics/float_moments.hpp"
 #include "statistics/integer_moments.hpp"
 #include "statistics/statistics_loop.hpp"
@@ -170,11 +171,9 @@ ElementStatistics& ElementStatistics::operator+=(const ElementStatistics& other)
   if (!finite) {
     finite = other.finite;
   } else if (other.finite) {
-    with_type(dtype, [&]<class T>() {
-      const auto key = [](ElementBits element) { return key_of(from_bits<T>(element)); };
-      if (key(other.finite->lowest) < key(finite->lowest)) finite->lowest = other.finite->lowest;
-      if (key(other.finite->highest) > key(finite->highest)) finite->highest = other.finite->highest;
-    });
+    const auto key = [&](ElementBits element) { return element_key(dtype, element); };
+    if (key(other.finite->lowest) < key(finite->lowest)) finite->lowest = other.finite->lowest;
+    if (key(other.finite->highest) > key(finite->highest)) finite->highest = other.finite->highest;
   }
   return *this;
 }
@@ -201,8 +200,36 @@ std::optional<double> ElementStatistics::standard_deviation() const noexcept {
   return elements == 0 ? std::nullopt : std::optional(moments.standard_deviation(elements));
 }
 
+namespace {
+
+/// The statistics of float8 elements, by blocks that are widened.
+ElementStatistics statistics_of_float8(DType dtype, const Bounds& bounds, const std::byte* elements,
+                                       std::size_t count, SimdLevel level) noexcept {
+  const auto wide = [&](ElementBits element) -> ElementBits { return to_bits(widened(dtype, element)); };
+  const auto narrow = [&](ElementBits element) -> ElementBits {
+    return NarrowFloat8(float8_of(dtype))(from_bits<float>(element));
+  };
+  const Bounds of_floats{wide(bounds.lo), wide(bounds.hi)};
+  alignas(64) std::array<float, 16384> block;
+  ElementStatistics total;
+  total.dtype = dtype;
+  for (std::size_t done = 0; done < count; done += block.size()) {
+    const std::size_t length = std::min(count - done, block.size());
+    widen(dtype, elements + done, block.data(), length);
+    auto* const floats = reinterpret_cast<std::byte*>(block.data());
+    ElementStatistics part = statistics_of(DType::float32, kNativeOrder, of_floats, floats, length, level);
+    part.dtype = dtype;
+    if (part.finite) part.finite = {narrow(part.finite->lowest), narrow(part.finite->highest)};
+    total += part;
+  }
+  return total;
+}
+
+}  // namespace
+
 ElementStatistics statistics_of(DType dtype, ByteOrder order, const Bounds& bounds, std::byte* elements,
                                 std::size_t count, SimdLevel level) noexcept {
+  if (is_float8(dtype)) return statistics_of_float8(dtype, bounds, elements, count, level);
   const std::size_t size = traits(dtype).size;
   const Kernel kernel = with_type(dtype, [=]<class T>() { return kernel_of<T>(level); });
   ElementStatistics total;

@@ -266,7 +266,7 @@ void add_kernels(DType dtype, SimdLevel level, std::size_t size) {
 void add_all() {
   for (const std::size_t size : {kCached, kUncached}) {
     add(fmt::format("memcpy/{}", size), measure_memcpy, size)->Repetitions(kMemcpyRepetitions);
-    for (const clipper::DTypeTraits& row : clipper::kDTypes) {
+    for (const clipper::DTypeTraits& row : clipper::kKernelDTypes) {
       for (const SimdLevel level : clipper::simd_levels()) add_kernels(row.dtype, level, size);
       for (const int threads : {1, 2})
         add(fmt::format("threads/{}/{}/{}", row.name, size, threads), measure_threads,
@@ -278,7 +278,7 @@ void add_all() {
 /// cycles/WORK/DTYPE/LEVEL, in the first-level cache. Comparison and percentiles have one level.
 void add_cycles() {
   add("cycles/multiplication", measure_multiplication);
-  for (const clipper::DTypeTraits& row : clipper::kDTypes) {
+  for (const clipper::DTypeTraits& row : clipper::kKernelDTypes) {
     for (const SimdLevel level : clipper::simd_levels()) {
       for (const auto& [work, name] : kWorks)
         add(fmt::format("cycles/{}/{}/{}", name, row.name, clipper::to_string(level)), measure_kernel, work,

@@ -28,7 +28,7 @@ std::vector<std::size_t> counts_around_blocks(std::size_t element_size) {
 }  // namespace
 
 TEST_CASE("counts do not overflow in a block and miss no element at the edges of blocks") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const ElementBits middle = cases::one(row.dtype);
     const Operation op = cases::operation(row.dtype, {middle, middle});
     for (const std::size_t count : counts_around_blocks(row.size))
@@ -48,7 +48,7 @@ TEST_CASE("counts do not overflow in a block and miss no element at the edges of
 }
 
 TEST_CASE("NaN is counted in every block, and infinities of both signs are not taken for it") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     if (!is_floating(row.dtype)) continue;
     constexpr std::size_t kBlock = 16'384;  // bytes; see Tally::kMaxVectors
     const std::size_t block = kBlock / row.size;
@@ -70,7 +70,7 @@ TEST_CASE("NaN is counted in every block, and infinities of both signs are not t
 }
 
 TEST_CASE("a change of one element is noticed at any position, even if only its bits change") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const ByteOrder order : kByteOrders)
       for (const SimdLevel level : simd_levels())
         for (const std::size_t position : {0u, 1u, 63u, 64u, 255u, 998u, 999u, 1000u}) {
@@ -102,7 +102,7 @@ TEST_CASE("a change of one element is noticed at any position, even if only its 
 
 TEST_CASE("a change in any block is noticed, in place and from one buffer to another") {
   constexpr std::size_t kCount = 40'000;
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const SimdLevel level : simd_levels())
       for (const std::size_t position : {0u, 16'384u, 39'999u}) {
         Operation op = cases::operation(row.dtype, {cases::one(row.dtype), cases::highest(row.dtype)});

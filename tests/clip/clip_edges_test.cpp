@@ -16,7 +16,7 @@ using cases::Operations;
 /// Calls f for an operation without bounds of each float dtype, byte order and rule, with and without nan.
 template <class F>
 void for_each_rule(F f) {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const ByteOrder order : cases::kByteOrders)
       for (const ZeroTie tie : {ZeroTie::element, ZeroTie::upper, ZeroTie::ordered})
         for (const bool poisons : {false, true}) {

@@ -103,7 +103,7 @@ TEST_CASE("oracle and kernels lose no bit of a large integer") {
 }
 
 TEST_CASE("elements are clipped to one bound, two bounds, equal bounds, and lo > hi") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 20'000);
     for (const Bounds& bounds : cases::many_bounds_of(row.dtype))
       check(cases::operation(row.dtype, bounds), elements);
@@ -111,7 +111,7 @@ TEST_CASE("elements are clipped to one bound, two bounds, equal bounds, and lo >
 }
 
 TEST_CASE("scale and bias are two rounded operations before the clip") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 20'000);
     for (const Bounds& bounds : cases::few_bounds_of(row.dtype))
       for (const cases::Factors& factors : cases::factors_of(cases::arithmetic_of(row.dtype))) {
@@ -141,7 +141,7 @@ TEST_CASE("integer scale and bias are exact and never wrap") {
 }
 
 TEST_CASE("NaN, and nothing else, is replaced, whatever the bounds") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = cases::elements_of(row.dtype);
     for (const ElementBits nan : {cases::one(row.dtype), cases::lowest(row.dtype)})
       for (const Bounds& bounds : cases::few_bounds_of(row.dtype)) {
@@ -153,7 +153,7 @@ TEST_CASE("NaN, and nothing else, is replaced, whatever the bounds") {
 }
 
 TEST_CASE("any number of elements at any alignment is clipped, and no memory around them is written") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const Arithmetic arithmetic : cases::arithmetics_of(row.dtype)) {
       Operation op = cases::operation(row.dtype, cases::few_bounds_of(row.dtype)[2]);
       op.arithmetic = arithmetic;
@@ -182,7 +182,7 @@ TEST_CASE("any number of elements at any alignment is clipped, and no memory aro
 }
 
 TEST_CASE("find_nan() finds the first NaN and takes nothing else for NaN") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const ByteOrder order : kByteOrders) {
       const auto is_found_at = [&](std::span<const ElementBits> elements) {
         Operation op = cases::operation(row.dtype, {});

@@ -42,7 +42,7 @@ Operations operations_like(const Operation& op, std::size_t count, std::mt19937_
 /// Calls f for each dtype, arithmetic, byte order, and with and without nan.
 template <class F>
 void for_each_kind(F f) {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const Arithmetic arithmetic : cases::arithmetics_of(row.dtype))
       for (const ByteOrder order : cases::kByteOrders)
         for (const bool replaces_nan : {false, true}) {
@@ -88,7 +88,7 @@ TEST_CASE("no elements, no access to memory") {
 }
 
 TEST_CASE("every element of a small dtype is clipped by many pairs of bounds") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = cases::elements_of(row.dtype);
     const std::vector<Bounds> bounds = cases::many_bounds_of(row.dtype);
     for (std::size_t shift = 0; shift < bounds.size(); shift += 3) {
@@ -102,7 +102,7 @@ TEST_CASE("every element of a small dtype is clipped by many pairs of bounds") {
 
 TEST_CASE(
     "a NaN that becomes another NaN, and a zero that becomes the other zero, are changes but no moves") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     if (!is_floating(row.dtype)) continue;
     const ElementBits nan = cases::highest(row.dtype) + 1;
     const ElementBits minus_zero = reference::sign_bit(row.dtype);

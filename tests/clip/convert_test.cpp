@@ -155,15 +155,15 @@ constexpr std::array<std::optional<Round>, 6> kRounds{std::nullopt, Round::half_
 }  // namespace
 
 TEST_CASE("each dtype becomes each other dtype, rounded once and saturated") {
-  for (const DTypeTraits& from : kDTypes)
-    for (const DTypeTraits& to : kDTypes)
+  for (const DTypeTraits& from : kKernelDTypes)
+    for (const DTypeTraits& to : kKernelDTypes)
       for (const std::optional<Round> round : kRounds)
         check(conversion_of(from.dtype, to.dtype, round), edges(from.dtype));
 }
 
 TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
   for (const DType from : {DType::float16, DType::bfloat16})
-    for (const DTypeTraits& to : kDTypes)
+    for (const DTypeTraits& to : kKernelDTypes)
       for (const std::optional<Round> round : kRounds) {
         Elements elements;
         std::vector<double> numbers;
@@ -201,7 +201,7 @@ TEST_CASE("all elements of 16 bits become each dtype in each rounding") {
 }
 
 TEST_CASE("a zero point moves the range of the integers that a cast saturates to") {
-  for (const DTypeTraits& to : kDTypes)
+  for (const DTypeTraits& to : kKernelDTypes)
     if (!is_floating(to.dtype))
       for (const DType from : {DType::float32, DType::float64, DType::int16, DType::int64, DType::uint64})
         for (const ElementBits zero : {lowest_element(to.dtype), highest_element(to.dtype), ElementBits{1}}) {

@@ -21,7 +21,7 @@ TEST_CASE("NaT passes the bounds of dates like a NaN, or is replaced, at each po
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
       for (const std::optional<std::int64_t> by :
            {std::optional<std::int64_t>(), std::optional<std::int64_t>(3)})
-        for (const std::size_t count : {1, 5, 64, 4099}) {
+        for (const std::size_t count : {std::size_t{1}, std::size_t{5}, std::size_t{64}, std::size_t{4099}}) {
           Operation operation;
           operation.dtype = DType::int64;
           operation.order = order;

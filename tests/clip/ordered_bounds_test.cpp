@@ -28,7 +28,7 @@ struct Pairs {
 }  // namespace
 
 TEST_CASE("bounds are ordered if min <= max, which no NaN is, at every level") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     with_type(row.dtype, [&]<class T>() {
       Pairs<T> pairs;
       const cases::Elements elements = cases::bounds_of(row.dtype);
@@ -58,7 +58,7 @@ TEST_CASE("bounds are ordered if min <= max, which no NaN is, at every level") {
 }
 
 TEST_CASE("one refused pair among ordered ones is found at every place") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     with_type(row.dtype, [&]<class T>() {
       constexpr std::size_t kCount = 10'000 / sizeof(T);
       Pairs<T> pairs;

@@ -103,7 +103,7 @@ TEST_CASE("the text of a number becomes a JSON number if a double holds it") {
 }
 
 TEST_CASE("an element that is read back from JSON is the same element") {
-  for (const DTypeTraits& dtype : kDTypes) {
+  for (const DTypeTraits& dtype : kKernelDTypes) {
     CAPTURE(dtype.name);
     with_type(dtype.dtype, [&]<class T>() {
       std::uint64_t random = 1;

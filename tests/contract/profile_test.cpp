@@ -28,7 +28,7 @@ std::set<DType> operator+(std::set<DType> a, const std::set<DType>& b) {
 
 std::set<DType> dtypes_of(const Profile& profile) {
   std::set<DType> dtypes;
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     if (profile.dtypes.contains(row.dtype)) dtypes.insert(row.dtype);
   return dtypes;
 }
@@ -180,7 +180,7 @@ TEST_CASE("the name of a profile in messages is the system's name with its versi
 TEST_CASE("a DTypeSet has the dtypes that it was made of, and a union those of both sets") {
   constexpr DTypeSet kOne{uint8};
   constexpr DTypeSet kUnion = kOne | DTypeSet{bfloat16, int8};
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     INFO(row.name);
     CHECK(kOne.contains(row.dtype) == (row.dtype == uint8));
     CHECK(kUnion.contains(row.dtype) == (row.dtype == uint8 || row.dtype == bfloat16 || row.dtype == int8));

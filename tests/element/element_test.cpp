@@ -46,7 +46,7 @@ TEMPLATE_TEST_CASE("the text of every 16-bit float converts back to it, and is s
 }
 
 TEST_CASE("the text of an element of any other dtype converts back to it") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     if (row.size == 2 && row.kind == NumberKind::floating) continue;
     std::string wrong;
     for (const ElementBits bits : cases::elements_of(row.dtype, 2000)) {
@@ -115,7 +115,7 @@ TEST_CASE("number_of() is exact") {
 }
 
 TEST_CASE("lowest_element() to highest_finite() are the extremes of each dtype") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     INFO(row.name);
     CHECK(lowest_element(row.dtype) == cases::lowest(row.dtype));
     CHECK(highest_element(row.dtype) == cases::highest(row.dtype));

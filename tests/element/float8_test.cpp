@@ -81,7 +81,7 @@ std::string mismatch(std::size_t format, const Reference& reference, float x) {
 
 TEST_CASE("a float8 has the value that ml_dtypes gives it") {
   for (std::size_t format = 0; format < kFloat8.size(); ++format) {
-    INFO(kFloat8[format].name);
+    INFO(traits(kFloat8[format].dtype).name);
     const std::vector<double> values = values_of(format);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto element = static_cast<std::uint8_t>(i);
@@ -100,7 +100,7 @@ TEST_CASE("a float8 that is no signalling NaN is the result of narrowing its val
   for (std::size_t format = 0; format < kFloat8.size(); ++format) {
     const NarrowFloat8 narrow(kFloat8[format]);
     for (int i = 0; i < 256; ++i) {
-      INFO(kFloat8[format].name << ' ' << i);
+      INFO(traits(kFloat8[format].dtype).name << ' ' << i);
       const bool is_signalling = kFloat8[format].has_infinity() && (i & 0x7f) == 0x7d;
       const int expected = is_signalling ? i | 2 : i;
       CHECK(narrow(std::bit_cast<float>(kWidenedFloat8[format][static_cast<std::size_t>(i)])) == expected);
@@ -110,7 +110,7 @@ TEST_CASE("a float8 that is no signalling NaN is the result of narrowing its val
 
 TEST_CASE("every float32 next to a float8, or to the middle of two, becomes the nearest float8") {
   for (std::size_t format = 0; format < kFloat8.size(); ++format) {
-    INFO(kFloat8[format].name);
+    INFO(traits(kFloat8[format].dtype).name);
     const Reference reference(format);
     const std::vector<Row>& rows = reference.rows();
     std::string wrong;
@@ -132,7 +132,7 @@ TEST_CASE("every float32 next to a float8, or to the middle of two, becomes the 
 TEST_CASE("every bfloat16, and a million other floats, become the nearest float8") {
   std::mt19937 random(44);  // NOLINT: the same numbers each time
   for (std::size_t format = 0; format < kFloat8.size(); ++format) {
-    INFO(kFloat8[format].name);
+    INFO(traits(kFloat8[format].dtype).name);
     const Reference reference(format);
     std::string wrong;
     for (std::uint32_t i = 0; i < 65536 + 160000; ++i) {
@@ -146,7 +146,7 @@ TEST_CASE("every bfloat16, and a million other floats, become the nearest float8
 
 TEST_CASE("a NaN becomes a NaN of the same sign, if NaNs have a sign") {
   for (const Float8& format : kFloat8) {
-    INFO(format.name);
+    INFO(traits(format.dtype).name);
     const NarrowFloat8 narrow(format);
     for (std::uint32_t payload = 1; payload < 0x800000; payload = payload * 3 + 1)
       for (const std::uint32_t sign : {0U, 0x80000000U}) {

@@ -64,7 +64,7 @@ TEST_CASE("many threads that search the parts in any order find the first NaN") 
 TEST_CASE("no integer is NaN, and without a NaN is_before() is false everywhere") {
   FirstNan first;
   const std::vector<std::byte> ones(800, std::byte{0xff});
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     if (!is_floating(row.dtype)) first.look_at(operation_on(row.dtype, ByteOrder::big), ones.data(), 100, 0);
   CHECK_FALSE(first.position());
   CHECK_FALSE(first.is_before(~std::uint64_t{0}));

@@ -75,7 +75,7 @@ TEST_CASE("memory and files become the same, aligned or not, for every dtype") {
   const std::string out = directory / "out.npy";
   const std::vector<float> elements = quarters();
   write_file(in, float32_file(elements));
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     INFO(row.name);
     const Request request{.min = -900, .max = 900, .scale = 0.5, .bias = 1, .to = row.dtype};
     const Counts of_file = clip_file(in, out, request);

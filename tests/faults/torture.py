@@ -66,6 +66,7 @@ ROWS = (
     Row("fuzz", f"{FUZZ} casts_vs_fractions", "100", "4000", "100000"),
     Row("fuzz", "python3 tests/fuzz/casts_vs_fractions.py build/clipper", "1000", "100000", "1000000"),
     Row("fuzz", "python3 tests/fuzz/casts_exhaustive.py build/clipper", None, "", ""),
+    Row("fuzz", "python3 tests/fuzz/float8_vs_ml_dtypes.py build/clipper", None, "", ""),
     Row("fuzz", "python3 tests/fuzz/clips_vs_frameworks.py build/clipper", None, "120000", "1200000"),
     Row("fuzz", f"{FUZZ} npz_vs_numpy", "40", "2000", "100000"),
     Row("fuzz", "python3 tests/fuzz/npz_vs_numpy.py build/clipper", "300", "10000", "100000"),

@@ -47,7 +47,7 @@ std::optional<Given> take_number(std::string_view& text) {
 
 Input understood(std::string_view text) {
   Input input;
-  input.layout.dtype = kDTypes[take_index(text, kDTypes.size())].dtype;
+  input.layout.dtype = kKernelDTypes[take_index(text, kKernelDTypes.size())].dtype;
   input.request.profile = &profiles()[take_index(text, profiles().size())];
   input.layout.shape.assign(std::max<std::size_t>(input.request.profile->min_rank, 1), 1);
   input.request.min = take_number(text);

@@ -40,7 +40,7 @@ Operation::Integer take_integer(Bytes& input) {
 
 Operation take_operation(Bytes& input) {
   Operation op;
-  op.dtype = kDTypes[input.take() % kDTypes.size()].dtype;
+  op.dtype = kKernelDTypes[input.take() % kKernelDTypes.size()].dtype;
   op.order = cases::kByteOrders[input.take() % 2];
   op.lo = take_bound(input, op.dtype);
   op.hi = take_bound(input, op.dtype);

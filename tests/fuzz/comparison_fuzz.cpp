@@ -86,7 +86,7 @@ void check_advice(const Pairs& pairs, const Rule& rule, const ElementComparison&
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace clipper;
   fuzz::Bytes input({data, size});
-  const DType dtype = kDTypes[input.take() % kDTypes.size()].dtype;
+  const DType dtype = kKernelDTypes[input.take() % kKernelDTypes.size()].dtype;
   const ByteOrder actual_order = cases::kByteOrders[input.take() % 2];
   const ByteOrder expected_order = cases::kByteOrders[input.take() % 2];
   const std::size_t listed = 1 + input.take() % 8;

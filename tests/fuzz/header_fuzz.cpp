@@ -19,7 +19,7 @@ using Bytes = std::span<const std::byte>;
 
 std::optional<DType> said_dtype(Bytes input) {
   if (input.empty() || std::to_integer<int>(input.back()) < 0x80) return std::nullopt;
-  return static_cast<DType>((std::to_integer<std::size_t>(input.back()) - 0x80) % kDTypes.size());
+  return static_cast<DType>((std::to_integer<std::size_t>(input.back()) - 0x80) % kKernelDTypes.size());
 }
 
 void check_count(const npy::Header& header) {

@@ -68,7 +68,7 @@ npy::Header header_of(DType dtype, ByteOrder order, bool fortran_order, Shape sh
 }
 
 DType dtype_of(std::string_view descr) {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     if (row.descr == descr.substr(1)) return row.dtype;
   throw std::invalid_argument(std::string(descr));
 }
@@ -160,7 +160,7 @@ TEST_CASE("A header text of more than 65,535 bytes gets version 2.0") {
 }
 
 TEST_CASE("parse() reads what format() writes") {
-  for (const DTypeTraits& dtype : kDTypes)
+  for (const DTypeTraits& dtype : kKernelDTypes)
     for (const ByteOrder order : {kLittle, kBig})
       for (const bool fortran_order : {false, true}) {
         const std::string bytes = npy::format(header_of(dtype.dtype, order, fortran_order, {3, 4}));

@@ -49,7 +49,7 @@ Elements some_of(const Elements& elements, std::mt19937_64& random) {
 
 TEST_CASE("histograms of parts, added in any order, equal the histogram of one pass") {
   std::mt19937_64 random{1};
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = finite_elements(row.dtype);
     for (int i = 0; i < 100; ++i) {
       std::vector<Histogram> parts;
@@ -79,7 +79,7 @@ TEST_CASE("histograms of parts, added in any order, equal the histogram of one p
 
 TEST_CASE("rows are the fewest up to 20 whose width is a power of two") {
   std::mt19937_64 random{2};
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = finite_elements(row.dtype);
     for (int i = 0; i < 500; ++i) {
       ElementBits low = elements[random() % elements.size()];
@@ -131,7 +131,7 @@ TEST_CASE("first_key() is the key of the least element of a row") {
 
 TEST_CASE("edge_text() converts back to the edge exactly") {
   std::mt19937_64 random{4};
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = finite_elements(row.dtype);
     for (int i = 0; i < 100; ++i) {
       const Histogram histogram = histogram_of(row.dtype, some_of(elements, random));

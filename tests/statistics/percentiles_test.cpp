@@ -118,7 +118,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
 TEST_CASE("the element at a rank is that of the sorted elements") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     with_type(row.dtype, [&]<class T>() {
       INFO(row.name);
       for (const std::size_t count : {1U, 2U, 3U, 1000U, 40'000U}) {

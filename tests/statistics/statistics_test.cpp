@@ -122,7 +122,7 @@ Elements mixture(DType dtype, std::size_t count, bool finite) {
 
 TEST_CASE(
     "statistics equal those of an oracle, at every level, in both byte orders, for any number of elements") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const ByteOrder order : {ByteOrder::little, ByteOrder::big})
       for (const bool finite : {false, true})
         for (std::size_t count = 0; count <= 67; ++count) {
@@ -138,7 +138,7 @@ TEST_CASE(
 }
 
 TEST_CASE("statistics of all edge elements, with every bound, equal those of an oracle") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = cases::elements_of(row.dtype, 200);
     for (const auto& [lo, hi] : cases::few_bounds_of(row.dtype)) {
       const Expected expected = expected_of(row.dtype, {lo, hi}, elements);
@@ -165,7 +165,7 @@ TEST_CASE("zeros of either sign are neither below nor above each other") {
 
 TEST_CASE("moments are exact for floats of any exponents") {
   std::mt19937_64 random{1};
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     if (!is_floating(row.dtype)) continue;
     const int fraction_bits = row.size == 8 ? 52 : row.size == 4 ? 23 : row.dtype == DType::float16 ? 10 : 7;
     const auto exponents = static_cast<int>(highest_finite(row.dtype) >> fraction_bits) + 1;
@@ -197,7 +197,7 @@ TEST_CASE("moments are exact for floats of any exponents") {
 }
 
 TEST_CASE("counts overflow neither in the lanes of a vector nor between blocks") {
-  for (const DTypeTraits& row : kDTypes)
+  for (const DTypeTraits& row : kKernelDTypes)
     for (const SimdLevel level : simd_levels()) {
       const std::size_t lanes = 64 / row.size;
       for (const std::size_t count : {255 * lanes - 1, 255 * lanes, 256 * lanes + 1, 300'001UL}) {
@@ -216,7 +216,7 @@ TEST_CASE("counts overflow neither in the lanes of a vector nor between blocks")
 }
 
 TEST_CASE("every level gives the same bits, even for a rounded mean") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const Elements elements = mixture(row.dtype, 100'003, true);
     const ElementStatistics one =
         statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, SimdLevel::baseline);
@@ -227,7 +227,7 @@ TEST_CASE("every level gives the same bits, even for a rounded mean") {
 }
 
 TEST_CASE("parts of a tensor may be added in any order") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     INFO(row.name);
     const Elements elements = mixture(row.dtype, 3'000, false);
     const auto bounds = cases::few_bounds_of(row.dtype).at(2);
@@ -294,7 +294,7 @@ TEST_CASE("infinities are extremes of a tensor; a tensor of NaNs has none") {
 }
 
 TEST_CASE("rows are as narrow as the range of the elements allows") {
-  for (const DTypeTraits& row : kDTypes) {
+  for (const DTypeTraits& row : kKernelDTypes) {
     const auto rows_of = [&](ElementBits lowest, ElementBits highest) {
       return histogram_for(row.dtype, lowest, highest);
     };

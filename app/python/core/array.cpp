@@ -10,24 +10,26 @@ namespace {
 
 constexpr int kMaxRank = 64;  // numpy's
 
-/// numpy's number for the bfloat16 of ml_dtypes; numpy chooses it when ml_dtypes is imported.
-bool is_bfloat16(PyArray_Descr* descr) {
-  static std::atomic<int> known = -1;
-  if (descr->type_num < NPY_USERDEF) return false;
-  if (descr->type_num == known) return true;
-  if (PyDataType_ELSIZE(descr) != 2) return false;
+/// A dtype of ml_dtypes by the name of its type.
+std::optional<DType> dtype_of_ml_dtypes(PyArray_Descr* descr) {
+  static std::array<std::atomic<int>, kDTypes.size()>
+      known{};  // numpy's numbers, chosen when ml_dtypes is imported
+  if (descr->type_num < NPY_USERDEF) return std::nullopt;
+  const auto* const found = std::find(known.begin(), known.end(), descr->type_num);
+  if (found != known.end()) return kDTypes.at(static_cast<std::size_t>(found - known.begin())).dtype;
   const nb::handle type(reinterpret_cast<PyObject*>(descr->typeobj));
-  if (nb::cast<std::string>(type.attr("__name__")) != "bfloat16") return false;
-  known = descr->type_num;
-  return true;
+  const std::optional<DType> dtype = dtype_named(nb::cast<std::string>(type.attr("__name__")));
+  if (!dtype || !is_of_ml_dtypes(*dtype)) return std::nullopt;
+  known.at(static_cast<std::size_t>(*dtype)) = descr->type_num;
+  return dtype;
 }
 
 std::optional<DType> dtype_of(PyArray_Descr* descr) {
   for (const DTypeTraits& row : kDTypes)
     if (row.descr[0] == descr->kind && row.descr[1] - '0' == PyDataType_ELSIZE(descr) &&
-        row.dtype != DType::bfloat16)
+        !is_of_ml_dtypes(row.dtype))
       return row.dtype;
-  return is_bfloat16(descr) ? std::optional(DType::bfloat16) : std::nullopt;
+  return dtype_of_ml_dtypes(descr);
 }
 
 std::string text_of(nb::handle object) {
@@ -37,14 +39,14 @@ std::string text_of(nb::handle object) {
 /// numpy's dtype in this machine's byte order; a new reference.
 PyArray_Descr* descr_of(DType dtype) {
   nb::object name;
-  if (dtype != DType::bfloat16) {
+  if (!is_of_ml_dtypes(dtype)) {
     name = nb::str(traits(dtype).descr.data(), traits(dtype).descr.size());
   } else {
     try {
-      name = nb::module_::import_("ml_dtypes").attr("bfloat16");
+      name = nb::module_::import_("ml_dtypes").attr(traits(dtype).name.data());
     } catch (nb::python_error& error) {
       if (!error.matches(PyExc_ImportError)) throw;
-      throw Error(ErrorKind::usage, Message("bfloat16 as ") + Term{"to", "to"} +
+      throw Error(ErrorKind::usage, std::string(traits(dtype).name) + Message(" as ") + Term{"to", "to"} +
                                         " needs the package ml_dtypes, which adds it to numpy");
     }
   }
@@ -83,8 +85,10 @@ bool is_dense(PyArrayObject* array) {
 std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given) {
   PyArray_Descr* const descr = PyArray_DESCR(array);
   std::optional<DType> dtype = dtype_of(descr);
-  const bool is_raw = descr->type_num == NPY_VOID && PyDataType_ELSIZE(descr) == 2 && descr->kind == 'V';
-  if (given == DType::bfloat16 && (is_raw || dtype == DType::uint16)) dtype = given;
+  const bool is_raw = descr->type_num == NPY_VOID && descr->kind == 'V';
+  const bool has_size = given && static_cast<npy_intp>(traits(*given).size) == PyDataType_ELSIZE(descr);
+  const bool is_unsigned = dtype && traits(*dtype).kind == NumberKind::unsigned_integer;
+  if (has_size && is_of_ml_dtypes(*given) && (is_raw || is_unsigned)) dtype = given;
   if (!dtype) return std::nullopt;
   return ArrayType{*dtype, PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big};
 }

@@ -36,8 +36,13 @@ struct ArrayType {
   friend bool operator==(const ArrayType&, const ArrayType&) = default;
 };
 
+/// Whether ml_dtypes adds the dtype to numpy.
+[[nodiscard]] inline bool is_of_ml_dtypes(DType dtype) {
+  return dtype == DType::bfloat16 || is_float8(dtype);
+}
+
 /// The array's dtype, or nothing if clipper does not take it. `given` is what the user says about raw bytes:
-/// `|V2` and uint16 can be bfloat16.
+/// `|V2` and uint16 can be bfloat16, `|V1` and uint8 a float8.
 [[nodiscard]] std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given = {});
 
 /// "float64 (2, 3)", for messages.
@@ -52,8 +57,7 @@ struct ArrayType {
 /// A new array like `array` in dtype, shape and, if numpy can keep it, order of axes.
 [[nodiscard]] Array new_like(PyArrayObject* array, NPY_ORDER order);
 
-/// The same with elements of another type. Error{usage} for bfloat16 if ml_dtypes, which adds it to numpy, is
-/// not installed.
+/// The same with elements of another type. Error{usage} for one of ml_dtypes if this is not installed.
 [[nodiscard]] Array new_like(PyArrayObject* array, const ArrayType& type);
 
 /// A new array as numpy's functions of several arrays make it: of their common shape, with axes in the order

@@ -51,11 +51,12 @@ ArrayType type_of_x(PyArrayObject* x, nb::handle dtype) {
   const std::optional<ArrayType> type = type_of(x, given);
   if (!type) {
     const std::string_view kind(&PyArray_DESCR(x)->kind, 1);
-    const std::string advice = PyArray_DESCR(x)->type_num == NPY_VOID && PyArray_ITEMSIZE(x) == 2
-                                   ? "; if it is bfloat16, say dtype=\"bfloat16\""
-                               : kind == "b" || kind == "M" || kind == "m"
-                                   ? "; np.clip takes it, and clip_file() files of it"
-                                   : "";
+    const bool is_raw = PyArray_DESCR(x)->type_num == NPY_VOID;
+    const std::string advice =
+        is_raw && PyArray_ITEMSIZE(x) == 2   ? "; if it is bfloat16, say dtype=\"bfloat16\""
+        : is_raw && PyArray_ITEMSIZE(x) == 1 ? "; if it is a float8, say which one: dtype=\"float8_e4m3fn\""
+        : kind == "b" || kind == "M" || kind == "m" ? "; np.clip takes it, and clip_file() files of it"
+                                                    : "";
     throw Error(ErrorKind::input, Term{"x", "x"} + Message(" has dtype " + dtype_text(x) +
                                                            ", which is none of clipper's" + advice));
   }
@@ -72,7 +73,7 @@ void check_out(PyArrayObject* x, const ArrayType& type, const ArrayType& result,
   if (array == x && !is_kept)
     refuse("out", "is x, whose elements cannot become " + name + " in the same memory");
   const std::optional<ArrayType> own =
-      type_of(array, result.dtype == DType::bfloat16 ? dtype_of_argument(dtype) : std::nullopt);
+      type_of(array, is_of_ml_dtypes(result.dtype) ? dtype_of_argument(dtype) : std::nullopt);
   if (!own || own->dtype != result.dtype)
     refuse("out", "has dtype " + dtype_text(array) + ", but " +
                       (is_kept ? "x has dtype " + dtype_text(x) : "the result has dtype " + name));
@@ -332,7 +333,8 @@ nb::object clip_array(nb::handle x, const RequestArguments& given, nb::handle ou
     plain.emplace(given, array.get(), type);
   const RequestArguments& arguments = plain ? plain->get() : given;
   const std::optional<DType> to = to_of_argument(arguments.to);
-  if (to == DType::bfloat16 && type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
+  if (to && is_of_ml_dtypes(*to) &&
+      type.order != kNativeOrder) {  // ml_dtypes knows only this machine's order
     array = in_native_order(array.get());
     type.order = kNativeOrder;
   }

@@ -31,6 +31,14 @@ double value_of(const DTypeTraits& dtype, ElementBits bits) {
   return bits >> (8 * dtype.size - 1) == 0 ? value : -value;
 }
 
+/// The value of a float8, which is a float32.
+double float8_value(DType dtype, ElementBits bits) {
+  const auto element = static_cast<std::uint8_t>(bits);
+  float value = 0;
+  clip(dtype, &element, &value, 1, {.to = DType::float32});
+  return value;
+}
+
 nb::object number_of(DType dtype, ElementBits bits) {
   switch (traits(dtype).kind) {
     case NumberKind::unsigned_integer: return nb::int_(bits);
@@ -41,7 +49,7 @@ nb::object number_of(DType dtype, ElementBits bits) {
     case NumberKind::floating: break;
   }
   if (dtype == DType::float64) return nb::float_(std::bit_cast<double>(bits));
-  return nb::float_(value_of(traits(dtype), bits));
+  return nb::float_(is_float8(dtype) ? float8_value(dtype, bits) : value_of(traits(dtype), bits));
 }
 
 nb::str name_of(DType dtype, const Meaning& meaning) {

@@ -24,8 +24,8 @@ An element below min becomes min, one above max becomes max; all others keep the
 result is then rounded once: it never wraps.
 
 Args:
-    x: array of int8 to int64, uint8 to uint64, float16, float32, float64 or ml_dtypes' bfloat16, of any shape,
-        strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
+    x: array of int8 to int64, uint8 to uint64, float16, float32, float64, or ml_dtypes' bfloat16 or float8, of any
+        shape, strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
         x, a numpy scalar, an array or sequence that broadcasts with x and whose numbers x's dtype has exactly,
         "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
@@ -40,12 +40,13 @@ Args:
     zero_point: an integer that is added after rounding, if `to` is an integer dtype.
     to: the dtype of the result: "uint8", "u1", np.dtype or scalar type. To an integer dtype the result is rounded,
         to the nearest, ties to even, unless `round` says otherwise, and saturated; NaN is an error unless `nan`
-        replaces it. To a float dtype, numbers beyond its range become infinite.
+        replaces it. To a float dtype, numbers beyond its range become infinite, or an error if it has no infinity.
     saturate: such numbers become the largest finite number.
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
         an error if `to`, `round` or a replacement is given.
-    dtype: "bfloat16" if x is raw bytes (|V2) or uint16 that hold bfloat16; otherwise x's dtype, as `to`, or None.
+    dtype: "bfloat16" if x is raw bytes (|V2) or uint16 that hold bfloat16, the name of a float8 for |V1 or
+        uint8; otherwise x's dtype, as `to`, or None.
     threads: max number of threads; 0: all CPUs that this process may use.
 
 Returns:

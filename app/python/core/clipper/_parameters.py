@@ -85,7 +85,7 @@ def plain(name: str, value: object, dtype: "np.dtype | None") -> object:
         return value
     if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         array = array_of(value)
-        if array.dtype.kind in "biuf" or array.dtype.name == "bfloat16":
+        if array.dtype.kind in "biuf" or array.dtype.name.startswith(("bfloat16", "float8_")):
             if array.ndim == 0:
                 return plain(name, array[()], dtype) if array.dtype.kind == "b" else array[()]
             if name in ("scale", "bias") and array.dtype.kind in "biu":

@@ -104,6 +104,8 @@ def _write(array, dtype, file) -> None:
     descr = array.dtype.str
     if array.dtype.name == "bfloat16" or (array.dtype == np.uint16 and str(dtype) == "bfloat16"):
         descr = "<V2"
+    elif array.dtype.name.startswith("float8_"):
+        descr = array.dtype.name  # "<V1" would not say which one
     elif array.dtype.hasobject or array.dtype.names:
         raise ClipperError(f"a tensor has dtype {array.dtype}, which is none of clipper's", "input")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous

@@ -1,0 +1,148 @@
+#include "cli/clipper.hpp"
+
+/// Files of float8 elements, whose types ml_dtypes does not name in .npy headers.
+namespace clipper::testing {
+namespace {
+
+/// -2, -0, 0.5, 1, 448 and NaN as float8_e4m3fn.
+const std::string kElements("\xc0\x80\x30\x38\x7e\x7f", 6);
+
+std::string file_of(std::string_view descr, const std::string& elements = kElements) {
+  return npy_file(descr, "False", fmt::format("({},)", elements.size()), elements);
+}
+
+Words e4m3(const Words& words) {
+  return joined({"--dtype", "float8_e4m3fn"}, words);
+}
+
+/// A safetensors file with a float8 and an uint8 tensor.
+std::string safetensors(const std::string& q, const std::string& b) {
+  std::string header =
+      R"({"q":{"dtype":"F8_E4M3","shape":[6],"data_offsets":[0,6]},"b":{"dtype":"U8","shape":[2],"data_offsets":[6,8]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  return std::string{static_cast<char>(header.size())} + std::string(7, '\0') + header + q + b;
+}
+
+const std::string kKept("\x00\x80\x30\x38\x4c\x7f", 6);
+
+}  // namespace
+
+TEST_CASE("a float8 file is clipped if --dtype says which float8 it is, and keeps its descriptor") {
+  const WorkingDirectory directory;
+  for (const std::string descr : {"<V1", "|V1"}) {
+    directory.write("in.npy", file_of(descr));
+    directory.done(e4m3(clip({"in.npy", "out.npy"})));
+    CHECK(directory.read("out.npy") == file_of(descr, kKept));
+    directory.done(e4m3(clip({"-i", "in.npy"})));
+    CHECK(directory.read("in.npy") == file_of(descr, kKept));
+    const Result result =
+        directory.refused(clip({"in.npy", "other.npy"}), 3, "float8_e8m0fnu; if it is, add --dtype");
+    CHECK(contains(result.error, "int4, uint4, float4 and float6 are not supported: save x.astype('i1')"));
+    directory.refused(joined({"--dtype", "float32"}, clip({"in.npy", "other.npy"})), 3,
+                      "--dtype says float32");
+  }
+  const std::string e5m2("\xc0\x80\x30\x38\x7c\x7d", 6);
+  directory.write("in.npy", file_of("<f1", e5m2));
+  directory.done(clip({"in.npy", "out.npy"}));
+  CHECK(directory.read("out.npy") == file_of("<f1", std::string("\x00\x80\x30\x38\x46\x7d", 6)));
+}
+
+TEST_CASE("the largest files of float8 are clipped alike with any number of threads, also directly") {
+  std::string elements;
+  for (int i = 0; i < 2'000'000; ++i) elements += static_cast<char>(i * i % 251);
+  std::string clipped = elements;
+  for (char& each : clipped) {
+    const auto element = static_cast<unsigned char>(each);
+    if (element > 0x80 && element < 0xff) each = '\0';
+    if (element > 0x4c && element < 0x7f) each = '\x4c';
+  }
+  const WorkingDirectory directory;
+  directory.write("in.npy", file_of("<V1", elements));
+  for (const Words& way : {Words{"-j", "1"}, {"-j", "3", "--chunk-size", "4096"}, {"--simd", "baseline"}}) {
+    directory.done(joined(way, e4m3(clip({"in.npy", "out.npy"}))));
+    CHECK((directory.read("out.npy") == file_of("<V1", clipped)));
+  }
+  directory.done(e4m3(clip({"-i", "--direct", "in.npy"})));
+  CHECK((directory.read("in.npy") == file_of("<V1", clipped)));
+  directory.done(e4m3(clip({"--verify", "out.npy", "in.npy"})));
+}
+
+TEST_CASE("info, show and compare know float8") {
+  const WorkingDirectory directory;
+  directory.write("in.npy", file_of("|V1"));
+  const Result info = directory.run(joined({"info", "--stats", "--max", "1"}, e4m3({"in.npy"})));
+  for (const std::string_view line :
+       {"dtype     float8_e4m3fn, written as |V1", "min       -2\n", "max       448\n", "median    0.5\n",
+        "NaN       1 (16.7 %)", "above 1   1 (16.7 %)"})
+    CHECK(contains(info.output, line));
+  CHECK(directory.run(joined({"show"}, e4m3({"in.npy"}))).output == "[ -2  -0 0.5   1 448 nan]\n");
+  directory.write("other.npy", file_of("<V1", std::string("\xc1\x00\x30\x38\x7e\xff", 6)));
+  directory.done(joined({"compare", "--ulp", "1"}, e4m3({"other.npy", "in.npy"})));
+  const Result result = directory.run(joined({"compare"}, e4m3({"other.npy", "in.npy"})));
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.output, "1 of 6 differ"));
+  CHECK(contains(result.output, "actual -2.25 expected -2 (0.25, 1 ulp)"));
+  directory.done(joined({"compare", "--diff-out", "d.npy", "--atol", "1"}, e4m3({"other.npy", "in.npy"})));
+  CHECK(directory.run({"show", "d.npy"}).output == "[0.25    0    0    0    0    0]\n");
+}
+
+TEST_CASE("--to writes float8 as ml_dtypes saves it; what has no infinity overflows only with --saturate") {
+  const WorkingDirectory directory;
+  directory.write("in.npy", float32_file({-3.3F, 0.1F, 448, 465}));
+  directory.refused(
+      {"--to", "float8_e4m3fn", "in.npy", "out.npy"}, 3,
+      "in.npy: the result at [3] (element 3) is beyond the range of float8_e4m3fn, -448 to 448; to clip "
+      "it to this range, add --to float8_e4m3fn and --saturate");
+  directory.done({"--to", "float8_e4m3fn", "--saturate", "in.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\xc5\x1d\x7e\x7e", 4)));
+  directory.done({"--to", "float8_e5m2", "in.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == file_of("<f1", std::string("\xc3\x2e\x5f\x5f", 4)));
+  directory.refused({"--profile", "onnx", "--min", "0", "out.npy", "o.npy"}, 3, "this tensor is float8_e5m2");
+}
+
+TEST_CASE("float8 tensors of an archive are clipped only if they are named") {
+  const WorkingDirectory directory;
+  const std::string bytes = "\x09\x01";
+  directory.write("a.safetensors", safetensors(kElements, bytes));
+  directory.done(clip({"a.safetensors", "out.safetensors"}));
+  CHECK(directory.read("out.safetensors") == safetensors(kElements, "\x06\x01"));
+  directory.done(clip({"--member", "q", "a.safetensors", "out.safetensors"}));
+  CHECK(directory.read("out.safetensors") == safetensors(kKept, bytes));
+  directory.done(clip({"a.safetensors:q", "q.npy"}));
+  CHECK(directory.read("q.npy") == file_of("<V1", kKept));
+  directory.done({"compare", "out.safetensors:q", "out.safetensors:q"});
+  directory.refused(clip({"--dtype", "float8_e8m0fnu", "a.safetensors:q", "o.npy"}), 3, "--dtype says");
+  directory.refused({"--to", "float8_e4m3b11fnuz", "a.safetensors", "o.safetensors"}, 2,
+                    "a safetensors file has no float8_e4m3b11fnuz");
+  directory.done({"--to", "float8_e4m3fn", "a.safetensors", "o.safetensors"});
+  CHECK(contains(directory.read("o.safetensors"), R"("b":{"dtype":"F8_E4M3","shape":[2])"));
+  CHECK(contains(directory.run({"info", "a.safetensors"}).output, "float8_e4m3fn"));
+}
+
+TEST_CASE("--recursive clips files of float8 only if --dtype names the dtype") {
+  const WorkingDirectory directory;
+  directory.write("d/in.npy", file_of("<f1"));
+  check_refused(directory.run(clip({"-r", "-i", "d"})), 3,
+                "in.npy: --recursive clips float8_e5m2 only with --dtype float8_e5m2");
+  CHECK(directory.read("d/in.npy") == file_of("<f1"));
+  directory.done(joined({"--dtype", "float8_e5m2"}, clip({"-r", "-i", "d"})));
+  CHECK(directory.read("d/in.npy") != file_of("<f1"));
+}
+
+TEST_CASE("a file of float8 gives bounds of float8 tensors") {
+  const WorkingDirectory directory;
+  directory.write("in.npy", file_of("<V1"));
+  directory.write("lo.npy", file_of("|V1", std::string("\x30\x30\x38\x38\x38\x38", 6)));
+  directory.done(e4m3({"--min", "@lo.npy", "in.npy", "out.npy"}));
+  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\x30\x30\x38\x38\x7e\x7f", 6)));
+  const Words fnuz{"--dtype", "float8_e4m3fnuz", "--min", "@lo.npy", "in.npy", "out.npy"};
+  directory.done(fnuz);
+  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\x30\x80\x38\x38\x7e\x7f", 6)));
+  directory.write("one.npy", file_of("|V1", "\x38"));
+  directory.done(joined({"--dtype", "float8_e4m3fnuz", "--max", "@one.npy"}, {"in.npy", "out.npy"}));
+  CHECK(directory.read("out.npy") == file_of("<V1", std::string("\xc0\x80\x30\x38\x38\x38", 6)));
+  directory.write("f.npy", float32_file({1.0F}));
+  directory.refused({"--max", "@one.npy", "f.npy", "out.npy"}, 3, "'|V1' (raw bytes) may be float8_e4m3fn");
+}
+
+}  // namespace clipper::testing
