@@ -131,7 +131,7 @@ TEST_CASE("the header's length is checked before the header is read") {
 TEST_CASE("a header is written as the library writes it") {
   const auto tensor = [](const std::string& name, DType dtype, const std::vector<std::int64_t>& shape,
                          std::uint64_t begin, std::uint64_t end) {
-    return Tensor{name, &safetensors::type_of(dtype), shape, begin, end};
+    return Tensor{name, safetensors::type_of(dtype), shape, begin, end};
   };
   Header header;
   header.tensors = {tensor("b", DType::uint8, {2}, 4, 6), tensor("w", DType::float32, {2, 3}, 6, 30),
