@@ -37,6 +37,10 @@ struct TensorLayout {
   return type_name(layout.dtype, layout.meaning);
 }
 
+/// The field() of npy::parse()'s error for a file that is valid, but whose type is no dtype of clipper. The
+/// words of the term name the type: "bool", "strings", "structured".
+inline constexpr std::string_view kTypeField = "type";
+
 /// The error message for `|V2` or `<V1` if the user does not say which dtype it is.
 [[nodiscard]] Message opaque_dtype(std::string_view descr);
 

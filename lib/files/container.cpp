@@ -52,11 +52,11 @@ constexpr TensorFormat kFormats[] = {
     {".safetensors", "a safetensors file", true, false, false, "nlohmann-json", &safetensors::is_supported,
      &safetensors::can_be_safetensors}};
 
-/// The type that parse() refused: see npy::kTypeField. Empty for other errors.
+/// The type that parse() refused: see kTypeField. Empty for other errors.
 std::string_view type_in(const Error& error) {
   std::string_view type;
   static_cast<void>(error.message().text_with([&](const Term& term) {
-    if (term.field == npy::kTypeField) type = term.words;
+    if (term.field == kTypeField) type = term.words;
     return term.words;
   }));
   return type;

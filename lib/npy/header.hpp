@@ -40,10 +40,6 @@ inline constexpr std::byte kUnfinishedVersion{204};
 /// The longest header text that is read. numpy writes 118 bytes unless the shape is extreme.
 inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
 
-/// The field() of parse()'s error for a file that is valid, but whose type is no dtype of clipper. The words
-/// of the term name the type: "bool", "strings", "structured".
-inline constexpr std::string_view kTypeField = "type";
-
 /// A type whose elements clipper does not read.
 struct OtherType {
   std::string name;          ///< as numpy prints it: "<U5", "[('x', '<f4')]"
