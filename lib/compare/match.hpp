@@ -153,15 +153,20 @@ template <TimeType T>
   return std::same_as<T, Date> ? distance(a.ticks, e.ticks) : absolute_for(a.ticks, e.ticks, tolerance);
 }
 
+/// The length of a vector. hypot() of double would need glibc 2.35; the wheels need 2.34.
+[[nodiscard]] inline double length_of(double x, double y) noexcept {
+  return static_cast<double>(std::hypot(static_cast<long double>(x), static_cast<long double>(y)));
+}
+
 template <class T>
 [[nodiscard]] inline double modulus(Complex<T> x) noexcept {
-  return std::hypot(as_double(x.real), as_double(x.imaginary));
+  return length_of(as_double(x.real), as_double(x.imaginary));
 }
 
 template <class T>
 [[nodiscard]] inline double modulus_of_difference(Complex<T> a, Complex<T> e, double scale = 1) noexcept {
-  return std::hypot(as_double(a.real) * scale - as_double(e.real) * scale,
-                    as_double(a.imaginary) * scale - as_double(e.imaginary) * scale);
+  return length_of(as_double(a.real) * scale - as_double(e.real) * scale,
+                   as_double(a.imaginary) * scale - as_double(e.imaginary) * scale);
 }
 
 template <class T>
@@ -211,7 +216,7 @@ template <class T>
           : modulus_of_difference(a, e, kScale) <=
                 tolerance.absolute() * kScale +
                     tolerance.relative() *
-                        std::hypot(as_double(e.real) * kScale, as_double(e.imaginary) * kScale);
+                        length_of(as_double(e.real) * kScale, as_double(e.imaginary) * kScale);
   return is_within || (rule.ulps && *ulps_between(a, e) <= *rule.ulps);
 }
 
