@@ -37,6 +37,7 @@ def refused(*arguments, **options):
 
 x = np.linspace(-3, 9, 16, dtype=np.float32)
 lo = np.zeros(16, np.float32)
+spare = np.zeros(16, np.float32)
 strided = np.zeros((4, 8), np.float32)[:, ::2]
 numbers = iter(range(10**9))
 
@@ -53,7 +54,7 @@ numbers = iter(range(10**9))
         ("strided", lambda: clipper.clip(strided, strided, scale=2), 100_000),
         ("enlarged", lambda: clipper.clip(x, lo[:, np.newaxis], a_max=6), 50_000),
         ("another order", lambda: clipper.clip(strided, np.asfortranarray(strided)), 100_000),
-        ("memory of another object", lambda: clipper.clip(x, 0, out=memoryview(lo), dtype="f4"), 20_000),
+        ("memory of another object", lambda: clipper.clip(x, 0, out=memoryview(spare), dtype="f4"), 20_000),
         ("scalars", lambda: clipper.clip(np.float32(3), np.float32(1), np.int8(2)), 100_000),
         ("percentiles", lambda: clipper.clip(x, "1%", "99%"), 20_000),
         ("another dtype", lambda: clipper.clip(x, 0, lo + 6, to="bfloat16"), 50_000),
