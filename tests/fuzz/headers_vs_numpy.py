@@ -21,8 +21,7 @@ import sys
 import warnings
 from collections import Counter
 
-import numpy as np
-import trials  # noqa: F401  (makes numpy know the name 'bfloat16')
+from trials import np  # the first import that needs numpy: trials installs it, and makes numpy know the name 'bfloat16'
 from numpy.lib import _format_impl as npy  # numpy has no public function for version 3.0
 
 import corpus
