@@ -7,6 +7,7 @@
 #include "clip/input_range.hpp"
 #include "clip/kernel.hpp"
 #include "clip/parameters.hpp"
+#include "clip/scale_bytes.hpp"
 #include "clip/scale_integers.hpp"
 #include "element/byte_order.hpp"
 #include "element/comparable.hpp"
@@ -76,6 +77,14 @@ ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
   return table;
 }
 
+void clip_bytes(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
+                SimdLevel level) noexcept {
+  const ByteTable table = table_of(operation, level);
+  const ByteLookup lookup = byte_lookups(level).back();
+  const bool by_shuffles = lookup == ByteLookup::avx2 || lookup == ByteLookup::avx512bw;
+  if (!by_shuffles || !scale_bytes(operation, table, in, out, count)) look_up(table, in, out, count, lookup);
+}
+
 }  // namespace
 
 void clip(const Operation& operation, const std::byte* in, std::byte* out, std::size_t count,
@@ -87,7 +96,7 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
   else if (!scales_integers(operation))
     clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
   else if (traits(operation.dtype).size == 1)
-    look_up(table_of(operation, level), in, out, count, byte_lookups(level).back());
+    clip_bytes(operation, in, out, count, level);
   else
     scale_integers(operation, NoVectors{}, in, out, count, level);
 }
