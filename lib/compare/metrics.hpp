@@ -22,7 +22,7 @@ struct MetricSums {
   friend bool operator==(const MetricSums& a, const MetricSums& b) noexcept;
 };
 
-/// The sums of one block.
+/// The sums of one block. Those of float64 elements may be too large for float64 although all are finite.
 struct BlockSums {
   double actual = 0;
   double expected = 0;

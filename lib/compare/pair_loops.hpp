@@ -10,6 +10,7 @@
 
 #include "compare/match.hpp"
 #include "compare/metrics.hpp"
+#include "simd/half_vector.hpp"
 #include "simd/vector.hpp"
 
 /// The loops over a block of pairs in this machine's byte order: templates that must be inlined into
@@ -22,25 +23,15 @@ struct Survey {
   Difference largest;
 };
 
-/// An element as float, without a branch, which g++ would not vectorize.
-template <HalfType T>
-[[gnu::always_inline]] inline float widen_straight(T x) noexcept {
-  const std::uint32_t half = x.bits;
-  if constexpr (std::is_same_v<T, BFloat16>) return std::bit_cast<float>(half << 16);
-  const float finite = std::bit_cast<float>((half & 0x7fff) << 13) * 0x1p112F;
-  const std::uint32_t special = (half & 0x7c00) == 0x7c00 ? 0x7f80'0000 : 0;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(finite) | special | (half & 0x8000) << 16);
-}
-
 /// Calls `loop` with the block's elements: 16-bit floats as floats.
-template <class T, class Loop>
+template <std::size_t kBytes, class T, class Loop>
 [[gnu::always_inline]] inline auto with_floats(const T* a, const T* e, std::size_t count,
                                                const Loop& loop) noexcept {
   if constexpr (HalfType<T>) {
     std::array<float, kPairBlock> actual;
     std::array<float, kPairBlock> expected;
-    for (std::size_t i = 0; i < count; ++i) actual[i] = widen_straight(a[i]);
-    for (std::size_t i = 0; i < count; ++i) expected[i] = widen_straight(e[i]);
+    widen_block<kBytes>(a, count, actual.data());
+    widen_block<kBytes>(e, count, expected.data());
     return loop(actual.data(), expected.data());
   } else {
     return loop(a, e);
@@ -97,15 +88,36 @@ template <class Register>
   x = __builtin_bit_cast(Register, __builtin_bit_cast(Bits, x) & 0x7fff'ffff'ffff'ffffU);
 }
 
-/// The lanes of a Survey of floats. Everything above zero or NaN is collected: no order of additions or
-/// choice between two values must be kept.
+/// |a - e| as float64: exact before it is rounded.
+template <class Register, class Elements>
+[[gnu::always_inline]] inline void set_distance(const Elements& a, const Elements& e,
+                                                Register& result) noexcept {
+  using T = std::remove_cvref_t<decltype(a[0])>;
+  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(std::uint64_t)) {
+    using Unsigned = Vector<std::uint64_t, sizeof(Elements)>;
+    const auto up = __builtin_bit_cast(Unsigned, a) - __builtin_bit_cast(Unsigned, e);
+    const auto less = __builtin_bit_cast(Unsigned, a < e);
+    convert_lanes((up ^ less) - less, result);
+  } else {
+    Register y;
+    convert_lanes(a, result);
+    convert_lanes(e, y);
+    result -= y;
+    drop_sign(result);
+  }
+}
+
+/// The lanes of a Survey of floats.
 template <std::size_t kBytes>
 struct SurveyLanes {
   using Register = typename Lanes<kBytes>::Register;
+  using Bits = Vector<std::int64_t, kBytes>;
 
   Lanes<kBytes> largest;
-  Lanes<kBytes> excess;   ///< of the differences over the tolerance
-  Lanes<kBytes> special;  ///< NaN if a difference was infinite or NaN
+  Lanes<kBytes> excess;                               ///< of the differences over the tolerance
+  std::array<Bits, Lanes<kBytes>::kCount> special{};  ///< negative if a difference was infinite or NaN
+
+  static constexpr std::int64_t kLowestExponentBit = std::int64_t{1} << 52;
 
   /// `size` is |e|.
   [[gnu::always_inline]] void take(std::size_t part, const Register& difference, const Register& size,
@@ -114,14 +126,16 @@ struct SurveyLanes {
     Register& most = largest.parts[part];
     most = difference > most ? difference : most;
     excess.parts[part] = over > excess.parts[part] ? over : excess.parts[part];
-    special.parts[part] += difference * 0;
+    special[part] |= __builtin_bit_cast(Bits, difference) + kLowestExponentBit;
   }
 
   [[nodiscard, gnu::always_inline]] Survey survey() const noexcept {
+    constexpr std::size_t kEach = Lanes<kBytes>::kEach;
     Survey result{true, 0};
     double most = 0;
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      result.all_within = result.all_within && excess[lane] == 0 && special[lane] == 0;
+      const bool is_special = special[lane / kEach][lane % kEach] < 0;
+      result.all_within = result.all_within && excess[lane] == 0 && !is_special;
       most = largest[lane] > most ? largest[lane] : most;
     }
     result.largest = std::bit_cast<Difference>(most);
@@ -137,9 +151,10 @@ template <std::size_t kBytes, class T>
   const double relative = tolerance.relative();
   SurveyLanes<kBytes> lanes;
   for_each_register<kBytes>(a, e, count, [&](std::size_t part, const auto& actual, const auto& expected) {
-    auto size = __builtin_convertvector(expected, Register);
-    Register difference = __builtin_convertvector(actual, Register) - size;
-    drop_sign(difference);
+    Register difference;
+    Register size;
+    convert_lanes(expected, size);
+    set_distance(actual, expected, difference);
     drop_sign(size);
     lanes.take(part, difference, size, absolute, relative);
   });
@@ -157,7 +172,7 @@ template <std::size_t kBytes, class T>
     }
     return {largest <= tolerance.whole(), largest};
   } else {
-    return with_floats(a, e, count, [&](const auto* x, const auto* y) {
+    return with_floats<kBytes>(a, e, count, [&](const auto* x, const auto* y) {
       return survey_floats<kBytes>(x, y, count, tolerance);
     });
   }
@@ -173,27 +188,7 @@ struct SumLanes {
   Lanes<kBytes> rest;
   Lanes<kBytes> numerator;  ///< the largest |a - e| / |e| as a fraction, because a division takes long
   Lanes<kBytes> denominator;
-  Lanes<kBytes> special;  ///< NaN if an element is infinite or NaN
 };
-
-/// |a - e| as float64: exact before it is rounded.
-template <class Register, class Elements>
-[[gnu::always_inline]] inline void set_distance(const Elements& a, const Elements& e,
-                                                Register& result) noexcept {
-  using T = std::remove_cvref_t<decltype(a[0])>;
-  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(std::uint64_t)) {
-    using Unsigned = Vector<std::uint64_t, sizeof(Elements)>;
-    const auto up = __builtin_bit_cast(Unsigned, a) - __builtin_bit_cast(Unsigned, e);
-    const auto less = __builtin_bit_cast(Unsigned, a < e);
-    result = __builtin_convertvector((up ^ less) - less, Register);
-  } else {
-    Register y;
-    result = __builtin_convertvector(a, Register);
-    y = __builtin_convertvector(e, Register);
-    result -= y;
-    drop_sign(result);
-  }
-}
 
 template <std::size_t kBytes>
 [[gnu::always_inline]] inline BlockSums total_of(const SumLanes<kBytes>& lanes) noexcept {
@@ -212,6 +207,7 @@ template <std::size_t kBytes>
     sums.relative = relative > sums.relative ? relative : sums.relative;
   }
   sums.product += rest;
+  sums.finite = std::isfinite(sums.actual + sums.expected);
   return sums;
 }
 
@@ -227,8 +223,8 @@ template <std::size_t kBytes, class T>
   for_each_register<kBytes>(a, e, count, [&](std::size_t part, const auto& actual, const auto& expected) {
     Register x;
     Register y;
-    x = __builtin_convertvector(actual, Register);
-    y = __builtin_convertvector(expected, Register);
+    convert_lanes(actual, x);
+    convert_lanes(expected, y);
     Register d;
     set_distance(actual, expected, d);
     Register size = y;
@@ -253,9 +249,7 @@ template <std::size_t kBytes, class T>
     found = surveyed.survey();
   else
     found = survey<kBytes>(a, e, count, tolerance);
-  BlockSums sums = total_of(lanes);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) sums.finite = sums.finite && surveyed.special[lane] == 0;
-  return sums;
+  return total_of(lanes);
 }
 
 /// Adds products of T in lanes of 32 bits: the halves of large products apart, so that the sums of a block
@@ -369,7 +363,7 @@ template <std::size_t kBytes, class T>
     found = survey<kBytes>(a, e, count, tolerance);
     return sum_small_integers<kBytes>(a, e, count);
   } else {
-    return with_floats(a, e, count, [&](const auto* x, const auto* y) {
+    return with_floats<kBytes>(a, e, count, [&](const auto* x, const auto* y) {
       return sum_numbers<kBytes>(x, y, count, tolerance, found);
     });
   }
@@ -381,20 +375,16 @@ template <std::size_t kBytes, class T>
   if constexpr (kIsSmallInteger<T>) return sum_equal_small_integers<kBytes>(e, count);
   using Register = typename Lanes<kBytes>::Register;
   Lanes<kBytes> squares;
-  Lanes<kBytes> special;
-  with_floats(e, e, count, [&](const auto* x, const auto* y) {
+  with_floats<kBytes>(e, e, count, [&](const auto* x, const auto* y) {
     for_each_register<kBytes>(x, y, count, [&](std::size_t part, const auto&, const auto& expected) {
       Register value;
-      value = __builtin_convertvector(expected, Register);
+      convert_lanes(expected, value);
       squares.parts[part] += value * value;
-      special.parts[part] += value * 0;
     });
   });
   BlockSums sums;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    sums.actual += squares[lane];
-    sums.finite = sums.finite && special[lane] == 0;
-  }
+  for (std::size_t lane = 0; lane < kLanes; ++lane) sums.actual += squares[lane];
+  sums.finite = std::isfinite(sums.actual);
   sums.expected = sums.product = sums.actual;
   return sums;
 }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -185,5 +188,34 @@ inline constexpr __mmask16 kAllLanes = 0xffff;
       __builtin_bit_cast(HalfVector<32>, _mm512_maskz_cvtps_ph(kAllLanes, floats, _MM_FROUND_TO_NEAREST_INT));
 }
 #endif
+
+/// An element as float, without a branch, which g++ would not vectorize.
+template <HalfType T>
+[[gnu::always_inline]] inline float widen_straight(T x) noexcept {
+  const std::uint32_t half = x.bits;
+  if constexpr (std::is_same_v<T, BFloat16>) return std::bit_cast<float>(half << 16);
+  const float finite = std::bit_cast<float>((half & 0x7fff) << 13) * 0x1p112F;
+  const std::uint32_t special = (half & 0x7c00) == 0x7c00 ? 0x7f80'0000 : 0;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(finite) | special | (half & 0x8000) << 16);
+}
+
+/// Widens halves in memory, for registers of kBytes.
+template <std::size_t kBytes, HalfType T>
+[[gnu::always_inline]] inline void widen_block(const T* halves, std::size_t count, float* floats) noexcept {
+  std::size_t i = 0;
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<T, Float16> && kBytes > vector_bytes(SimdLevel::baseline)) {
+    constexpr std::size_t kLanes = kBytes / sizeof(float);
+    for (; i + kLanes <= count; i += kLanes) {
+      HalfVector<kBytes / 2> x;
+      Vector<float, kBytes> wide;
+      std::memcpy(&x, halves + i, sizeof(x));
+      widen_f16c(x, wide);
+      std::memcpy(floats + i, &wide, sizeof(wide));
+    }
+  }
+#endif
+  for (; i < count; ++i) floats[i] = widen_straight(halves[i]);
+}
 
 }  // namespace clipper

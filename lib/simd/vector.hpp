@@ -40,6 +40,19 @@ template <std::size_t kBytes, class T>
   return __builtin_bit_cast(Vector<T, kBytes>, Vector<Bits, kBytes>{} + static_cast<Bits>(to_bits(x)));
 }
 
+template <class Numbers, class Doubles, std::size_t... kIndex>
+[[gnu::always_inline]] inline void convert_lanes(const Numbers& x, Doubles& doubles,
+                                                 std::index_sequence<kIndex...> /*of the lanes*/) noexcept {
+  doubles = Doubles{static_cast<double>(x[kIndex])...};
+}
+
+/// Converts as many numbers as a register of float64 has lanes. g++ 12 makes one instruction of it, and
+/// several of __builtin_convertvector().
+template <class Numbers, class Doubles>
+[[gnu::always_inline]] inline void convert_lanes(const Numbers& x, Doubles& doubles) noexcept {
+  convert_lanes(x, doubles, std::make_index_sequence<sizeof(Doubles) / sizeof(double)>{});
+}
+
 template <std::size_t kElementSize, class V, std::size_t... kIndex>
 [[gnu::always_inline]] inline V with_bytes_reversed(
     const V& x, std::index_sequence<kIndex...> /*of the bytes*/) noexcept {
