@@ -94,13 +94,16 @@ template <std::size_t kBytes, Byteswap kSwap, class T>
 [[gnu::always_inline]] inline void scale_in_lanes(const DoubleOperation& operation, const T* in, T* out,
                                                   std::size_t count) noexcept {
   if constexpr (sizeof(T) > 1) {
-    scale_lanes<kBytes, kSwap>(operation, in, out, count);
+    // SSE2 has no minimum of unsigned integers and does not saturate to them.
+    if constexpr (sizeof(T) == sizeof(std::int16_t) && kBytes > vector_bytes(SimdLevel::baseline))
+      if (fits_int32(operation)) return scale_lanes<kBytes, kSwap, false>(operation, in, out, count);
+    scale_lanes<kBytes, kSwap, true>(operation, in, out, count);
   } else {
     std::array<std::int16_t, 256> wide;
     for (std::size_t done = 0; done < count; done += wide.size()) {
       const std::size_t length = std::min(wide.size(), count - done);
       for (std::size_t i = 0; i < length; ++i) wide[i] = in[done + i];
-      scale_lanes<kBytes, Byteswap::no>(operation, wide.data(), wide.data(), length);
+      scale_lanes<kBytes, Byteswap::no, true>(operation, wide.data(), wide.data(), length);
       for (std::size_t i = 0; i < length; ++i) out[done + i] = static_cast<T>(wide[i]);
     }
   }

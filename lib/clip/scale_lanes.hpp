@@ -1,11 +1,12 @@
 #pragma once
 
 #if defined(__x86_64__)
-#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -24,8 +25,13 @@ struct DoubleOperation {
   double hi;
 };
 
-/// x * scale + bias in float64, not above hi, and not below lo if kRaises: the integers can be raised, too.
-template <std::size_t kBytes, bool kRaises>
+/// Whether x * scale + bias of every x of up to 16 bits is within int32, so that integers can be clipped.
+[[gnu::always_inline]] inline bool fits_int32(const DoubleOperation& operation) noexcept {
+  return std::abs(operation.scale) * 0x1p16 + std::abs(operation.bias) < 0x1p31;
+}
+
+/// x * scale + bias in float64, clipped if kClips.
+template <std::size_t kBytes, bool kClips>
 class DoubleRule {
  public:
   using Doubles = Vector<double, kBytes>;
@@ -38,8 +44,10 @@ class DoubleRule {
 
   [[gnu::always_inline]] void apply(Doubles& x) const noexcept {
     x = x * scale_ + bias_;
-    if constexpr (kRaises) x = x < lo_ ? lo_ : x;
-    x = x > hi_ ? hi_ : x;
+    if constexpr (kClips) {
+      x = x < lo_ ? lo_ : x;
+      x = x > hi_ ? hi_ : x;
+    }
   }
 
  private:
@@ -63,8 +71,8 @@ template <std::size_t kBytes>
   return __builtin_bit_cast(Bits, sum) + __builtin_bit_cast(Bits, sum - two_to_52 > g);
 }
 
-template <std::size_t kBytes, class T, bool kRaises>
-[[gnu::always_inline]] inline void scale_vector(const DoubleRule<kBytes, kRaises>& rule,
+template <std::size_t kBytes, class T, bool kClips>
+[[gnu::always_inline]] inline void scale_vector(const DoubleRule<kBytes, kClips>& rule,
                                                 Vector<T, kBytes>& x) noexcept {
   if constexpr (std::is_signed_v<T> || kBytes == vector_bytes(SimdLevel::v4)) {
     DoublePair<kBytes> doubles;
@@ -102,50 +110,103 @@ template <Byteswap kSwap, std::size_t kHalf, class T, std::size_t kBytes, std::s
   return __builtin_bit_cast(IntVector<kBytes>, wide >> 16);
 }
 
-/// The operation on a vector of elements.
-template <std::size_t kBytes, Byteswap kSwap, class T>
+/// x * scale + bias of a vector of 16-bit integers, truncated and saturated.
+template <std::size_t kBytes, Byteswap kSwap, class T, bool kClips>
+[[gnu::always_inline]] inline void scale_halves(const DoubleRule<kBytes, kClips>& rule,
+                                                Vector<T, kBytes>& x) noexcept {
+  constexpr auto kIndexes = std::make_index_sequence<kBytes>{};
+  IntVector<kBytes> low = widened_half<kSwap, 0, T, kBytes>(x, kIndexes);
+  IntVector<kBytes> high = widened_half<kSwap, 1, T, kBytes>(x, kIndexes);
+  scale_vector<kBytes, std::int32_t>(rule, low);
+  scale_vector<kBytes, std::int32_t>(rule, high);
+  pack(low, high, x);
+}
+
+/// Eight integers of 16 bits, moved to the range of unsigned ones, plus 2^20: they become the lowest bits of
+/// the upper half of the bits of 2^20. `low` has the elements 0, 1, 4 and 5, `high` the others.
+template <Byteswap kSwap, class T>
+[[gnu::always_inline]] inline void to_moved_doubles(const T* in, DoublePair<32>& doubles) noexcept {
+  using Doubles = Vector<double, 32>;
+  using Lanes = Vector<std::uint32_t, 32>;
+  constexpr std::uint32_t kUpperHalf = 0x41300000;
+  constexpr auto kMoved = static_cast<std::uint16_t>(std::numeric_limits<T>::lowest());
+  Vector<std::uint16_t, 16> x;
+  std::memcpy(&x, in, sizeof x);
+  Lanes upper;
+  widen(vector_byteswap_if<32, kSwap, sizeof(T)>(x), upper);
+  upper ^= kUpperHalf | kMoved;
+  doubles.low =
+      __builtin_bit_cast(Doubles, __builtin_shufflevector(Lanes{}, upper, 0, 8, 1, 9, 4, 12, 5, 13));
+  doubles.high =
+      __builtin_bit_cast(Doubles, __builtin_shufflevector(Lanes{}, upper, 2, 10, 3, 11, 6, 14, 7, 15));
+}
+
+/// scale_halves() for AVX2, which converts more slowly than it shuffles and subtracts.
+template <Byteswap kSwap, class T, bool kClips>
+[[gnu::always_inline]] inline void scale_moved_halves(const DoubleRule<32, kClips>& rule, const T* in,
+                                                      Vector<T, 32>& x) noexcept {
+  const auto offset = broadcast<32>(0x1p20 - std::numeric_limits<T>::lowest());
+  DoublePair<32> first;
+  DoublePair<32> second;
+  to_moved_doubles<kSwap>(in, first);
+  to_moved_doubles<kSwap>(in + 8, second);
+  for (Vector<double, 32>* const doubles : {&first.low, &first.high, &second.low, &second.high}) {
+    *doubles -= offset;
+    rule.apply(*doubles);
+  }
+  IntVector<32> low;
+  IntVector<32> high;
+  truncate({first.low, second.low}, low);
+  truncate({first.high, second.high}, high);
+  pack(low, high, x);
+  const auto pairs = __builtin_bit_cast(IntVector<32>, x);
+  x = __builtin_bit_cast(Vector<T, 32>, __builtin_shufflevector(pairs, pairs, 0, 2, 1, 3, 4, 6, 5, 7));
+}
+
+/// The operation on a vector of elements, clipped in float64 if kClips, otherwise as integers of 16 bits.
+template <std::size_t kBytes, Byteswap kSwap, class T, bool kClips>
 class LaneRule {
  public:
   using Elements = Vector<T, kBytes>;
 
   [[gnu::always_inline]] explicit LaneRule(const DoubleOperation& operation) noexcept
-      : rule_(operation), lo_(broadcast<kBytes>(static_cast<T>(std::min(operation.lo, operation.hi)))) {}
+      : rule_(operation),
+        lo_(broadcast<kBytes>(static_cast<T>(operation.lo))),
+        hi_(broadcast<kBytes>(static_cast<T>(operation.hi))) {}
 
-  [[gnu::always_inline]] void apply(Elements& x) const noexcept {
-    if constexpr (sizeof(T) == sizeof(std::int16_t)) {
-      if constexpr (!kShuffles) x = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
-      constexpr Byteswap kStill = kShuffles ? kSwap : Byteswap::no;
-      constexpr auto kIndexes = std::make_index_sequence<kBytes>{};
-      IntVector<kBytes> low = widened_half<kStill, 0, T, kBytes>(x, kIndexes);
-      IntVector<kBytes> high = widened_half<kStill, 1, T, kBytes>(x, kIndexes);
-      scale_vector<kBytes, std::int32_t>(rule_, low);
-      scale_vector<kBytes, std::int32_t>(rule_, high);
-      pack(low, high, x);
-      if constexpr (!kRaises) x = x < lo_ ? lo_ : x;
-    } else {
+  [[gnu::always_inline]] Elements operator()(const T* in) const noexcept {
+    Elements x;
+    std::memcpy(&x, in, kBytes);
+    if constexpr (sizeof(T) > sizeof(std::int16_t)) {
       x = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
       scale_vector<kBytes, T>(rule_, x);
+    } else if constexpr (kBytes == vector_bytes(SimdLevel::baseline)) {  // cannot shuffle single bytes
+      x = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
+      scale_halves<kBytes, Byteswap::no, T>(rule_, x);
+    } else if constexpr (kBytes == vector_bytes(SimdLevel::v3)) {
+      scale_moved_halves<kSwap>(rule_, in, x);
+    } else {
+      scale_halves<kBytes, kSwap, T>(rule_, x);
     }
-    x = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
+    if constexpr (!kClips) {
+      x = x < lo_ ? lo_ : x;
+      x = x > hi_ ? hi_ : x;
+    }
+    return vector_byteswap_if<kBytes, kSwap, sizeof(T)>(x);
   }
 
  private:
-  static constexpr bool kShuffles = kBytes > vector_bytes(SimdLevel::baseline);  // single bytes
-
-  /// truncate() makes a double below int32 the lowest int32, and pack() saturates it, but not to uint16 with
-  /// SSE2.
-  static constexpr bool kRaises = sizeof(T) > sizeof(std::int16_t) || !kShuffles;
-
-  DoubleRule<kBytes, kRaises> rule_;
+  DoubleRule<kBytes, kClips> rule_;
   Elements lo_;
+  Elements hi_;
 };
 
 /// Scales and clips `count` elements; the last ones in a padded vector.
-template <std::size_t kBytes, Byteswap kSwap, class T>
+template <std::size_t kBytes, Byteswap kSwap, bool kClips, class T>
 [[gnu::always_inline]] inline void scale_lanes(const DoubleOperation& operation, const T* in, T* out,
                                                std::size_t count) noexcept {
   constexpr std::size_t kLanes = kBytes / sizeof(T);
-  const LaneRule<kBytes, kSwap, T> rule(operation);
+  const LaneRule<kBytes, kSwap, T, kClips> rule(operation);
   const std::size_t rest = count % kLanes;
   std::array<T, kLanes> last{};
   if (rest != 0) std::memcpy(last.data(), in + count - rest, rest * sizeof(T));
@@ -158,9 +219,7 @@ template <std::size_t kBytes, Byteswap kSwap, class T>
   for (const Range& range :
        {Range{in, out, count - rest}, Range{last.data(), last.data(), rest == 0 ? 0 : kLanes}})
     for (std::size_t i = 0; i != range.count; i += kLanes) {
-      Vector<T, kBytes> x;
-      std::memcpy(&x, range.in + i, kBytes);
-      rule.apply(x);
+      const Vector<T, kBytes> x = rule(range.in + i);
       std::memcpy(range.out + i, &x, kBytes);
     }
   if (rest != 0) std::memcpy(out + count - rest, last.data(), rest * sizeof(T));
