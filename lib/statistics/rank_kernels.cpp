@@ -12,14 +12,72 @@ template <class Bits>
   return bits;
 }
 
-template <std::size_t kElementSize>
-void count_digits(const std::byte* digits, std::size_t count, std::uint32_t* counters) noexcept {
-  using Digit = UnsignedOfSize<kElementSize == 1 ? 1 : 2>;
+/// Elements of 8 bits, in small tables of their own.
+void count_bytes(std::span<const std::byte> elements, std::uint32_t* counters) noexcept {
+  constexpr std::size_t kTables = 4;
+  constexpr std::size_t kValues = 256;
+  std::array<std::array<std::uint32_t, kTables>, kValues> tables{};
+  std::size_t i = 0;
+  for (; i + kTables <= elements.size(); i += kTables)
+    for (std::size_t table = 0; table < kTables; ++table)
+      ++tables[std::to_integer<std::size_t>(elements[i + table])][table];
+  for (; i < elements.size(); ++i) ++tables[std::to_integer<std::size_t>(elements[i])][0];
+  for (std::size_t value = 0; value < kValues; ++value)
+    for (const std::uint32_t count : tables[value]) counters[value] += count;
+}
+
+/// Every kStep-th digit.
+template <std::size_t kStep>
+[[gnu::always_inline]] inline void count_digits(const std::byte* digits, std::size_t count,
+                                                std::uint32_t* counters) noexcept {
   std::size_t i = 0;
   for (; i + kInterleaved <= count; i += kInterleaved)
     for (std::size_t lane = 0; lane < kInterleaved; ++lane)
-      ++counters[lane * kDigits + load<Digit>(digits + (i + lane) * kElementSize)];
-  for (; i < count; ++i) ++counters[load<Digit>(digits + i * kElementSize)];
+      ++counters[lane * kDigits + load<std::uint16_t>(digits + (i + lane) * kStep)];
+  for (; i < count; ++i) ++counters[load<std::uint16_t>(digits + i * kStep)];
+}
+
+/// Counts a block in which all digits are that of the first element or its complement, as those of small
+/// integers and of equal elements are: otherwise each increment of such a counter would wait for the one
+/// before it. Returns whether it has counted.
+template <class Bits, std::size_t kBlock>
+[[gnu::always_inline]] inline bool count_two_digits(const std::byte* elements, std::size_t at,
+                                                    std::uint32_t* counters) noexcept {
+  constexpr Bits kDigit = kDigits - 1;
+  const auto shift = static_cast<int>(8 * at);
+  const Bits first = load<Bits>(elements);
+  const auto differing = [&](Bits x) { return static_cast<Bits>((x ^ first) >> shift & kDigit); };
+  for (const std::size_t i : {std::size_t{1}, kBlock / 2, kBlock - 1})
+    if (const Bits bits = differing(load<Bits>(elements + i * sizeof(Bits))); bits != 0 && bits != kDigit)
+      return false;
+  std::array<Bits, kBlock> block;
+  std::memcpy(block.data(), elements, sizeof(block));
+  Bits complements = 0;
+  Bits others = 0;
+  for (const Bits x : block) {
+    const Bits bits = differing(x);
+    complements += bits & 1;
+    others |= bits + (bits & 1);  // 0 or kDigit + 1
+  }
+  if ((others & kDigit) != 0) return false;
+  const auto digit = static_cast<std::size_t>(first >> shift & kDigit);
+  counters[digit] += static_cast<std::uint32_t>(kBlock - complements);
+  counters[digit ^ kDigit] += static_cast<std::uint32_t>(complements);
+  return true;
+}
+
+/// Elements of 32 or 64 bits, whose digits are at byte `at`.
+template <class Bits>
+[[gnu::always_inline]] inline void count_wide(std::span<const std::byte> elements, std::size_t at,
+                                              std::uint32_t* counters) noexcept {
+  constexpr std::size_t kBlock = 1024 / sizeof(Bits);
+  const std::byte* block = elements.data();
+  const std::byte* const end = block + elements.size();
+  const std::size_t shift = kNativeOrder == ByteOrder::little ? at : sizeof(Bits) - 2 - at;
+  for (; block + kBlock * sizeof(Bits) <= end; block += kBlock * sizeof(Bits))
+    if (!count_two_digits<Bits, kBlock>(block, shift, counters))
+      count_digits<sizeof(Bits)>(block + at, kBlock, counters);
+  count_digits<sizeof(Bits)>(block + at, static_cast<std::size_t>(end - block) / sizeof(Bits), counters);
 }
 
 /// Looks at a block of elements at a time, which the compiler turns into vectors, and at the single elements
@@ -60,7 +118,20 @@ template <class Bits>
   return size;
 }
 
+template <class Bits>
+void count_baseline(std::span<const std::byte> elements, std::size_t at, std::uint32_t* counters) noexcept {
+  count_wide<Bits>(elements, at, counters);
+}
+
 #if defined(__x86_64__)
+/// Wider vectors than those of v3 would gain little.
+template <class Bits>
+[[gnu::target("arch=x86-64-v3"), gnu::flatten]] void count_v3(std::span<const std::byte> elements,
+                                                              std::size_t at,
+                                                              std::uint32_t* counters) noexcept {
+  count_wide<Bits>(elements, at, counters);
+}
+
 template <class Bits>
 [[gnu::target("arch=x86-64-v3"), gnu::flatten]] std::size_t find_v3(const Candidates<Bits>& wanted,
                                                                     const std::byte* elements,
@@ -79,15 +150,21 @@ template <class Bits>
 }  // namespace
 
 void count_first_digits(std::size_t element_size, ByteOrder order, std::span<const std::byte> elements,
-                        std::uint32_t* counters) noexcept {
-  const std::size_t count = elements.size() / element_size;
-  const std::byte* const digits =
-      elements.data() + (order == ByteOrder::little && element_size > 1 ? element_size - 2 : 0);
+                        std::uint32_t* counters, [[maybe_unused]] SimdLevel level) noexcept {
+  const std::size_t at = order == ByteOrder::little && element_size > 1 ? element_size - 2 : 0;
+  auto* count_32 = count_baseline<std::uint32_t>;
+  auto* count_64 = count_baseline<std::uint64_t>;
+#if defined(__x86_64__)
+  if (level != SimdLevel::baseline) {
+    count_32 = count_v3<std::uint32_t>;
+    count_64 = count_v3<std::uint64_t>;
+  }
+#endif
   switch (element_size) {
-    case 1: return count_digits<1>(digits, count, counters);
-    case 2: return count_digits<2>(digits, count, counters);
-    case 4: return count_digits<4>(digits, count, counters);
-    default: return count_digits<8>(digits, count, counters);
+    case 1: return count_bytes(elements, counters);
+    case 2: return count_digits<2>(elements.data(), elements.size() / 2, counters);
+    case 4: return count_32(elements, at, counters);
+    default: return count_64(elements, at, counters);
   }
 }
 

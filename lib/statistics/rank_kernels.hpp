@@ -56,7 +56,7 @@ inline constexpr std::size_t kInterleaved = 2;
 /// Counts the highest digits of the elements: increments one of the counters at the digit's position, and at
 /// the positions kDigits after it. A digit is read in this machine's byte order, whatever `order` is.
 void count_first_digits(std::size_t element_size, ByteOrder order, std::span<const std::byte> elements,
-                        std::uint32_t* counters) noexcept;
+                        std::uint32_t* counters, SimdLevel level) noexcept;
 
 /// How many elements are NaN with this sign and have the same highest digit as infinity.
 [[nodiscard]] std::uint64_t count_nan_beside_infinity(DType dtype, ByteOrder order, bool negative,

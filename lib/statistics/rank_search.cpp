@@ -76,7 +76,7 @@ void RankSearch::count_first_digits(std::span<const std::byte> elements) {
   const bool may_share = is_floating(dtype_) && width_ > kDigitBits;
   const std::array before{may_share ? count_beside_infinity(false) : 0,
                           may_share ? count_beside_infinity(true) : 0};
-  clipper::count_first_digits(size, order_, elements, table.counters());
+  clipper::count_first_digits(size, order_, elements, table.counters(), level_);
   table.add_increments(elements.size() / size);
   for (const bool negative : {false, true})
     if (may_share && count_beside_infinity(negative) != before[negative ? 1 : 0])

@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKS = {"clip": "clip", "scale_bias_clip": "scale, bias, clip", "clip_and_count": "clip and count",
          "scale_bias_clip_and_count": "scale, bias, clip and count", "clip_vectors": "clip, bounds for each element",
          "compare": "compare", "statistics": "statistics", "percentiles": "percentiles, first pass"}
-ONE_LEVEL = {"percentiles"}  # called baseline
 TIMES = "/process_time/real_time"  # which kernel_bench measures
 SIZES = {"int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2, "int32": 4, "uint32": 4, "float32": 4,
          "int64": 8, "uint64": 8, "float64": 8}
@@ -161,9 +160,8 @@ def main():
     arguments = parser.parse_args()
     binary = arguments.binary.resolve()
     works = arguments.works.split("|")
-    one_level = "|".join(work for work in works if work in ONE_LEVEL)
-    speeds = measured(binary, f"multiplication|({arguments.works})/({arguments.dtypes})/({arguments.levels})/|"
-                              f"({one_level or 'none'})/({arguments.dtypes})/", arguments.seconds)
+    speeds = measured(binary, f"multiplication|({arguments.works})/({arguments.dtypes})/({arguments.levels})/",
+                      arguments.seconds)
     gigahertz = 3 * speeds.pop("multiplication")
     code = disassembly(binary)
     print(f"{gigahertz:.2f} GHz\n")

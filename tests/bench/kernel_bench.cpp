@@ -206,13 +206,13 @@ void measure_statistics(benchmark::State& state, DType dtype, SimdLevel level) {
 }
 
 /// The first pass, which all percentiles need.
-void measure_percentiles(benchmark::State& state, DType dtype) {
+void measure_percentiles(benchmark::State& state, DType dtype, SimdLevel level) {
   const Buffers buffers(kFirstLevel);
   fill(buffers.in(), kFirstLevel, dtype, clipper::kNativeOrder);
   std::vector<std::uint32_t> counters(clipper::kDigits * clipper::kInterleaved);
   for (auto _ : state) {
     clipper::count_first_digits(clipper::traits(dtype).size, clipper::kNativeOrder,
-                                {buffers.in(), kFirstLevel}, counters.data());
+                                {buffers.in(), kFirstLevel}, counters.data(), level);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(kFirstLevel));
@@ -275,7 +275,7 @@ void add_all() {
   }
 }
 
-/// cycles/WORK/DTYPE/LEVEL, in the first-level cache. Comparison and percentiles have one level.
+/// cycles/WORK/DTYPE/LEVEL, in the first-level cache.
 void add_cycles() {
   add("cycles/multiplication", measure_multiplication);
   for (const clipper::DTypeTraits& row : clipper::kKernelDTypes) {
@@ -288,8 +288,9 @@ void add_cycles() {
           row.dtype, level);
       add(fmt::format("cycles/compare/{}/{}", row.name, clipper::to_string(level)), measure_compare,
           row.dtype, level);
+      add(fmt::format("cycles/percentiles/{}/{}", row.name, clipper::to_string(level)), measure_percentiles,
+          row.dtype, level);
     }
-    add(fmt::format("cycles/percentiles/{}/baseline", row.name), measure_percentiles, row.dtype);
   }
 }
 

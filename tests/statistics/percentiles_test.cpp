@@ -89,6 +89,15 @@ void check(DType dtype, const std::vector<T>& elements, std::size_t chunk = 1000
   }
 }
 
+/// Elements whose bits are integers from -10 to 10: all bits but the lowest ones are equal.
+template <class T>
+std::vector<T> small_numbers(std::size_t count) {
+  std::mt19937_64 random(count);
+  std::vector<T> elements;
+  for (std::size_t i = 0; i < count; ++i) elements.push_back(from_bits<T>(random() % 21 - 10));
+  return elements;
+}
+
 template <class T>
 std::vector<T> random_bits(std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -124,6 +133,7 @@ TEST_CASE("the element at a rank is that of the sorted elements") {
       for (const std::size_t count : {1U, 2U, 3U, 1000U, 40'000U}) {
         check(row.dtype, random_bits<T>(count, count));
         check(row.dtype, std::vector<T>(count, random_bits<T>(1, 8)[0]));
+        check(row.dtype, small_numbers<T>(count));
       }
     });
 }
