@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "element/element_key.hpp"
@@ -45,23 +46,15 @@ template <Addends kAddends, class T>
 /// Elements of a block, which is added in float64 before its sums are added to the moments.
 inline constexpr std::size_t kSumBlock = 1024;
 
-/// Floats of type T, scaled to less than 4, as sums of kCount pieces. Piece i is kUnits[i] times an
-/// integer of at most 2^22 in magnitude, because each piece but the last is rounded to nearest. So the sums
-/// of kSumBlock pieces, or of products of two pieces, are exact in two or more lanes of float64.
+/// Of the numbers whose sums add_window() adds exactly, scaled to less than 4.
 template <class T>
-struct Pieces {
-  static constexpr std::size_t kCount = std::is_same_v<T, double> ? 3 : 2;
-  static constexpr std::array<int, 3> kExponents{-20, -43, -66};
-  static constexpr std::array<double, 3> kUnits{0x1p-20, 0x1p-43, 0x1p-66};
-  static constexpr int kBits =
-      2 - kExponents[kCount - 1];  ///< of the largest number that pieces represent exactly
-};
+inline constexpr int kWindowBits = std::is_same_v<T, double> ? 68 : 44;
 
 /// How many exponents elements of type E may have, from that of the largest one down, to be exact sums of
 /// pieces.
 template <class E>
 [[nodiscard]] constexpr int window_of() noexcept {
-  constexpr int kBits = Pieces<std::conditional_t<HalfType<E>, float, E>>::kBits;
+  constexpr int kBits = kWindowBits<E>;
   if constexpr (std::is_same_v<E, Float16>)
     return 40;  // all: they are less than 2^16 and multiples of 2^-24
   else if constexpr (HalfType<E>)
@@ -76,63 +69,109 @@ template <class T>
   return static_cast<int>(magnitude >> (std::numeric_limits<T>::digits - 1));
 }
 
-/// The sums of a block's pieces, and of the products of every two pieces of an element.
-template <std::size_t kPieces, class Lanes>
-struct PieceSums {
+/// The sum of the lanes, which are multiples of `unit`, in units.
+template <class Lanes>
+[[gnu::always_inline]] inline std::int64_t total_of(const Lanes& lanes, double unit) noexcept {
+  const Lanes integers = lanes / unit;
+  std::int64_t result = 0;
+  for (std::size_t i = 0; i < sizeof(Lanes) / sizeof(double); ++i)
+    result += static_cast<std::int64_t>(integers[i]);
+  return result;
+}
+
+/// Adds `rounder` and subtracts it again, which rounds to a multiple of a unit if it is 1.5 * 2^52 units.
+template <class Lanes>
+[[gnu::always_inline]] inline void round_to_unit(Lanes& x, double rounder) noexcept {
+  x = (x + rounder) - rounder;
+}
+inline constexpr double kRounder = 0x1.8p52;
+
+/// Sums of float64 numbers, scaled to less than 4, in three pieces. Piece i is kUnits[i] times an integer of
+/// at most 2^22 in magnitude, because each piece but the last is rounded to nearest. So the sums of kSumBlock
+/// pieces, or of products of two pieces, are exact in two or more lanes of float64.
+template <class Lanes>
+struct DoubleSums {
+  static constexpr std::size_t kPieces = 3;
+  static constexpr std::array<int, kPieces> kExponents{-20, -43, -66};
+  static constexpr std::array<double, kPieces> kUnits{0x1p-20, 0x1p-43, 0x1p-66};
+  // The smallest elements are scaled to less than 4, so that no product of pieces is below the lowest
+  // exponent of an ExactSum. They are multiples of the last unit nevertheless.
+  static constexpr int kMaxShift = kExponents.back() - ExactSum::kLowestExponent / 2;
+
   std::array<Lanes, kPieces> sums{};
-  std::array<std::array<Lanes, kPieces>, kPieces> products{};  ///< [j][k] only for k <= j
+  std::array<std::array<Lanes, kPieces>, kPieces> products{};  ///< of pieces j and k; only for k <= j
+
+  [[gnu::always_inline]] void add(const Lanes& x) noexcept {
+    Lanes rest = x;
+    std::array<Lanes, kPieces> pieces;
+    for (std::size_t j = 0; j < kPieces; ++j) {
+      pieces[j] = rest;
+      if (j + 1 < kPieces) round_to_unit(pieces[j], kRounder * kUnits[j]);
+      rest -= pieces[j];
+      sums[j] += pieces[j];
+      for (std::size_t k = 0; k <= j; ++k) products[j][k] += pieces[j] * pieces[k];
+    }
+  }
+
+  /// The numbers were scaled by 2^shift.
+  [[gnu::always_inline]] void add_to(Moments& moments, int shift) const noexcept {
+    for (std::size_t j = 0; j < kPieces; ++j) {
+      moments.sum.add(total_of(sums[j], kUnits[j]), kExponents[j] - shift);
+      for (std::size_t k = 0; k <= j; ++k)
+        moments.squares.add(total_of(products[j][k], kUnits[j] * kUnits[k]),
+                            kExponents[j] + kExponents[k] - 2 * shift + (k < j ? 1 : 0));
+    }
+  }
 };
 
-/// Adds the sums of a block that was scaled by 2^shift.
-template <class T, std::size_t kPieces, class Lanes>
-[[gnu::always_inline]] inline void add_sums(const PieceSums<kPieces, Lanes>& block, int shift,
-                                            Moments& moments) noexcept {
-  constexpr auto& kUnits = Pieces<T>::kUnits;
-  constexpr auto& kExponents = Pieces<T>::kExponents;
-  const auto total = [](const Lanes& lanes, double unit) {
-    const Lanes integers = lanes / unit;
-    std::int64_t result = 0;
-    for (std::size_t i = 0; i < sizeof(Lanes) / sizeof(double); ++i)
-      result += static_cast<std::int64_t>(integers[i]);
-    return result;
-  };
-  for (std::size_t j = 0; j < kPieces; ++j) {
-    moments.sum.add(total(block.sums[j], kUnits[j]), kExponents[j] - shift);
-    for (std::size_t k = 0; k <= j; ++k)
-      moments.squares.add(total(block.products[j][k], kUnits[j] * kUnits[k]),
-                          kExponents[j] + kExponents[k] - 2 * shift + (k < j ? 1 : 0));
+/// The same for numbers of at most 24 significant bits, which are multiples of kUnit. Their squares are
+/// exact, and are added in two pieces.
+template <class Lanes>
+struct FloatSums {
+  static constexpr int kExponent = 2 - kWindowBits<float>;
+  static constexpr double kUnit = 0x1p-42;
+  static constexpr int kUpperExponent = -40;
+  static constexpr double kUpperUnit =
+      0x1p-40;  // kSumBlock / 2 squares, which are less than 16, are 2^53 units
+  static constexpr int kMaxShift = std::numeric_limits<float>::max_exponent;
+
+  Lanes sum{};
+  Lanes upper{};
+  Lanes lower{};
+
+  [[gnu::always_inline]] void add(const Lanes& x) noexcept {
+    const Lanes square = x * x;
+    Lanes piece = square;
+    round_to_unit(piece, kRounder * kUpperUnit);
+    sum += x;
+    upper += piece;
+    lower += square - piece;
   }
-}
+
+  [[gnu::always_inline]] void add_to(Moments& moments, int shift) const noexcept {
+    moments.sum.add(total_of(sum, kUnit), kExponent - shift);
+    moments.squares.add(total_of(upper, kUpperUnit), kUpperExponent - 2 * shift);
+    moments.squares.add(total_of(lower, kUnit * kUnit), 2 * (kExponent - shift));
+  }
+};
 
 /// Adds a block of elements. Each is 0 or has one of the exponents of the window that ends with `top`.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline void add_window(const T* elements, int top, Moments& moments) noexcept {
   using Lanes = Vector<double, kBytes>;
+  using Sums = std::conditional_t<std::is_same_v<T, double>, DoubleSums<Lanes>, FloatSums<Lanes>>;
   constexpr std::size_t kLanes = kBytes / sizeof(double);
-  constexpr std::size_t kPieces = Pieces<T>::kCount;
-  // The smallest float64 elements are scaled to less than 4, so that no product of pieces is below the lowest
-  // exponent of an ExactSum. They are multiples of the last unit nevertheless.
-  constexpr int kMaxShift = Pieces<T>::kExponents.back() - ExactSum::kLowestExponent / 2;
-  const int shift = std::min(std::numeric_limits<T>::max_exponent - top, kMaxShift);
+  const int shift = std::min(std::numeric_limits<T>::max_exponent - top, Sums::kMaxShift);
   const double scale = std::ldexp(1.0, shift);
-  PieceSums<kPieces, Lanes> block;
+  Sums sums;
   for (std::size_t i = 0; i < kSumBlock; i += kLanes) {
     Vector<T, kLanes * sizeof(T)> x;
     std::memcpy(&x, elements + i, sizeof(x));
-    Lanes rest = __builtin_convertvector(x, Lanes) * scale;
-    std::array<Lanes, kPieces> pieces;
-    for (std::size_t j = 0; j + 1 < kPieces; ++j) {
-      const double rounder = 0x1.8p52 * Pieces<T>::kUnits[j];  // a sum with it is a multiple of the unit
-      pieces[j] = (rest + rounder) - rounder;
-      rest -= pieces[j];
-    }
-    pieces[kPieces - 1] = rest;
-    for (std::size_t j = 0; j < kPieces; ++j) {
-      block.sums[j] += pieces[j];
-      for (std::size_t k = 0; k <= j; ++k) block.products[j][k] += pieces[j] * pieces[k];
-    }
+    Lanes wide;
+    convert_lanes(x, wide);
+    sums.add(wide * scale);
   }
-  add_sums<T>(block, shift, moments);
+  sums.add_to(moments, shift);
 }
 
 /// The bits of the elements of a block, without those that have been added.

@@ -73,7 +73,22 @@ template <std::size_t kBytes, class T>
   return range;
 }
 
-/// The second pass.
+/// The second pass for the rows, if their numbers can be calculated. Returns whether it has counted.
+template <std::size_t kBytes, class T>
+[[gnu::always_inline]] inline bool counts_rows(const T* elements, const KeyRange<T>& range,
+                                               const ElementStatistics& result,
+                                               std::span<std::uint64_t> below) noexcept {
+  if constexpr (sizeof(T) > 1 && !HalfType<T>) {
+    if (const RowNumber<T> row_of(result.histogram); range.all && row_of.is_exact()) {
+      if (result.histogram.rows > 1)
+        count_rows<kBytes>(elements, result.count, row_of, result.histogram.rows, below);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The rest of the second pass.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline void count_elements(const T* elements, const KeyRange<T>& range,
                                                   const Bounds& bounds, ElementStatistics& result) noexcept {
@@ -88,7 +103,10 @@ template <std::size_t kBytes, class T>
   const std::size_t hi_at = any_above ? limits.add(std::int64_t{hi} + 1) : 0;
   const std::size_t rows_at = limits.size;
   Histogram& histogram = result.histogram;
-  for (std::size_t row = 1; row < histogram.rows; ++row) limits.add(first_key(result.dtype, histogram, row));
+  const bool numbered =
+      counts_rows<kBytes>(elements, range, result, std::span(limits.below).subspan(rows_at));
+  for (std::size_t row = 1; row < histogram.rows && !numbered; ++row)
+    limits.add(first_key(result.dtype, histogram, row));
 
   count_below<kBytes>(elements, result.count, std::span(limits.keys).first(limits.size), limits.below);
 

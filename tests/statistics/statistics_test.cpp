@@ -5,6 +5,7 @@
 #include "clip/clip_cases.hpp"
 #include "clip/reference_clip.hpp"
 #include "element/element.hpp"
+#include "element/element_key.hpp"
 #include "element/half.hpp"
 #include "statistics/reference_histogram.hpp"
 #include "support/catch.hpp"
@@ -118,6 +119,31 @@ Elements mixture(DType dtype, std::size_t count, bool finite) {
   return result;
 }
 
+/// The numbers (first + i) * 2^exponent, their neighbours, and the smallest ones if they are between them.
+Elements edges_of(DType dtype, int exponent, std::int64_t first) {
+  Elements result;
+  const auto add_finite = [&](std::int64_t key) {
+    const ElementBits bits = element_with_key(dtype, key);
+    if (std::isfinite(number(dtype, bits)) && element_key(dtype, bits) == key) result.push_back(bits);
+  };
+  with_type(dtype, [&]<class T>() {
+    for (std::int64_t i = 0; i < 20; ++i) {
+      const long double edge = std::ldexp(static_cast<long double>(first + i), exponent);
+      if (edge < number(dtype, lowest_finite(dtype)) || edge > number(dtype, highest_finite(dtype))) continue;
+      T x;
+      if constexpr (HalfType<T>)
+        x = narrow<T>(static_cast<double>(edge));
+      else
+        x = static_cast<T>(edge);
+      for (const std::uint64_t step : {~0UL, 0UL, 1UL})
+        add_finite(static_cast<std::int64_t>(static_cast<std::uint64_t>(key_of(x)) + step));
+    }
+  });
+  for (const std::int64_t key : {-3, -2, -1, 0, 1, 2})
+    if (is_floating(dtype) && first < 0 && first + 20 > 0) add_finite(key);
+  return result;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -149,6 +175,21 @@ TEST_CASE("statistics of all edge elements, with every bound, equal those of an 
       }
     }
   }
+}
+
+TEST_CASE("elements on and beside the edges of rows are counted in their rows") {
+  for (const DTypeTraits& row : kKernelDTypes)
+    for (const int exponent : {-1074, -150, -149, -126, -24, -1, 0, 1, 4, 11, 27, 59, 105, 122, 1018})
+      for (const std::int64_t first : {-20L, -16L, -7L, 0L, 3L, 100L, (1L << 23) - 40, 1L << 23, 1L << 50}) {
+        const Elements elements = edges_of(row.dtype, exponent, first);
+        if (elements.empty()) continue;
+        const Expected expected = expected_of(row.dtype, no_bounds(row.dtype), elements);
+        for (const SimdLevel level : simd_levels()) {
+          INFO(row.name << " " << exponent << " " << first << " " << to_string(level));
+          check(row.dtype, statistics_of(row.dtype, kNativeOrder, no_bounds(row.dtype), elements, level),
+                expected, elements.size());
+        }
+      }
 }
 
 TEST_CASE("zeros of either sign are neither below nor above each other") {
