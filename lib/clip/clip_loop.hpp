@@ -43,11 +43,7 @@ template <class R, Byteswap kSwap, class T>
   return vector_byteswap_if<R::kBytes, kSwap, sizeof(T)>(elements);
 }
 
-/// Whether a loop asks for elements that it reads soon, because the CPU's own prefetchers stop at the end of
-/// a page. In the caches it would be slower.
-enum class Prefetch : std::uint8_t { no, yes };
-
-template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rules, class AnyTally>
+template <Byteswap kSwap, class T, class Rules, class AnyTally>
 [[gnu::always_inline]] inline void clip_block(const Rules& rules,
                                               const InOut<T, typename Rules::Vectors>& block,
                                               AnyTally& tally) noexcept {
@@ -60,14 +56,10 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
       std::is_same_v<typename Rules::Vectors, NoVectors> && requires(const R& rule, const V& x) {
     rule.template select<kSwap>(x, x, tally);
   };
-  constexpr std::size_t kAhead = 8192;  // bytes
   constexpr bool kSums = AnyTally::kDefersNan && std::is_floating_point_v<T>;
   for (std::size_t begin = 0; begin != block.count; begin += kGroup) {
     V sum;
     for (std::size_t i = begin; i != begin + kGroup; i += kLanes) {
-      if constexpr (kPrefetch == Prefetch::yes)
-        __builtin_prefetch(
-            reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(block.in + i) + kAhead));
       V stored;
       std::memcpy(&stored, block.in + i, sizeof(V));
       const V x = swapped<R, kSwap, T>(stored);
@@ -83,18 +75,6 @@ template <Byteswap kSwap, Prefetch kPrefetch = Prefetch::no, class T, class Rule
     }
     if constexpr (kSums) tally.may_be_nan(sum);
   }
-}
-
-/// clip_block(), with prefetches if the elements are probably in no cache. A rule that calculates or a tally
-/// gives the CPU more to do than to wait.
-template <Byteswap kSwap, class T, class Rules, class AnyTally>
-[[gnu::always_inline]] inline void clip_any_block(const Rules& rules,
-                                                  const InOut<T, typename Rules::Vectors>& block,
-                                                  AnyTally& tally) noexcept {
-  constexpr std::size_t kLarge = 4UL << 20;  // bytes of elements
-  if constexpr (!AnyTally::kCounts && !Rules::Of::kCalculates)
-    if (block.count * sizeof(T) >= kLarge) return clip_block<kSwap, Prefetch::yes>(rules, block, tally);
-  clip_block<kSwap>(rules, block, tally);
 }
 
 /// The NaNs among the elements of whole iterations of clip_block().
@@ -122,8 +102,8 @@ template <class AnyTally, Byteswap kSwap, std::size_t kGroup, class T, class Rul
     const std::size_t vectors = std::min(left.count / kLanes, AnyTally::kMaxVectors);
     const std::size_t count = vectors * kLanes;
     AnyTally tally;
-    clip_any_block<kSwap>(rules, InOut<T, typename Rules::Vectors>{left.in, left.out, count, left.vectors},
-                          tally);
+    clip_block<kSwap>(rules, InOut<T, typename Rules::Vectors>{left.in, left.out, count, left.vectors},
+                      tally);
     if constexpr (AnyTally::kCounts) tally.add_to(counts, vectors);
     if constexpr (AnyTally::kDefersNan)
       if (tally.found_nan()) counts.nan += count_nan<R, kSwap, kGroup>(left.out, count);

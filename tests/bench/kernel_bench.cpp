@@ -1,6 +1,7 @@
 // Measures the kernels and memcpy of as many bytes. Names are WHAT/DTYPE/ORDER/LEVEL/BYTES, and
-// threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads. Names that begin with
-// cycles/ are for cycles.py. cast/FROM/TO/LEVEL/BYTES is convert() with both bounds.
+// threads/DTYPE/BYTES/THREADS for clip with the highest SIMD level on several threads, streamed/DTYPE/BYTES
+// for one that writes past the caches. Names that begin with cycles/ are for cycles.py.
+// cast/FROM/TO/LEVEL/BYTES is convert() with both bounds.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -23,6 +24,7 @@
 #include "clip/convert.hpp"
 #include "compare/comparison.hpp"
 #include "element/number.hpp"
+#include "engine/streaming.hpp"
 #include "statistics/rank_kernels.hpp"
 #include "statistics/statistics.hpp"
 
@@ -141,6 +143,22 @@ void measure_kernel(benchmark::State& state, Work work, const Operation& operati
       benchmark::DoNotOptimize(clipper::clip_and_count(operation, buffers.in(), buffers.out(), count, level));
     else
       clipper::clip(operation, buffers.in(), buffers.out(), count, level);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+}
+
+/// What the library does with a large tensor in memory that is allocated: it writes past the caches.
+void measure_streamed(benchmark::State& state, const Operation& operation, std::size_t size) {
+  const Buffers buffers(size);
+  fill(buffers.in(), size, operation.dtype, operation.order);
+  const std::size_t each = clipper::traits(operation.dtype).size;
+  const auto clip_part = [&](std::size_t begin, std::byte* to, std::size_t length) {
+    clipper::clip(operation, buffers.in() + begin * each, to, length, clipper::simd_levels().back());
+    return true;
+  };
+  for (auto _ : state) {
+    clipper::clip_streaming(buffers.out(), size / each, each, clip_part);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
@@ -271,6 +289,9 @@ void add_all() {
       for (const int threads : {1, 2})
         add(fmt::format("threads/{}/{}/{}", row.name, size, threads), measure_threads,
             make_operation(Work::clip, row.dtype, clipper::kNativeOrder), size, threads);
+      if (size == kUncached)
+        add(fmt::format("streamed/{}/{}", row.name, size), measure_streamed,
+            make_operation(Work::clip, row.dtype, clipper::kNativeOrder), size);
     }
   }
 }

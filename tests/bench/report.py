@@ -4,7 +4,7 @@ import json
 import textwrap
 
 from samples import NOISY
-from targets import CACHED, DTYPES, LEVELS, LIBRARIES, TARGETS, UNCACHED, kernel, level, size_text
+from targets import CACHED, DTYPES, LEVELS, LIBRARIES, TARGETS, UNCACHED, in_memory, kernel, level, size_text
 
 BEGIN, END = "<!-- written by scripts/bench -->", "<!-- end of what scripts/bench wrote -->"
 CALL = 16  # bytes, as in peers.py
@@ -94,7 +94,7 @@ def throughput(samples, wrong):
     for dtype in DTYPES:
         row = [dtype]
         for size in (CACHED, UNCACHED):
-            row.append(gigabytes(samples, kernel(samples, "clip", dtype, size), size))
+            row.append(gigabytes(samples, in_memory(samples, dtype, size), size))
             row += [gigabytes(samples, f"{library}/{dtype}/{size}/1", size) + ("*" if (library, dtype) in wrong else "")
                     for library in LIBRARIES]
         rows.append(row)
