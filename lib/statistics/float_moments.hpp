@@ -13,6 +13,7 @@
 
 #include "element/element_key.hpp"
 #include "element/half.hpp"
+#include "simd/half_vector.hpp"
 #include "simd/vector.hpp"
 #include "statistics/moments.hpp"
 
@@ -20,27 +21,13 @@
 /// inlined into functions compiled for an instruction set.
 namespace clipper {
 
-/// Which elements are added.
-enum class Addends : std::uint8_t { all, finite };
-
-/// An element as a number for a sum: float64 unchanged, smaller floats as float32; 0 if it is not added.
-template <Addends kAddends, class T>
-[[gnu::always_inline]] inline auto addend(T x) noexcept {
-  if constexpr (kAddends == Addends::finite) {
-    const auto bits = static_cast<Key<T>>(to_bits(x));
-    const auto magnitude = static_cast<Key<T>>(bits & std::numeric_limits<Key<T>>::max());
-    const Key<T> finite = magnitude <= highest_finite_key<T>() ? bits : Key<T>{};
-    x = std::bit_cast<T>(finite);
-  }
-  if constexpr (std::is_same_v<T, Float16>) {
-    // widen() without the case of infinity, because g++ does not vectorize that.
-    const float magnitude = std::bit_cast<float>((x.bits & 0x7fffU) << 13) * 0x1p112F;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | (x.bits & 0x8000U) << 16);
-  } else if constexpr (HalfType<T>) {
-    return widen(x);
-  } else {
-    return x;
-  }
+/// The element, or 0 if it is not finite.
+template <class T>
+[[gnu::always_inline]] inline T finite_or_zero(T x) noexcept {
+  const auto bits = static_cast<Key<T>>(to_bits(x));
+  const auto magnitude = static_cast<Key<T>>(bits & std::numeric_limits<Key<T>>::max());
+  const Key<T> finite = magnitude <= highest_finite_key<T>() ? bits : Key<T>{};
+  return std::bit_cast<T>(finite);
 }
 
 /// Elements of a block, which is added in float64 before its sums are added to the moments.
@@ -270,27 +257,30 @@ template <std::size_t kBytes, class E, class T>
     add_windows<kBytes, E>(elements, highest, moments);
 }
 
-template <Addends kAddends, class T, class Block>
+/// Copies elements as numbers for a sum: float64 unchanged, smaller floats as float32.
+template <std::size_t kBytes, class T, class Block>
 [[gnu::always_inline]] inline void copy_addends(const T* elements, std::size_t count, Block& block) noexcept {
-  for (std::size_t i = 0; i < count; ++i) block[i] = addend<kAddends>(elements[i]);
+  if constexpr (HalfType<T>)
+    widen_block<kBytes>(elements, count, block.data());
+  else
+    std::copy_n(elements, count, block.begin());
 }
 
 /// With `all` all elements are finite, without it those that are not are left out.
 template <std::size_t kBytes, class T>
 [[gnu::always_inline]] inline void add_floats(const T* elements, std::size_t count, bool all,
                                               Moments& moments) noexcept {
-  using Addend = decltype(addend<Addends::all>(T{}));
+  using Addend = std::conditional_t<HalfType<T>, float, T>;
   std::array<Addend, kSumBlock> block;
+  std::array<T, kSumBlock> finite;
   while (count != 0) {
     const std::size_t length = std::min(kSumBlock, count);
     const Addend* addends = block.data();
     if constexpr (std::is_same_v<T, Addend>)
       if (all && length == kSumBlock) addends = elements;
     if (addends == block.data()) {
-      if (all)
-        copy_addends<Addends::all>(elements, length, block);
-      else
-        copy_addends<Addends::finite>(elements, length, block);
+      for (std::size_t i = 0; i < length && !all; ++i) finite[i] = finite_or_zero(elements[i]);
+      copy_addends<kBytes>(all ? elements : finite.data(), length, block);
       std::fill(block.begin() + static_cast<std::ptrdiff_t>(length), block.end(), Addend{});
     }
     add_block<kBytes, T>(addends, moments);

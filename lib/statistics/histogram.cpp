@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "element/element_key.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kLowestExponent = -1074;  // of a float64
 constexpr int kPrecision = 53;
+constexpr int kMaxRowsBits = std::bit_width(Histogram::kMaxRows);
 
 /// floor(x / 2^exponent) of an integer or a float64.
 Int128 row_of(Int128 x, int exponent) noexcept {
@@ -87,7 +89,10 @@ Histogram histogram_for(DType dtype, ElementBits lowest, ElementBits highest) no
       return histogram_from<Int128>(low, high, 0);
     } else {
       const double largest = std::max(std::fabs(as_double(low)), std::fabs(as_double(high)));
-      const int exponent = largest == 0 ? kLowestExponent : std::ilogb(largest) - (kPrecision - 1);
+      int exponent = largest == 0 ? kLowestExponent : std::ilogb(largest) - (kPrecision - 1);
+      // Narrower rows would be more than kMaxRows.
+      const double half_range = as_double(high) / 2 - as_double(low) / 2;
+      if (half_range > 0) exponent = std::max(exponent, std::ilogb(half_range) - kMaxRowsBits);
       return histogram_from(as_double(low), as_double(high), std::max(exponent, kLowestExponent));
     }
   });

@@ -103,6 +103,7 @@ void RankSearch::count_candidates(std::span<const std::byte> elements) {
   using Bits = UnsignedOfSize<sizeof(T)>;
   const auto wanted = candidates_for<T>(pass_.prefixes, pass_.bits, order_);
   const unsigned rest = width_ - pass_.bits;
+  const std::span<const std::uint64_t> prefixes = pass_.prefixes;
   std::array<Bits, kBlock> found;
   std::vector<std::uint64_t> keys;
   std::optional<CounterTables::Taken> table;
@@ -120,8 +121,8 @@ void RankSearch::count_candidates(std::span<const std::byte> elements) {
     std::uint32_t* const counters = table->counters();
     for (std::size_t i = 0; i < size; ++i) {
       const std::uint64_t key = ordered(in_order(from_bits<T>(found[i]), order_));
-      std::size_t slot = 0;
-      while (slot + 1 < wanted.count && pass_.prefixes[slot] != key >> rest) ++slot;
+      std::size_t slot = 0;  // that of the candidate's prefix, found without a branch that depends on it
+      for (std::size_t k = 0; k + 1 < prefixes.size(); ++k) slot += prefixes[k] < key >> rest ? 1 : 0;
       ++counters[slot << kDigitBits | ((key >> (rest - kDigitBits)) & (kDigits - 1))];
     }
     counted += size;
