@@ -9,10 +9,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "clip/convert_integers.hpp"
 #include "clip/convert_loops.hpp"
 #include "clip/parameters.hpp"
+#include "clip/working_dtype.hpp"
 #include "element/element.hpp"
-#include "element/element_key.hpp"
 #include "element/float8.hpp"
 
 namespace clipper {
@@ -35,38 +36,6 @@ struct alignas(64) Block {
   }
 };
 
-/// with_type() for working dtypes.
-template <class F>
-decltype(auto) with_working_type(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::int32: return f.template operator()<std::int32_t>();
-    case DType::int64: return f.template operator()<std::int64_t>();
-    case DType::uint64: return f.template operator()<std::uint64_t>();
-    case DType::float32: return f.template operator()<float>();
-    default: return f.template operator()<double>();
-  }
-}
-
-/// Whether elements of From can be converted to Working: those of each dtype to at most two working dtypes.
-template <class From, class Working>
-constexpr bool kLoads = HalfType<From> || std::is_same_v<From, float> ? std::is_same_v<Working, float>
-                        : std::is_same_v<Working, double> || std::is_same_v<From, Working> ? true
-                        : std::is_same_v<Working, std::int32_t>
-                            ? std::is_integral_v<From> && sizeof(From) < sizeof(std::int32_t)
-                            : std::is_same_v<Working, std::int64_t>&& std::is_same_v<From, std::uint32_t>;
-
-template <class F>
-decltype(auto) with_round(Round round, F&& f) {
-  switch (round) {
-    case Round::half_even: return f.template operator()<Round::half_even>();
-    case Round::half_away: return f.template operator()<Round::half_away>();
-    case Round::trunc: return f.template operator()<Round::trunc>();
-    case Round::floor: return f.template operator()<Round::floor>();
-    case Round::ceil: return f.template operator()<Round::ceil>();
-  }
-  __builtin_unreachable();
-}
-
 void swap_bytes(std::size_t size, const std::byte* in, std::byte* out, std::size_t count,
                 SimdLevel level) noexcept {
   with_size(size, [&]<std::size_t kSize>() {
@@ -75,63 +44,6 @@ void swap_bytes(std::size_t size, const std::byte* in, std::byte* out, std::size
       run_loop<SwapBytes<kSize>>(level, reinterpret_cast<const Bits*>(in), reinterpret_cast<Bits*>(out),
                                  count);
   });
-}
-
-std::uint64_t bits_of(Operation::Integer integer) noexcept {
-  return integer.negative ? 0 - integer.magnitude : integer.magnitude;
-}
-
-Int128 value_of(Operation::Integer integer) noexcept {
-  return integer.negative ? -Int128{integer.magnitude} : Int128{integer.magnitude};
-}
-
-/// The working element, which is not NaN, as it is stored, and whether that is finite.
-template <class Working>
-std::pair<ElementBits, bool> stored_float8(DType to, Working x) noexcept {
-  const std::uint8_t element = NarrowFloat8(float8_of(to))(float_to_odd(x));
-  return {element, std::isfinite(widened(to, element))};
-}
-
-/// -1, 0 or 1: where the working element is stored as one below, within or above the finite elements of To.
-template <class To, class Working>
-int beyond(const Conversion& conversion, Working x) noexcept {
-  if constexpr (!std::is_integral_v<To>) {
-    const double result = as_double(stored<To>(x, 0));
-    return !std::isinf(result) ? 0 : result < 0 ? -1 : 1;
-  } else {
-    constexpr auto kFar = static_cast<Working>(std::is_integral_v<Working> ? 0 : 0x1p66);
-    if constexpr (std::is_floating_point_v<Working>)
-      if (std::fabs(x) > kFar) return x < 0 ? -1 : 1;
-    const Int128 sum = static_cast<Int128>(x) + value_of(conversion.zero_point);
-    return sum < std::numeric_limits<To>::lowest() ? -1 : sum > std::numeric_limits<To>::max() ? 1 : 0;
-  }
-}
-
-/// The element farthest from `first`, at most `end`, that is not beyond the range.
-template <class Working, class IsBeyond>
-ElementBits last_within(Working first, ElementBits end, const IsBeyond& is_beyond) noexcept {
-  Key<Working> within = key_of(first);
-  Key<Working> out = key_of(from_bits<Working>(end));
-  if (!is_beyond(element_of<Working>(out))) return end;
-  for (;;) {
-    const Key<Working> middle = std::midpoint(within, out);
-    if (middle == within) return to_bits(element_of<Working>(within));
-    (is_beyond(element_of<Working>(middle)) ? out : within) = middle;
-  }
-}
-
-/// The greatest integer that a float dtype rounds to a finite number.
-Wide highest_finite_integer(const Conversion& conversion) noexcept {
-  const DType dtype = conversion.to;
-  if (is_float8(dtype)) {
-    const auto is_beyond = [&](double x) { return beyond_range(conversion, DType::float64, to_bits(x)) > 0; };
-    const auto highest = from_bits<double>(last_within(1.0, highest_element(DType::float64), is_beyond));
-    return Wide::of(false, static_cast<UInt128>(highest));
-  }
-  const int exponent = (1 << (traits(dtype).exponent_bits - 1)) - 1;
-  if (exponent > 127) return Wide::highest();
-  const int half_unit = exponent - traits(dtype).fraction_bits - 1;
-  return {false, (UInt128{1} << exponent) - (UInt128{1} << half_unit) + (UInt128{1} << exponent) - 1};
 }
 
 /// What convert() does with one block after the other. Working: the operation's dtype.
@@ -406,156 +318,15 @@ class BlockConversion {
   Block nan_vector_;
 };
 
-/// The result of integer arithmetic as it is stored, and whether a dtype without infinity does not have it.
-/// `is_low`: saturation makes it the lowest element.
-template <class To>
-std::pair<To, bool> stored_integer(const Conversion& conversion, Wide y, bool is_low) noexcept {
-  if (!is_float8(conversion.to)) return {stored<To>(y, bits_of(conversion.zero_point)), false};
-  const auto [element, is_finite] = stored_float8(conversion.to, y);
-  return {from_bits<To>(is_low ? lowest_finite(conversion.to) : element),
-          !is_finite && !traits(conversion.to).has_infinity};
-}
-
-/// The conversion of Arithmetic::integer, one element after the other. To: std::uint8_t for float8.
-template <class From, class To>
-Converted convert_integers(const Conversion& conversion, const Operation& operation,
-                           const ParameterVectors* vectors, const std::byte* in, std::byte* out,
-                           std::size_t count) noexcept {
-  const Conversion::WideBounds& bounds = conversion.wide;
-  const bool swaps = conversion.order != kNativeOrder;
-  const auto bound = [](const std::byte* varying, std::size_t i, const Wide& number) {
-    return varying == nullptr ? number : Wide::of(Int128{reinterpret_cast<const From*>(varying)[i]});
-  };
-  const auto factor = [](const std::byte* varying, std::size_t i, Operation::Integer number) {
-    return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
-  };
-  const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
-  Converted converted;
-  ElementCounts& counts = converted.counts;
-  for (std::size_t i = 0; i < count; ++i) {
-    From x;
-    std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    const From native = swaps ? byteswap_if<Byteswap::yes>(x) : x;
-    const Wide g = wide_scaled(native, factor(given.scale, i, operation.integer_scale),
-                               factor(given.bias, i, operation.integer_bias));
-    const Wide lo = bound(bounds.lo_varies ? given.lo : nullptr, i, bounds.lo);
-    const Wide hi = bound(bounds.hi_varies ? given.hi : nullptr, i, bounds.hi);
-    const Wide above_lo = std::max(g, conversion.saturates ? std::max(lo, bounds.lowest) : lo);
-    const Wide y = std::min(above_lo, conversion.saturates ? std::min(hi, bounds.highest) : hi);
-    counts.raised += y > g ? 1 : 0;
-    counts.lowered += y < g ? 1 : 0;
-    const bool is_below = conversion.below && g < lo;
-    const bool is_above = conversion.above && g > hi;
-    const bool is_low = conversion.saturates && std::max(g, lo) < bounds.lowest;
-    auto [result, is_beyond] = stored_integer<To>(conversion, y, is_low);
-    if (is_beyond && !is_below && !is_above && !converted.first_beyond) converted.first_beyond = i;
-    if (is_below) result = from_bits<To>(*conversion.below);
-    if (is_above) result = from_bits<To>(*conversion.above);
-    counts.replaced += is_below || is_above ? 1 : 0;
-    if (swaps) result = byteswap_if<Byteswap::yes>(result);
-    if constexpr (sizeof(From) == sizeof(To))
-      counts.changed |= conversion.from != conversion.to || to_bits(result) != to_bits(x);
-    else
-      counts.changed = true;
-    if (out != nullptr) std::memcpy(out + i * sizeof(result), &result, sizeof(result));
-  }
-  return converted;
-}
-
 }  // namespace
-
-std::size_t Conversion::size() const noexcept {
-  return std::max(traits(from).size, traits(to).size);
-}
-
-DType working_dtype(DType from) noexcept {
-  const DTypeTraits& row = traits(from);
-  if (row.kind == NumberKind::floating) return row.carrier;
-  if (row.kind == NumberKind::unsigned_integer)
-    return row.size == 8 ? DType::uint64 : row.size == 4 ? DType::int64 : DType::int32;
-  return row.size == 8 ? DType::int64 : DType::int32;
-}
-
-ElementBits working_element(DType from, ElementBits element, DType working) noexcept {
-  if (is_float8(from)) return to_bits(widened(from, element));
-  return with_type(from, [&]<class From>() {
-    return with_working_type(working, [&]<class Working>() -> ElementBits {
-      if constexpr (kLoads<From, Working>) {
-        const From x = from_bits<From>(element);
-        Working result;
-        Load<From, Working>::run(&x, &result, 1);
-        return to_bits(result);
-      }
-      __builtin_unreachable();
-    });
-  });
-}
-
-int beyond_range(const Conversion& conversion, DType working, ElementBits element) noexcept {
-  return with_working_type(working, [&]<class Working>() {
-    auto x = from_bits<Working>(element);
-    if constexpr (std::is_floating_point_v<Working>)
-      if (conversion.round)
-        x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
-    if (is_float8(conversion.to)) return stored_float8(conversion.to, x).second ? 0 : x > Working{} ? 1 : -1;
-    return with_type(conversion.to, [&]<class To>() { return beyond<To>(conversion, x); });
-  });
-}
-
-ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexcept {
-  if (is_float8(dtype)) {
-    const float x = widened(dtype, element);
-    return stored_float8(dtype, with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); })).first;
-  }
-  return with_type(dtype, [&]<class T>() -> ElementBits {
-    if constexpr (std::is_integral_v<T>) {
-      return element;
-    } else {
-      const double x = as_double(from_bits<T>(element));
-      return to_bits(stored<T>(with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); }), 0));
-    }
-  });
-}
-
-void set_limits(Conversion& conversion, DType working) noexcept {
-  const ElementBits lowest = lowest_element(working);
-  const ElementBits highest = highest_element(working);
-  with_working_type(working, [&]<class Working>() {
-    const auto side = [&](Working x) { return beyond_range(conversion, working, to_bits(x)); };
-    // 0 + zero_point is an element of every integer dtype, and 1 of every float dtype.
-    const auto first = static_cast<Working>(is_floating(conversion.to) ? 1 : 0);
-    conversion.lowest = last_within(first, lowest, [&](Working x) { return side(x) < 0; });
-    conversion.highest = last_within(first, highest, [&](Working x) { return side(x) > 0; });
-  });
-  if (is_floating(conversion.to)) {
-    conversion.wide.highest = highest_finite_integer(conversion);
-    const bool has_sign = lowest_finite(conversion.to) != 0;
-    conversion.wide.lowest =
-        has_sign ? Wide::of(true, conversion.wide.highest.magnitude) : Wide::of(false, 1);
-    return;
-  }
-  with_type(conversion.to, [&]<class To>() {
-    if constexpr (std::is_integral_v<To>) {
-      const Int128 zero = value_of(conversion.zero_point);
-      conversion.wide.lowest = Wide::of(std::numeric_limits<To>::lowest() - zero);
-      conversion.wide.highest = Wide::of(std::numeric_limits<To>::max() - zero);
-    }
-  });
-}
 
 Converted convert(const Conversion& conversion, const Operation& operation, const ParameterVectors* vectors,
                   const std::byte* in, std::byte* out, std::size_t count, SimdLevel level) noexcept {
+  if (operation.arithmetic == Arithmetic::integer)
+    return convert_integers(conversion, operation, vectors, in, out, count);
   Converted result;
   const std::size_t in_size = traits(conversion.from).size;
   const std::size_t out_size = traits(conversion.to).size;
-  if (operation.arithmetic == Arithmetic::integer) {
-    const DType to = is_float8(conversion.to) ? DType::uint8 : conversion.to;
-    return with_type(to, [&]<class To>() {
-      return conversion.from == DType::int64
-                 ? convert_integers<std::int64_t, To>(conversion, operation, vectors, in, out, count)
-                 : convert_integers<std::uint64_t, To>(conversion, operation, vectors, in, out, count);
-    });
-  }
   with_working_type(operation.dtype, [&]<class Working>() {
     BlockConversion<Working> convert_block(conversion, operation, level);
     for (std::size_t done = 0; done < count; done += kBlock) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "clip/clip.hpp"
-#include "clip/convert.hpp"
+#include "clip/conversion.hpp"
 #include "contract/bounds.hpp"
 #include "contract/broadcast.hpp"
 #include "contract/profile.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "clip/clip_vectors.hpp"
+#include "clip/convert.hpp"
 #include "element/element.hpp"
 #include "error.hpp"
 
