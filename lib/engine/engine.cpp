@@ -173,7 +173,8 @@ void Engine::check(const Plan& plan, TensorClip& clip) {
 }
 
 ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output,
-                          std::span<const std::byte> header, Counting counting, const Looks& looks) {
+                          std::span<const std::byte> header, Counting counting, const Looks& looks,
+                          Sharing sharing) {
   prepare(plan.slice.count * plan.largest_element());
   const std::uint64_t header_end = output.base() + header.size();
   const Chunks chunks = chunks_of(plan, options_.chunk_size, header_end);
@@ -183,20 +184,19 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
     transfer.read(chunk, memory + transfer.shift(chunk, header_end));
     return true;
   };
-  const auto clip = [&](std::uint64_t chunk, std::byte* memory) {
+  const auto clip = [&](std::uint64_t chunk, std::byte* memory, ChangedBlocks* changed = nullptr) {
     memory += transfer.shift(chunk, header_end);
     transfer.show_read(chunk, memory, looks.read);
-    transfer.clip(chunk, memory, counting);
+    transfer.clip(chunk, memory, counting, changed);
   };
-  const auto write = [&](std::uint64_t chunk, const std::byte* memory) {
+  const auto write = [&](std::uint64_t chunk, std::byte* memory, ChangedBlocks* changed = nullptr) {
     memory += transfer.shift(chunk, header_end);
-    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header);
+    if (!transfer.is_refused(chunk)) transfer.write(chunk, memory, output, header, changed);
     transfer.show_written(chunk, memory, header, looks.written);
     done_ += transfer.size(chunk);
   };
-
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  output.reserve(header.size() + plan.output_size());
+  if (sharing != Sharing::parts) output.reserve(header.size() + plan.output_size());
   if (chunks.size() == 0) {
     output.write(header);
     if (looks.written) looks.written(0, header);
@@ -207,8 +207,9 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
   else
     for_each_chunk(chunks.size(), !streams, [&](std::uint64_t chunk, std::byte* memory) {
       if (!read(chunk, memory)) return;
-      clip(chunk, memory);
-      write(chunk, memory);
+      ChangedBlocks changed{.blocks = {}, .are_few = sharing == Sharing::parts};
+      clip(chunk, memory, &changed);
+      write(chunk, memory, &changed);
     });
   transfer.expect_valid();
   if (!input.is_regular()) input.expect_end();

@@ -74,9 +74,11 @@ class Engine {
 
   /// Writes `header`, then every clipped element of the input. The caller commits the output. Error{input} if
   /// a stream is shorter or longer than its header says, or for a NaN if plan.refuse_nan. Without counting,
-  /// the counts are zero.
+  /// the counts are zero. With Sharing::parts, `header` must be the input's; chunks in which few blocks
+  /// change are shared with the input, and only these blocks are written.
   ElementCounts run(const Plan& plan, InputFile& input, OutputFile& output, std::span<const std::byte> header,
-                    Counting counting = Counting::off, const Looks& looks = {});
+                    Counting counting = Counting::off, const Looks& looks = {},
+                    Sharing sharing = Sharing::none);
 
   /// Calls `make(i, slot)` for the numbers 0 to count - 1, several at once, and `write(i, slot)` in order,
   /// each after its `make`. No two numbers have the same slot, of slots(), at the same time. `make` may call

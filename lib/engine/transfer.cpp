@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "error.hpp"
@@ -26,10 +27,40 @@ void Transfer::read(std::uint64_t chunk, std::byte* memory) const {
   input_.read_next_at(read_at(chunk, memory), begin() + chunks_[chunk].begin * in_size_);
 }
 
-ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting) {
+ElementCounts Transfer::clip_elements(std::uint64_t chunk, std::byte* memory, std::size_t first,
+                                      std::size_t count, Counting counting) {
+  const std::byte* const in = read_at(chunk, memory).data() + first * in_size_;
+  return clip_.clip(plan_.slice.first + chunks_[chunk].begin + first, in, memory + first * out_size_, count,
+                    counting);
+}
+
+/// Clips the chunk's blocks until too many are changed. Returns the number of clipped elements.
+std::size_t Transfer::clip_blocks(std::uint64_t chunk, std::byte* memory, ChangedBlocks& changed,
+                                  ElementCounts& counts) {
   const auto [begin, count] = chunks_[chunk];
-  const ElementCounts counts =
-      clip_.clip(plan_.slice.first + begin, read_at(chunk, memory).data(), memory, count, counting);
+  const std::size_t max = count * out_size_ / ChangedBlocks::kSize / 32;
+  const std::uint64_t offset = this->begin() + begin * in_size_;
+  std::size_t length = (ChangedBlocks::kSize - offset % ChangedBlocks::kSize) / out_size_;
+  for (std::size_t first = 0; first < count;
+       first += std::exchange(length, ChangedBlocks::kSize / out_size_)) {
+    length = std::min(length, count - first);
+    const ElementCounts block = clip_elements(chunk, memory, first, length, Counting::on);
+    counts += block;
+    if (!block.changed) continue;
+    changed.blocks.emplace_back(memory + first * out_size_, length * out_size_);
+    changed.are_few = changed.blocks.size() <= max;
+    if (!changed.are_few) return first + length;
+  }
+  return count;
+}
+
+ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting counting,
+                             ChangedBlocks* changed) {
+  const auto [begin, count] = chunks_[chunk];
+  ElementCounts counts;
+  const bool looks = changed != nullptr && changed->are_few;
+  const std::size_t done = looks ? clip_blocks(chunk, memory, *changed, counts) : 0;
+  if (done < count) counts += clip_elements(chunk, memory, done, count - done, counting);
   if (counting == Counting::on) {
     const std::lock_guard lock(counts_mutex_);
     counts_ += counts;
@@ -39,15 +70,21 @@ ElementCounts Transfer::clip(std::uint64_t chunk, std::byte* memory, Counting co
 }
 
 void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
-                     std::span<const std::byte> header) const {
+                     std::span<const std::byte> header, const ChangedBlocks* changed) const {
   const std::span bytes = written_at(chunk, memory);
-  if (!output.is_regular()) {
+  const std::uint64_t offset = header.size() + chunks_[chunk].begin * out_size_;
+  const std::uint64_t shared = chunk == 0 ? 0 : offset;  // the first chunk is shared with the header
+  if (changed != nullptr && changed->are_few &&
+      output.share(input_, shared, offset + bytes.size() - shared)) {
+    for (const std::span block : changed->blocks)
+      output.write_at(block, offset + static_cast<std::size_t>(block.data() - memory));
+  } else if (!output.is_regular()) {
     if (chunk == 0) output.write(header);
     output.write(bytes);
   } else if (chunk == 0) {
     output.write_start(header, bytes);
   } else {
-    output.write_at(bytes, header.size() + chunks_[chunk].begin * out_size_);
+    output.write_at(bytes, offset);
   }
 }
 

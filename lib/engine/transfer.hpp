@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
@@ -26,6 +27,14 @@ inline constexpr std::size_t kMinRoom = 8 * kSummedBlock;
 /// Sees bytes of a file and their offset. Called from many threads, in any order.
 using Look = std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
+/// The blocks of a chunk that clipping changes, in its memory, if they are few: 1 in 32. To share a chunk and
+/// write more blocks than that takes longer on XFS than to write the chunk.
+struct ChangedBlocks {
+  static constexpr std::size_t kSize = 4096;
+  std::vector<std::span<const std::byte>> blocks;
+  bool are_few = true;  ///< if false from the beginning, clipping does not look for blocks
+};
+
 /// The transfer of one tensor. Each function handles the chunk with the given number, whose elements are at
 /// `memory`, and may be called from many threads.
 class Transfer {
@@ -40,12 +49,15 @@ class Transfer {
   /// elements become larger, those that are read lie at the end of its memory.
   void read(std::uint64_t chunk, std::byte* memory) const;
 
-  /// Clips the chunk. Returns its counts, or zeros without counting.
-  ElementCounts clip(std::uint64_t chunk, std::byte* memory, Counting counting);
+  /// Clips the chunk. Returns its counts; meaningless without counting. Fills `changed` if given, which the
+  /// input and the output must allow: equal headers and dtypes, and the slice is the whole tensor.
+  ElementCounts clip(std::uint64_t chunk, std::byte* memory, Counting counting,
+                     ChangedBlocks* changed = nullptr);
 
   /// Writes the chunk, and the header before the first chunk. To a stream, chunks must be written in order.
+  /// With few `changed` blocks writes only these, if the output can share the chunk with the input.
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
-             std::span<const std::byte> header) const;
+             std::span<const std::byte> header, const ChangedBlocks* changed = nullptr) const;
 
   /// Shows the elements as read() has read them, at their offset in the input.
   void show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const;
@@ -83,6 +95,10 @@ class Transfer {
   /// Where the slice begins in the input's contents.
   [[nodiscard]] std::uint64_t begin() const { return input_.data_begin() + plan_.slice_offset(); }
   [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
+  ElementCounts clip_elements(std::uint64_t chunk, std::byte* memory, std::size_t first, std::size_t count,
+                              Counting counting);
+  [[nodiscard]] std::size_t clip_blocks(std::uint64_t chunk, std::byte* memory, ChangedBlocks& changed,
+                                        ElementCounts& counts);
 
   const Plan& plan_;
   InputFile& input_;

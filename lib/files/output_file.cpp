@@ -251,15 +251,18 @@ void OutputFile::reserve(std::uint64_t size) const {
   if (!is_unsupported(errno)) throw_system_error(path_, "cannot be written");
 }
 
-bool OutputFile::may_share(const InputFile& input) const {
-  if (!is_regular() || !input.is_regular() || input.is_member() || base_ != 0) return false;
+Sharing OutputFile::may_share(const InputFile& input) const {
+  if (!is_regular() || !input.is_regular() || input.is_member() || base_ != 0) return Sharing::none;
   struct statfs system {};
-  if (::fstatfs(fd_.get(), &system) != 0) return false;
-  return std::ranges::find(kSharing, system.f_type) != kSharing.end();
+  if (::fstatfs(fd_.get(), &system) != 0 || std::ranges::find(kSharing, system.f_type) == kSharing.end())
+    return Sharing::none;
+  return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }
 
-bool OutputFile::share(const InputFile& input) const {
-  return ::ioctl(fd_.get(), FICLONE, input.descriptor().get()) == 0;
+/// A size of 0 means up to the end of the input.
+bool OutputFile::share(const InputFile& input, std::uint64_t offset, std::uint64_t size) const {
+  const file_clone_range range{input.descriptor().get(), offset, size, offset};
+  return ::ioctl(fd_.get(), FICLONERANGE, &range) == 0;
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {

@@ -18,6 +18,9 @@ namespace clipper {
 
 struct OutputTarget;
 
+/// Which blocks of its input an output may share instead of writing them: none, or those of parts, too.
+enum class Sharing : std::uint8_t { none, whole, parts };
+
 /// A file that is written. Nothing of it is visible under its path before commit(), and nothing is left if it
 /// is destroyed before. A stream (pipe, device, standard output) receives its bytes at once instead; so does
 /// the file of a descriptor (/dev/stdout) that is not under its name: see Place::of_file().
@@ -94,12 +97,14 @@ class OutputFile {
   /// is not available.
   void reserve(std::uint64_t size) const;
 
-  /// Whether the blocks of `input`, a regular file of its own, may become those of this file, too.
-  [[nodiscard]] bool may_share(const InputFile& input) const;
+  /// Whether the blocks of `input`, a regular file of its own, may become those of this file, too. Parts only
+  /// if commit() flushes the file: see README.md.
+  [[nodiscard]] Sharing may_share(const InputFile& input) const;
 
-  /// Makes this file, to which nothing was written, equal to `input`: both share their blocks until one of
-  /// them changes. False if the file system cannot do that; the file may then have any contents.
-  [[nodiscard]] bool share(const InputFile& input) const;
+  /// Makes a part of this file, by default all of it, equal to the same part of `input`: both share its
+  /// blocks until one of them changes. False if the file system cannot do that, or if the part does not
+  /// consist of whole blocks; it may then have any contents.
+  [[nodiscard]] bool share(const InputFile& input, std::uint64_t offset = 0, std::uint64_t size = 0) const;
 
   void write(std::span<const std::byte> bytes);
   void write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const;

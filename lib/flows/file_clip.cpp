@@ -108,11 +108,6 @@ void FileClip::check_limit_of_stream() {
   check_clip_limit(clipping_.settings, clipping_.result);
 }
 
-/// Whether write() with this header would write the bytes of the whole input.
-bool FileClip::is_equal_to_input(std::span<const std::byte> header) {
-  return std::ranges::equal(header, header_) && input_.size() == header.size() + size() && !changes();
-}
-
 void FileClip::write(OutputFile& output, Headers headers) {
   const auto& [settings, engine, observer, result, purpose] = clipping_;
   expect_other_file(input_, output);
@@ -121,10 +116,11 @@ void FileClip::write(OutputFile& output, Headers headers) {
   const bool keeps = headers == Headers::kept && !result.plan->changes_dtype();
   const std::span header = keeps ? std::span<const std::byte>(header_) : std::as_bytes(std::span(numpys));
   const Counting counting = counting_of(settings);
-  const bool shared = headers == Headers::numpys && output.may_share(input_) && is_equal_to_input(header) &&
-                      output.share(input_);
+  const Sharing sharing = std::ranges::equal(header, header_) ? output.may_share(input_) : Sharing::none;
+  const bool shared = headers == Headers::numpys && sharing != Sharing::none &&
+                      input_.size() == header.size() + size() && !changes() && output.share(input_);
   const ElementCounts counts =
-      shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting);
+      shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting, {}, sharing);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;
   check_clip_limit(settings, result);
 }

@@ -45,7 +45,6 @@ class FileClip : public ContentsClip {
 
  private:
   void take(Plan plan);
-  [[nodiscard]] bool is_equal_to_input(std::span<const std::byte> header);
   void check_limit_of_stream();
 
   const Clipping& clipping_;

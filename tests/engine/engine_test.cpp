@@ -125,6 +125,25 @@ TEST_CASE("one chunk is clipped like its single elements") {
         "header" + bytes_of(std::vector<std::int16_t>{17, 17, 17, 18, 99, 100, 100, 100}));
 }
 
+TEST_CASE("where parts may be shared, the output has the same bytes, whether or not the file system can") {
+  for (const std::size_t changes : {0U, 1U, 20U, 200'000U}) {
+    std::vector<std::int16_t> elements(600'000, 50);
+    for (std::size_t i = 0; i < changes; ++i) elements[i * 7919 % elements.size()] = 101;
+    const TemporaryDirectory directory{{"in.npy", npy_file("<i2", "False", "(600000,)", bytes_of(elements))}};
+    InputFile input = InputFile::open(directory / "in.npy");
+    std::vector<std::byte> header;
+    const Plan plan = make_plan(clip_request(), read_header(input, std::nullopt, &header));
+    OutputFile output = OutputFile::create(directory / "out.npy", OutputFile::Existing::replace,
+                                           OutputFile::Durability::on_disk);
+    Engine engine({.threads = 2, .chunk_size = 64 * kChunk});
+    const ElementCounts counts = engine.run(plan, input, output, header, Counting::on, {}, Sharing::parts);
+    output.commit();
+    CHECK(counts.lowered == changes);
+    std::ranges::replace(elements, std::int16_t{101}, std::int16_t{100});
+    CHECK((directory.read("out.npy") == npy_file("<i2", "False", "(600000,)", bytes_of(elements))));
+  }
+}
+
 TEST_CASE("a tensor that ends near a chunk boundary is clipped as in one chunk") {
   for (const std::string descr : {"|u1", "<u2", "<i4", "<i8"}) {
     const auto each = kChunk / static_cast<std::size_t>(descr[2] - '0');

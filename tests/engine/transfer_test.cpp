@@ -1,6 +1,7 @@
 #include "engine/transfer.hpp"
 
 #include <random>
+#include <set>
 
 #include "files/checksum.hpp"
 #include "support/files.hpp"
@@ -109,6 +110,43 @@ TEST_CASE("chunks in any order give the file, and their sums add up to its sum")
       CHECK(transfer.counts().raised == count_if([](float x) { return x < 0; }));
       CHECK(transfer.counts().lowered == count_if([](float x) { return x > 6; }));
     }
+}
+
+TEST_CASE("the blocks that change are found, unless they are more than 1 in 32") {
+  constexpr std::size_t kLarge = 64 * ChangedBlocks::kSize;
+  std::mt19937 random{3};
+  for (const std::size_t changes : {0U, 1U, 5U, 9U, 300U}) {
+    std::vector<float> elements(5 * kLarge / sizeof(float) - 700, 3);
+    for (std::size_t i = 0; i < changes; ++i) elements[random() % elements.size()] = 7;
+    Files files(elements, 128);
+    const std::uint64_t begin = files.input().data_begin();
+    const Chunks chunks(elements.size(), sizeof(float), kLarge, begin);
+    Transfer transfer(files.plan(), files.input(), chunks, {simd_levels().back()});
+    for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      const auto [first, count] = chunks[chunk];
+      std::vector<std::byte> memory(transfer.size(chunk));
+      transfer.read(chunk, memory.data());
+      ChangedBlocks changed;
+      static_cast<void>(transfer.clip(chunk, memory.data(), Counting::off, &changed));
+      CAPTURE(changes, chunk);
+      const auto* const result = reinterpret_cast<const float*>(memory.data());
+      CHECK(std::all_of(result, result + count, [](float x) { return x == 3 || x == 6; }));
+      std::set<std::uint64_t> expected;
+      for (std::size_t i = 0; i < count; ++i)
+        if (elements[first + i] == 7)
+          expected.insert((begin + (first + i) * sizeof(float)) / ChangedBlocks::kSize);
+      CHECK(changed.are_few == (expected.size() <= memory.size() / ChangedBlocks::kSize / 32));
+      if (!changed.are_few) continue;
+      std::set<std::uint64_t> found;
+      for (const std::span block : changed.blocks) {
+        const auto at =
+            begin + first * sizeof(float) + static_cast<std::size_t>(block.data() - memory.data());
+        found.insert(at / ChangedBlocks::kSize);
+        CHECK((at + block.size() - 1) / ChangedBlocks::kSize == at / ChangedBlocks::kSize);
+      }
+      CHECK(found == expected);
+    }
+  }
 }
 
 TEST_CASE(

@@ -110,6 +110,18 @@ def in_place(name: str, values: array, *words: str, **more) -> Mode:
     return Mode(name, ("--in-place", *words, "in.npy"), before, after, durable=True, **more)
 
 
+def few_changes(name: str, *words: str, made: str = "in.npy") -> Mode:
+    """Of six chunks of BATCH bytes, clipping changes a block of the second and all blocks of the fourth: where blocks can be
+    shared, all others are."""
+    each = BATCH // 4
+    values = result(numbers(6 * each - 500))
+    values[each + 5000] = HIGHEST + 1
+    values[3 * each : 4 * each] = array("f", [HIGHEST + 1]) * each
+    after = {made: tensor(array("f", (min(value, HIGHEST) for value in values)))}
+    words = ("--bias", "0", "--chunk-size", str(BATCH), *words)
+    return Mode(name, words, {"in.npy": tensor(values)}, after, durable=True)
+
+
 def many_files(name: str, words: tuple[str, ...], directory: str, **more) -> Mode:
     values = {f"{letter}.npy": numbers(3000, i) for i, letter in enumerate("abc")}
     before = {file: tensor(each) for file, each in values.items()}

@@ -29,7 +29,7 @@ import checks  # noqa: E402
 import direct  # noqa: E402
 import figures  # noqa: E402
 from checks import found, prepare  # noqa: E402
-from modes import Mode, archives, batches, in_place, many_files, numbers, one_file, replacement  # noqa: E402
+from modes import Mode, archives, batches, few_changes, in_place, many_files, numbers, one_file, replacement  # noqa: E402
 from process import Clipper, Run  # noqa: E402
 from zip_bytes import STORED  # noqa: E402
 
@@ -43,6 +43,8 @@ def power_modes() -> list[Mode]:
     """The modes that promise something about power cuts."""
     return [
         in_place("in place", numbers(100_000)),
+        few_changes("in place, few changes", "--in-place", "in.npy"),
+        few_changes("new, --sync, few changes", "--sync", "in.npy", "out.npy", made="out.npy"),
         many_files("3 files in place", ("--in-place",), "", durable=True),
         one_file("new, --sync", ("--sync",), numbers(100_000), durable=True),
         replacement("replace, --sync", ("--sync",), durable=True),

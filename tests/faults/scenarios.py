@@ -1,6 +1,7 @@
 """The scenarios that systems.py runs on each file system; see also aliases.py, sharded.py and strange.py."""
 
 import os
+import re
 import shutil
 import subprocess
 from array import array
@@ -12,10 +13,10 @@ from pathlib import Path
 
 import checks
 import direct
-from modes import HIGHEST, LOWEST, OPERATION, Mode, archive, archives, batches, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
-from mounts import OUTSIDE, PLACE, System, bound, mount_again
+from modes import HIGHEST, LOWEST, OPERATION, Mode, archive, archives, batches, few_changes, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
+from mounts import OUTSIDE, PLACE, System, bound, mount_again, share_blocks
 from place import Place, differences
-from process import Fault
+from process import KINDS, Fault
 from zip_bytes import DEFLATED, STORED
 
 FEW = numbers(10_000)
@@ -89,6 +90,45 @@ def equal_output(place: Place) -> list[str]:
             texts += [f"exit {run.code}: {run.stderr}"] if run.code else []
             texts += [] if Path(name).read_bytes() == expected else [f"{name} has other bytes"]
             texts += [] if ("shared" in extents) == shares else [f"{name}: {extents}"]
+    return texts
+
+
+SPARSE = few_changes("few blocks change", "--in-place", "in.npy")
+
+
+def few_changed(place: Place) -> list[str]:
+    """The result shares all blocks but those that change: a block of one chunk, and the 33 blocks of another one."""
+    texts = []
+    for mode in (SPARSE, few_changes("new", "--sync", "in.npy", "out.npy", made="out.npy"),
+                 few_changes("replaced", "--sync", "in.npy", "kept.npy", made="kept.npy")):
+        name = mode.words[-1]
+        place.put(mode.before)
+        share_blocks("in.npy", "kept.npy")  # has the old blocks when in.npy is replaced
+        run = place.run(*mode.arguments)
+        done = run.code == 0 and Path(name).read_bytes() == mode.after[name]
+        extents = subprocess.run(["filefrag", "-vb4096", name], capture_output=True, text=True, check=True).stdout
+        shared = sum(map(int, re.findall(r"^ *\d+: +\d+\.\. *\d+: +\d+\.\. *\d+: +(\d+):.*shared", extents, re.MULTILINE)))
+        own = -(-len(mode.after[name]) // 4096) - shared
+        texts += [] if done and own == 34 else [f"{name}: exit {run.code}: {run.stderr}, {own} own blocks: {extents}"]
+    return texts
+
+
+def few_changed_failing(place: Place) -> list[str]:
+    """Each call fails once or kills clipper: the file is old or new, and only a kill leaves a temporary file."""
+    place.put(SPARSE.before)
+    calls = place.clipper.run(SPARSE).calls
+    texts = [] if sum(call.name == "ioctl" for call in calls) >= 5 else ["too few calls of ioctl"]
+    for at, call in enumerate(calls, 1):
+        for what in ("EIO", "ENOSPC", "KILL", "KILL after"):
+            if KINDS[what] & ~call.kinds:
+                continue
+            fault = Fault(at, what)
+            place.put(SPARSE.before)
+            run = place.clipper.run(SPARSE, fault)
+            place.runs, place.fired = place.runs + 1, place.fired + bool(run.fired)
+            checked = checks.is_checked(SPARSE, calls, fault)
+            more = checks.violations(SPARSE, fault, run, checked, attributes="attributes" in place.has)
+            texts += [f"{call.name}, {fault}: {text}" for text in more]
     return texts
 
 
@@ -261,6 +301,8 @@ SCENARIOS = (
     mode_scenario(one_file("-n, new output", ("-n",), FEW), without=("unnamed files", "renames that do not replace", "links")),
     Scenario("-n, existing output", existing_kept),
     Scenario("output equals the input", equal_output, needs=("shared blocks",)),
+    Scenario("few blocks change", few_changed, needs=("shared blocks",)),
+    Scenario("few blocks change, each call fails", few_changed_failing, needs=("shared blocks",)),
     mode_scenario(many_files("3 outputs beside", ("-o", "made-{name}"), "made-")),
     Scenario("--output-dir, a tree", into_directory),
     mode_scenario(in_place("--in-place", FEW)),
