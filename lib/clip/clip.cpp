@@ -7,7 +7,7 @@
 #include "clip/input_range.hpp"
 #include "clip/kernel.hpp"
 #include "clip/parameters.hpp"
-#include "clip/scale_bytes.hpp"
+#include "clip/scale_float32.hpp"
 #include "clip/scale_integers.hpp"
 #include "element/byte_order.hpp"
 #include "element/comparable.hpp"
@@ -97,7 +97,8 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
     clip_with<Counting::off>(operation, NoVectors{}, in, out, count, level);
   else if (traits(operation.dtype).size == 1)
     clip_bytes(operation, in, out, count, level);
-  else
+  else if (traits(operation.dtype).size != 2 || level == SimdLevel::baseline ||
+           !scale_16_bits(operation, in, out, count))
     scale_integers(operation, NoVectors{}, in, out, count, level);
 }
 

@@ -1,9 +1,10 @@
-#include "clip/scale_bytes.hpp"
+#include "clip/scale_float32.hpp"
 
 #include <algorithm>
 #include <random>
 
 #include "clip/clip_cases.hpp"
+#include "clip/clip_check.hpp"
 #include "clip/reference_clip.hpp"
 #include "simd/levels.hpp"
 #include "support/catch.hpp"
@@ -68,6 +69,40 @@ TEST_CASE("factors that float32 rounds to other results, or cannot hold, are ref
     const Operation op = scaling(DType::uint8, scale, bias);
     Bytes bytes(64);
     CHECK_FALSE(scale_bytes(op, table_of(op), bytes.data(), bytes.data(), bytes.size()));
+  }
+}
+
+TEST_CASE("all integers of 16 bits are scaled in float32 by factors that it does not round") {
+  if (!has_v3()) return;
+  std::vector<ElementBits> elements;
+  for (std::size_t i = 0; i < 65'536 + 5; ++i) elements.push_back(i % 65'536);
+  for (const DType dtype : {DType::int16, DType::uint16})
+    for (const ByteOrder order : cases::kByteOrders)
+      for (const auto& [scale, bias] : {std::pair{0.5, 1.0},
+                                        {-0.5, 0.0},
+                                        {127.0, -3.0},
+                                        {1.5, -0.25},
+                                        {0.0, 7.0},
+                                        {1.0, 0x1p-7},
+                                        {0x1p-200, -0x1p-200}}) {
+        INFO(traits(dtype).name << " * " << scale << " + " << bias);
+        Operation op = scaling(dtype, scale, bias);
+        op.order = order;
+        const cases::Memory in{op, elements, 0};
+        cases::Memory source = in;
+        cases::Memory out{op, elements.size(), 1};
+        REQUIRE(scale_16_bits(op, source.data(), out.data(), elements.size()));
+        REQUIRE(out == cases::Memory{op, reference::clip(op, elements), 1});
+      }
+}
+
+TEST_CASE("integers of 16 bits are not scaled in float32 by factors that it may round") {
+  if (!has_v3()) return;
+  for (const auto& [scale, bias] :
+       {std::pair{0.1, 0.0}, {1.0, 0x1p-8}, {257.0, 0.0}, {1 + 0x1p-8, 0.0}, {1e300, 0.0}, {1.0, -1e300}}) {
+    Bytes bytes(64, std::byte{0xa5});
+    CHECK_FALSE(scale_16_bits(scaling(DType::uint16, scale, bias), bytes.data(), bytes.data(), 32));
+    CHECK(bytes == Bytes(64, std::byte{0xa5}));
   }
 }
 
