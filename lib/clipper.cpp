@@ -48,12 +48,17 @@ const Request& with_profile(const Request& request) {
                                     Message(" is null; profile_named() returns null for unknown names"));
 }
 
+Caching caching_of(const FileOptions& options) {
+  return options.no_cache ? Caching::dropped : Caching::kept;
+}
+
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
   return {.request = with_profile(request),
           .dtype = options.dtype,
           .ignore_trailing = options.ignore_trailing,
           .durability = options.sync ? Durability::on_disk : Durability::none,
+          .caching = caching_of(options),
           .counting = true,
           .max_clipped = std::nullopt,
           .members = {options.members}};
@@ -81,7 +86,7 @@ npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types t
 }
 
 InputFile open(const std::string& path, const FileOptions& options) {
-  InputFile file = InputFile::open(path);
+  InputFile file = InputFile::open(path, caching_of(options));
   if (options.ignore_trailing) file.ignore_trailing();
   return file;
 }

@@ -66,6 +66,7 @@ struct FileOptions {
   bool ignore_trailing = false;  ///< false: bytes after an input's array are an Error{input}
   bool overwrite = true;         ///< false: an output that exists is an Error{refused}
   bool sync = false;             ///< flush the output to disk before returning (fsync)
+  bool no_cache = false;         ///< leave inputs and outputs out of the kernel's page cache
   bool direct = false;   ///< clip_in_place() overwrites the elements; needs no room for a second file,
                          ///< and a request that keeps the dtype (Error{usage})
   unsigned threads = 0;  ///< max number of threads; 0: all CPUs that this process may use

@@ -62,7 +62,7 @@ constexpr std::array kOptions{
     &kTrailing,     &kFailIfClipped, &kMember,    &kOther,  //
     &kInPlace,      &kDirect,        &kOutputDir, &kRelativeTo,    &kFlat,       &kOutput,    &kRecursive,
     &kInclude,      &kExclude,       &kFilesFrom, &kFiles0From,    &kAllowEmpty, &kNoClobber, &kForce,
-    &kKeepGoing,    &kDryRun,        &kSync,  //
+    &kKeepGoing,    &kDryRun,        &kSync,      &kNoCache,  //
     &kVerify,       &kUpdateGolden,  &kRtol,      &kAtol,          &kUlp,        &kTolerance, &kNanDiffer,
     &kMaxMismatch,  &kMetrics,       &kMinCosine, &kMaxRmse,       &kMinSqnr,    &kShow,      &kReport,  //
     &kShard,        &kSplitOutput,   &kFinalize,  &kDiscardShards,                                       //

@@ -323,6 +323,7 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kNoClobber) || (raw.has(kFlat) && !raw.has(kForce)))
     command.existing = OutputFile::Existing::refuse;
   if (raw.has(kSync)) command.settings.durability = OutputFile::Durability::on_disk;
+  if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
   if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));

@@ -79,7 +79,9 @@ class Verifier {
   [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
     if (to_.updates && path == "-")
       throw Error(ErrorKind::usage, "--update-golden: standard input cannot be IN or GOLDEN; use files");
-    InputFile file = to_.updates || is_walked ? InputFile::open_regular(path) : InputFile::open(path);
+    const Caching caching = command_.settings.caching;
+    InputFile file =
+        to_.updates || is_walked ? InputFile::open_regular(path, caching) : InputFile::open(path, caching);
     if (command_.settings.ignore_trailing) file.ignore_trailing();
     return file;
   }

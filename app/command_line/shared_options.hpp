@@ -39,6 +39,15 @@ inline constexpr Option kThreads{
     .details = R"(Use at most N threads, 1 to 1024. By default clipper uses one for each CPU that it may run
 on, and fewer if the tensor is small or memory is limited. The result does not depend on it.)"};
 
+inline constexpr Option kNoCache{
+    .names = "--no-cache", .group = "Files",
+    .help = "Leave inputs and outputs out of the page cache",
+    .details = R"(Read and write files without filling the kernel's page cache with them: files that are
+larger than the memory then displace nothing that other programs use. An input of which half or more is in the
+cache already stays there; of other inputs, and of files that `--direct` changes, the pages are dropped.
+Standard input and output, arrays of `@FILE`, and the temporary files of large compressed members are cached
+as usual. The result does not depend on it.)"};
+
 inline constexpr Option kTrailing{
     .names = "--trailing", .type = "WHAT", .words = [] { return Words{"error", "ignore"}; },
     .group = "Operation",

@@ -110,8 +110,8 @@ class Comparer {
 
   Outcome compare_open(const FilePair& pair, PairReport& report) {
     const auto open = pair.found ? &InputFile::open_regular : &InputFile::open;
-    InputFile actual = open(pair.actual);
-    InputFile expected = open(pair.expected);
+    InputFile actual = open(pair.actual, command_.settings.caching);
+    InputFile expected = open(pair.expected, command_.settings.caching);
     if (command_.matching.compared != Compared::bytes && is_archive(actual) && is_archive(expected)) {
       const Container actual_archive(actual, Container::Records::dropped);
       const Container expected_archive(expected, Container::Records::dropped);

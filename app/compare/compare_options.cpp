@@ -135,11 +135,11 @@ with FAIL.)"};
 
 constexpr std::array kPositionals{Positional{&kActual, Arity::optional},
                                   Positional{&kExpected, Arity::optional}};
-constexpr std::array kOptions{&kRtol,      &kAtol,     &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
-                              &kHeader,    &kBits,     &kBytes,   &kDiffOut,   &kMaxMismatch, &kMetrics,
-                              &kMinCosine, &kMaxRmse,  &kMinSqnr, &kShow,      &kReport,      &kDtype,
-                              &kAnyDtype,  &kTrailing, &kThreads, &kJson,      &kProgress,    &kNoProgress,
-                              &kColor,     &kVerbose,  &kQuiet,   &kHelp};
+constexpr std::array kOptions{&kRtol,       &kAtol,     &kUlp,     &kTolerance, &kNan,         &kNanDiffer,
+                              &kHeader,     &kBits,     &kBytes,   &kDiffOut,   &kMaxMismatch, &kMetrics,
+                              &kMinCosine,  &kMaxRmse,  &kMinSqnr, &kShow,      &kReport,      &kDtype,
+                              &kAnyDtype,   &kTrailing, &kNoCache, &kThreads,   &kJson,        &kProgress,
+                              &kNoProgress, &kColor,    &kVerbose, &kQuiet,     &kHelp};
 
 void validate_rule(const RawOptions& raw, CompareCommand& command) {
   command.matching = validate_matching(raw);
@@ -178,6 +178,7 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.settings.difference_file = raw.value(kDiffOut);
   if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
+  if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   command.output = {command.matching.shown, raw.has(kJson), raw.has(kVerbose) || raw.has(kMetrics),
                     raw.has(kQuiet), parse_reports(raw.texts(kReport))};

@@ -159,7 +159,7 @@ class Display {
 
   void show(const std::string& path) {
     attempt(path, nullptr, [&] {
-      InputFile input = InputFile::open(path);
+      InputFile input = InputFile::open(path, command_.caching);
       if (is_archive(input))
         show_archive(Container(input, Container::Records::dropped));
       else

@@ -23,6 +23,7 @@ struct InfoCommand {
   std::vector<Number> percentages;  ///< of --percentile, in the order given
   std::optional<DType> dtype;
   bool ignore_trailing = false;
+  Caching caching = Caching::kept;
   Engine::Options engine;
   Progress::When progress = Progress::When::never;  ///< never without statistics: headers are read at once
 };

@@ -97,8 +97,9 @@ not name the type.)"};
 // clang-format on
 
 constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
-constexpr std::array kOptions{&kStats,   &kPercentile, &kMin,      &kMax,        &kDtype, &kTrailing,
-                              &kThreads, &kJson,       &kProgress, &kNoProgress, &kColor, &kHelp};
+constexpr std::array kOptions{&kStats,      &kPercentile, &kMin,     &kMax,  &kDtype,
+                              &kTrailing,   &kNoCache,    &kThreads, &kJson, &kProgress,
+                              &kNoProgress, &kColor,      &kHelp};
 
 /// The numbers of "1,50%,99.9".
 std::vector<Number> parse_percentages(std::string_view text) {
@@ -137,6 +138,7 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
   if (raw.has(kDtype)) command.dtype = static_cast<DType>(word_of(raw, kDtype));
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
+  if (raw.has(kNoCache)) command.caching = Caching::dropped;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));
   if (command.statistics) command.progress = progress_when(raw);
   return command;

@@ -68,7 +68,7 @@ TensorLayout compare_headers(const CompareSettings& settings, InputFile& actual,
 }
 
 DifferenceFile create_difference_file(const std::string& path, const TensorInput& actual,
-                                      const TensorInput& expected, bool nan_equal) {
+                                      const TensorInput& expected, bool nan_equal, Caching caching) {
   for (const TensorInput& tensor : {actual, expected})
     if (tensor.file.is_regular() && find_file(path) == id_of(tensor.file.status()))
       throw Error(ErrorKind::usage,
@@ -77,6 +77,7 @@ DifferenceFile create_difference_file(const std::string& path, const TensorInput
                                          actual.file.mode_of_copy() & expected.file.mode_of_copy());
   if (!output.is_regular())
     throw Error(ErrorKind::usage, kDifferences + fmt::format(": {} is not a regular file", path));
+  output.set_caching(caching);
   return {std::move(output), expected.layout, nan_equal};
 }
 
@@ -87,8 +88,8 @@ ElementComparison compare_elements(Engine& engine, const CompareSettings& settin
   if (meaning.is_time() || meaning.is_complex())
     throw Error(ErrorKind::usage,
                 kDifferences + fmt::format(": is not written for {}", type_name(expected.layout)));
-  DifferenceFile file =
-      create_difference_file(*settings.difference_file, actual, expected, settings.rule.nan_equal);
+  DifferenceFile file = create_difference_file(*settings.difference_file, actual, expected,
+                                               settings.rule.nan_equal, settings.caching);
   const auto write = [&](const ElementPairs& pairs, const std::byte* /*read*/) { file.write(pairs); };
   ElementComparison comparison = compare(engine, actual, expected, settings.rule, write);
   file.commit();

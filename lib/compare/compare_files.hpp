@@ -21,6 +21,7 @@ struct CompareSettings {
   bool strict_header = false;                  ///< the headers must have the same bytes
   std::optional<DType> dtype;                  ///< the dtype that the user gives; see npy::parse()
   bool ignore_trailing = false;                ///< accept bytes after the arrays
+  Caching caching = Caching::kept;             ///< of the difference file
   std::optional<std::string> difference_file;  ///< path for |a - e|; see DifferenceFile
 };
 

@@ -321,13 +321,13 @@ std::optional<MemberPath> member_path(const std::string& path) {
   return std::nullopt;
 }
 
-InputFile open_member(const MemberPath& path) {
+InputFile open_member(const MemberPath& path, Caching caching) {
   const TensorFormat& format = *format_named(path.archive);
   if (!format.is_supported())
     throw Error(ErrorKind::input,
                 fmt::format("{}: this clipper was built without {}, so it reads no archives", path.archive,
                             format.needed_libraries));
-  const InputFile file = InputFile::open_regular(path.archive);
+  const InputFile file = InputFile::open_regular(path.archive, caching);
   if (!is_archive(file))
     throw Error(ErrorKind::input,
                 fmt::format("{}: not {}, so it has no member '{}'", path.archive, format.name, path.member));

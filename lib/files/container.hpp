@@ -138,6 +138,6 @@ struct MemberPath {
 [[nodiscard]] std::optional<MemberPath> member_path(const std::string& path);
 
 /// Opens FILE:MEMBER. Error{input} if FILE is not an archive, Error{usage} if it has no such member.
-[[nodiscard]] InputFile open_member(const MemberPath& path);
+[[nodiscard]] InputFile open_member(const MemberPath& path, Caching caching);
 
 }  // namespace clipper

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "error.hpp"
+#include "files/linux_calls.hpp"
 
 namespace clipper {
 
@@ -51,6 +52,42 @@ std::array<char, 32> path_of(const Descriptor& fd) noexcept {
   return path;
 }
 
+namespace {
+
+/// Pages are dropped after so many bytes: the kernel reads up to 8 MiB ahead, which should be used by then.
+constexpr std::uint64_t kDropped = 32 << 20;
+
+/// Where the pages end that are dropped after a read or write; 0 if none are. In chunks that come in any
+/// order, one crosses each multiple of kDropped.
+std::uint64_t dropped_end(std::uint64_t offset, std::uint64_t size) {
+  const std::uint64_t end = (offset + size) / kDropped * kDropped;
+  return offset < end ? end : 0;
+}
+
+ssize_t write_cached(int fd, std::span<const iovec> bytes, off_t offset) {
+  if (bytes.size() > 1) return ::pwritev(fd, bytes.data(), static_cast<int>(bytes.size()), offset);
+  const auto [start, size] = bytes.front();
+  return offset < 0 ? ::write(fd, start, size) : ::pwrite(fd, start, size, offset);
+}
+
+/// Waiting may learn of an error that fsync() then does not report again.
+void write_out(const Descriptor& fd, std::uint64_t end, unsigned how, const std::string& path) {
+  if (::sync_file_range(fd.get(), 0, static_cast<off_t>(end), how) != 0 && !is_unsupported(errno) &&
+      errno != ESPIPE)
+    throw_system_error(path, "cannot be written");
+}
+
+/// Waits for the pages that the last call has sent to the disk, sends those that were written since, and
+/// drops those that have arrived.
+void drop_written(const Descriptor& fd, std::uint64_t offset, std::uint64_t size, const std::string& path) {
+  const std::uint64_t end = dropped_end(offset, size);
+  if (end == 0) return;
+  write_out(fd, end, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE, path);
+  drop_pages(fd, 0, end);
+}
+
+}  // namespace
+
 std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint64_t offset,
                     const std::string& path) {
   std::size_t done = 0;
@@ -62,18 +99,52 @@ std::size_t read_at(const Descriptor& fd, std::span<std::byte> bytes, std::uint6
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
+  if (const std::uint64_t end = dropped_end(offset, done); end != 0) drop_pages(fd, 0, end);
   return done;
 }
 
 void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint64_t offset,
               const std::string& path) {
   while (!bytes.empty()) {
-    const ssize_t put = retry_interrupted(
-        [&] { return ::pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
-    if (put < 0) throw_system_error(path, "cannot be written");
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    offset += static_cast<std::uint64_t>(put);
+    const iovec part = part_of(bytes);
+    const std::size_t put = write_some(fd, {&part, 1}, static_cast<off_t>(offset), path);
+    bytes = bytes.subspan(put);
+    offset += put;
   }
+}
+
+std::size_t write_some(const Descriptor& fd, std::span<const iovec> bytes, off_t offset,
+                       const std::string& path) {
+  if (fd.has_uncached_writes()) {
+    const ssize_t put = retry_interrupted([&] { return write_uncached(fd.get(), bytes, offset); });
+    if (put >= 0) return static_cast<std::size_t>(put);
+    if (!is_unsupported(errno)) throw_system_error(path, "cannot be written");
+    fd.refuse_uncached_writes();
+  }
+  const ssize_t put = retry_interrupted([&] { return write_cached(fd.get(), bytes, offset); });
+  if (put < 0) throw_system_error(path, "cannot be written");
+  if (fd.caching() == Caching::dropped) {
+    const off_t begin = offset >= 0 ? offset : ::lseek(fd.get(), 0, SEEK_CUR) - put;
+    drop_written(fd, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(put), path);
+  }
+  return static_cast<std::size_t>(put);
+}
+
+void drop_pages(const Descriptor& fd, std::uint64_t offset, std::uint64_t size) noexcept {
+  if (fd.caching() == Caching::dropped)
+    ::posix_fadvise(fd.get(), static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
+}
+
+void drop_rest(const Descriptor& fd, const std::string& path) {
+  if (fd.caching() == Caching::kept || fd.has_uncached_writes()) return;
+  write_out(fd, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER, path);
+  drop_pages(fd, 0, 0);
+}
+
+bool is_mostly_cached(const Descriptor& fd, std::uint64_t size) noexcept {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  CachedPages pages{};
+  return cached_pages(fd.get(), pages) == 0 && pages.cached != 0 && 2 * pages.cached >= size / page;
 }
 
 bool lock(const Descriptor& fd, const std::string& path) {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <sys/types.h>
+#include <sys/uio.h>
+
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +15,9 @@
 
 namespace clipper {
 
+/// Whether what is read and written stays in the page cache.
+enum class Caching : std::uint8_t { kept, dropped };
+
 /// Owns a file descriptor.
 class Descriptor {
  public:
@@ -18,9 +25,14 @@ class Descriptor {
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor(Descriptor&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)),
+        caching_(std::exchange(other.caching_, Caching::kept)),
+        has_flag_(other.has_flag_.load()) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(caching_, other.caching_);
+    has_flag_ = other.has_flag_.exchange(has_flag_);
     return *this;
   }
   ~Descriptor();
@@ -28,8 +40,20 @@ class Descriptor {
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
+  /// What read_at() and write_at() leave in the page cache; they keep everything unless this is called.
+  void set_caching(Caching caching) noexcept { caching_ = caching; }
+  [[nodiscard]] Caching caching() const noexcept { return caching_; }
+
+  /// Whether writes may have the flag RWF_DONTCACHE: until the kernel or the file system refuses it.
+  [[nodiscard]] bool has_uncached_writes() const noexcept {
+    return caching_ == Caching::dropped && has_flag_;
+  }
+  void refuse_uncached_writes() const noexcept { has_flag_ = false; }
+
  private:
   int fd_ = -1;
+  Caching caching_ = Caching::kept;
+  mutable std::atomic<bool> has_flag_ = true;
 };
 
 /// Throws Error{io}: "out.npy: cannot be written: No space left on device".
@@ -73,6 +97,27 @@ auto retry_interrupted(Call call) {
 /// Writes all bytes at `offset` of the file. Callable from many threads.
 void write_at(const Descriptor& fd, std::span<const std::byte> bytes, std::uint64_t offset,
               const std::string& path);
+
+/// Bytes that write_some() only reads.
+[[nodiscard]] inline iovec part_of(std::span<const std::byte> bytes) noexcept {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+/// Writes at `offset`, or one part at the file's position if `offset` is -1. Returns the number of bytes,
+/// which may be less than all.
+[[nodiscard]] std::size_t write_some(const Descriptor& fd, std::span<const iovec> bytes, off_t offset,
+                                     const std::string& path);
+
+/// With Caching::dropped, drops the pages of `size` bytes from the page cache, or to the end if it is 0,
+/// except those that are not yet written out or mapped into memory.
+void drop_pages(const Descriptor& fd, std::uint64_t offset, std::uint64_t size) noexcept;
+
+/// The same for the whole file, after everything is written out. The kernel does that for writes with
+/// RWF_DONTCACHE, and nobody waits for it.
+void drop_rest(const Descriptor& fd, const std::string& path);
+
+/// Whether at least half of the file's pages are in the page cache. False before Linux 6.5.
+[[nodiscard]] bool is_mostly_cached(const Descriptor& fd, std::uint64_t size) noexcept;
 
 /// Locks the file until its last descriptor is closed. Returns false if the file system has no locks.
 /// Error{refused} if another program, such as clipper or flock(1), holds the lock.

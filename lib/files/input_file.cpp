@@ -34,10 +34,24 @@ InputFile::InputFile(Descriptor fd, std::string path, const InputFile& archive, 
 InputFile InputFile::member(std::string path, MemberContents contents) const {
   Descriptor copy(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) throw_system_error(path, "cannot be opened");
+  copy.set_caching(fd_.caching());
   return {std::move(copy), std::move(path), *this, std::move(contents)};
 }
 
-InputFile InputFile::open(const std::string& path) {
+/// A member drops only its own bytes: others of its archive may have been read ahead.
+InputFile::~InputFile() {
+  if (contents_)
+    drop_pages(fd_, contents_->begin(), contents_->size());
+  else
+    drop_pages(fd_, 0, 0);
+}
+
+/// Leaves a file in the page cache that was there: others use it, and this process reads it from there.
+void InputFile::set_caching(Caching caching) noexcept {
+  if (caching == Caching::dropped && !is_mostly_cached(fd_, size())) fd_.set_caching(caching);
+}
+
+InputFile InputFile::open(const std::string& path, Caching caching) {
   if (path == "-") {
     if (::isatty(STDIN_FILENO) != 0)
       throw Error(ErrorKind::usage, "standard input is a terminal; pipe or redirect a .npy file to it");
@@ -46,27 +60,29 @@ InputFile InputFile::open(const std::string& path) {
     enlarge_pipe(copy);
     return {std::move(copy), "standard input", status_of};
   }
-  if (const auto member = member_path(path)) return open_member(*member);
-  InputFile file = open_path(path, 0);
+  if (const auto member = member_path(path)) return open_member(*member, caching);
+  InputFile file = open_path(path, 0, caching);
   if (S_ISFIFO(file.status_.st_mode)) enlarge_pipe(file.fd_);
   return file;
 }
 
-InputFile InputFile::open_regular(const std::string& path) {
-  if (const auto member = member_path(path)) return open_member(*member);
-  InputFile file = open_path(path, O_NONBLOCK);  // do not wait for the writer of a FIFO
+InputFile InputFile::open_regular(const std::string& path, Caching caching) {
+  if (const auto member = member_path(path)) return open_member(*member, caching);
+  InputFile file = open_path(path, O_NONBLOCK, caching);  // do not wait for the writer of a FIFO
   if (!file.regular_) throw Error(ErrorKind::input, fmt::format("{}: not a regular file", path));
   return file;
 }
 
-InputFile InputFile::open_path(const std::string& path, int flags) {
+InputFile InputFile::open_path(const std::string& path, int flags, Caching caching) {
   flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY;
   Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), flags); }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path, settled_status);
   if (S_ISDIR(file.status_.st_mode)) throw_system_error(path, "cannot be read", EISDIR);
   file.regular_ = S_ISREG(file.status_.st_mode);
-  if (file.regular_) file.read_start();
+  if (!file.regular_) return file;
+  file.set_caching(caching);
+  file.read_start();
   return file;
 }
 
@@ -92,7 +108,7 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 /// Opens the last name without following links: the file that is locked is the file that is read and
 /// replaced, whatever happens to the links in `path` meanwhile. The kernel follows the path of a descriptor
 /// to its file, realpath() to the name that the file once had: both must be one file.
-InputFile InputFile::open_to_change(const std::string& path) {
+InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
   if (path == "-") refuse(path, kInPlace + " needs a regular file");
   if (const std::optional<MemberPath> member = member_path(path))
     throw Error(ErrorKind::usage,
@@ -115,6 +131,7 @@ InputFile InputFile::open_to_change(const std::string& path) {
   expect_replaceable(file.fd_, path);
   file.place_ = std::move(place);
   file.regular_ = true;
+  file.set_caching(caching);
   file.lock();
   return file;
 }

@@ -23,18 +23,23 @@ namespace clipper {
 class InputFile {
  public:
   /// Opens `path`; "-" is standard input. Error{usage} if that is a terminal. Also takes FILE:MEMBER, see
-  /// member_path().
-  [[nodiscard]] static InputFile open(const std::string& path);
+  /// member_path(). Caching is that of a regular file; pages of a file that was mostly in the page cache
+  /// stay.
+  [[nodiscard]] static InputFile open(const std::string& path, Caching caching = Caching::kept);
 
   /// Opens a regular file or FILE:MEMBER. Error{input} for any other kind of file; does not wait for the
   /// writer of a FIFO.
-  [[nodiscard]] static InputFile open_regular(const std::string& path);
+  [[nodiscard]] static InputFile open_regular(const std::string& path, Caching caching = Caching::kept);
 
   /// Opens and locks a regular file, so that clipper can replace or change it: until the InputFile is
   /// destroyed, other runs of clipper refuse to. Error{refused} if the file is not regular, write-protected,
   /// locked by another program, replaced meanwhile, or on sshfs.
   /// Error{usage} for FILE:MEMBER.
-  [[nodiscard]] static InputFile open_to_change(const std::string& path);
+  [[nodiscard]] static InputFile open_to_change(const std::string& path, Caching caching = Caching::kept);
+
+  InputFile(InputFile&&) = default;
+  InputFile& operator=(InputFile&&) = default;
+  ~InputFile();
 
   /// A member of this archive, which may be closed before it.
   [[nodiscard]] InputFile member(std::string path, MemberContents contents) const;
@@ -113,7 +118,8 @@ class InputFile {
   using Look = struct stat(const Descriptor& fd, const std::string& path);
   InputFile(Descriptor fd, std::string path, Look& look);
   InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
-  [[nodiscard]] static InputFile open_path(const std::string& path, int flags);
+  [[nodiscard]] static InputFile open_path(const std::string& path, int flags, Caching caching);
+  void set_caching(Caching caching) noexcept;
   void read_start();
   void lock();
   [[nodiscard]] bool is_changed(const struct stat& now) const noexcept;

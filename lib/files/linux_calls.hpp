@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <cstdint>
 #include <cstdio>
+#include <span>
 
 #if defined(__GLIBC__)
 #include <linux/stat.h>
@@ -15,9 +18,11 @@
 #undef statx_timestamp
 
 #include <linux/fs.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /// System calls that not every C library has a function for.
 namespace clipper {
@@ -47,5 +52,28 @@ inline int rename_with(unsigned flags, int from_directory, const char* from, int
   return static_cast<int>(::syscall(SYS_renameat2, from_directory, from, to_directory, to, flags));
 }
 #endif
+
+/// pwritev2() with RWF_DONTCACHE, whose number is in <linux/fs.h> since Linux 6.14: pages that were not in
+/// the page cache leave it once they are written out. At the file's position if `offset` is -1.
+inline ssize_t write_uncached(int fd, std::span<const iovec> bytes, off_t offset) noexcept {
+  constexpr int kDontCache = 0x80;
+#if defined(__GLIBC__)
+  return ::pwritev2(fd, bytes.data(), static_cast<int>(bytes.size()), offset, kDontCache);
+#else
+  return ::syscall(SYS_pwritev2, fd, bytes.data(), bytes.size(), offset, 0, kDontCache);
+#endif
+}
+
+/// What cachestat() fills.
+struct CachedPages {
+  std::uint64_t cached, dirty, in_writeback, evicted, recently_evicted;
+};
+
+/// cachestat() of the whole file, which no C library has yet.
+inline int cached_pages(int fd, CachedPages& pages) noexcept {
+  constexpr long kCachestat = 451;  // in <sys/syscall.h> since Linux 6.5; the same on all architectures
+  const std::array<std::uint64_t, 2> range{};  // from 0 to the end
+  return static_cast<int>(::syscall(kCachestat, fd, range.data(), &pages, 0));
+}
 
 }  // namespace clipper

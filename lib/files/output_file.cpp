@@ -228,6 +228,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       existing_(other.existing_) {}
 
 OutputFile::~OutputFile() {
+  drop_pages(fd_, 0, 0);
   if (registration_ < 0) return;
   drop(fd_, *temporary_, [&] { return ::unlinkat(temporary_->directory(), temporary_->name(), 0) == 0; });
   forget_temporary();
@@ -269,23 +270,15 @@ void OutputFile::write(std::span<const std::byte> bytes) {
   if (std::exchange(has_old_bytes_, false) && ::ftruncate(fd_.get(), 0) != 0)
     throw_system_error(path_, "cannot be written");
   while (!bytes.empty()) {
-    const ssize_t put = retry_interrupted([&] { return ::write(fd_.get(), bytes.data(), bytes.size()); });
-    if (put < 0) throw_system_error(path_, "cannot be written");
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    const iovec part = part_of(bytes);
+    bytes = bytes.subspan(write_some(fd_, {&part, 1}, -1, path_));
   }
 }
 
 /// One call for both: between two calls the kernel would fill the first page with zeros.
 void OutputFile::write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const {
-  const auto part = [](std::span<const std::byte> bytes) {
-    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  };
-  const std::array parts{part(header), part(elements)};
-  const auto base = static_cast<off_t>(base_);
-  const ssize_t put =
-      retry_interrupted([&] { return ::pwritev(fd_.get(), parts.data(), parts.size(), base); });
-  if (put < 0) throw_system_error(path_, "cannot be written");
-  const auto done = static_cast<std::size_t>(put);
+  const std::array parts{part_of(header), part_of(elements)};
+  const std::size_t done = write_some(fd_, parts, static_cast<off_t>(base_), path_);
   write_at(header.subspan(std::min(done, header.size())), done);
   const std::size_t elements_done = done - std::min(done, header.size());
   write_at(elements.subspan(elements_done), header.size() + elements_done);

@@ -93,6 +93,11 @@ class OutputFile {
   void set_base(std::uint64_t base);
   [[nodiscard]] std::uint64_t base() const noexcept { return base_; }
 
+  /// Whether what is written to a regular file stays in the page cache.
+  void set_caching(Caching caching) noexcept {
+    if (regular_) fd_.set_caching(caching);
+  }
+
   /// Reserves disk space for `size` bytes where that is safe and makes writing faster. Error{io} if the space
   /// is not available.
   void reserve(std::uint64_t size) const;

@@ -30,6 +30,7 @@ void OutputFile::commit(const std::function<void()>& last_look) {
   const bool on_disk = durability_ == Durability::on_disk;
   if (durability_ != Durability::none && ::fsync(fd_.get()) != 0)
     throw_system_error(path_, "cannot be flushed to disk");
+  drop_rest(fd_, path_);
   check_close(fd_, path_);
   if (on_disk) place_->expect_sync();
   last_look();
@@ -113,6 +114,7 @@ void OutputFile::replace(const InputFile& input) {
         throw_system_error(path_, "cannot be put in place");
       forget_temporary();
   }
+  drop_pages(fd_, 0, 0);
   fd_ = Descriptor();  // unlocks it
 }
 

@@ -24,8 +24,9 @@ class ToFile : public Prepared {
  public:
   ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
          Directory directory)
-      : Prepared(clipping,
-                 clipping.purpose == Purpose::check ? InputFile::open_regular(in) : InputFile::open(in)),
+      : Prepared(clipping, clipping.purpose == Purpose::check
+                               ? InputFile::open_regular(in, clipping.settings.caching)
+                               : InputFile::open(in, clipping.settings.caching)),
         out_(std::move(out)),
         existing_(existing) {
     if (is_archive_for(clipping_.settings, input_)) {
@@ -45,8 +46,9 @@ class ToFile : public Prepared {
   Existing existing_;
 };
 
-InputFile open_to_change(const std::string& path, ClipObserver& observer) {
-  InputFile input = InputFile::open_to_change(path);
+InputFile open_to_change(const std::string& path, const Clipping& clipping) {
+  ClipObserver& observer = clipping.observer;
+  InputFile input = InputFile::open_to_change(path, clipping.settings.caching);
   if (!input.is_locked())
     observer.warn(
         fmt::format("{}: this file system has no locks; do not run another clipper on this file", path));
@@ -58,7 +60,7 @@ class InPlace : public Prepared {
  public:
   InPlace(const Clipping& clipping, const std::string& path, ReplacementBatch& batch,
           std::function<void(std::exception_ptr)> done)
-      : Prepared(clipping, open_to_change(path, clipping.observer)), batch_(batch), done_(std::move(done)) {
+      : Prepared(clipping, open_to_change(path, clipping)), batch_(batch), done_(std::move(done)) {
     if (is_archive_for(clipping_.settings, input_))
       contents_ = std::make_unique<ArchiveClip>(clipping_, input_);
     else
@@ -69,6 +71,7 @@ class InPlace : public Prepared {
   void write() override {
     if (OutputFile::space_beside(input_) < input_.size()) batch_.commit();  // frees space of replaced files
     OutputFile output = OutputFile::create_in_place(input_);
+    output.set_caching(clipping_.settings.caching);
     if (!contents_->changes()) {
       input_.expect_unchanged();
       complete(false);
@@ -97,7 +100,7 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
 class Direct : public Prepared {
  public:
   Direct(const Clipping& clipping, const std::string& path)
-      : Prepared(clipping, open_to_change(path, clipping.observer)), file_(expect_tensor_to_change()) {
+      : Prepared(clipping, open_to_change(path, clipping)), file_(expect_tensor_to_change()) {
     if (clipping.settings.request.to)
       throw Error(ErrorKind::usage, input_.path() + ": " + kDirect +
                                         " overwrites elements where they are, so " +
@@ -157,6 +160,7 @@ void Prepared::count() {
 void Prepared::write_output(const std::string& out, Existing existing,
                             const std::function<void()>& before_commit) {
   OutputFile output = OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy());
+  output.set_caching(clipping_.settings.caching);
   contents_->write(output, Headers::numpys);
   if (input_.is_regular()) input_.expect_unwritten();
   complete(true);

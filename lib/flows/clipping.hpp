@@ -34,6 +34,7 @@ struct ClipSettings {
   npy::Types types = npy::Types::clipped;  ///< of inputs and chosen members; other members: those of DType
   bool ignore_trailing = false;            ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;
+  Caching caching = Caching::kept;  ///< of inputs and outputs
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 
   /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.

@@ -72,7 +72,7 @@ Plan part_plan(const Plan& whole, const ShardJob& job) {
 class Part : public Prepared {
  public:
   Part(const Clipping& clipping, const ShardJob& job)
-      : Prepared(clipping, InputFile::open_regular(job.in)), shard_(job.shard) {
+      : Prepared(clipping, InputFile::open_regular(job.in, clipping.settings.caching)), shard_(job.shard) {
     expect_tensor(input_, kShard);
     const Plan whole = plan_header(clipping_.settings, input_, make_plan);
     contents_ = std::make_unique<FileClip>(clipping_, input_, part_plan(whole, job));
@@ -94,6 +94,7 @@ void Part::write() {
   const auto& [settings, engine, observer, result, purpose] = clipping_;
   output_->write_run();
   OutputFile part = output_->begin_part();
+  part.set_caching(settings.caching);
   const std::string header = npy::format(result.plan->output);
   const std::span start = std::as_bytes(std::span(header)).first(shard_.index == 0 ? header.size() : 0);
   std::atomic<std::uint64_t> sum = 0;
@@ -112,7 +113,7 @@ class Slab : public Prepared {
  public:
   Slab(const Clipping& clipping, const ShardJob& job,
        const std::function<std::string(const Plan&)>& index_text)
-      : Prepared(clipping, InputFile::open(job.in)),
+      : Prepared(clipping, InputFile::open(job.in, clipping.settings.caching)),
         out_(slab_path(job.out, job.shard)),
         existing_(job.existing),
         index_(fs::path(job.out).replace_extension(".json")) {

@@ -237,7 +237,7 @@ TEST_CASE("files are replaced as the options say") {
   write_file(out, "kept");
   CHECK(error_of([&] { clip_file(in, out, {.max = 6}, {.overwrite = false}); }).kind() == ErrorKind::refused);
   CHECK(read_file(out) == "kept");
-  clip_file(in, out, {.max = 6}, {.sync = true, .threads = 1});
+  clip_file(in, out, {.max = 6}, {.sync = true, .no_cache = true, .threads = 1});
   CHECK(read_file(out) == float32_file({-1, 3, 6}));
   clip_file(out, out, {.min = 0});
   CHECK(read_file(out) == float32_file({0, 3, 6}));

@@ -216,9 +216,9 @@ TEST_CASE("the path of a descriptor whose file is not under its name cannot be o
 
 TEST_CASE("has_changed() detects writes and changed hard links") {
   const TemporaryDirectory directory;
-  const auto opened = [&](InputFile (*open)(const std::string&)) {
+  const auto opened = [&](InputFile (*open)(const std::string&, Caching)) {
     directory.write("file", "four");
-    InputFile file = open(directory / "file");
+    InputFile file = open(directory / "file", Caching::kept);
     CHECK_FALSE(file.has_changed());
     return file;
   };
