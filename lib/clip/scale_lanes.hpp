@@ -123,17 +123,17 @@ template <std::size_t kBytes, Byteswap kSwap, class T, bool kClips>
 }
 
 /// Eight integers of 16 bits, moved to the range of unsigned ones, plus 2^20: they become the lowest bits of
-/// the upper half of the bits of 2^20. `low` has the elements 0, 1, 4 and 5, `high` the others.
+/// the upper half of the bits of 2^20.
 template <Byteswap kSwap, class T>
 [[gnu::always_inline]] inline void to_moved_doubles(const T* in, DoublePair<32>& doubles) noexcept {
   using Doubles = Vector<double, 32>;
   using Lanes = Vector<std::uint32_t, 32>;
   constexpr std::uint32_t kUpperHalf = 0x41300000;
   constexpr auto kMoved = static_cast<std::uint16_t>(std::numeric_limits<T>::lowest());
-  Vector<std::uint16_t, 16> x;
+  Vector<std::uint8_t, 16> x;
   std::memcpy(&x, in, sizeof x);
   Lanes upper;
-  widen(vector_byteswap_if<32, kSwap, sizeof(T)>(x), upper);
+  widen<kSwap>(x, upper);
   upper ^= kUpperHalf | kMoved;
   doubles.low =
       __builtin_bit_cast(Doubles, __builtin_shufflevector(Lanes{}, upper, 0, 8, 1, 9, 4, 12, 5, 13));
@@ -159,8 +159,6 @@ template <Byteswap kSwap, class T, bool kClips>
   truncate({first.low, second.low}, low);
   truncate({first.high, second.high}, high);
   pack(low, high, x);
-  const auto pairs = __builtin_bit_cast(IntVector<32>, x);
-  x = __builtin_bit_cast(Vector<T, 32>, __builtin_shufflevector(pairs, pairs, 0, 2, 1, 3, 4, 6, 5, 7));
 }
 
 /// The operation on a vector of elements, clipped in float64 if kClips, otherwise as integers of 16 bits.
