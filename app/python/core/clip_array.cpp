@@ -310,7 +310,7 @@ bool deserves_a_look(nb::handle bound, PyArrayObject* x, const ArrayType& type) 
   PyObject* const object = bound.ptr();
   if (object == Py_None || PyLong_Check(object)) return false;
   if (PyFloat_Check(object))
-    return !is_floating(type.dtype) && PyFloat_AS_DOUBLE(object) != std::trunc(PyFloat_AS_DOUBLE(object));
+    return !is_floating(type.dtype) && PyFloat_AsDouble(object) != std::trunc(PyFloat_AsDouble(object));
   return !PyArray_CheckExact(object) || PyArray_DESCR(array_in(bound)) != PyArray_DESCR(x);
 }
 
