@@ -1,6 +1,3 @@
-// Only inlined functions have vectors as parameters or results.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 #include "clip/scale_float32.hpp"
 
 #if defined(__x86_64__)
@@ -76,8 +73,8 @@ template <class T, Byteswap kSwap>
   constexpr float kUnit = !std::is_signed_v<T> ? 1 : sizeof(T) == 1 ? 0x1p-24F : 0x1p-16F;
   const __m256 scales = _mm256_set1_ps(scale * kUnit);
   const __m256 biases = _mm256_set1_ps(static_cast<float>(operation.bias));
-  const auto lo = broadcast<kBytes>(from_bits<T>(operation.lo));
-  const auto hi = broadcast<kBytes>(from_bits<T>(operation.hi));
+  const auto lo = Vector<T, kBytes>{} + from_bits<T>(operation.lo);
+  const auto hi = Vector<T, kBytes>{} + from_bits<T>(operation.hi);
   for (std::size_t i = 0; i < count * sizeof(T); i += kBytes) {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i));
     std::array<IntVector<kBytes>, kWidened.size()> groups;
@@ -91,7 +88,10 @@ template <class T, Byteswap kSwap>
     pack_groups<T>(groups, y);
     y = y < lo ? lo : y;
     y = y > hi ? hi : y;
-    y = vector_byteswap_if<kBytes, kSwap, sizeof(T)>(y);
+    if constexpr (kSwap == Byteswap::yes) {
+      const auto bits = __builtin_bit_cast(Vector<std::uint16_t, kBytes>, y);
+      y = __builtin_bit_cast(Vector<T, kBytes>, bits << 8 | bits >> 8);
+    }
     std::memcpy(out + i, &y, kBytes);
   }
 }
