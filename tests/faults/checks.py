@@ -14,10 +14,11 @@ from process import Call, Fault, Run
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
 SHARED = re.compile(r"(.*/)?[^/]+\.(shards(\.[0-9a-f]{16})?|shard-\d+-of-\d+\.[0-9a-f]{16}(\.done)?)")
 # Calls whose failure must not be ignored, because data may be lost.
-MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "fallocate", "fsync", "syncfs", "fdatasync", "rename", "renameat",
-             "renameat2", "fstat", "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
+MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "pwritev2", "fallocate", "fsync", "syncfs", "fdatasync", "rename",
+             "renameat", "renameat2", "fstat", "lstat", "ftruncate", "fchmod", "fchown", "flock", "flistxattr", "fsetxattr", "fremovexattr"}
 REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # a failure may end with exit 5
-SPARED = {"sync_file_range", "syncfs", "fgetxattr", "flistxattr", "fallocate", "flock"}  # there is another way if these are not supported
+# There is another way if these are not supported.
+SPARED = {"pwritev2", "sync_file_range", "syncfs", "fgetxattr", "flistxattr", "fallocate", "flock"}
 LOSING = {"EDQUOT", "EFBIG", "ESTALE", "ETIMEDOUT"}  # errnos that mean lost data, not just an unsupported call
 REMOVING = {"unlink", "unlinkat"}
 CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", "opendir", "readdir", *REMOVING}  # a failure may end with exit 6
@@ -81,9 +82,11 @@ def found() -> Files:
 def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
     """Whether clipper must notice that the call fails. Of the calls that close a written file only the last one before the
     file gets its name, or before its journal is removed, counts. In place, all names change after all files were closed: what
-    is closed later unlocks a file that has its name."""
+    is closed later unlocks a file that has its name. --no-cache waits for the disk, and fsync() may not report the error again."""
     placing = PLACING - REMOVING if mode.after_shards else PLACING
     call, later = calls[fault.at - 1], calls[fault.at :]
+    if call.name == "sync_file_range" and "--no-cache" in mode.words:
+        return True
     if call.name != "close_written":
         return call.name in MUST_FAIL
     if mode.in_place and not mode.direct and any(each.name in placing for each in calls[:fault.at - 1]):

@@ -24,10 +24,11 @@ LIES = {("fstatat", "ENOENT"), ("lstat", "ENOENT"), ("open", "EEXIST"), ("unlink
 
 ERRNOS = {
     "open": f"{ENTRY} EAGAIN EBUSY EINVAL EISDIR EMFILE ENFILE ENODEV ENXIO EOPNOTSUPP EOVERFLOW ETXTBSY",
-    "read": READ, "pread": READ, "write": WRITE, "pwrite": WRITE, "pwritev": WRITE,
+    "read": READ, "pread": READ, "write": WRITE, "pwrite": WRITE, "pwritev": WRITE, "pwritev2": f"{WRITE} ENOSYS EOPNOTSUPP",
     "copy_file_range": f"{WRITE} EOPNOTSUPP ETXTBSY EXDEV", "sendfile": f"{WRITE} EOVERFLOW",
     "fallocate": "EDQUOT EFBIG EINVAL ENODEV ENOSYS EOPNOTSUPP EPERM ESPIPE ETXTBSY",
-    "posix_fallocate": "EFBIG EINVAL ENODEV EOPNOTSUPP ESPIPE", "ftruncate": "EFBIG EINVAL EPERM EROFS ETXTBSY",
+    "posix_fallocate": "EFBIG EINVAL ENODEV EOPNOTSUPP ESPIPE", "posix_fadvise": "EINVAL ESPIPE",
+    "ftruncate": "EFBIG EINVAL EPERM EROFS ETXTBSY",
     "fsync": SYNC, "fdatasync": SYNC, "syncfs": f"{SYNC} EPERM", "sync_file_range": "EINVAL ENOSYS EPERM ESPIPE",
     "close": "EDQUOT ESTALE", "close_written": "EDQUOT ESTALE",
     "rename": RENAME, "renameat": RENAME, "renameat2": f"{RENAME} ENOSYS",

@@ -11,7 +11,7 @@
 //     m0        allocation N fails, counted from the start of the process
 //   CLIPPER_FAULT_REPORT=FD          write "fired NAME" to FD; without a fault, "NAME KINDS" for each call
 //   CLIPPER_FAULT_NAMED=1            open() does not support O_TMPFILE
-//   CLIPPER_FAULT_FLAGLESS=1         renameat2() does not support flags
+//   CLIPPER_FAULT_FLAGLESS=1         renameat2() and pwritev2() do not support flags
 //   CLIPPER_FAULT_REMOTE=1           fstatfs() reports a FUSE file system
 //   CLIPPER_FAULT_COARSE=1           files have times in whole seconds
 //   CLIPPER_FAULT_STALE=INODE:TIME   the file has this modification time until the program has slept for a

@@ -60,7 +60,7 @@ class Mode:
     stdout: bytes = b""
     durable: bool = False  # may exit with 6
     named: bool = False  # the file system has no O_TMPFILE
-    flagless: bool = False  # the file system has no flags of renameat2
+    flagless: bool = False  # the file system has no flags of renameat2 and pwritev2
     direct: bool = False
     killed_at: int = 0  # resumes a --direct run that was killed before this call; 0: does not resume
     shared: bool = False  # a shard, which must not change OUT
@@ -255,6 +255,13 @@ def flagless(count: int) -> list[Mode]:
             in_place("in place, plain file system", values, **more)]
 
 
+def uncached(count: int) -> list[Mode]:
+    """--no-cache where the kernel drops what is written, and where clipper waits for it and drops it."""
+    values = numbers(count)
+    dropped = [one_file("new, --no-cache", ("--no-cache",), values), in_place("in place, --no-cache", values, "--no-cache")]
+    return [*dropped, *(replace(mode, name=f"{mode.name}, plain file system", named=True, flagless=True) for mode in dropped)]
+
+
 def casts(count: int) -> list[Mode]:
     """Modes that write float64: header and size of the file change."""
     kinds = [one_file("new", (), numbers(count)), in_place("in place", numbers(count)), replacement("replace", ()),
@@ -289,6 +296,7 @@ def modes() -> list[Mode]:
         in_place("in place, named", values, named=True),
         linked_input(10_000),
         *flagless(10_000),
+        *uncached(10_000),
         in_place("direct", batches(4), "--direct", direct=True),
         *streams(),
         *shards(one_file("new", (), values)),

@@ -119,11 +119,12 @@ COUNTED(kWrites, ssize_t, write, (int fd, const void* from, size_t size), (fd, f
 COUNTED(kWrites, ssize_t, pwrite, (int fd, const void* from, size_t size, off_t at), (fd, from, part(size), at))
 COUNTED(kInterruptible | kTakesSpace, int, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
 COUNTED(kReturnsErrno | kTakesSpace, int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size))
+COUNTED(kReturnsErrno, int, posix_fadvise, (int fd, off_t at, off_t size, int advice), (fd, at, size, advice))
 COUNTED(kPlain, int, ftruncate, (int fd, off_t size), (fd, size))
 COUNTED(kTakesSpace, int, fsync, (int fd), (fd))
 COUNTED(kTakesSpace, int, syncfs, (int fd), (fd))
 COUNTED(kTakesSpace, int, fdatasync, (int fd), (fd))
-COUNTED(kPlain, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigned flags), (fd, at, size, flags))
+COUNTED(kTakesSpace, int, sync_file_range, (int fd, off64_t at, off64_t size, unsigned flags), (fd, at, size, flags))
 COUNTED(kTakesSpace, int, rename, (const char* from, const char* to), (from, to))
 COUNTED(kTakesSpace, int, renameat, (int from_at, const char* from, int to_at, const char* to), (from_at, from, to_at, to))
 COUNTED(kTakesSpace, int, link, (const char* from, const char* to), (from, to))
@@ -171,6 +172,16 @@ ssize_t pwritev(int fd, const iovec* from, int count, off_t at) {
   return counted("pwritev", kWrites, [&](Part part) {
     const Vectors vectors(from, count, part);
     return next(fd, vectors.kept.data(), vectors.count, at);
+  });
+}
+
+ssize_t pwritev2(int fd, const iovec* from, int count, off_t at, int flags) {
+  static const auto next = real<ssize_t(int, const iovec*, int, off_t, int)>("pwritev2");
+  return counted("pwritev2", kWrites, [&](Part part) {
+    const Vectors vectors(from, count, part);
+    if (!fault().flagless || flags == 0) return next(fd, vectors.kept.data(), vectors.count, at, flags);
+    errno = EOPNOTSUPP;
+    return ssize_t{-1};
   });
 }
 
@@ -265,12 +276,15 @@ int clock_gettime(clockid_t clock, struct timespec* to) {
 }
 
 // On 64-bit systems these are the same functions.
-#define ALSO(name) asm(".globl " #name "64\n.set " #name "64, " #name)
+#define ALSO_AS(other, name) asm(".globl " #other "\n.set " #other ", " #name)
+#define ALSO(name) ALSO_AS(name##64, name)
 ALSO(pread);
 ALSO(pwrite);
 ALSO(pwritev);
+ALSO_AS(pwritev64v2, pwritev2);
 ALSO(fallocate);
 ALSO(posix_fallocate);
+ALSO(posix_fadvise);
 ALSO(ftruncate);
 ALSO(stat);
 ALSO(lstat);
