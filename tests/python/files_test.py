@@ -1,6 +1,8 @@
 """Functions for files, and for tensors that are arrays or files."""
 
+import ctypes
 import doctest
+import mmap
 import os
 import pickle
 import signal
@@ -67,6 +69,51 @@ def test_file_options(paths):
     assert caught.value.kind == "io" and "none.npy" in str(caught.value)
     with pytest.raises(TypeError):
         clipper.clip_file(1, y, 0)
+
+
+def cached(path):
+    """The share of the file's pages that are in the page cache, after all are on the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        memory = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    pages = np.zeros(-(-memory.size // mmap.PAGESIZE), np.uint8)
+    assert ctypes.CDLL(None).mincore(ctypes.c_void_p(memory.ctypes.data), ctypes.c_size_t(memory.size), ctypes.c_void_p(pages.ctypes.data)) == 0
+    return (pages & 1).mean()
+
+
+def make_cold(path):
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.mark.parametrize("work", ["clip_file", "clip_in_place", "direct", "compare", "assert_same", "info", "percentiles"])
+def test_no_cache(tmp_path, work):
+    """What is read and written is in the page cache, and with no_cache=True it is not."""
+    x, y, golden = (tmp_path / name for name in ("x.npy", "y.npy", "golden.npy"))
+    before = np.tile(np.float32([-1, 2, 9, 4]), 1 << 20)
+    save(golden, np.tile(np.float32([0, 2, 6, 4]), 1 << 20))
+    calls = {
+        "clip_file": (lambda **o: clipper.clip_file(x, y, 0, 6, **o), [x, y], y),
+        "clip_in_place": (lambda **o: clipper.clip_in_place(x, 0, 6, **o), [x], x),
+        "direct": (lambda **o: clipper.clip_in_place(x, 0, 6, direct=True, **o), [x], x),
+        "compare": (lambda **o: clipper.compare(x, golden, **o), [x, golden], None),
+        "assert_same": (lambda **o: clipper.assert_same(x, golden, atol=3, **o), [x, golden], None),
+        "info": (lambda **o: clipper.info(x, **o), [x], None),
+        "percentiles": (lambda **o: clipper.percentiles(x, [1], **o), [x], None),
+    }  # fmt: skip
+    call, files, result = calls[work]
+    for options in ({}, dict(no_cache=True)):
+        save(x, before)
+        for path in (x, golden):
+            make_cold(path)
+        has_disk = cached(x) == 0  # tmpfs has files nowhere but in the page cache
+        call(**options)
+        for path in files if has_disk else []:
+            share = cached(path)
+            assert share < 0.25 if options else share > 0.75, path  # reading ahead may still be under way
+        if result:
+            assert result.read_bytes() == golden.read_bytes()
 
 
 def test_arrays_as_bounds_of_files(paths):

@@ -81,10 +81,11 @@ nb::object shape_of(const std::vector<std::int64_t>& shape) {
 }
 
 /// The names of the package's arguments for FileOptions.
-FileOptions options_of(nb::handle dtype, bool ignore_trailing, nb::handle threads) {
+FileOptions options_of(nb::handle dtype, bool ignore_trailing, bool no_cache, nb::handle threads) {
   FileOptions options;
   options.dtype = dtype_of_argument(dtype);
   options.ignore_trailing = ignore_trailing;
+  options.no_cache = no_cache;
   options.threads = threads_of(threads);
   return options;
 }
@@ -111,8 +112,8 @@ RequestArguments arguments_in(const nb::tuple& request) {
 
 nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
                      std::vector<std::string> members, nb::handle dtype, bool ignore_trailing, bool overwrite,
-                     bool sync, nb::handle threads) {
-  FileOptions options = options_of(dtype, ignore_trailing, threads);
+                     bool sync, bool no_cache, nb::handle threads) {
+  FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
   options.overwrite = overwrite;
   options.sync = sync;
@@ -123,8 +124,9 @@ nb::object clip_path(nb::handle in, nb::handle out, const nb::tuple& request,
 }
 
 nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::vector<std::string> members,
-                              nb::handle dtype, bool ignore_trailing, bool direct, nb::handle threads) {
-  FileOptions options = options_of(dtype, ignore_trailing, threads);
+                              nb::handle dtype, bool ignore_trailing, bool direct, bool no_cache,
+                              nb::handle threads) {
+  FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   options.members = std::move(members);
   options.direct = direct;
   const std::string name = path_of(path);
@@ -134,7 +136,7 @@ nb::object clip_path_in_place(nb::handle path, const nb::tuple& request, std::ve
 
 nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol, nb::handle atol,
                          std::optional<std::uint64_t> ulp, bool nan_equal, bool bits, std::size_t max_listed,
-                         nb::handle dtype, bool ignore_trailing, nb::handle threads) {
+                         nb::handle dtype, bool ignore_trailing, bool no_cache, nb::handle threads) {
   CompareOptions compare;
   compare.rtol = number_of_argument("rtol", rtol).number;
   compare.atol = number_of_argument("atol", atol).number;
@@ -142,7 +144,7 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
   compare.nan_equal = nan_equal;
   compare.bits = bits;
   compare.max_listed = max_listed;
-  const FileOptions options = options_of(dtype, ignore_trailing, threads);
+  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   const std::string first = path_of(actual);
   const std::string second = path_of(expected);
   const Comparison result =
@@ -158,8 +160,9 @@ nb::object compare_paths(nb::handle actual, nb::handle expected, nb::handle rtol
                         result.largest);
 }
 
-nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, nb::handle threads) {
-  const FileOptions options = options_of(dtype, ignore_trailing, threads);
+nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_trailing, bool no_cache,
+                              nb::handle threads) {
+  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   const std::string name = path_of(path);
   const Statistics s = run(options, [&](const FileOptions& o) { return statistics(name, o); });
   const auto object = [&](const std::optional<ElementBits>& bits) {
@@ -171,8 +174,8 @@ nb::object statistics_of_path(nb::handle path, nb::handle dtype, bool ignore_tra
 }
 
 nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::handle dtype,
-                               bool ignore_trailing, nb::handle threads) {
-  const FileOptions options = options_of(dtype, ignore_trailing, threads);
+                               bool ignore_trailing, bool no_cache, nb::handle threads) {
+  const FileOptions options = options_of(dtype, ignore_trailing, no_cache, threads);
   const std::string name = path_of(path);
   std::vector<Number> numbers;
   for (const nb::handle percentage : percentages) {
@@ -188,8 +191,8 @@ nb::object percentiles_of_path(nb::handle path, nb::handle percentages, nb::hand
   return results;
 }
 
-nb::object tensor_in_path(nb::handle path, nb::handle dtype, bool ignore_trailing) {
-  const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, nb::int_(1)));
+nb::object tensor_in_path(nb::handle path, nb::handle dtype, bool ignore_trailing, bool no_cache) {
+  const Tensor tensor = tensor_in(path_of(path), options_of(dtype, ignore_trailing, no_cache, nb::int_(1)));
   return nb::make_tuple(name_of(tensor.dtype, tensor.meaning), shape_of(tensor.shape), tensor.fortran_order,
                         tensor.order == ByteOrder::little ? "little" : "big");
 }
@@ -206,17 +209,18 @@ void add_file_functions(nb::module_& module) {
   using nb::arg;
   const auto any = [](const char* name) { return nb::arg(name).none(); };
   module.def("clip_file", clip_path, arg("input"), arg("output"), arg("request"), arg("members"),
-             any("dtype"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("threads"));
+             any("dtype"), arg("ignore_trailing"), arg("overwrite"), arg("sync"), arg("no_cache"),
+             arg("threads"));
   module.def("clip_in_place", clip_path_in_place, arg("path"), arg("request"), arg("members"), any("dtype"),
-             arg("ignore_trailing"), arg("direct"), arg("threads"));
+             arg("ignore_trailing"), arg("direct"), arg("no_cache"), arg("threads"));
   module.def("compare", compare_paths, arg("actual"), arg("expected"), arg("rtol"), arg("atol"), any("ulp"),
              arg("nan_equal"), arg("bits"), arg("max_listed"), any("dtype"), arg("ignore_trailing"),
-             arg("threads"));
+             arg("no_cache"), arg("threads"));
   module.def("statistics", statistics_of_path, arg("path"), any("dtype"), arg("ignore_trailing"),
-             arg("threads"));
+             arg("no_cache"), arg("threads"));
   module.def("percentiles", percentiles_of_path, arg("path"), arg("percentages"), any("dtype"),
-             arg("ignore_trailing"), arg("threads"));
-  module.def("tensor_in", tensor_in_path, arg("path"), any("dtype"), arg("ignore_trailing"));
+             arg("ignore_trailing"), arg("no_cache"), arg("threads"));
+  module.def("tensor_in", tensor_in_path, arg("path"), any("dtype"), arg("ignore_trailing"), arg("no_cache"));
   module.def("profiles", profile_names, "The names of all profiles, the systems whose rules clip() follows.");
 }
 

@@ -190,6 +190,7 @@ def clip_file(
     ignore_trailing: bool = False,
     overwrite: bool = True,
     sync: bool = False,
+    no_cache: bool = False,
     threads: int = 0,
 ) -> Counts: ...
 def clip_in_place(
@@ -212,6 +213,7 @@ def clip_in_place(
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
     direct: bool = False,
+    no_cache: bool = False,
     threads: int = 0,
 ) -> Counts: ...
 def compare(
@@ -226,6 +228,7 @@ def compare(
     max_listed: int = 1,
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
+    no_cache: bool = False,
     threads: int = 0,
 ) -> Comparison: ...
 def assert_same(
@@ -241,10 +244,17 @@ def assert_same(
     err_msg: str = "",
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
+    no_cache: bool = False,
     threads: int = 0,
 ) -> None: ...
 def info(
-    tensor: _Tensor, *, stats: bool = True, dtype: DTypeLike = None, ignore_trailing: bool = False, threads: int = 0
+    tensor: _Tensor,
+    *,
+    stats: bool = True,
+    dtype: DTypeLike = None,
+    ignore_trailing: bool = False,
+    no_cache: bool = False,
+    threads: int = 0,
 ) -> Info: ...
 def percentiles(
     tensor: _Tensor,
@@ -252,6 +262,7 @@ def percentiles(
     *,
     dtype: DTypeLike = None,
     ignore_trailing: bool = False,
+    no_cache: bool = False,
     threads: int = 0,
 ) -> list[Any]: ...
 def profiles() -> tuple[str, ...]: ...

@@ -22,6 +22,7 @@ def assert_same(
     err_msg="",
     dtype=None,
     ignore_trailing=False,
+    no_cache=False,
     threads=0,
 ):
     """Raises AssertionError with one line that says how two tensors differ, if they do.
@@ -48,7 +49,7 @@ def assert_same(
     __tracebackhide__ = True  # pytest shows the caller's line
     options = dict(
         rtol=rtol, atol=atol, ulp=ulp, nan_equal=nan_equal, bits=bits, dtype=dtype, ignore_trailing=ignore_trailing,
-        threads=threads,
+        no_cache=no_cache, threads=threads,
     )  # fmt: skip
     golden = expected if hasattr(expected, "_clipper_update") else None  # of the pytest plugin
     try:

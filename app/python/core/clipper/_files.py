@@ -49,6 +49,7 @@ def clip_file(
     ignore_trailing=False,
     overwrite=True,
     sync=False,
+    no_cache=False,
     threads=0,
 ):
     """Clips the tensor in a file, or the tensors in an archive, and writes them to another file.
@@ -65,6 +66,7 @@ def clip_file(
         ignore_trailing: accept bytes after the array.
         overwrite: False: an output that exists is a ClipperError of kind "refused".
         sync: flush the output to disk before returning.
+        no_cache: leave the files out of the kernel's page cache, except an input of which half or more is there already.
         threads: max number of threads; 0: all CPUs that this process may use.
 
     Returns:
@@ -87,7 +89,7 @@ def clip_file(
         min, max, scale, bias, profile, nan, min_above_max,
         replace_below, replace_above, round, zero_point, to, saturate,
     )  # fmt: skip
-    return Counts(*_core.clip_file(input, output, request, list(members), dtype, ignore_trailing, overwrite, sync, threads))
+    return Counts(*_core.clip_file(input, output, request, list(members), dtype, ignore_trailing, overwrite, sync, no_cache, threads))
 
 
 def clip_in_place(
@@ -110,6 +112,7 @@ def clip_in_place(
     dtype=None,
     ignore_trailing=False,
     direct=False,
+    no_cache=False,
     threads=0,
 ):
     """Replaces a file by its clipped tensor.
@@ -138,4 +141,4 @@ def clip_in_place(
         min, max, scale, bias, profile, nan, min_above_max,
         replace_below, replace_above, round, zero_point, to, saturate,
     )  # fmt: skip
-    return Counts(*_core.clip_in_place(path, request, list(members), dtype, ignore_trailing, direct, threads))
+    return Counts(*_core.clip_in_place(path, request, list(members), dtype, ignore_trailing, direct, no_cache, threads))

@@ -127,6 +127,7 @@ def compare(
     max_listed=1,
     dtype=None,
     ignore_trailing=False,
+    no_cache=False,
     threads=0,
 ):
     """Compares two tensors: arrays or files in any combination.
@@ -141,6 +142,7 @@ def compare(
         bits: only identical bits match; the other rules are ignored.
         max_listed: how many mismatches Comparison.first lists.
         dtype: "bfloat16" if a tensor is raw bytes (|V2) or uint16 that hold bfloat16.
+        ignore_trailing, no_cache, threads: as for clip_file().
 
     Returns:
         Comparison, which is true if the tensors match.
@@ -152,13 +154,18 @@ atol=0.5 or ulp=2097152'
     """
     with _files(dtype, actual=actual, expected=expected) as (first, second):
         *found, listed, largest = _core.compare(
-            first, second, rtol, atol, ulp, nan_equal, bits, max_listed, dtype, ignore_trailing, threads
+            first, second, rtol, atol, ulp, nan_equal, bits, max_listed, dtype, ignore_trailing, no_cache, threads
         )
     return Comparison(*found, tuple(Mismatch(*row) for row in listed), largest)
 
 
-def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
+def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, no_cache=False, threads=0):
     """Describes a tensor, an array or a file; with stats its elements, too.
+
+    Args:
+        tensor: array or path.
+        stats: whether to read the elements.
+        others: as for compare().
 
     >>> import numpy as np
     >>> about = info(np.array([[1, 2], [3, 10]], np.int16))
@@ -166,13 +173,13 @@ def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, threads=0):
     ('int16', (2, 2), 1, 10, 4.0, 2)
     """
     with _files(dtype, tensor=tensor) as (path,):
-        header = _core.tensor_in(path, dtype, ignore_trailing)
+        header = _core.tensor_in(path, dtype, ignore_trailing, no_cache)
         if not stats:
             return Info(*header)
-        return Info(*header, *_core.statistics(path, dtype, ignore_trailing, threads)[2:])
+        return Info(*header, *_core.statistics(path, dtype, ignore_trailing, no_cache, threads)[2:])
 
 
-def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threads=0):
+def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, no_cache=False, threads=0):
     """The percentiles of a tensor's elements that are not NaN: exact, then rounded once to a float of the dtype; of
     integers cut off toward zero, so that the 50th percentile of 1 and 2 is 1; of bool, dates and durations the lower of
     two elements.
@@ -180,6 +187,7 @@ def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threa
     Args:
         tensor: array or path.
         percentages: numbers from 0 to 100, int, float or text.
+        others: as for compare().
 
     Returns:
         A list with a number for each percentage; None if all elements are NaN.
@@ -191,4 +199,4 @@ def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, threa
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
     with _files(dtype, tensor=tensor) as (path,):
-        return _core.percentiles(path, list(percentages), dtype, ignore_trailing, threads)
+        return _core.percentiles(path, list(percentages), dtype, ignore_trailing, no_cache, threads)
