@@ -44,7 +44,7 @@ inline constexpr Option kNoCache{
     .help = "Leave inputs and outputs out of the page cache",
     .details = R"(Read and write files without filling the kernel's page cache with them: files that are
 larger than the memory then displace nothing that other programs use. An input of which half or more is in the
-cache already stays there; of other inputs, and of files that `--direct` changes, the pages are dropped.
+cache already stays there, also if `--direct` changes it; of other inputs the pages are dropped.
 Standard input and output, arrays of `@FILE`, and the temporary files of large compressed members are cached
 as usual. The result does not depend on it.)"};
 

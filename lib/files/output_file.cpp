@@ -21,6 +21,7 @@
 #include "files/cleanup_registry.hpp"
 #include "files/container.hpp"
 #include "files/directory.hpp"
+#include "files/file_state.hpp"
 #include "files/output_target.hpp"
 #include "files/terms.hpp"
 
@@ -260,10 +261,12 @@ Sharing OutputFile::may_share(const InputFile& input) const {
   return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }
 
-/// A size of 0 means up to the end of the input.
+/// A write after the chunk was read may be in the clone. It always changes ctime, but its program may set
+/// mtime back, which is all that expect_unwritten() looks at.
 bool OutputFile::share(const InputFile& input, std::uint64_t offset, std::uint64_t size) const {
   const file_clone_range range{input.descriptor().get(), offset, size, offset};
-  return ::ioctl(fd_.get(), FICLONERANGE, &range) == 0;
+  return ::ioctl(fd_.get(), FICLONERANGE, &range) == 0 &&
+         has_same_attributes(input.status(), status_of(input.descriptor(), input.path()));
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {

@@ -106,10 +106,10 @@ class OutputFile {
   /// if commit() flushes the file: see README.md.
   [[nodiscard]] Sharing may_share(const InputFile& input) const;
 
-  /// Makes a part of this file, by default all of it, equal to the same part of `input`: both share its
-  /// blocks until one of them changes. False if the file system cannot do that, or if the part does not
-  /// consist of whole blocks; it may then have any contents.
-  [[nodiscard]] bool share(const InputFile& input, std::uint64_t offset = 0, std::uint64_t size = 0) const;
+  /// Makes a part of this file, which may be all of it, equal to the same part of `input`: both share its
+  /// blocks until one of them changes. False if the file system cannot do that, if the part does not consist
+  /// of whole blocks, or if the input was changed after it was opened; it may then have any contents.
+  [[nodiscard]] bool share(const InputFile& input, std::uint64_t offset, std::uint64_t size) const;
 
   void write(std::span<const std::byte> bytes);
   void write_start(std::span<const std::byte> header, std::span<const std::byte> elements) const;

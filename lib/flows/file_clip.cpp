@@ -118,7 +118,8 @@ void FileClip::write(OutputFile& output, Headers headers) {
   const Counting counting = counting_of(settings);
   const Sharing sharing = std::ranges::equal(header, header_) ? output.may_share(input_) : Sharing::none;
   const bool shared = headers == Headers::numpys && sharing != Sharing::none &&
-                      input_.size() == header.size() + size() && !changes() && output.share(input_);
+                      input_.size() == header.size() + size() && !changes() &&
+                      output.share(input_, 0, input_.size());
   const ElementCounts counts =
       shared ? *result.counts : engine.run(*result.plan, input_, output, header, counting, {}, sharing);
   result.counts = counting == Counting::on ? std::optional(counts) : std::nullopt;

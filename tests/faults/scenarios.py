@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 from array import array
 from collections.abc import Callable
@@ -13,10 +14,11 @@ from pathlib import Path
 
 import checks
 import direct
-from modes import HIGHEST, LOWEST, OPERATION, Mode, archive, archives, batches, few_changes, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
+from actions import overwrite
+from modes import BATCH, HIGHEST, LOWEST, OPERATION, Mode, archive, archives, batches, few_changes, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
 from mounts import OUTSIDE, PLACE, System, bound, mount_again, share_blocks
 from place import Place, differences
-from process import KINDS, Fault
+from process import KINDS, Fault, wait_for_stop
 from zip_bytes import DEFLATED, STORED
 
 FEW = numbers(10_000)
@@ -129,6 +131,35 @@ def few_changed_failing(place: Place) -> list[str]:
             checked = checks.is_checked(SPARSE, calls, fault)
             more = checks.violations(SPARSE, fault, run, checked, attributes="attributes" in place.has)
             texts += [f"{call.name}, {fault}: {text}" for text in more]
+    return texts
+
+
+def written_before_sharing(place: Place) -> list[str]:
+    """Another program writes elements beyond the bounds before blocks are shared, and sets the time back: they stay out."""
+    beyond = array("f", [2 * HIGHEST]).tobytes()
+    texts = []
+
+    def write(pid: int) -> None:
+        if wait_for_stop(pid):
+            status = os.stat("in.npy")
+            for at in range(8192, status.st_size, BATCH):
+                overwrite("in.npy", beyond, at)
+            os.utime("in.npy", ns=(status.st_atime_ns, status.st_mtime_ns))
+            place.fired += 1
+            os.kill(pid, signal.SIGCONT)
+
+    for mode in (few_changes("parts", "--sync", "in.npy", "out.npy", made="out.npy"),
+                 Mode("whole", ("--bias", "0", "in.npy", "out.npy"), {"in.npy": LARGE_NEW}, {})):
+        place.put(mode.before)
+        calls = [call.name for call in place.clipper.run(mode).calls]
+        clones = [at for at, name in enumerate(calls, 1) if name == "ioctl"]
+        texts += [] if clones else [f"{mode.name}: no call of ioctl"]
+        for at in clones:
+            place.put(mode.before)
+            run = place.clipper.run(mode, Fault(at, "STOP"), write)
+            place.runs += 1
+            high = run.code == 0 and beyond in Path("out.npy").read_bytes()
+            texts += [f"{mode.name}, call {at}: the output has elements beyond the bounds"] if high else []
     return texts
 
 
@@ -303,6 +334,7 @@ SCENARIOS = (
     Scenario("output equals the input", equal_output, needs=("shared blocks",)),
     Scenario("few blocks change", few_changed, needs=("shared blocks",)),
     Scenario("few blocks change, each call fails", few_changed_failing, needs=("shared blocks",)),
+    Scenario("written before blocks are shared", written_before_sharing, needs=("shared blocks",)),
     mode_scenario(many_files("3 outputs beside", ("-o", "made-{name}"), "made-")),
     Scenario("--output-dir, a tree", into_directory),
     mode_scenario(in_place("--in-place", FEW)),
