@@ -116,7 +116,8 @@ void drop_pages(const Descriptor& fd, std::uint64_t offset, std::uint64_t size) 
 /// RWF_DONTCACHE, and nobody waits for it.
 void drop_rest(const Descriptor& fd, const std::string& path);
 
-/// Whether at least half of the file's pages are in the page cache. False before Linux 6.5.
+/// Whether at least half of the file's pages are in the page cache. False before Linux 6.5, and if the user
+/// neither owns the file nor may write to it.
 [[nodiscard]] bool is_mostly_cached(const Descriptor& fd, std::uint64_t size) noexcept;
 
 /// Locks the file until its last descriptor is closed. Returns false if the file system has no locks.
