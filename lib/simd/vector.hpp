@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "element/byte_order.hpp"
@@ -43,7 +44,10 @@ template <std::size_t kBytes, class T>
 template <class Numbers, class Doubles, std::size_t... kIndex>
 [[gnu::always_inline]] inline void convert_lanes(const Numbers& x, Doubles& doubles,
                                                  std::index_sequence<kIndex...> /*of the lanes*/) noexcept {
-  doubles = Doubles{static_cast<double>(x[kIndex])...};
+  if constexpr (std::is_same_v<Numbers, Doubles>)
+    doubles = x;  // g++ 14 would warn that `doubles` is uninitialized
+  else
+    doubles = Doubles{static_cast<double>(x[kIndex])...};
 }
 
 /// Converts as many numbers as a register of float64 has lanes. g++ 12 makes one instruction of it, and
