@@ -156,19 +156,21 @@ class BlockConversion {
     std::byte* const y = result_.bytes.data();
     if (vectors == nullptr) return clip_and_count(clipping_, g, y, count, level_);
     ParameterVectors within_range{vectors->lo, vectors->hi, vectors->nan};
+    if (vectors->nan == nullptr && clipping_.nan) {
+      std::fill_n(nan_vector_.as<Working>(), count, from_bits<Working>(*clipping_.nan));
+      within_range.nan = nan_vector_.bytes.data();
+    }
     if (lowest_ > from_bits<Working>(lowest_element(clipping_.dtype)) ||
         highest_ < from_bits<Working>(highest_element(clipping_.dtype))) {
       // NaN never is a parameter, so the order of the operands does not matter.
-      const auto limit = [&](const std::byte* values, Block& block) -> const std::byte* {
+      const auto limit = [&](const std::byte*& values, Block& block) {
         const auto* const from = reinterpret_cast<const Working*>(values);
         std::transform(from, from + count, block.as<Working>(), [this](Working x) { return within(x); });
-        return block.bytes.data();
+        values = block.bytes.data();
       };
-      within_range = {limit(vectors->lo, lo_vector_), limit(vectors->hi, hi_vector_),
-                      vectors->nan == nullptr ? nullptr : limit(vectors->nan, nan_vector_)};
-    } else if (vectors->nan == nullptr && clipping_.nan) {
-      std::fill_n(nan_vector_.as<Working>(), count, from_bits<Working>(*clipping_.nan));
-      within_range.nan = nan_vector_.bytes.data();
+      limit(within_range.lo, lo_vector_);
+      limit(within_range.hi, hi_vector_);
+      if (within_range.nan != nullptr) limit(within_range.nan, nan_vector_);
     }
     return clip_and_count(clipping_, within_range, g, y, count, level_);
   }
