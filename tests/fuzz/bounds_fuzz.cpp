@@ -118,7 +118,8 @@ void check_accepted(const Request& request, const Plan& plan) {
     require(op.poisons || !reference::is_nan(op.dtype, bound), "a bound is not NaN", text);
   }
   const bool is_canonical = request.action_on_nan() == OnNan::canonical;
-  if (op.nan) require(is_canonical == reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
+  if (op.nan && !op.poisons)  // with `--min nan`, `--nan min` is NaN, too
+    require(is_canonical == reference::is_nan(op.dtype, *op.nan), "--nan is not NaN", text);
   require(std::isfinite(op.scale) && std::isfinite(op.bias), "scale and bias are finite", text);
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
   if (number_of(op.dtype, op.lo) > number_of(op.dtype, op.hi))
