@@ -35,16 +35,6 @@ inline void to_doubles(const IntVector<16>& x, DoublePair<16>& doubles) noexcept
   doubles.high = _mm256_cvtepi32_pd(_mm256_extracti128_si256(bits, 1));
 }
 
-/// Doubles whose bits are those of the lanes, each above 32 zeros. With AVX2 that and a subtraction take less
-/// time than a conversion. `low` has the lanes 0, 1, 4 and 5, `high` the others.
-[[gnu::target("avx2")]] inline void to_upper_halves(const IntVector<32>& lanes,
-                                                    DoublePair<32>& doubles) noexcept {
-  const __m256i zero = _mm256_setzero_si256();
-  const auto bits = __builtin_bit_cast(__m256i, lanes);
-  doubles.low = __builtin_bit_cast(Vector<double, 32>, _mm256_unpacklo_epi32(zero, bits));
-  doubles.high = __builtin_bit_cast(Vector<double, 32>, _mm256_unpackhi_epi32(zero, bits));
-}
-
 // g++ 12 warns about the intrinsics without mask, in its own header.
 inline constexpr __mmask8 kAllDoubles = 0xff;
 
