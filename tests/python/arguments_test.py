@@ -65,7 +65,7 @@ def test_arrays_of_other_dtypes_are_exact_or_refused():
         clipper.clip(np.zeros(2), max=[2**53 + 1, 1])
 
 
-@pytest.mark.parametrize("bad", [{}, b"0", object(), [None], ["0"], [[0], [0, 1]], 1j, np.complex64(1), np.datetime64("2020")], ids=repr)
+@pytest.mark.parametrize("bad", [{}, b"0", object(), [None], ["0"], [[0], [0, 1]], 1j, np.complex64(1), np.datetime64("2020"), np.timedelta64(1, "s")], ids=repr)
 def test_no_numbers(bad):
     with pytest.raises((TypeError, ValueError)) as caught:
         clipper.clip(X, min=bad)

@@ -23,7 +23,8 @@ bool PlanCache::read(nb::handle number, const Key& key, Parameter& parameter) {
     std::memcpy(&parameter.bits, PyArray_DATA(array), PyArray_ITEMSIZE(array));
     return true;
   }
-  if (!PyLong_Check(object) && !PyArray_IsScalar(object, Integer)) return false;
+  const bool is_scalar = PyArray_IsScalar(object, Integer) && !PyArray_IsScalar(object, Timedelta);
+  if (!PyLong_Check(object) && !is_scalar) return false;
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
