@@ -306,11 +306,12 @@ void plan_edges(const Profile& profile, Plan& plan) {
                       (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
 }
 
-/// NaT, the lowest element, is none of the elements that are clipped.
-void plan_ticks(const Request& request, Operation& operation) {
-  operation.has_nat = true;
+/// NaT, the lowest element, is none of the elements that are clipped, and no bound.
+void plan_ticks(const Request& request, Plan& plan) {
+  if (plan.min == to_bits(kNaT)) ++plan.min;
+  plan.operation.has_nat = true;
   if (request.action_on_nan() == OnNan::replace)
-    operation.nan =
+    plan.operation.nan =
         to_bits(static_cast<std::int64_t>(to_integer(request.nan.number->number, Rounding::toward_zero)));
 }
 
@@ -369,7 +370,7 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
   plan.refuse_nan = request.nan.action == OnNan::error;
   plan_edges(profile, plan);
   operation.nan = nan_replacement(request, is_floating(layout.dtype) ? dtype : layout.dtype);
-  if (layout.meaning.is_time()) plan_ticks(request, operation);
+  if (layout.meaning.is_time()) plan_ticks(request, plan);
   if (plan.conversion) finish_conversion(request, plan);
   return plan;
 }

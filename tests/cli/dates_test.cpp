@@ -62,6 +62,8 @@ TEST_CASE("dates are clipped to dates, durations to their units, flags to flags;
   CHECK(record["min"] == "1970-01-02");
   CHECK(record["raised"] == 1);
   CHECK(record["nan"] == 1);
+  const Result without_min = directory.run({"--json", "-v", "--max", "1970-01-02", "day.npy", "out.npy"});
+  CHECK(Json::parse(without_min.output)["min"] == "-25252734927764585-06-08");  // 1 - 2^63 days
 }
 
 TEST_CASE("bounds that a type does not have, and what only numbers have, are refused") {
