@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
 #include "clip/bounds_rule.hpp"
 #include "clip/parameters.hpp"
 #include "simd/half_vector.hpp"
@@ -26,7 +30,13 @@ class ScaledRule {
 
   template <class AnyTally>
   [[gnu::always_inline]] Elements operator()(const Elements& x, AnyTally& tally) const noexcept {
-    return rule_(x * scale_ + bias_, tally);
+    Elements g = x * scale_ + bias_;
+    if constexpr (kIsRiscV) {  // All NaNs become the same there; other machines keep sign and payload.
+      constexpr Lane kQuiet = Lane{1} << (std::numeric_limits<T>::digits - 2);
+      const auto quiet = __builtin_bit_cast(Elements, __builtin_bit_cast(Vector<Lane, kBytes>, x) | kQuiet);
+      g = x == x ? g : quiet;  // NOLINT(misc-redundant-expression): false for NaN
+    }
+    return rule_(g, tally);
   }
 
  private:

@@ -26,7 +26,8 @@ template <class T>
 /// rounding the number.
 [[nodiscard]] float round_to_odd(const Number& number);
 
-/// The nearest T to a double, ties to even. T: Float16, BFloat16, float.
+/// The nearest T to a double, ties to even. Which NaN a NaN becomes depends on the machine. T: Float16,
+/// BFloat16, float.
 template <class T>
 [[nodiscard]] T narrow(double value);
 

@@ -13,9 +13,12 @@
 #include "element/half.hpp"
 #include "element/number.hpp"
 #include "support/catch.hpp"
+#include "support/skip.hpp"
 
 namespace clipper {
 namespace {
+
+using testing::skip_without;
 
 using Bytes = std::vector<std::byte>;
 using Elements = std::vector<ElementBits>;
@@ -152,13 +155,22 @@ Elements edges(DType dtype) {
 constexpr std::array<std::optional<Round>, 6> kRounds{std::nullopt, Round::half_even, Round::half_away,
                                                       Round::trunc, Round::floor,     Round::ceil};
 
+/// False with qemu 7.2 for ppc64le, which rounds to double before float where the processor rounds once.
+bool rounds_integers_once() {
+  const volatile std::int64_t above_a_tie = (std::int64_t{1} << 56) + (std::int64_t{1} << 32) + 1;
+  return static_cast<float>(above_a_tie) > 0x1p56F;
+}
+
 }  // namespace
 
 TEST_CASE("each dtype becomes each other dtype, rounded once and saturated") {
+  const bool rounds_once = rounds_integers_once();
+  if (!rounds_once) skip_without("conversion of 64-bit integers to float32 that rounds once");
   for (const DTypeTraits& from : kKernelDTypes)
     for (const DTypeTraits& to : kKernelDTypes)
       for (const std::optional<Round> round : kRounds)
-        check(conversion_of(from.dtype, to.dtype, round), edges(from.dtype));
+        if (rounds_once || is_floating(from.dtype) || from.size < 8 || to.dtype != DType::float32)
+          check(conversion_of(from.dtype, to.dtype, round), edges(from.dtype));
 }
 
 TEST_CASE("all elements of 16 bits become each dtype in each rounding") {

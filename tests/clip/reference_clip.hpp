@@ -174,6 +174,8 @@ inline double scaled_floating(const Operation& op, ElementBits element) {
 }
 
 inline ElementBits clip_floating(const Operation& op, ElementBits element) {
+  if (op.arithmetic != Arithmetic::none && is_nan(op.dtype, element))
+    return op.nan.value_or(element | ElementBits{1} << (fraction_bits(op.dtype) - 1));  // made quiet
   if (op.arithmetic == Arithmetic::float32) {
     const float product = as_float(op.dtype, element) * static_cast<float>(op.scale);
     const float g = product + static_cast<float>(op.bias);
