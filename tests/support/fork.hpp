@@ -27,11 +27,15 @@ inline void in_a_process(const std::function<bool()>& work) {
   CHECK(status == 0);
 }
 
+/// Changes root to another user. Call it in a new process.
+inline void become(uid_t user) {
+  if (::geteuid() != 0) return;
+  if (::setgroups(0, nullptr) != 0 || ::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(125);
+}
+
 /// Changes root to user nobody, because permissions do not restrict root. Call it in a new process.
 inline void become_user() {
-  constexpr uid_t kNobody = 65534;
-  if (::geteuid() != 0) return;
-  if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(125);
+  become(65534);
 }
 
 }  // namespace clipper::testing
