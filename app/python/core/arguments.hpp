@@ -1,12 +1,12 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "python/core/array.hpp"
+#include "python/core/given.hpp"
 
-/// Python objects as the parameters of a Request.
+/// The arguments of a call as a Request.
 namespace clipper::python {
 
 /// The arguments of clip(), clip_file() and clip_in_place() that make the request. Borrowed.
@@ -54,24 +54,7 @@ struct HeldRequest {
 /// A number of threads, 0 or more. Error{usage} or TypeError.
 [[nodiscard]] unsigned threads_of(nb::handle threads);
 
-/// An exact number: int of any size, float, str, numpy's scalars. Error{usage} or TypeError that name
-/// `field`.
-[[nodiscard]] Given number_of_argument(std::string_view field, nb::handle number);
-
-/// Whether C++ code takes the parameter as it is: a number of Python or numpy, text, or an array of this
-/// dtype, or of any without `dtype`.
-[[nodiscard]] bool is_plain(nb::handle value, std::optional<DType> dtype = std::nullopt);
-
-/// What clipper._parameters.plain() makes of a parameter that is none of these. `dtype` is numpy's, or None.
-[[nodiscard]] nb::object plain(std::string_view field, nb::handle value, nb::handle dtype);
-
 /// Issues a TruncationWarning if the profile cuts off the fraction of this bound of integers.
 void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profile, DType dtype);
-
-/// A str or os.PathLike.
-[[nodiscard]] std::string path_of(nb::handle path);
-
-/// The characters of a str, which must outlive the result.
-[[nodiscard]] std::string_view characters_of(nb::handle text);
 
 }  // namespace clipper::python

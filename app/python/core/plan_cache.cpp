@@ -23,8 +23,9 @@ bool PlanCache::read(nb::handle number, const Key& key, Parameter& parameter) {
     std::memcpy(&parameter.bits, PyArray_DATA(array), PyArray_ITEMSIZE(array));
     return true;
   }
-  const bool is_scalar = PyArray_IsScalar(object, Integer) && !PyArray_IsScalar(object, Timedelta);
-  if (!PyLong_Check(object) && !is_scalar) return false;
+  // A duration of numpy is a subclass of its integers.
+  const bool is_numpy_integer = PyArray_IsScalar(object, Integer) && !PyArray_IsScalar(object, Timedelta);
+  if (!PyLong_Check(object) && !is_numpy_integer) return false;
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
