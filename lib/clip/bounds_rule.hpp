@@ -22,12 +22,6 @@ inline constexpr bool kIsX86 = true;
 inline constexpr bool kIsX86 = false;
 #endif
 
-#if defined(__riscv)
-inline constexpr bool kIsRiscV = true;
-#else
-inline constexpr bool kIsRiscV = false;
-#endif
-
 /// y = x < lo ? lo : x; y = y > hi ? hi : y; then NaN becomes `nan` with NanElements::replace. Comparisons
 /// with NaN are false, so NaN passes. lo > hi gives hi. T: integers, float, double.
 template <std::size_t kVectorBytes, class T, NanElements kNan, ExchangedBounds kExchanged>

@@ -11,6 +11,12 @@
 
 namespace clipper {
 
+#if defined(__riscv)
+inline constexpr bool kIsRiscV = true;
+#else
+inline constexpr bool kIsRiscV = false;
+#endif
+
 /// x * scale + bias, then the bounds. T: float, double.
 template <std::size_t kVectorBytes, class T, NanElements kNan, ExchangedBounds kExchanged>
 class ScaledRule {
