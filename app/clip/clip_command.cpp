@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -109,17 +110,29 @@ int clip_files(const Command& command, const ClipWay& way) {
   way.name_outputs(jobs);
   check_conflicts(jobs, also_read(command), way.keeps_inputs);
   if (command.share) keep_share(*command.share, jobs);
-  const ClipRun run{command, way, jobs, engine, replacements, log};
+  const ClipRun alone{command, way, jobs, engine, replacements, log};
+  ClipRun run = alone;
+  std::mutex mutex;
+  std::vector<Job> put_off;
 
   const bool many = jobs.size() > 1;
+  if (many && !way.is_direct)
+    run.put_off = [&](const Job& job) {
+      const std::lock_guard lock(mutex);
+      put_off.push_back(job);
+    };
   const bool makes_directories = way.directories == Directory::made_by_run;
   if (many || command.recursive || makes_directories) keep_good(run, jobs);
-  if (makes_directories && !command.dry_run) make_directories(jobs);
+  if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   if (many && !way.is_direct)  // one direct run needs the memory of many chunks
     engine.for_each(jobs.size(), [&](std::size_t i) { clip_job(run, jobs[i]); });
   else
     for (std::size_t i = 0; i < jobs.size(); ++i) clip_job(run, jobs[i]);
   replacements.commit();
+  for (const Job& job : put_off) {
+    clip_job(alone, job);
+    replacements.commit();
+  }
   log.stop_after_failure();
   if (many || command.recursive || command.keep_going || command.list) log.print_summary();
   return log.status();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -28,6 +29,18 @@ bool is_stream(const std::string& path) {
   return path == "-" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
 }
 
+/// Whether no result is in place because the disk or a quota is full.
+bool is_lack_of_room(const std::exception_ptr& why) {
+  try {
+    std::rethrow_exception(why);
+  } catch (const Error& error) {
+    const int number = error.system_error();
+    return error.kind() != ErrorKind::not_durable && (number == ENOSPC || number == EDQUOT);
+  } catch (...) {
+    return false;
+  }
+}
+
 OutputFile::Existing existing_for(const Command& command, const Job& job) {
   const bool must_be_new = job.output_is_new && command.existing == OutputFile::Existing::replace;
   return must_be_new ? OutputFile::Existing::must_be_new : command.existing;
@@ -37,7 +50,9 @@ std::unique_ptr<Prepared> prepare(const ClipRun& run, const Job& job, const Clip
                                   std::function<void(std::exception_ptr)> done = {}) {
   const OutputFile::Existing existing = existing_for(run.command, job);
   if (run.way.prepare && job.output) return run.way.prepare(clipping, job, existing);
-  if (job.output) return prepare_to_file(clipping, job.input, *job.output, existing, run.way.directories);
+  if (job.output)
+    return prepare_to_file(clipping, job.input, *job.output, existing, run.way.directories,
+                           run.way.root.get());
   if (run.way.is_direct) return prepare_direct(clipping, job.input);
   return prepare_in_place(clipping, job.input, run.replacements, std::move(done));
 }
@@ -60,12 +75,13 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
             fmt::format("{}: IN is OUT; with --shard, a second run would scale the data twice", job.input));
       work();
     } catch (...) {
-      run_.log.failed(std::move(report_), std::current_exception());
+      fail(std::current_exception());
     }
     run_.log.stop_after_failure();
   }
 
  private:
+  void fail(std::exception_ptr why) noexcept;
   void work();
   void expect_wanted(const DTypeTraits& dtype) const;
 
@@ -99,6 +115,15 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   const Clock::time_point start_ = Clock::now();
   Clock::time_point member_start_ = start_;
 };
+
+void ClipJob::fail(std::exception_ptr why) noexcept {
+  try {
+    if (run_.put_off && !report_.job.output && is_lack_of_room(why)) return run_.put_off(report_.job);
+  } catch (...) {
+    why = std::current_exception();
+  }
+  run_.log.failed(report_, std::move(why));
+}
 
 /// A file that --recursive found is still below the directory that was given, unless the file itself is a
 /// link: other programs may have moved its directory, or replaced the directory by a link, since the walk.
@@ -153,7 +178,7 @@ void ClipJob::work() {
   } else {
     const auto done = [self = shared_from_this()](std::exception_ptr failure) {
       if (failure)
-        self->run_.log.failed(self->report_, std::move(failure));
+        self->fail(std::move(failure));
       else
         self->run_.log.done(self->lines_);
     };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "clip/clip_options.hpp"
 #include "clip/clip_way.hpp"
@@ -19,6 +20,9 @@ struct ClipRun {
   Engine& engine;
   ReplacementBatch& replacements;
   RunLog& log;
+
+  /// Takes a file in place that found no room, to be tried again alone. Null: such a file has failed.
+  std::function<void(const Job&)> put_off{};
 };
 
 /// Clips one file and reports the result in the log. The result of a file in place may be reported only when

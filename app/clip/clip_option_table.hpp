@@ -168,16 +168,17 @@ inline constexpr Option kInPlace{
     .details = R"(Replace every FILE by its result. At every instant, also after a crash or a power cut, the
 name holds the complete old file or the complete new one. Owner, mode, access control list and user.
 attributes stay, and a symbolic link is followed. A file in which no bit would change is not rewritten. A file
-with several hard links is refused (5), and one that another clipper is replacing, too. Needs room for a
-second copy of the file; `--direct` does not. Excludes `--no-clobber` and `--shard`.)"};
+with several hard links is refused (5), and one that another clipper is replacing, too. Needs room for the
+result beside the file. Of many files, one that finds no room is tried again alone after all others. Excludes
+`--no-clobber` and `--shard`.)"};
 
 inline constexpr Option kDirect{
     .names = "--direct", .group = "Files",
-    .help = "With --in-place: overwrite the data directly; needs no room for a second copy",
+    .help = "With --in-place: overwrite the data directly, without a second file",
     .details = R"(With `--in-place`: overwrite the elements in the file itself, so that hard links stay
 connected and only a journal of 16 MiB, .NAME.clipper-journal, is needed beside the file. While clipper works,
-and after an interruption, readers refuse the file; the same command then finishes the work exactly. Use it
-for files that are too large for a second copy. Takes no archives. FILES AND SAFETY has the details.)"};
+and after an interruption, readers refuse the file; the same command then finishes the work exactly. Takes
+no archives. FILES AND SAFETY has the details.)"};
 
 inline constexpr Option kOutputDir{
     .names = "--output-dir", .type = "DIR", .value = Value::directory, .group = "Files",
@@ -185,8 +186,8 @@ inline constexpr Option kOutputDir{
     .details = R"(Write the result of every input below DIR, under the input's path as given, without a
 leading slash: in/x.npy becomes DIR/in/x.npy, whatever other inputs there are. If the only argument is a
 directory, its files keep their paths below it (`--recursive`). A path with .. needs `--relative-to` or
-`--flat`. Missing directories are created. An input that is its own output is an error (2). Excludes
-`--in-place` and `--output`.)"};
+`--flat`. Missing directories are created. A symbolic link below DIR that leads out of it is not
+followed (5). An input that is its own output is an error (2). Excludes `--in-place` and `--output`.)"};
 
 inline constexpr Option kRelativeTo{
     .names = "--relative-to", .type = "DIR", .value = Value::directory, .group = "Files",

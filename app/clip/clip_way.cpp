@@ -50,6 +50,7 @@ ClipWay way_to(const ToFile& to) {
 ClipWay way_to(const IntoDirectory& to) {
   ClipWay way;
   way.directories = Directory::made_by_run;
+  way.root = std::make_shared<OutputRoot>(to.path);
   way.keeps_inputs = true;
   way.name_outputs = [to](Jobs& jobs) { write_below(to, jobs); };
   return way;

@@ -18,6 +18,7 @@ struct ClipWay {
 
   std::function<void(Jobs&)> name_outputs = [](Jobs&) {};  ///< does nothing for files in place
   Directory directories = Directory::expected;             ///< of outputs
+  std::shared_ptr<OutputRoot> root;                        ///< that outputs do not leave; null: none
   bool keeps_inputs = false;                               ///< refuses an input that is its own output
   bool is_direct = false;                                  ///< changes files without a second file
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "error.hpp"
 #include "files/directory.hpp"
@@ -54,16 +55,20 @@ Job Jobs::operator[](std::size_t job) const {
   return result;
 }
 
-void make_directories(const Jobs& jobs) {
+void make_directories(const Jobs& jobs, OutputRoot* root) {
   std::string last = ".";
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    std::string directory = directory_of(jobs[i].output.value_or(""));
-    if (directory == last) continue;
+    const std::string output = jobs[i].output.value_or("");
+    std::string directory = directory_of(output);
+    if (directory == std::exchange(last, directory)) continue;
+    if (root != nullptr) {
+      root->make_directories(output);
+      continue;
+    }
     std::error_code error;
     std::filesystem::create_directories(directory, error);
     if (error)
       throw Error(ErrorKind::io, fmt::format("{}: cannot be created: {}", directory, error.message()));
-    last = std::move(directory);
   }
 }
 

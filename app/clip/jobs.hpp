@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "files/output_root.hpp"
 #include "files/place.hpp"
 
 namespace clipper {
@@ -66,7 +67,8 @@ class Jobs {
   std::string directory_;
 };
 
-/// Creates the missing directories of all outputs. Error{io} if a directory cannot be created.
-void make_directories(const Jobs& jobs);
+/// Creates the missing directories of all outputs: see OutputRoot if `root` is given. Error{io} if a
+/// directory cannot be created.
+void make_directories(const Jobs& jobs, OutputRoot* root);
 
 }  // namespace clipper

@@ -13,8 +13,10 @@
 #include <spdlog/sinks/sink.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "console/error_line.hpp"
@@ -157,7 +159,7 @@ void RunLog::stop_after_failure() {
 void RunLog::print_json(const Lines& lines) noexcept {
   std::FILE* const stream = command_.tensor_on_stdout ? stderr : stdout;
   lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
-    if (!progress_.print(stream, texts)) json_lost_ = true;
+    if (!progress_.print(stream, texts)) json_lost_ = errno;
   });
 }
 
@@ -168,7 +170,7 @@ void RunLog::print_summary() {
     const Json json{{"version", kJsonVersion}, {"summary", true}, {"status", status_},
                     {"files", ok + failed},    {"ok", ok},        {"failed", failed}};
     const std::string line = json.dump() + "\n";
-    if (!progress_.print(command_.tensor_on_stdout ? stderr : stdout, line)) json_lost_ = true;
+    if (!progress_.print(command_.tensor_on_stdout ? stderr : stdout, line)) json_lost_ = errno;
   } else if (command_.verbose || (failed != 0 && ok + failed > 1 && !command_.quiet)) {
     progress_.print(stderr,
                     fmt::format("clipper: {} file{}: {} ok{}\n", ok + failed, ok + failed == 1 ? "" : "s", ok,
@@ -178,9 +180,10 @@ void RunLog::print_summary() {
 
 int RunLog::status() const {
   // not_durable says that an output was written: a caller that retries in place would scale the data twice.
-  if (json_lost_)
+  if (const int error = json_lost_; error != 0)
     throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
-                "standard output: cannot write the lines of --json");
+                fmt::format("standard output: cannot write the lines of --json: {}",
+                            std::generic_category().message(error)));
   return status_;
 }
 

@@ -114,7 +114,7 @@ class RunLog {
   std::atomic<std::size_t> files_ = 1;
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
-  std::atomic<bool> json_lost_ = false;
+  std::atomic<int> json_lost_ = 0;  ///< errno of a line of --json that could not be written
   std::atomic<bool> written_ = false;
   std::mutex mutex_;
   std::set<std::string> notes_;  ///< printed so far

@@ -16,6 +16,7 @@
 #include "console/progress.hpp"
 #include "console/terminal.hpp"
 #include "error.hpp"
+#include "files/descriptor.hpp"
 #include "files/name_for_commands.hpp"
 
 namespace clipper {
@@ -57,7 +58,7 @@ std::size_t help_columns() {
 }
 
 [[noreturn]] void fail_to_print() {
-  throw Error(ErrorKind::io, "standard output: cannot be written");
+  throw_system_error("standard output", "cannot be written");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "files/checksum.hpp"
+#include "files/holes.hpp"
 #include "parallel/pool.hpp"
 #include "parallel/threads.hpp"
 
@@ -196,7 +197,13 @@ ElementCounts Engine::run(const Plan& plan, InputFile& input, OutputFile& output
     done_ += transfer.size(chunk);
   };
   if (!output.is_regular()) check(plan, transfer.tensor_clip());
-  if (sharing != Sharing::parts) output.reserve(header.size() + plan.output_size());
+  const std::uint64_t size = header.size() + plan.output_size();
+  if (output.is_new() && is_sparse(input) && may_keep_zeros(plan, kernel_options())) {
+    output.set_size(size);
+    transfer.keep_holes();
+  } else if (sharing != Sharing::parts) {
+    output.reserve(size);
+  }
   if (chunks.size() == 0) {
     output.write(header);
     if (looks.written) looks.written(0, header);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -81,6 +82,15 @@ class TensorClip::Borrowed {
   TensorClip& owner_;
   std::unique_ptr<ParameterTile> tile_;
 };
+
+bool may_keep_zeros(const Plan& plan, const KernelOptions& options) {
+  if (plan.arrays) return true;
+  constexpr std::size_t kMaxSize = 8;  // of an element
+  const std::array<std::byte, kMaxSize> zero{};
+  std::array<std::byte, kMaxSize> result{};
+  TensorClip(plan, options, "").clip(0, zero.data(), result.data(), 1, Counting::off);
+  return result == zero;
+}
 
 TensorClip::TensorClip(const Plan& plan, const KernelOptions& options, std::string path)
     : plan_(plan),

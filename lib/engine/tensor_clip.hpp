@@ -23,6 +23,10 @@ struct KernelOptions {
   unsigned threads = 1;  ///< max threads that clip a tensor at once; their memory is bounded together
 };
 
+/// Whether a plan may turn elements whose bytes are all zero into such elements: unknown, hence true, with
+/// arrays.
+[[nodiscard]] bool may_keep_zeros(const Plan& plan, const KernelOptions& options);
+
 /// Applies a plan to the elements of its tensor, with the parameters that belong to each element. Many
 /// threads may call its functions.
 class TensorClip {

@@ -3,13 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "error.hpp"
+#include "files/holes.hpp"
 
 namespace clipper {
+namespace {
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes.front() == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+}  // namespace
 
 Chunks chunks_of(const Plan& plan, std::size_t chunk_size, std::uint64_t data_offset) {
   const std::size_t size = traits(plan.output.dtype).size;
@@ -74,18 +83,44 @@ void Transfer::write(std::uint64_t chunk, const std::byte* memory, OutputFile& o
   const std::span bytes = written_at(chunk, memory);
   const std::uint64_t offset = header.size() + chunks_[chunk].begin * out_size_;
   const std::uint64_t shared = chunk == 0 ? 0 : offset;  // the first chunk is shared with the header
-  if (changed != nullptr && changed->are_few &&
-      output.share(input_, shared, offset + bytes.size() - shared)) {
+  const bool may_share = changed != nullptr && changed->are_few;
+  if (may_share && output.share(input_, shared, offset + bytes.size() - shared)) {
     for (const std::span block : changed->blocks)
       output.write_at(block, offset + static_cast<std::size_t>(block.data() - memory));
   } else if (!output.is_regular()) {
     if (chunk == 0) output.write(header);
     output.write(bytes);
+  } else if (keeps_holes_ && !may_share) {  // after share() the output may have other bytes than zeros
+    if (chunk == 0) output.write_at(header, 0);
+    write_around_holes(chunk, bytes, offset, output);
   } else if (chunk == 0) {
     output.write_start(header, bytes);
   } else {
     output.write_at(bytes, offset);
   }
+}
+
+/// `bytes` are those of the chunk, `offset` is where they begin in the output. A block at the end of the
+/// tensor may be shorter than others.
+void Transfer::write_around_holes(std::uint64_t chunk, std::span<const std::byte> bytes, std::uint64_t offset,
+                                  const OutputFile& output) const {
+  constexpr std::uint64_t kBlock = 4096;
+  const auto [first, count] = chunks_[chunk];
+  const std::uint64_t begin = this->begin() + first * in_size_;
+  const std::uint64_t end = begin + count * in_size_;
+  const bool is_last = first + count == plan_.slice.count;
+  std::uint64_t written = offset;
+  for (Hole hole = next_hole(input_, begin, end); hole.begin < hole.end;
+       hole = next_hole(input_, hole.end, end)) {
+    const std::uint64_t element = (hole.begin - begin + in_size_ - 1) / in_size_;
+    const std::uint64_t from = (offset + element * out_size_ + kBlock - 1) / kBlock * kBlock;
+    const std::uint64_t past = offset + (hole.end - begin) / in_size_ * out_size_;
+    const std::uint64_t to = is_last && hole.end == end ? past : past / kBlock * kBlock;
+    if (from >= to || !is_zero(bytes.subspan(from - offset, to - from))) continue;
+    output.write_at(bytes.subspan(written - offset, from - written), written);
+    written = to;
+  }
+  output.write_at(bytes.subspan(written - offset), written);
 }
 
 void Transfer::show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const {

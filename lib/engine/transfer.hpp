@@ -55,9 +55,13 @@ class Transfer {
                      ChangedBlocks* changed = nullptr);
 
   /// Writes the chunk, and the header before the first chunk. To a stream, chunks must be written in order.
-  /// With few `changed` blocks writes only these, if the output can share the chunk with the input.
+  /// With few `changed` blocks writes only these, if the output can share the chunk with the input. After
+  /// keep_holes() leaves out whole blocks of zeros that lie in holes of the input.
   void write(std::uint64_t chunk, const std::byte* memory, OutputFile& output,
              std::span<const std::byte> header, const ChangedBlocks* changed = nullptr) const;
+
+  /// Only for an output that has its final size and nothing but holes.
+  void keep_holes() noexcept { keeps_holes_ = true; }
 
   /// Shows the elements as read() has read them, at their offset in the input.
   void show_read(std::uint64_t chunk, std::byte* memory, const Look& look) const;
@@ -94,6 +98,8 @@ class Transfer {
 
   /// Where the slice begins in the input's contents.
   [[nodiscard]] std::uint64_t begin() const { return input_.data_begin() + plan_.slice_offset(); }
+  void write_around_holes(std::uint64_t chunk, std::span<const std::byte> bytes, std::uint64_t offset,
+                          const OutputFile& output) const;
   [[nodiscard]] bool is_refused_before(std::uint64_t element) const;
   ElementCounts clip_elements(std::uint64_t chunk, std::byte* memory, std::size_t first, std::size_t count,
                               Counting counting);
@@ -106,6 +112,7 @@ class Transfer {
   std::size_t in_size_ = traits(plan_.input.dtype).size;
   std::size_t out_size_ = traits(plan_.output.dtype).size;
   TensorClip clip_;
+  bool keeps_holes_ = false;
   FirstNan first_nan_;
   mutable std::mutex counts_mutex_;
   ElementCounts counts_;

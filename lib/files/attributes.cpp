@@ -5,7 +5,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -28,7 +30,14 @@ bool is_none(int error) {
   return error == ENODATA || error == EOPNOTSUPP;
 }
 
-[[noreturn]] void refuse(const InputFile& input, const std::string& what) {
+/// Whether setting an owner or attribute failed because this user may not, or this file system cannot.
+bool is_lasting(int error) {
+  constexpr std::array kErrors{EPERM, EACCES, EOPNOTSUPP, ENOSYS, ENODATA, EINVAL, E2BIG, ERANGE};
+  return std::ranges::find(kErrors, error) != kErrors.end();
+}
+
+[[noreturn]] void refuse(const InputFile& input, const std::string& what, int error = errno) {
+  if (!is_lasting(error)) throw_system_error(input.path(), "the new file cannot keep its " + what, error);
   clipper::refuse(input.path(),
                   fmt::format("refused to avoid data loss: the new file cannot keep its {}; ", what) +
                       kDirect + " keeps it");
@@ -124,8 +133,10 @@ void keep_owner(const InputFile& input, const Descriptor& replacement) {
   if (::fstat(replacement.get(), &created) != 0) throw_system_error(input.path(), "cannot be replaced");
   const struct stat& status = input.status();
   if (!is_owner_known(status))
-    refuse(input, fmt::format("owner {}:{}, which may stand for users without an ID in this user namespace",
-                              status.st_uid, status.st_gid));
+    refuse(input,
+           fmt::format("owner {}:{}, which may stand for users without an ID in this user namespace",
+                       status.st_uid, status.st_gid),
+           EPERM);
   if (created.st_uid == status.st_uid && created.st_gid == status.st_gid) return;
   if (::fchown(replacement.get(), status.st_uid, status.st_gid) == 0) return;
   refuse(input, fmt::format("owner {}:{}", status.st_uid, status.st_gid));

@@ -14,8 +14,8 @@ namespace clipper {
 /// Returns false, with errno, on failure.
 [[nodiscard]] bool keep_access_list(const std::string& path, const Descriptor& replacement);
 
-/// Gives `replacement` the owner, ACL, `user.` attributes and SELinux label of `input`. Error{refused} if one
-/// of them cannot be kept.
+/// Gives `replacement` the owner, ACL, `user.` attributes and SELinux label of `input`. Error{refused} if the
+/// user or the file system cannot keep one of them; Error{io} for any other failure, such as a full quota.
 void keep_attributes(const InputFile& input, const Descriptor& replacement);
 
 }  // namespace clipper

@@ -1,12 +1,15 @@
 #include "files/mount.hpp"
 
 #include <linux/magic.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -48,6 +51,12 @@ bool is_of_one_machine(int fd) noexcept {
   struct statfs system {};
   return ::fstatfs(fd, &system) == 0 &&
          std::ranges::find(kSystems, static_cast<std::uint64_t>(system.f_type)) != kSystems.end();
+}
+
+std::uint64_t free_bytes(int fd) noexcept {
+  struct statvfs system {};
+  if (::fstatvfs(fd, &system) != 0 || system.f_blocks == 0) return std::numeric_limits<std::uint64_t>::max();
+  return std::uint64_t{::geteuid() == 0 ? system.f_bfree : system.f_bavail} * system.f_frsize;
 }
 
 bool is_on_fuse(int fd, std::string_view type) {

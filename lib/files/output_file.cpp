@@ -5,7 +5,6 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits>
 #include <utility>
 
 #include "error.hpp"
@@ -22,6 +20,8 @@
 #include "files/container.hpp"
 #include "files/directory.hpp"
 #include "files/file_state.hpp"
+#include "files/mount.hpp"
+#include "files/output_root.hpp"
 #include "files/output_target.hpp"
 #include "files/terms.hpp"
 
@@ -37,26 +37,28 @@ constexpr std::uint64_t kWrittenOut = 32 << 20;
 /// File systems whose files can share blocks: XFS, btrfs and bcachefs.
 constexpr std::array<decltype(statfs::f_type), 3> kSharing{XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, 0xca451a4e};
 
-/// What to do where a file cannot be replaced; `merit` is that of a direct change, which archives lack.
-Message instead(const InputFile& input, const char* merit) {
-  return is_archive(input) ? "write to another file" : kDirect + Message(merit);
+bool shares_blocks(int fd) noexcept {
+  struct statfs system {};
+  return ::fstatfs(fd, &system) == 0 && std::ranges::find(kSharing, system.f_type) != kSharing.end();
 }
 
 }  // namespace
 
-void OutputFile::check(const std::string& path, Existing existing) {
+void OutputFile::check(const std::string& path, Existing existing, const OutputRoot* root) {
   // No link will find out whether an output that must be new is new.
   const bool must_be_new = existing == Existing::must_be_new;
   const OutputTarget target = examine(path, must_be_new ? Existing::replace : existing);
+  if (root != nullptr) root->expect_inside(path, target.place);
   if (must_be_new && target.kind == OutputTarget::Kind::file) refuse_existing(path, existing);
   if (target.kind != OutputTarget::Kind::new_file) return;
   if (check_access(target.place->directory(), ".", W_OK | X_OK) != 0)
     throw_system_error(path, "cannot be created");
 }
 
-OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability,
-                              mode_t mode) {
+OutputFile OutputFile::create(const std::string& path, Existing existing, Durability durability, mode_t mode,
+                              const OutputRoot* root) {
   OutputTarget target = examine(path, existing);
+  if (root != nullptr) root->expect_inside(path, target.place);
   if (target.kind == OutputTarget::Kind::standard_output) {
     Descriptor copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (copy.get() < 0) throw_system_error("standard output", "cannot be opened");
@@ -106,7 +108,11 @@ void OutputFile::close_common() const {
 
 OutputFile OutputFile::open_stream(const std::string& path, const OutputTarget& target,
                                    Durability durability) {
-  Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
+  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+  Descriptor fd(retry_interrupted([&] {
+    return target.place ? ::openat(target.place->directory(), target.place->name(), kFlags | O_NOFOLLOW)
+                        : ::open(path.c_str(), kFlags);
+  }));
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_system_error(path, "cannot be examined");
@@ -130,15 +136,22 @@ OutputFile OutputFile::create_own(Place place, Existing existing, mode_t mode, D
   return file;
 }
 
-std::uint64_t OutputFile::space_beside(const InputFile& input) {
-  struct statvfs system {};
-  const bool has_limit = ::fstatvfs(input.descriptor().get(), &system) == 0 && system.f_blocks != 0;
-  return has_limit ? std::uint64_t{system.f_bavail} * system.f_frsize
-                   : std::numeric_limits<std::uint64_t>::max();
+bool OutputFile::has_room(const InputFile& input, std::uint64_t size) noexcept {
+  return size <= free_bytes(input.descriptor().get());
+}
+
+/// btrfs counts the blocks of removed files as free only after a commit, which syncfs() makes.
+void OutputFile::expect_room(const InputFile& input, std::uint64_t size) {
+  const int fd = input.descriptor().get();
+  if (has_room(input, size) || (::syncfs(fd) == 0 && has_room(input, size))) return;
+  throw Error(
+      ErrorKind::refused,
+      input.path() + ": " + kInPlace + fmt::format(" needs {} free bytes, found {}", size, free_bytes(fd)),
+      ENOSPC);
 }
 
 void OutputFile::check_in_place(const InputFile& input) {
-  check_room(input);
+  expect_one_link(input);
   check_beside(input);
 }
 
@@ -149,18 +162,16 @@ void OutputFile::check_beside(const InputFile& input) {
     throw_system_error(input.path(), "cannot be replaced");
 }
 
-/// Checks that a second file can take the place of the first.
-void OutputFile::check_room(const InputFile& input) {
+void OutputFile::expect_one_link(const InputFile& input) {
   if (const auto links = input.status().st_nlink; links > 1)
-    refuse(input.path(), fmt::format("refused to avoid data loss: has {} hard links, which ", links) +
-                             kInPlace + " would separate; " + instead(input, " keeps them"));
-  if (const std::uint64_t space = space_beside(input); space < input.size())
-    refuse(input.path(), kInPlace + fmt::format(" needs {} free bytes, found {}; ", input.size(), space) +
-                             instead(input, " needs only a small journal"));
+    refuse(input.path(),
+           fmt::format("refused to avoid data loss: has {} hard links, which ", links) + kInPlace +
+               " would separate; " +
+               (is_archive(input) ? Message("write to another file") : kDirect + " keeps them"));
 }
 
 OutputFile OutputFile::create_in_place(const InputFile& input) {
-  check_room(input);
+  expect_one_link(input);
   OutputFile file(input.place(), Durability::on_disk);
   file.regular_ = true;
   file.mode_ = input.status().st_mode & 07777;
@@ -180,6 +191,7 @@ bool OutputFile::can_be_named() noexcept {
 /// and nobody can open the file before it is complete.
 void OutputFile::create_temporary() {
   if (mode_ && place_->is_append_only()) refuse(path_, "its directory is append-only (chattr +a)");
+  new_ = true;
   const mode_t mode = mode_ ? 0600 : new_mode_;
   if (!can_be_named()) return create_named_temporary();
   fd_ = Descriptor(retry_interrupted(
@@ -220,6 +232,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       path_(std::move(other.path_)),
       durability_(other.durability_),
       regular_(other.regular_),
+      new_(other.new_),
       has_old_bytes_(other.has_old_bytes_),
       base_(other.base_),
       temporary_(std::move(other.temporary_)),
@@ -241,6 +254,11 @@ void OutputFile::set_base(std::uint64_t base) {
     throw_system_error(path_, "cannot be written");
 }
 
+void OutputFile::set_size(std::uint64_t size) const {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(base_ + size)) != 0)
+    throw_system_error(path_, "cannot be written");
+}
+
 void OutputFile::reserve(std::uint64_t size) const {
   const bool zeros_may_replace_a_file = mode_ && durability_ == Durability::none;  // at a power cut
   if (!is_regular() || size < kReserved || zeros_may_replace_a_file) return;
@@ -253,11 +271,13 @@ void OutputFile::reserve(std::uint64_t size) const {
   if (!is_unsupported(errno)) throw_system_error(path_, "cannot be written");
 }
 
+bool OutputFile::may_share_parts(const InputFile& input) noexcept {
+  return shares_blocks(input.descriptor().get());
+}
+
 Sharing OutputFile::may_share(const InputFile& input) const {
   if (!is_regular() || !input.is_regular() || input.is_member() || base_ != 0) return Sharing::none;
-  struct statfs system {};
-  if (::fstatfs(fd_.get(), &system) != 0 || std::ranges::find(kSharing, system.f_type) == kSharing.end())
-    return Sharing::none;
+  if (!shares_blocks(fd_.get())) return Sharing::none;
   return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }
 

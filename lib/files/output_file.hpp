@@ -16,6 +16,7 @@
 /// Writing. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
 namespace clipper {
 
+class OutputRoot;
 struct OutputTarget;
 
 /// Which blocks of its input an output may share instead of writing them: none, or those of parts, too.
@@ -38,17 +39,17 @@ class OutputFile {
   /// Opens a new file, the replacement of an existing file, or a stream; "-" is standard output. Symbolic
   /// links are followed. A new file gets the permissions `mode`, less the umask; a replacement keeps the
   /// permissions and the ACL of the old file. Error{usage} if the output is a terminal. Error{refused} if it
-  /// exists and may not be replaced, is a block device or a dangling link, or if an append-only directory
-  /// prevents the rename.
+  /// exists and may not be replaced, is a block device or a dangling link, if an append-only directory
+  /// prevents the rename, or if it is not below `root`.
   [[nodiscard]] static OutputFile create(const std::string& path, Existing existing, Durability durability,
-                                         mode_t mode = 0666);
+                                         mode_t mode = 0666, const OutputRoot* root = nullptr);
 
   /// Throws the errors of create(), and creates nothing.
-  static void check(const std::string& path, Existing existing);
+  static void check(const std::string& path, Existing existing, const OutputRoot* root = nullptr);
 
   /// Opens the replacement of a file from InputFile::open_to_change(). It keeps the permissions, owner, ACL
   /// and `user.` attributes, and is always Durability::on_disk. Error{refused} if it cannot keep them, if the
-  /// file has several hard links, or if there is no space for a second file.
+  /// file has several hard links.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
   /// Throws the errors of create_in_place(), and creates nothing. check_beside(): only those of the
@@ -75,8 +76,18 @@ class OutputFile {
   [[nodiscard]] static OutputFile create_own(Place place, Existing existing, mode_t mode,
                                              Durability durability);
 
-  /// The free bytes of the input's file system; the maximum of the type if it has no limit.
-  [[nodiscard]] static std::uint64_t space_beside(const InputFile& input);
+  /// Whether `size` more bytes find room beside the input.
+  [[nodiscard]] static bool has_room(const InputFile& input, std::uint64_t size) noexcept;
+
+  /// Error{refused}, with ENOSPC, unless `size` more bytes find room beside the input: also where room that
+  /// is about to become free has to be waited for.
+  static void expect_room(const InputFile& input, std::uint64_t size);
+
+  /// Whether a replacement of `input` may share parts of its blocks: see may_share().
+  [[nodiscard]] static bool may_share_parts(const InputFile& input) noexcept;
+
+  /// Error{refused} if the input has several hard links, which a replacement would separate.
+  static void expect_one_link(const InputFile& input);
 
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -97,6 +108,12 @@ class OutputFile {
   void set_caching(Caching caching) noexcept {
     if (regular_) fd_.set_caching(caching);
   }
+
+  /// Whether only this object has written to the file, and it began empty: what was not written is zeros.
+  [[nodiscard]] bool is_new() const noexcept { return new_; }
+
+  /// Gives the file this size beyond the base; all bytes that are not written are holes.
+  void set_size(std::uint64_t size) const;
 
   /// Reserves disk space for `size` bytes where that is safe and makes writing faster. Error{io} if the space
   /// is not available.
@@ -144,7 +161,6 @@ class OutputFile {
   void keep_access() const;
   [[nodiscard]] static OutputFile open_stream(const std::string& path, const OutputTarget& target,
                                               Durability durability);
-  static void check_room(const InputFile& input);
   void create_temporary();
   void create_named_temporary();
   [[nodiscard]] bool name_temporary(const std::function<int(const Place&)>& create);
@@ -162,7 +178,8 @@ class OutputFile {
   Descriptor fd_;
   std::string path_;
   Durability durability_;
-  bool regular_ = false;            ///< false: a stream
+  bool regular_ = false;  ///< false: a stream
+  bool new_ = false;
   bool has_old_bytes_ = false;      ///< a regular file that is written like a stream, before the first write
   std::uint64_t base_ = 0;          ///< added to all offsets
   std::optional<Place> temporary_;  ///< the hidden name in the same directory, while it has one

@@ -186,17 +186,21 @@ bool Place::is_same_place(const Place& other) const {
 }
 
 bool Place::is_below(std::span<const FileId> directories) const {
+  return clipper::is_below(directory(), directories, path_);
+}
+
+bool is_below(int directory, std::span<const FileId> directories, const std::string& path) {
   std::optional<FileId> below;
   Descriptor parent;
-  for (int fd = directory();; fd = parent.get()) {
+  for (int fd = directory;; fd = parent.get()) {
     struct stat status {};
-    if (::fstat(fd, &status) != 0) throw_system_error(directory_of(path_), "cannot be examined");
+    if (::fstat(fd, &status) != 0) throw_system_error(directory_of(path), "cannot be examined");
     const FileId id = id_of(status);
     if (std::ranges::find(directories, id) != directories.end()) return true;
     if (id == below) return false;  // ".." of the root directory is the root directory
     below = id;
     parent = Descriptor(retry_interrupted([&] { return ::openat(fd, "..", O_PATH | O_CLOEXEC); }));
-    if (parent.get() < 0) throw_system_error(directory_of(path_), "cannot be examined");
+    if (parent.get() < 0) throw_system_error(directory_of(path), "cannot be examined");
   }
 }
 

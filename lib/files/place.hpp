@@ -112,6 +112,9 @@ class Place {
   std::string path_;
 };
 
+/// Place::is_below() for a directory that is no Place; `path` is for messages.
+[[nodiscard]] bool is_below(int directory, std::span<const FileId> directories, const std::string& path);
+
 /// Place::remove() for a caller that has no Place: a signal handler.
 [[nodiscard]] bool remove_name(int directory, const char* name, const FileId& file) noexcept;
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -11,6 +10,7 @@
 #include "error.hpp"
 #include "files/cleanup_registry.hpp"
 #include "files/directory.hpp"
+#include "files/mount.hpp"
 #include "files/place.hpp"
 
 namespace clipper {
@@ -22,9 +22,11 @@ std::string& directory() {
 }
 
 [[noreturn]] void throw_failure(const std::string& contents, int error) {
-  throw Error(ErrorKind::io, fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(),
-                                         std::generic_category().message(error)) +
-                                 Term{"temporary_directory", "name another directory"});
+  throw Error(ErrorKind::io,
+              fmt::format("{}: cannot be inflated to {}: {}; ", contents, directory(),
+                          std::generic_category().message(error)) +
+                  Term{"temporary_directory", "name another directory"},
+              error);
 }
 
 /// The file has a name for an instant. A signal that ends the process then removes it.
@@ -62,9 +64,7 @@ void set_temporary_directory(std::string path) {
 
 TemporaryFile::TemporaryFile(std::string contents, std::uint64_t size)
     : contents_(std::move(contents)), fd_(create_unnamed(contents_)) {
-  struct statvfs system {};
-  if (::fstatvfs(fd_.get(), &system) != 0 || system.f_blocks == 0) return;
-  if (std::uint64_t{system.f_bavail} * system.f_frsize < size) throw_failure(contents_, ENOSPC);
+  if (free_bytes(fd_.get()) < size) throw_failure(contents_, ENOSPC);
 }
 
 void TemporaryFile::write(std::span<const std::byte> bytes) {

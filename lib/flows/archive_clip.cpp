@@ -33,6 +33,16 @@ std::uint64_t ArchiveClip::size() const {
   return size;
 }
 
+/// The size of a deflated member is known only when it is written.
+std::uint64_t ArchiveClip::least_room() const {
+  std::uint64_t size = 0;
+  for (const MemberUse& use : uses_) {
+    if (use.action == MemberAction::copied) size += use.member->contents.stored_size;
+    if (use.action == MemberAction::clipped && use.member->method == Codec::stored) size += use.clipped_size;
+  }
+  return size;
+}
+
 /// Calls `large(index)` for a large member and `small(begin, end)` for consecutive small members, in order.
 template <class Large, class SmallOnes>
 void ArchiveClip::for_each(const Large& large, const SmallOnes& small) const {

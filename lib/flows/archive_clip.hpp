@@ -26,6 +26,7 @@ class ArchiveClip : public ContentsClip {
   ArchiveClip(const Clipping& clipping, const InputFile& input);
 
   [[nodiscard]] std::uint64_t size() const override;
+  [[nodiscard]] std::uint64_t least_room() const override;
   [[nodiscard]] bool changes() override;  ///< also if a member is dropped; notifies nobody of changes
   void count() override;
 

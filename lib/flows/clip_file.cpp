@@ -23,12 +23,13 @@ using Existing = OutputFile::Existing;
 class ToFile : public Prepared {
  public:
   ToFile(const Clipping& clipping, const std::string& in, std::string out, Existing existing,
-         Directory directory)
+         Directory directory, const OutputRoot* root)
       : Prepared(clipping, clipping.purpose == Purpose::check
                                ? InputFile::open_regular(in, clipping.settings.caching)
                                : InputFile::open(in, clipping.settings.caching)),
         out_(std::move(out)),
-        existing_(existing) {
+        existing_(existing),
+        root_(root) {
     if (is_archive_for(clipping_.settings, input_)) {
       check_output_name(input_, true, out_);
       contents_ = std::make_unique<ArchiveClip>(clipping_, input_);
@@ -36,14 +37,18 @@ class ToFile : public Prepared {
       contents_ = std::make_unique<FileClip>(clipping_, input_);
       check_output_name(input_, false, out_);
     }
-    check_output(clipping_, out_, existing, directory);
+    check_output(clipping_, out_, existing, directory, root);
   }
 
-  void write() override { write_output(out_, existing_); }
+  void write() override {
+    write_output(
+        out_, existing_, [] {}, root_);
+  }
 
  private:
   std::string out_;
   Existing existing_;
+  const OutputRoot* root_;
 };
 
 InputFile open_to_change(const std::string& path, const Clipping& clipping) {
@@ -68,15 +73,25 @@ class InPlace : public Prepared {
     if (clipping_.purpose == Purpose::dry_run) OutputFile::check_in_place(input_);
   }
 
+  /// Throws the error of write() if there is no room for a result that has other bytes.
+  void count() override {
+    if (OutputFile::has_room(input_, contents_->least_room())) return Prepared::count();
+    if (contents_->changes()) OutputFile::expect_room(input_, contents_->least_room());
+    complete(false);
+  }
+
   void write() override {
-    if (OutputFile::space_beside(input_) < input_.size()) batch_.commit();  // frees space of replaced files
-    OutputFile output = OutputFile::create_in_place(input_);
-    output.set_caching(clipping_.settings.caching);
+    OutputFile::expect_one_link(input_);
     if (!contents_->changes()) {
       input_.expect_unchanged();
       complete(false);
       return done_(nullptr);
     }
+    const std::uint64_t room = contents_->least_room();
+    if (!OutputFile::has_room(input_, room)) batch_.commit();  // frees space of replaced files
+    OutputFile::expect_room(input_, room);
+    OutputFile output = OutputFile::create_in_place(input_);
+    output.set_caching(clipping_.settings.caching);
     contents_->write(output, Headers::kept);
     complete(true);
     batch_.add({std::move(input_), std::move(output), std::move(done_)});
@@ -158,8 +173,9 @@ void Prepared::count() {
 }
 
 void Prepared::write_output(const std::string& out, Existing existing,
-                            const std::function<void()>& before_commit) {
-  OutputFile output = OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy());
+                            const std::function<void()>& before_commit, const OutputRoot* root) {
+  OutputFile output =
+      OutputFile::create(out, existing, clipping_.settings.durability, input_.mode_of_copy(), root);
   output.set_caching(clipping_.settings.caching);
   contents_->write(output, Headers::numpys);
   if (input_.is_regular()) input_.expect_unwritten();
@@ -168,11 +184,13 @@ void Prepared::write_output(const std::string& out, Existing existing,
   output.commit();
 }
 
-void check_output(const Clipping& clipping, const std::string& out, Existing existing, Directory directory) {
+void check_output(const Clipping& clipping, const std::string& out, Existing existing, Directory directory,
+                  const OutputRoot* root) {
+  if (root != nullptr && clipping.purpose != Purpose::run) root->check(out);
   const bool must_be_new = existing == Existing::refuse;
   if (clipping.purpose == Purpose::run || (clipping.purpose == Purpose::check && !must_be_new)) return;
   if (directory == Directory::made_by_run && ::access(directory_of(out).c_str(), F_OK) != 0) return;
-  OutputFile::check(out, existing);
+  OutputFile::check(out, existing, root);
 }
 
 bool is_in_place(const std::string& in, const std::string& out, Existing existing) {
@@ -187,8 +205,9 @@ bool is_in_place(const std::string& in, const std::string& out, Existing existin
 }
 
 std::unique_ptr<Prepared> prepare_to_file(const Clipping& clipping, const std::string& in,
-                                          const std::string& out, Existing existing, Directory directory) {
-  return std::make_unique<ToFile>(clipping, in, out, existing, directory);
+                                          const std::string& out, Existing existing, Directory directory,
+                                          const OutputRoot* root) {
+  return std::make_unique<ToFile>(clipping, in, out, existing, directory, root);
 }
 
 std::unique_ptr<Prepared> prepare_in_place(const Clipping& clipping, const std::string& path,

@@ -8,6 +8,7 @@
 
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
+#include "files/output_root.hpp"
 #include "files/replacement_batch.hpp"
 #include "flows/clipping.hpp"
 
@@ -28,7 +29,7 @@ class Prepared {
   [[nodiscard]] std::uint64_t size() const { return contents_->size(); }
 
   /// Throws the errors of write() that depend on elements, and counts.
-  void count();
+  virtual void count();
 
   /// Clips the file, and puts the result in place.
   virtual void write() = 0;
@@ -39,7 +40,7 @@ class Prepared {
   /// Writes to a new output; calls `before_commit` when it is complete, before it gets its name.
   void write_output(
       const std::string& out, OutputFile::Existing existing,
-      const std::function<void()>& before_commit = [] {});
+      const std::function<void()>& before_commit = [] {}, const OutputRoot* root = nullptr);
   void complete(bool written);
 
   const Clipping clipping_;
@@ -53,13 +54,14 @@ enum class Directory : std::uint8_t { expected, made_by_run };
 /// Throws the errors of OutputFile::create() that are known before the run, which finds them when it creates
 /// the output. A check looks only at an output that must be new.
 void check_output(const Clipping& clipping, const std::string& out, OutputFile::Existing existing,
-                  Directory directory = Directory::expected);
+                  Directory directory = Directory::expected, const OutputRoot* root = nullptr);
 
 /// Clips `in` to `out`; "-" is standard input or output. If `out` is `in`, call prepare_in_place() instead:
-/// see is_in_place(). A check takes no stream.
+/// see is_in_place(). A check takes no stream. Error{refused} if `out` is not below `root`.
 [[nodiscard]] std::unique_ptr<Prepared> prepare_to_file(const Clipping& clipping, const std::string& in,
                                                         const std::string& out, OutputFile::Existing existing,
-                                                        Directory directory = Directory::expected);
+                                                        Directory directory = Directory::expected,
+                                                        const OutputRoot* root = nullptr);
 
 /// Whether `out` is the file `in`, which is replaced then. Error{refused} if the names are two mounts of one
 /// file, because the new file would get only one of them.

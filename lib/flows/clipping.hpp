@@ -120,6 +120,9 @@ class ContentsClip {
   /// The bytes of the elements to clip.
   [[nodiscard]] virtual std::uint64_t size() const = 0;
 
+  /// The bytes that the result takes up on the disk in any case, beside an input on the same file system.
+  [[nodiscard]] virtual std::uint64_t least_room() const = 0;
+
   /// Whether write() would change any byte. If not, the result has the counts of all elements.
   [[nodiscard]] virtual bool changes() = 0;
 

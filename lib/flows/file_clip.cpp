@@ -10,6 +10,7 @@
 
 #include "engine/tensor_clip.hpp"
 #include "error.hpp"
+#include "files/holes.hpp"
 #include "files/place.hpp"
 #include "flows/percentile_bounds.hpp"
 #include "npy/header.hpp"
@@ -79,6 +80,16 @@ void FileClip::take(Plan plan) {
   if (clipping_.purpose == Purpose::check) return;
   clipping_.engine.prepare(size());
   clipping_.observer.planned(result);
+}
+
+/// Blocks that the result may share with the input need no room, nor do holes that may remain.
+std::uint64_t FileClip::least_room() const {
+  const Plan& plan = *clipping_.result.plan;
+  if (!plan.changes_dtype() && OutputFile::may_share_parts(input_)) return 0;
+  const std::uint64_t size = plan.output_size();
+  if (!is_sparse(input_) || !may_keep_zeros(plan, clipping_.engine.kernel_options())) return size;
+  const std::uint64_t stored = stored_bytes(input_) / traits(plan.input.dtype).size;
+  return std::min(size, stored * traits(plan.output.dtype).size);
 }
 
 bool FileClip::changes() {

@@ -37,6 +37,7 @@ class FileClip : public ContentsClip {
   FileClip(const Clipping& clipping, InputFile& input, Plan part);
 
   [[nodiscard]] std::uint64_t size() const override { return clipping_.result.plan->input_size(); }
+  [[nodiscard]] std::uint64_t least_room() const override;
   [[nodiscard]] bool changes() override;
   void count() override;
 

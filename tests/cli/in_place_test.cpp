@@ -247,29 +247,47 @@ TEST_CASE("a new output gets the directory's default access control list") {
   CHECK(mode_of(directory / "y.npy") == mode_of(directory / "x.npy"));
 }
 
-TEST_CASE("--in-place needs space for a second file, --direct does not") {
+TEST_CASE("--in-place needs room for the result, if there is one, and each of many files only for its own") {
   const WorkingDirectory directory;
   std::filesystem::create_directory(directory / "small");
   const std::vector<float> elements = scattered_floats(150'000);
   directory.write("x.npy", float32_file(elements));
   directory.write("expected.npy", float32_file(clipped(elements, 0, 6)));
   constexpr int kCannotMount = 99;
-  const auto on_a_small_disk = [] {
-    if (!has_own_mounts() || ::mount("small", "small", "tmpfs", 0, "size=1000k") != 0) ::_exit(kCannotMount);
+  // Copies x.npy `count` times to a disk with room for `room` bytes more, and runs clipper on all of them.
+  const auto run = [&](int count, int room, const char* checks, const Words& options) {
+    const auto on_a_small_disk = [&] {
+      const std::string size = fmt::format("size={}", count * 602'112 + room);
+      if (!has_own_mounts() || ::mount("small", "small", "tmpfs", 0, size.c_str()) != 0)
+        ::_exit(kCannotMount);
+    };
+    Words words = joined({"--chunk-size", "4096", "--threads", "4"}, options);
+    std::string copies;
+    for (int i = 0; i < count; ++i) {
+      words.push_back(fmt::format("small/{}.npy", i));
+      copies += fmt::format("cp x.npy small/{}.npy && ", i);
+    }
+    const std::string script = fmt::format(
+        "{}\"$@\"; code=$?; test $(ls -A small | wc -l) = {} && for f in small/*; do {} || exit 98; "
+        "done; exit $code",
+        copies, count, checks);
+    return run_in_shell(script, words, {directory.path(), on_a_small_disk});
   };
-  const auto run = [&](const char* checks, const Words& options) {
-    Words words = options;
-    for (const char* word : {"--chunk-size", "4096", "--min", "0", "--max", "6", "small/x.npy"})
-      words.emplace_back(word);
-    const std::string script = "cp x.npy small && \"$@\"; code=$?; test $(ls -A small) = x.npy && ";
-    return run_in_shell(script + checks + " && exit $code; exit 98", words,
-                        {directory.path(), on_a_small_disk});
-  };
-  const Result refused = run("cmp x.npy small/x.npy", {"-i"});
+  const char* const kOld = "cmp x.npy $f";
+  const char* const kNew = "cmp expected.npy $f";
+  const Words to_6 = clip({"-i"});
+  const Result refused = run(1, 400'000, kOld, to_6);
   if (refused.exit_code == kCannotMount) return skip_unless_possible("mounting a small disk");
-  check_refused(refused, 5, "small/x.npy: --in-place needs 600128 free bytes, found ");
-  check_refused(refused, 5, "--in-place --direct needs only a small journal");
-  check_done(run("cmp expected.npy small/x.npy", {"-i", "--direct"}));
+  check_refused(refused, 5, "small/0.npy: --in-place needs 600000 free bytes, found ");
+  CHECK_FALSE(contains(refused.error, "direct"));
+  check_refused(run(1, 400'000, kOld, joined(to_6, {"--dry-run", "--quiet"})), 5, "needs 600000 free bytes");
+  check_refused(run(1, 700'000, kOld, joined(to_6, {"--to", "float64"})), 5, "needs 1200000 free bytes");
+  check_done(run(1, 400'000, "true", joined(to_6, {"--to", "float16"})));
+  check_done(run(1, 0, kOld, {"--min", "-1e9", "-i"}));
+  check_done(run(1, 0, kOld, {"--min", "-1e9", "-i", "--dry-run", "--quiet"}));
+  check_done(run(1, 0, kOld, {"--min", "-1e9", "-i", "--dry-run", "--quiet", "--fail-if-clipped", "0"}));
+  check_done(run(12, 700'000, kNew, to_6));
+  check_refused(run(12, 400'000, kOld, to_6), 5, "needs 600000 free bytes, found ");
 }
 
 }  // namespace clipper::testing

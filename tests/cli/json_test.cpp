@@ -215,7 +215,7 @@ TEST_CASE("--json prints integers beyond 2^53 as strings and names as UTF-8") {
 TEST_CASE("an unwritable --json line is an error, and the result stays in place") {
   const WorkingDirectory directory{{"x.npy", kInput}};
   const Result result = directory.run_in_shell("\"$@\" >/dev/full", clip_json({"-i", "x.npy"}));
-  check_refused(result, 6, "standard output");
+  check_refused(result, 6, "standard output: cannot write the lines of --json: No space left on device");
   CHECK((directory.read("x.npy") != kInput));
   directory.write("x.npy", kInput);
   check_refused(directory.run_in_shell("\"$@\" >/dev/full", clip_json({"--dry-run", "-i", "x.npy"})), 4,

@@ -160,6 +160,15 @@ TEST_CASE("a file that another program has locked is refused, whoever has locked
 TEST_CASE("arguments are escaped in messages") {
   check_refused(run_clipper({"--min", "1\n2", "a", "b"}), 2, "1\\x0a2");
   check_refused(run_clipper({"--unknown\nword", "a", "b"}), 2, "--unknown\\x0aword");
+  for (const char32_t code : {0x202A, 0x202E, 0x2066, 0x2069}) {
+    const std::string name = {'a', '\xe2', static_cast<char>(0x80 | (code >> 6 & 0x3f)),
+                              static_cast<char>(0x80 | (code & 0x3f))};
+    check_refused(run_clipper({"--min", "1", name + "b.npy", "c"}), 4,
+                  fmt::format("a\\xe2\\x{:02x}\\x{:02x}b.npy: ", static_cast<unsigned char>(name[2]),
+                              static_cast<unsigned char>(name[3])));
+  }
+  check_refused(run_clipper({"--min", "1", "a\u2065\u2029\u202f\u206a.npy", "c"}), 4,
+                "a\u2065\\xe2\\x80\\xa9\u202f\u206a.npy: ");
 }
 
 TEST_CASE("--help and --version print their text and do nothing else") {
@@ -172,7 +181,8 @@ TEST_CASE("--help and --version print their text and do nothing else") {
     CHECK_FALSE(result.output.empty());
     CHECK(result.output.back() == '\n');
     CHECK(directory.entries() == Words{"in.npy"});
-    check_refused(directory.run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
+    check_refused(directory.run_in_shell("\"$@\" >/dev/full", words), 4,
+                  "standard output: cannot be written: No space left on device");
   }
   const std::string version = run_clipper({"--version"}).output;
   CHECK(std::regex_match(version, std::regex("clipper [0-9]+\\.[0-9]+\\.[0-9]+\n"

@@ -218,4 +218,28 @@ TEST_CASE("--output-dir refuses the same output twice, standard input and imposs
   check_refused(of_root, 4, "/: is a directory; to clip the .npy and .npz files below it, add --recursive");
 }
 
+TEST_CASE("--output-dir refuses links below it that lead out of it, also in a dry run, and follows others") {
+  const WorkingDirectory directory{{"in/a/x.npy", input(1)}, {"in/b/x.npy", input(2)}};
+  std::filesystem::create_directories(directory / "out/real");
+  std::filesystem::create_directories(directory / "elsewhere");
+  std::filesystem::create_directory_symlink("real", directory / "out/b");
+  std::filesystem::create_directory_symlink("../elsewhere", directory / "out/a");
+  const Words tree = clip({"-r", "in", "--output-dir", "out"});
+  const std::string why = "out/a/x.npy: refused to avoid data loss: a symbolic link leads out of out";
+  for (const Words& more : {Words{}, Words{"--dry-run", "-q"}, Words{"-n"}, Words{"-k"}}) {
+    CAPTURE(more);
+    check_refused(directory.run(joined(tree, more)), 5, why);
+    CHECK(std::filesystem::is_empty(directory / "elsewhere"));
+    CHECK(std::filesystem::exists(directory / "out/real/x.npy") == (more == Words{"-k"}));
+  }
+  CHECK(directory.read("out/real/x.npy") == output(2));
+  std::filesystem::remove(directory / "out/a");
+  std::filesystem::create_directory(directory / "out/a");
+  directory.write("elsewhere/y.npy", "kept");
+  std::filesystem::create_symlink("../../elsewhere/y.npy", directory / "out/a/x.npy");
+  for (const Words& more : {Words{}, Words{"--dry-run", "-q"}})
+    check_refused(directory.run(joined(tree, more)), 5, why);
+  CHECK(directory.read("elsewhere/y.npy") == "kept");
+}
+
 }  // namespace clipper::testing

@@ -122,7 +122,7 @@ def clip_in_place(
 
     Args:
         path: the file.
-        direct: overwrite the elements, which needs no room for a second file, and the same dtype. If it is
+        direct: overwrite the elements, without a second file and in the same dtype. If it is
             interrupted, the same call finishes the work.
         others: as for clip_file().
 
