@@ -256,6 +256,64 @@ def full_disk(place: Place) -> list[str]:
     return texts
 
 
+def little_room(place: Place) -> list[str]:
+    """Room for one more file, of which an ext4 keeps all for root: each of six is replaced, and one that does not change without room."""
+    before = {f"{i}.npy": tensor(numbers(10_000, i) * 30) for i in range(6)}
+    after = {f"{i}.npy": tensor(result(numbers(10_000, i)) * 30) for i in range(6)}
+    place.put(before)
+    fillers = fill()
+    size = len(before["0.npy"])
+    rest = {name: Path(name).read_bytes() for name in fillers if Path(name).exists()}
+    same = place.run("--min", "-1e30", "--in-place", *before)
+    texts = [] if same.code == 0 else [f"nothing changes: exit {same.code}: {same.stderr}"]
+    os.truncate(fillers[0], max(0, os.stat(fillers[0]).st_size - 3 * size))
+    rest[fillers[0]] = Path(fillers[0]).read_bytes()
+    run = place.run(*OPERATION, "--in-place", "--threads", "4", *before)
+    texts += [f"exit {run.code}: {run.stderr}"] if run.code else []
+    return texts + differences((before if run.code else after) | rest)
+
+
+def holes_kept(place: Place) -> list[str]:
+    """Results of a sparse file take up as little as its copies, and have the bytes that those of a dense file have."""
+    texts = []
+    for _ in range(place.often):
+        values = array("f", bytes(4 * place.source.randrange(1, 2_000_000)))
+        for _ in range(place.source.randrange(4)):
+            at, count = place.source.randrange(len(values)), place.source.randrange(1, 20_000)
+            values[at:at + count] = numbers(count, at)[:len(values) - at]
+        expected = array("f", (max(LOWEST, min(HIGHEST, value)) for value in values))
+        place.put({"dense.npy": tensor(values)})
+        for words in (("new.npy",), ("--sync", "kept.npy"), ("--in-place",)):
+            subprocess.run(["cp", "--sparse=always", "dense.npy", "in.npy"], check=True)
+            Path("kept.npy").write_bytes(OLD)
+            run = place.run("--min", str(LOWEST), "--max", str(HIGHEST), "in.npy", *words)
+            name = words[-1] if words[-1].endswith(".npy") else "in.npy"
+            done = run.code == 0 and Path(name).read_bytes() == tensor(expected)
+            os.sync()
+            subprocess.run(["cp", "--sparse=always", name, "copy.npy"], check=True)
+            os.sync()
+            blocks = [os.stat(each).st_blocks // 2 for each in ("copy.npy", name)]
+            texts += [] if done and blocks[1] <= blocks[0] + 600 else [f"{words}: exit {run.code}: {run.stderr}, {blocks} KiB"]
+    return texts
+
+
+def link_out(place: Place) -> list[str]:
+    """Nothing is written where a link below --output-dir leads to outside of it; an absolute link that stays inside is followed."""
+    before = {"in/a/x.npy": OLD, "in/b/x.npy": OTHER}
+    texts = []
+    for target, code in ((OUTSIDE, 5), (PLACE, 5), (PLACE / "out" / "real", 0)):
+        place.put(before)
+        clear_outside()
+        os.makedirs("out/real")
+        os.symlink(target, "out/a")
+        run = place.run(*OPERATION, "--recursive", "in", "--output-dir", "out", "--keep-going")
+        made = {"out/b/x.npy": NEW_OTHER} | ({"out/real/x.npy": NEW} if code == 0 else {})
+        os.unlink("out/a")
+        texts += [] if run.code == code else [f"{target}: exit {run.code}: {run.stderr}"]
+        texts += differences(before | made) + litter_outside()
+    return texts
+
+
 def fill() -> list[str]:
     """Fills all disks of the file system: each filler may be stored on another disk. Some file systems report a full disk
     only when a file is synced or closed."""
@@ -351,6 +409,9 @@ SCENARIOS = (
     *(mode_scenario(mode) for method in (STORED, DEFLATED) for mode in archives(10_000, method)),
     mode_scenario(many_archives("3 archives in place", ("--in-place",), "")),
     Scenario("full disk", full_disk),
+    Scenario("room for one of six files", little_room),
+    Scenario("holes stay holes", holes_kept, needs=("holes",)),
+    Scenario("a link out of --output-dir", link_out, needs=("symbolic links",)),
     Scenario("read-only", read_only),
     Scenario("from and to another file system", from_elsewhere),
     Scenario("--in-place, by a link to another file system", link_elsewhere, needs=("symbolic links",)),
