@@ -67,8 +67,8 @@ struct FileOptions {
   bool overwrite = true;         ///< false: an output that exists is an Error{refused}
   bool sync = false;             ///< flush the output to disk before returning (fsync)
   bool no_cache = false;         ///< leave inputs and outputs out of the kernel's page cache
-  bool direct = false;   ///< clip_in_place() overwrites the elements; needs no room for a second file,
-                         ///< and a request that keeps the dtype (Error{usage})
+  bool direct = false;   ///< clip_in_place() overwrites the elements; needs no room for a second file, and
+                         ///< a request that leaves clipped elements as they are (Error{usage})
   unsigned threads = 0;  ///< max number of threads; 0: all CPUs that this process may use
 
   /// Becomes true in another thread to stop the work: the function then throws Error{io} before the next

@@ -176,9 +176,10 @@ inline constexpr Option kDirect{
     .names = "--direct", .group = "Files",
     .help = "With --in-place: overwrite the data directly, without a second file",
     .details = R"(With `--in-place`: overwrite the elements in the file itself, so that hard links stay
-connected and only a journal of 16 MiB, .NAME.clipper-journal, is needed beside the file. While clipper works,
-and after an interruption, readers refuse the file; the same command then finishes the work exactly. Takes
-no archives. FILES AND SAFETY has the details.)"};
+connected and nothing is written beside the file. While clipper works, and after an interruption, readers
+refuse the file; the same command then finishes the work. Use it for files that are too large for a second
+copy. Takes only bounds and replacements that leave a clipped element as it is; no archives. FILES AND SAFETY
+has the details.)"};
 
 inline constexpr Option kOutputDir{
     .names = "--output-dir", .type = "DIR", .value = Value::directory, .group = "Files",

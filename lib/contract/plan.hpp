@@ -35,7 +35,6 @@ struct Plan {
   ElementBits min = 0;        ///< the numbers as converted, for people: operation.lo and hi, unless
   ElementBits max = 0;        ///< min exceeds max and every element becomes min
   std::vector<CutBound> cut;  ///< bounds about which the user should be warned
-  std::string percentiles;    ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one
@@ -64,8 +63,8 @@ struct Plan {
 
   [[nodiscard]] bool changes_dtype() const { return input.dtype != output.dtype; }
 
-  /// Plans with equal fingerprints produce the same bytes from the same input. Journals and shards on disk
-  /// store it: whoever changes the text must raise the format number at its begin.
+  /// Plans with equal fingerprints produce the same bytes from the same input. Shards and files that are
+  /// changed directly store it on disk: whoever changes the text must raise the format number at its begin.
   [[nodiscard]] std::string fingerprint() const;
 };
 

@@ -6,7 +6,7 @@
 #include "element/element.hpp"
 #include "element/joined.hpp"
 
-/// Plans as text, for people and for journals.
+/// Plans as text, for people and for fingerprints.
 namespace clipper {
 namespace {
 
@@ -24,7 +24,7 @@ std::string text_of(const Wide& wide) {
   return fmt::format("{}{}", wide.negative ? "-" : "", wide.magnitude);
 }
 
-/// The conversion, for journals: empty if there is none.
+/// The conversion, for fingerprints: empty if there is none.
 std::string fingerprint_of(const std::optional<Conversion>& conversion) {
   if (!conversion) return "";
   const auto wide = [](const Wide& bound) {
@@ -83,8 +83,7 @@ std::string Plan::fingerprint() const {
                          : type_name(input),
                      input.opaque ? " opaque" : "", input.fortran_order ? 'F' : 'C', joined(input.shape, ","),
                      slice.first, slice.count, arithmetic(), operation.lo, operation.hi, nan) +
-         edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +
-         (percentiles.empty() ? "" : " of" + percentiles);
+         edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "");
 }
 
 std::string bound_text(const Plan& plan, Parameter bound) {

@@ -12,8 +12,8 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "engine/transfer.hpp"
+#include "files/direct_file.hpp"
 #include "files/input_file.hpp"
-#include "files/journaled_file.hpp"
 #include "files/output_file.hpp"
 #include "simd/levels.hpp"
 
@@ -119,9 +119,9 @@ class Engine {
   /// Takes bytes back that were added to done(), because they will be read again.
   void take_back_done(std::uint64_t bytes) noexcept { done_ -= bytes; }
 
-  /// Clips the elements of the file where they are. The caller commits the file. Elements that were changed
-  /// before an interruption are not counted.
-  ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
+  /// Clips the elements of the file where they are, by a plan that gives the same result if it is carried out
+  /// twice. The caller commits the file. Elements that were changed before an interruption are not counted.
+  ElementCounts rewrite(const Plan& plan, InputFile& input, DirectFile& file);
 
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] KernelOptions kernel_options() const noexcept { return {options_.level, threads_}; }
@@ -153,12 +153,9 @@ class Engine {
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
-  /// Fills `part.after` and both sums. Throws the errors of TensorClip::expect_valid().
-  ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t data_begin,
-                          JournaledFile::Part& part);
-
-  /// placed_sum() of a part of the file.
-  [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);
+  /// Clips the elements from the index `position` on. Throws the errors of TensorClip::expect_valid().
+  ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t position,
+                          std::span<const std::byte> before, std::span<std::byte> after);
   [[nodiscard]] static Memory allocate(std::size_t size);
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 

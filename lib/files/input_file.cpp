@@ -279,7 +279,7 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
 }  // namespace
 
 npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
-                        std::optional<std::byte> version, npy::Opaque opaque, npy::Types types) {
+                        std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
   read_up_to(file, npy::kPreambleSize, bytes);
   if (!npy::can_be_npy(bytes)) {
@@ -287,7 +287,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
     expect_no_archive(file, bytes);
     throw Error(ErrorKind::input, file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path())));
   }
-  if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
+  if (start) std::ranges::copy(*start, bytes.begin());
   npy::Header header = with_path(file.path(), [&] {
     read_up_to(file, npy::data_offset(bytes), bytes);
     return npy::parse(bytes, dtype, opaque, types);

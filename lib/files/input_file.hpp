@@ -13,6 +13,7 @@
 #include "files/descriptor.hpp"
 #include "files/member_contents.hpp"
 #include "files/place.hpp"
+#include "npy/file_kind.hpp"
 #include "npy/header.hpp"
 
 /// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
@@ -143,11 +144,11 @@ class InputFile {
 /// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
 /// path in front; for an archive, the error says how to name a member. A regular file must have the size that
 /// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
-/// element. If `version` is given, it is used in place of the file's version byte. `opaque`
-/// and `types` are for npy::parse().
+/// element. If `start` is given, it is used in place of the file's first bytes: see DirectFile.
+/// `opaque` and `types` are for npy::parse().
 [[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
-                                      std::optional<std::byte> version = std::nullopt,
+                                      std::optional<npy::Start> start = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused,
                                       npy::Types types = npy::Types::dtypes);
 

@@ -152,10 +152,6 @@ void OutputFile::expect_room(const InputFile& input, std::uint64_t size) {
 
 void OutputFile::check_in_place(const InputFile& input) {
   expect_one_link(input);
-  check_beside(input);
-}
-
-void OutputFile::check_beside(const InputFile& input) {
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
   if (check_access(place.directory(), ".", W_OK | X_OK) != 0)

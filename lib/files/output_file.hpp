@@ -52,10 +52,8 @@ class OutputFile {
   /// file has several hard links.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
-  /// Throws the errors of create_in_place(), and creates nothing. check_beside(): only those of the
-  /// directory, which also concern a journal.
+  /// Throws the errors of create_in_place(), and creates nothing.
   static void check_in_place(const InputFile& input);
-  static void check_beside(const InputFile& input);
 
   /// Takes over a complete, open file that clipper has made. commit() links it to `path`, as if it came from
   /// create(); its other names are left alone. Needs /proc, see can_be_named().

@@ -12,7 +12,7 @@
 #include "error.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
-/// Error{input} for malformed bytes and Error{refused} for kUnfinishedVersion. The message says what is wrong
+/// Error{input} for malformed bytes and Error{refused} for unfinished_start(). The message says what is wrong
 /// and where (the caller adds the path) and quotes bytes of the file by excerpt(). A size in those bytes
 /// never causes an allocation larger than the header.
 ///
@@ -31,11 +31,6 @@ namespace clipper::npy {
 
 /// The first bytes to read: magic, version and the longer of the two length fields.
 inline constexpr std::size_t kPreambleSize = 12;
-
-/// The position of the major version in a file, and the version of a file whose elements are being
-/// overwritten: no reader accepts it.
-inline constexpr std::size_t kVersionAt = 6;
-inline constexpr std::byte kUnfinishedVersion{204};
 
 /// The longest header text that is read. numpy writes 118 bytes unless the shape is extreme.
 inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;

@@ -56,7 +56,7 @@ TEST_CASE("Error::field() names the parameter at fault") {
 }
 
 TEST_CASE("the fingerprint of a plan never changes") {
-  // Journals and shards on users' disks have these texts: a changed text needs a new format number.
+  // Shards and unfinished files on users' disks have these texts: a changed text needs a new format number.
   CHECK(make_plan({.min = 0, .max = 6}, header(float32)).fingerprint() ==
         "plan 1: <f4 C(2,3) 0+6 none lo=0 hi=40c00000 nan=keep");
   CHECK(make_plan({.min = -1, .scale = 0.5, .nan = OnNan::min}, header(float64, {})).fingerprint() ==

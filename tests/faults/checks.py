@@ -8,7 +8,7 @@ import struct
 from contextlib import suppress
 from pathlib import Path
 
-from modes import JOURNAL, Files, Link, Mode
+from modes import Files, Link, Mode
 from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
@@ -65,8 +65,8 @@ def prepare(files: Files, attributes: bool = False) -> None:
             os.symlink(content, name)
             continue
         Path(name).write_bytes(content)
-        os.chmod(name, 0o600 if name == JOURNAL else MODE)
-        for attribute, value in ATTRIBUTES.items() if attributes and name != JOURNAL else ():
+        os.chmod(name, MODE)
+        for attribute, value in ATTRIBUTES.items() if attributes else ():
             os.setxattr(name, attribute, value)
 
 
@@ -81,7 +81,7 @@ def found() -> Files:
 
 def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
     """Whether clipper must notice that the call fails. Of the calls that close a written file only the last one before the
-    file gets its name, or before its journal is removed, counts. In place, all names change after all files were closed: what
+    file gets its name counts. In place, all names change after all files were closed: what
     is closed later unlocks a file that has its name. --no-cache waits for the disk, and fsync() may not report the error again."""
     placing = PLACING - REMOVING if mode.after_shards else PLACING
     call, later = calls[fault.at - 1], calls[fault.at :]

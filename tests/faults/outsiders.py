@@ -17,7 +17,7 @@ from actions import MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, tree
 from loops import Outcome
-from modes import (HIGHEST, JOURNAL, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
+from modes import (HIGHEST, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
                    many_archives, many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all, wait_for_stop
 from zip_bytes import DEFLATED, STORED
@@ -51,7 +51,7 @@ def modes() -> list[Mode]:
             one_file("new, named", (), values, named=True), replacement("replace", ()), linked_output(COUNT), golden(COUNT),
             differences(COUNT), split(COUNT), in_place("in place", values),
             in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *flagless(COUNT),
-            in_place("direct", batches(2), "--direct", direct=True), *streams()[1:],
+            in_place("direct", batches(2), "--direct"), *streams()[1:],
             many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
             many_files("3 files, --in-place", ("--in-place",), "", durable=True),
             *archives(COUNT, STORED), archives(COUNT, DEFLATED)[1],
@@ -86,8 +86,6 @@ def targets(mode: Mode) -> list[str]:
     names = list({**mode.before, **mode.after})
     if len(names) > 5 or len(mode.after) > 2:
         names = [name for name in names if name.endswith(("b.npy", "b.npz"))]
-    if mode.direct:
-        names.append("o/" + JOURNAL)
     return [*names, TEMPORARIES, "i", "o", *mode.directories]
 
 

@@ -183,8 +183,16 @@ def in_archive(trial):
             trial.check_bytes(archive.read("x.npy"), trial.expected.result, "out.npz:x.npy")
 
 
+AGAIN = "clips every element again"  # the reason why --direct refuses
+
+
 def in_place_direct(trial):
-    in_place(trial, "--direct")
+    """What would change elements a second time is refused. Whether a replacement would, clipper alone decides."""
+    parameters, before = trial.case.parameters, trial.files()
+    refused = {"--scale", "--bias", "--round", "--to"} & set(parameters)
+    if refused or ({"--nan", "--replace-below", "--replace-above"} & set(parameters) and trial.clip("--in-place", "--direct", "--dry-run", "in.npy").code):
+        return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, (2,), [{AGAIN}] if not refused else ())
+    return in_place(trial, "--direct")
 
 
 def batch(trial):

@@ -170,16 +170,8 @@ def refused(trial, code, words):
     trial.check_refused(run, before, (code,), [words] if words else ())
 
 
-def direct(trial):
-    """Overwrites the file, which must have elements of the same size."""
-    if "--to" not in trial.case.parameters:
-        return ways.in_place_direct(trial)
-    before = trial.files()
-    return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, (USAGE,), [{"--direct"}])
-
-
 ONE_FILE = {ways.to_file: 6, ways.in_place: 2, ways.in_archive: 2, ways.verify: 1, ways.verify_another: 1, ways.dry_run: 1, ways.fail_if_clipped: 1}
-WAYS = ONE_FILE | {ways.through_pipes: 2, ways.from_pipe: 2, ways.batch: 2, ways.shards: 2, ways.split_output: 2, direct: 1}
+WAYS = ONE_FILE | {ways.through_pipes: 2, ways.from_pipe: 2, ways.batch: 2, ways.shards: 2, ways.split_output: 2, ways.in_place_direct: 1}
 
 
 def try_one(trial):

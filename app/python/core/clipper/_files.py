@@ -122,8 +122,9 @@ def clip_in_place(
 
     Args:
         path: the file.
-        direct: overwrite the elements, without a second file and in the same dtype. If it is
-            interrupted, the same call finishes the work.
+        direct: overwrite the elements, which needs no room for a second file, and parameters that leave a
+            clipped element as it is: no scale, bias, round, to or percentiles. If it is interrupted, the same
+            call finishes the work.
         others: as for clip_file().
 
     Returns:
