@@ -90,6 +90,7 @@ void DirectFile::commit() {
   expect_own();
   if (!unfinished_) return;
   sync();
+  check_close(input_.descriptor(), input_.path());
   write_at(input_.descriptor(), start_, 0, input_.path());
   unfinished_ = false;
   look();
@@ -98,7 +99,6 @@ void DirectFile::commit() {
         ErrorKind::not_durable,
         fmt::format("{}: complete, but may not survive a power failure: it cannot be flushed to disk: {}",
                     input_.path(), std::generic_category().message(errno)));
-  check_close(input_.descriptor(), input_.path());
 }
 
 void DirectFile::sync() const {
