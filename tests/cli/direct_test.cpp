@@ -163,8 +163,7 @@ TEST_CASE("--direct refuses what would change elements again, and nothing else")
 
 TEST_CASE("what --direct of an older clipper left is named and refused") {
   const WorkingDirectory directory{{"x.npy", kInput}, {".x.npy.clipper-journal", ".journal"}};
-  directory.refused(direct({"x.npy"}), 5,
-                    "x.npy: an older clipper left the journal ");
+  directory.refused(direct({"x.npy"}), 5, "x.npy: an older clipper left the journal ");
   std::string unfinished = kInput;
   unfinished[6] = '\xcc';
   directory.write("x.npy", unfinished);
