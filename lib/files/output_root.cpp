@@ -29,8 +29,10 @@ OutputRoot::OutputRoot(std::string path) : path_(std::move(path)) {
 
 void OutputRoot::open() {
   fd_ = open_directory(AT_FDCWD, path_.c_str());
+  if (fd_.get() < 0) return;
   struct stat status {};
-  if (fd_.get() >= 0 && ::fstat(fd_.get(), &status) == 0) id_ = id_of(status);
+  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be examined");
+  id_ = id_of(status);
 }
 
 void OutputRoot::refuse(const std::string& path) const {

@@ -84,9 +84,12 @@ class InPlace : public Prepared {
 
   /// Throws the error of write() if there is no room for a result that has other bytes.
   void count() override {
-    if (OutputFile::has_room(input_, contents_->least_room())) return Prepared::count();
-    if (contents_->changes()) OutputFile::expect_room(input_, contents_->least_room());
-    complete(false);
+    const std::uint64_t room = contents_->least_room();
+    if (!OutputFile::has_room(input_, room)) {
+      if (!contents_->changes()) return complete(false);
+      OutputFile::expect_room(input_, room);
+    }
+    Prepared::count();
   }
 
   void write() override {
@@ -97,8 +100,10 @@ class InPlace : public Prepared {
       return done_(nullptr);
     }
     const std::uint64_t room = contents_->least_room();
-    if (!OutputFile::has_room(input_, room)) batch_.commit();  // frees space of replaced files
-    OutputFile::expect_room(input_, room);
+    if (!OutputFile::has_room(input_, room)) {
+      batch_.commit();  // frees space of replaced files
+      OutputFile::expect_room(input_, room);
+    }
     OutputFile output = OutputFile::create_in_place(input_);
     output.set_caching(clipping_.settings.caching);
     contents_->write(output, Headers::kept);

@@ -19,6 +19,8 @@ MUST_FAIL = {"read", "pread", "write", "pwrite", "pwritev", "pwritev2", "falloca
 REFUSING = {"faccessat", "fchown", "getxattr", "fgetxattr", "fsetxattr", "fremovexattr"}  # a failure may end with exit 5
 # There is another way if these are not supported.
 SPARED = {"pwritev2", "sync_file_range", "syncfs", "fgetxattr", "flistxattr", "fallocate", "flock"}
+FULL = {"ENOSPC": "No space left on device", "EDQUOT": "Disk quota exceeded"}
+GROWING = {"write", "pwrite", "pwritev", "pwritev2", "fallocate", "fsetxattr", "fchown", "fsync", "close_written"}  # calls that need room
 LOSING = {"EDQUOT", "EFBIG", "ESTALE", "ETIMEDOUT"}  # errnos that mean lost data, not just an unsupported call
 REMOVING = {"unlink", "unlinkat"}
 CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", "opendir", "readdir", *REMOVING}  # a failure may end with exit 6
@@ -109,10 +111,18 @@ def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) ->
         allowed = {4} if checked else {0, 4}
         allowed |= {5} if fired & REFUSING else set()
         allowed |= {6} if mode.durable and fired & {*CONFIRMING, "malloc"} else set()
+    if fault and fault.what in FULL and mode.in_place and len(mode.after) > 1:
+        allowed |= {0}  # a file that found no room is tried again alone
     allowed |= {6} if fired & REMOVING else set()  # the output is complete, but a temporary file is left
     if mode.shared or mode.after_shards:  # shared.py checks OUT again after the next --finalize
         allowed |= {0} | ({6} if mode.after_shards and fired else set())
     return [] if run.code in allowed else [f"exit {run.code}, not {sorted(allowed)}"]
+
+
+def reason_violations(fault: Fault | None, run: Run) -> list[str]:
+    """A disk or quota that is full is named, not taken for something that the system cannot do."""
+    full = fault and run.code > 0 and fault.what in FULL and {*run.fired} & GROWING
+    return [f"the reason is missing in {run.stderr!r}"] if full and FULL[fault.what] not in run.stderr else []
 
 
 def message_violations(run: Run) -> list[str]:
@@ -186,6 +196,6 @@ def umask() -> int:
 def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool = False, attributes: bool = False) -> list[str]:
     """All checks, for a mode that creates or replaces files or writes to a pipe."""
     files = found()
-    return (code_violations(mode, fault, run, checked) + message_violations(run) + content_violations(mode, run, files)
+    return (code_violations(mode, fault, run, checked) + message_violations(run) + reason_violations(fault, run) + content_violations(mode, run, files)
             + stream_violations(mode, run) + litter_violations(mode, fault, run, files)
             + attribute_violations(mode, run, files, attributes))

@@ -314,6 +314,33 @@ def link_out(place: Place) -> list[str]:
     return texts
 
 
+def link_out_meanwhile(place: Place) -> list[str]:
+    """At each call another process moves a directory of --output-dir away and puts a link to outside in its place."""
+    mode = Mode("", ("--recursive", "in", "--output-dir", "out"), {"in/a/x.npy": OLD, "in/b/x.npy": OTHER}, {})
+    texts = []
+
+    def act(pid: int) -> None:
+        if wait_for_stop(pid):
+            if os.path.isdir("out/a"):
+                os.rename("out/a", "moved")
+            with suppress(OSError):
+                os.symlink(OUTSIDE, "out/a")
+                place.fired += 1
+            os.kill(pid, signal.SIGCONT)
+
+    place.put(mode.before)
+    calls = place.clipper.run(mode).calls
+    for at in range(1, len(calls) + 1):
+        place.put(mode.before)
+        clear_outside()
+        run = place.clipper.run(mode, Fault(at, "STOP"), act)
+        good = {0: (), 4: ("x.npy",), 5: ("leads out of", "x.npy")}
+        texts += [] if all(word in run.stderr for word in good.get(run.code, ("?",))) else [f"{at}: exit {run.code}: {run.stderr}"]
+        texts += [f"{at} ({calls[at - 1].name}): {text}" for text in litter_outside()]
+        place.runs += 1
+    return texts
+
+
 def fill() -> list[str]:
     """Fills all disks of the file system: each filler may be stored on another disk. Some file systems report a full disk
     only when a file is synced or closed."""
@@ -412,6 +439,7 @@ SCENARIOS = (
     Scenario("room for one of six files", little_room),
     Scenario("holes stay holes", holes_kept, needs=("holes",)),
     Scenario("a link out of --output-dir", link_out, needs=("symbolic links",)),
+    Scenario("a link out of --output-dir, meanwhile", link_out_meanwhile, needs=("symbolic links",)),
     Scenario("read-only", read_only),
     Scenario("from and to another file system", from_elsewhere),
     Scenario("--in-place, by a link to another file system", link_elsewhere, needs=("symbolic links",)),
