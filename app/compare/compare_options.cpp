@@ -56,7 +56,7 @@ constexpr Option kActual{
     .names = "ACTUAL", .value = Value::tensor,
     .help = "Tensor, archive or directory to check; - is standard input",
     .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
-.npy and .npz file below one is compared with the file of the same path below the other; a file without a
+.npy, .npz and .safetensors file below one is compared with the file of the same path below the other; a file without a
 partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
 deflated; members that are no tensors that clipper reads (strings, objects, records, other files) must have
 the same bytes, whatever the tolerances and limits, and have no metrics. ARCHIVE.npz:NAME is one

@@ -189,7 +189,7 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   check_refused(run_compare(directory, {"--json", "--quiet", "a.npy", "a.npy"}), 2, "--json");
   check_refused(run_compare(directory, {"a.npy", "none.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"none.npy", "a.npy"}), 4, "none.npy: ");
-  check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy or .npz file");
+  check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy, .npz or .safetensors file");
   CHECK(contains(run_compare(directory, {"--help"}).output, "--max-mismatch"));
 }
 
@@ -287,6 +287,22 @@ TEST_CASE("directories are paired by path, a missing file differs, an error stop
                               R"("missing":2,"failed":1,"created":0,"updated":0})"
                               "\n"));
   CHECK(run_compare(directory, {"-q", "got", "want"}).output.empty());
+}
+
+TEST_CASE("every kind of file in directories has its pair") {
+  const auto safetensors = [](float value) {
+    const std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+    return bytes_of<std::uint64_t>({header.size()}) + header + bytes_of<float>({value});
+  };
+  const WorkingDirectory directory{{"got/a.npy", float32_file({1})},
+                                   {"want/a.npy", float32_file({1})},
+                                   {"got/m.safetensors", safetensors(1)},
+                                   {"want/m.safetensors", safetensors(2)},
+                                   {"want/t/n.safetensors", safetensors(1)}};
+  const Result result = run_compare(directory, {"--atol", "0.5", "got", "want"});
+  CHECK(result.exit_code == 1);
+  CHECK(result.output.starts_with("FAIL got/m.safetensors:w: 1 of 1 differ (100 %); first "));
+  CHECK(result.output.ends_with("FAIL got/t/n.safetensors: is missing\n3 pairs: 1 ok, 1 FAIL, 1 missing\n"));
 }
 
 TEST_CASE("compare reads standard input") {
