@@ -15,6 +15,7 @@
 #include "clip/conflicts.hpp"
 #include "clip/inputs.hpp"
 #include "clip/layout.hpp"
+#include "clip/lost_inputs.hpp"
 #include "command_line/given_number.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/member_pairs.hpp"
@@ -73,6 +74,7 @@ class Verifier {
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
+  void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
   void write_golden(PairReport& report, PairResult result);
   void warn(const std::vector<std::string>& notes);
 
@@ -127,6 +129,12 @@ int Verifier::run() {
     log.attempt(report, [&] { return verify(report, job.is_walked); });
     tally.next();
   }
+  if (to_.layout && failures.empty())
+    for (const LostInput& lost : lost_inputs(command_, *to_.layout, jobs)) {
+      PairReport report = report_of(lost.input, lost.golden);
+      set_missing(report, true, lost.golden);
+      log.attempt(report, [] { return Outcome::found; });
+    }
   return log.end(to_.layout.has_value());
 }
 
@@ -166,13 +174,30 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   report.notes = notes_on(plan);
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
-  report.layout = read_header(*golden, command_.settings.dtype, nullptr, std::nullopt, npy::Opaque::refused,
-                              npy::Types::comparable)
-                      .layout();
-  report.reason = difference_as_whole(plan.output, report.layout);
+  read_golden(*golden, plan.output, report);
   if (report.reason.empty())
     report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);
   judge(to_.matching, report);
+}
+
+/// Sets the golden file's layout, and how it differs as a whole. Raw bytes, whose header does not name the
+/// dtype, are what the result is if that is saved so.
+void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const {
+  report.layout =
+      read_header(golden, to_.golden_dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
+          .layout();
+  TensorLayout& layout = report.layout;
+  const std::string_view descr = traits(layout.dtype).descr;
+  if (!to_.golden_dtype && layout.opaque && descr.starts_with('V')) {
+    if (layout.dtype == DType::bfloat16 ? result.dtype == DType::bfloat16 : is_float8(result.dtype)) {
+      layout.dtype = result.dtype;
+    } else {
+      report.reason =
+          fmt::format("dtype {}, expected |{}; --golden-dtype says what it is", type_name(result), descr);
+      return;
+    }
+  }
+  report.reason = difference_as_whole(result, layout);
 }
 
 /// The members that --other drop leaves out of the result have no pair.
