@@ -145,7 +145,7 @@ class InputFile {
 /// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
 /// element. If `version` is given, it is used in place of the file's version byte. `opaque`
 /// and `types` are for npy::parse().
-[[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
+[[nodiscard]] npy::Header read_header(InputFile& file, const npy::GivenDType& dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<std::byte> version = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused,
