@@ -63,18 +63,22 @@ def test_no_byte_outside_of_out_changes(source):
     for target, _ in itertools.product(ALL, range(40)):
         x, out, memory = views.pair(dtype_of(source), dtype_of(target))
         options = {} if source == target else {"to": target, "nan": 0}
+        if source == target and source not in DTYPES[:-1] and views.below(2):
+            names = [f"{kind}{x.dtype.itemsize}" for kind in "uiV"] + [x.dtype]
+            x, out = (each.view(names[views.below(4)]) for each in (x, out))
+            options["dtype"] = source
         bound = x.copy() if views.below(4) == 0 else x[..., :1] if views.below(4) == 0 else None
         if bound is not None and x.dtype.kind in "iu":
             options["max"] = bound
         try:
             result = clipper.clip(x.copy(), **{**options, "max": bound.copy()} if "max" in options else options)
         except clipper.ClipperError as error:
-            with pytest.raises(clipper.ClipperError, match="^" + str(error)[:20]):
+            with pytest.raises(type(error)):
                 clipper.clip(x, out=out, **options)
             continue
         expected = [each.copy() for each in memory]
         place = out.__array_interface__["data"][0] - memory[1].__array_interface__["data"][0]
-        np.ndarray(out.shape, out.dtype, expected[1].data, place, out.strides)[...] = result
+        np.ndarray(out.shape, out.dtype, expected[1].data, place, out.strides)[...] = result.view(out.dtype)
         if memory[0] is memory[1]:
             expected[0] = expected[1]
         assert clipper.clip(x, out=out, **options) is out
