@@ -54,7 +54,7 @@ struct Pool::Threads {
     count.emplace(Control::max_allowed_parallelism, threads);  // may exceed the number of CPUs
     stack.emplace(Control::thread_stack_size, kStack);
   }
-  explicit Threads(tbb::task_arena::attach surrounding) : arena(surrounding) {}
+  explicit Threads(tbb::attach surrounding) : arena(surrounding) {}
 
   template <class Work>
   void execute(const Work& work) noexcept {
@@ -96,7 +96,7 @@ unsigned Pool::surrounding_threads() {
 }
 
 std::unique_ptr<Pool> Pool::surrounding() {
-  return std::unique_ptr<Pool>(new Pool(std::make_unique<Threads>(tbb::task_arena::attach{})));
+  return std::unique_ptr<Pool>(new Pool(std::make_unique<Threads>(tbb::attach{})));
 }
 
 std::unique_ptr<Pool> Pool::start(unsigned threads) {

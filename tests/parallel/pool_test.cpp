@@ -1,6 +1,5 @@
 #include "parallel/pool.hpp"
 
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -45,20 +44,6 @@ TEST_CASE("an exception in the work is thrown again, and the threads can be reus
     };
     CHECK(refusal(ErrorKind::io, [&] { pool->pipe(100, 6, fail_to_read, nothing, nothing); }) == "no");
   }
-}
-
-TEST_CASE("a pool leaves oneTBB's settings as they are") {
-  using Control = tbb::global_control;
-  const Control host(Control::max_allowed_parallelism, 16);
-  const std::size_t stack = Control::active_value(Control::thread_stack_size);
-  CHECK(Pool::limit() == 16);
-  CHECK(Pool::stack() == stack);
-  const auto pool = Pool::start(2);
-  REQUIRE(pool);
-  CHECK(Control::active_value(Control::max_allowed_parallelism) == 16);
-  CHECK(Control::active_value(Control::thread_stack_size) == stack);
-  const Control lower(Control::max_allowed_parallelism, 3);
-  CHECK(Pool::limit() == 3);
 }
 
 TEST_CASE("within a host's arena the threads are those of the arena") {
