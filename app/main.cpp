@@ -15,6 +15,7 @@
 #include "error.hpp"
 #include "files/cleanup_registry.hpp"
 #include "files/temporary_file.hpp"
+#include "parallel/pool.hpp"
 
 namespace clipper {
 namespace {
@@ -105,6 +106,7 @@ int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
     handle_signals();
+    Pool::own_process();
     if (const char* const directory = std::getenv("TMPDIR"); directory != nullptr && *directory != '\0')
       set_temporary_directory(directory);
     return run_command(argc, argv);

@@ -52,10 +52,17 @@ Caching caching_of(const FileOptions& options) {
   return options.no_cache ? Caching::dropped : Caching::kept;
 }
 
+/// The caller names each file.
+npy::GivenDType given_dtype(const FileOptions& options) {
+  npy::GivenDType given(options.dtype);
+  given.over_integers = true;
+  return given;
+}
+
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
   return {.request = with_profile(request),
-          .dtype = options.dtype,
+          .dtype = given_dtype(options),
           .ignore_trailing = options.ignore_trailing,
           .durability = options.sync ? Durability::on_disk : Durability::none,
           .caching = caching_of(options),
@@ -82,7 +89,7 @@ TensorLayout layout_of(const Tensor& tensor) {
 }
 
 npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types types) {
-  return read_header(input, options.dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
+  return read_header(input, given_dtype(options), nullptr, std::nullopt, npy::Opaque::refused, types);
 }
 
 InputFile open(const std::string& path, const FileOptions& options) {
@@ -203,7 +210,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   check_tolerance("rtol", compare.rtol);
   check_tolerance("atol", compare.atol);
   CompareSettings settings;
-  settings.dtype = options.dtype;
+  settings.dtype = given_dtype(options);
   settings.rule = {.bits = compare.bits,
                    .nan_equal = compare.nan_equal,
                    .tolerance = {compare.atol, compare.rtol},

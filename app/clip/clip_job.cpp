@@ -141,7 +141,7 @@ void ClipJob::opened(const InputFile& input) {
 
 /// Nobody's files change because clipper has learned their dtype.
 void ClipJob::expect_wanted(const DTypeTraits& dtype) const {
-  if (dtype.only_if_named && run_.command.settings.dtype != dtype.dtype)
+  if (dtype.only_if_named && run_.command.settings.dtype.dtype != dtype.dtype)
     throw Error(ErrorKind::input, fmt::format("{0}: --recursive clips {1} only with --dtype {1}",
                                               report_.job.input, dtype.name));
 }

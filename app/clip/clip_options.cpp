@@ -327,7 +327,9 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
-  if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
+  if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.settings.dtype.over_integers =
+      !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
   if (raw.has(kRecursive)) command.settings.types = npy::Types::dtypes;  // dates are clipped only if named
   command.settings.members.names = raw.texts(kMember);
   command.settings.members.other = static_cast<MemberChoice::Other>(word_of(raw, kOther));

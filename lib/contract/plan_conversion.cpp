@@ -216,7 +216,7 @@ void plan_conversion(const Request& request, Plan& plan) {
   // Elements of one byte have no byte order: what becomes of them is little-endian.
   if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
   plan.output.dtype = to;
-  plan.output.opaque = plan.input.opaque && to == from;
+  plan.output.stored_as = to == from ? plan.input.stored_as : "";
   conversion.order = plan.output.order;
   conversion.divides = divides;
   if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);

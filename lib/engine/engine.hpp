@@ -45,7 +45,7 @@ void expect_going_on(const std::atomic<bool>* stop);
 class Engine {
  public:
   struct Options {
-    unsigned threads = 0;        ///< maximum; 0: available_threads()
+    unsigned threads = 0;  ///< maximum; 0: those of the arena that the caller is in, or available_threads()
     std::size_t chunk_size = 0;  ///< bytes that a thread handles at a time, at least 4096; 0: cached_chunk()
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
@@ -162,6 +162,7 @@ class Engine {
   Options options_;
   std::uint64_t prepared_for_ = 0;  ///< the largest data_size of prepare()
   unsigned threads_ = 1;
+  bool shares_ = false;      ///< whether the threads are those of an arena that the caller is in
   std::size_t buffers_ = 1;  ///< in memory_, each of one chunk
   Memory memory_;
   std::unique_ptr<Pool> pool_;  ///< null with one thread

@@ -278,7 +278,7 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
 
 }  // namespace
 
-npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
+npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>* header_bytes,
                         std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
   read_up_to(file, npy::kPreambleSize, bytes);

@@ -146,7 +146,7 @@ class InputFile {
 /// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
 /// element. If `start` is given, it is used in place of the file's first bytes: see DirectFile.
 /// `opaque` and `types` are for npy::parse().
-[[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
+[[nodiscard]] npy::Header read_header(InputFile& file, const npy::GivenDType& dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
                                       std::optional<npy::Start> start = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused,

@@ -30,7 +30,7 @@ enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
-  std::optional<DType> dtype;  ///< the dtype of all inputs according to the user: see npy::parse()
+  npy::GivenDType dtype;                   ///< of all inputs; over integers in inputs and chosen members
   npy::Types types = npy::Types::clipped;  ///< of inputs and chosen members; other members: those of DType
   bool ignore_trailing = false;            ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;

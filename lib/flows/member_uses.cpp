@@ -33,20 +33,21 @@ std::string_view refused_by(const Profile& profile, const TensorLayout& layout) 
 /// The use of a member that may be clipped. `is_named`: whether the user chose it by its name.
 MemberUse use_of(const ClipSettings& settings, const Container& archive, const Entry& member, bool is_named) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  const EntryHeader read =
-      archive.header(member, settings.dtype, trailing, is_named ? settings.types : npy::Types::dtypes);
+  const EntryHeader read = archive.header(member, is_named ? settings.dtype : settings.dtype.dtype, trailing,
+                                          is_named ? settings.types : npy::Types::dtypes);
   if (!read.header) return {MemberAction::copied, read.other};
   const std::string_view reason = refused_by(*settings.request.profile, *read.header);
   if (!reason.empty()) return {MemberAction::copied, reason};
   const DTypeTraits& dtype = traits(read.header->dtype);
-  if (dtype.only_if_named && !is_named && settings.dtype != dtype.dtype)
+  if (dtype.only_if_named && !is_named && settings.dtype.dtype != dtype.dtype)
     return {MemberAction::copied, dtype.name};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
-  if (member.type != nullptr && safetensors::type_of(plan.output.dtype) == nullptr)
+  const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
+  if (member.type != nullptr && to && safetensors::type_of(*to) == nullptr)
     throw Error(ErrorKind::usage, fmt::format("{}: a safetensors file has no {}", archive.file().path(),
                                               traits(plan.output.dtype).name));
-  return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), plan.output.dtype};
+  return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), to};
 }
 
 /// Throws the error that a file with the contents of a chosen member causes.

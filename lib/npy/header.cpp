@@ -59,8 +59,9 @@ std::string descr_text(const TensorLayout& layout) {
     case Kind::timedelta: return fmt::format("{}m8{}", order, unit_text(layout.meaning.unit));
     case Kind::complex: return fmt::format("{}c{}", order, layout.element_size());
   }
+  if (!layout.stored_as.empty()) return std::string(layout.stored_as);
   const bool has_order = dtype.size > 1 || is_float8(dtype.dtype);
-  if (!has_order || layout.opaque) return fmt::format("|{}", dtype.descr);
+  if (!has_order) return fmt::format("|{}", dtype.descr);
   return fmt::format("{}{}", order, dtype.descr);
 }
 
@@ -94,7 +95,7 @@ std::string type_name(const Header& header) {
   return header.other ? header.other->name : clipper::type_name(header.layout());
 }
 
-Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaque opaque, Types types) {
+Header parse(std::span<const std::byte> bytes, const GivenDType& dtype, Opaque opaque, Types types) {
   Header header;
   header.data_offset = data_offset(bytes);
   if (bytes.size() < header.data_offset) refuse_truncated(header.data_offset, bytes.size());

@@ -61,6 +61,19 @@ struct Header : TensorLayout {
 /// also complex numbers, which can be equal; all that numpy reads.
 enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 
+/// What the user says that a file or a member holds. It makes `|V2` bfloat16 and `<V1` a float8, and must
+/// agree with every other descriptor.
+struct GivenDType {
+  GivenDType(std::optional<DType> given = std::nullopt)
+      : dtype(given) {}  // NOLINT(google-explicit-constructor)
+
+  std::optional<DType> dtype;
+
+  /// Whether integers of the same size are bfloat16 or a float8, too. Only where the user names the file or
+  /// the member: among many others there are real integers.
+  bool over_integers = false;
+};
+
 /// What parse() does with `|V2`, `<V1` and `|V1` if the caller gives no dtype: refuse them, or take them for
 /// the first dtype that is saved so.
 enum class Opaque : std::uint8_t { refused, taken };
@@ -70,10 +83,9 @@ enum class Opaque : std::uint8_t { refused, taken };
 /// what it is: see not_npy() in file_kind.hpp.
 [[nodiscard]] std::uint64_t data_offset(std::span<const std::byte> start);
 
-/// The header of a file, from its first data_offset() bytes; later bytes are ignored. `dtype` is what the
-/// user says that the file holds: it makes `|V2` bfloat16 and `<V1` a float8, and must agree with every other
-/// descriptor. Types::all takes `|V2` and `<V1` for what numpy does: raw bytes.
-[[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
+/// The header of a file, from its first data_offset() bytes; later bytes are ignored. Types::all takes `|V2`
+/// and `<V1` for what numpy does: raw bytes.
+[[nodiscard]] Header parse(std::span<const std::byte> bytes, const GivenDType& dtype = {},
                            Opaque opaque = Opaque::refused, Types types = Types::dtypes);
 
 /// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element. The length of

@@ -5,11 +5,14 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/version.h>
 
 #include <atomic>
 #include <exception>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace clipper {
@@ -39,19 +42,27 @@ class FirstFailure {
   std::exception_ptr exception_;
 };
 
+using Control = tbb::global_control;
+
+std::atomic<bool> owns_process = false;
+
 }  // namespace
 
 struct Pool::Threads {
-  explicit Threads(unsigned threads)
-      : count(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads)) {}
+  explicit Threads(unsigned threads) : arena(static_cast<int>(threads)) {
+    if (!owns_process) return;
+    count.emplace(Control::max_allowed_parallelism, threads);  // may exceed the number of CPUs
+    stack.emplace(Control::thread_stack_size, kStack);
+  }
+  explicit Threads(tbb::attach surrounding) : arena(surrounding) {}
 
   template <class Work>
   void execute(const Work& work) noexcept {
     arena.execute(work);
   }
 
-  tbb::global_control count;  ///< may exceed the number of CPUs
-  tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
+  std::optional<Control> count;
+  std::optional<Control> stack;
   tbb::task_arena arena;
 };
 
@@ -61,6 +72,31 @@ Pool::~Pool() = default;
 
 std::string Pool::version() {
   return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
+}
+
+void Pool::own_process() noexcept {
+  owns_process = true;
+}
+
+unsigned Pool::limit() {
+  if (owns_process) return std::numeric_limits<unsigned>::max();
+  // An arena of more threads makes oneTBB write a warning to stderr.
+  return stack() < kStack ? 1
+                          : static_cast<unsigned>(Control::active_value(Control::max_allowed_parallelism));
+}
+
+std::size_t Pool::stack() {
+  return owns_process ? kStack : Control::active_value(Control::thread_stack_size);
+}
+
+unsigned Pool::surrounding_threads() {
+  // A thread that has used oneTBB before has an arena outside of any work, too.
+  if (tbb::this_task_arena::current_thread_index() < 0 || tbb::task::current_context() == nullptr) return 0;
+  return static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
+}
+
+std::unique_ptr<Pool> Pool::surrounding() {
+  return std::unique_ptr<Pool>(new Pool(std::make_unique<Threads>(tbb::attach{})));
 }
 
 std::unique_ptr<Pool> Pool::start(unsigned threads) {

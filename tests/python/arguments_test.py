@@ -149,6 +149,10 @@ def test_names_that_are_refused(name, words):
 def test_messages():
     with pytest.raises(clipper.ClipperError, match=r"'lo.npy' is not a number; a file is pathlib.Path\('lo.npy'\)"):
         clipper.clip(X, "lo.npy")
+    with pytest.raises(clipper.ClipperError, match="nan 'err' is unknown; expected one of: keep, error, min, max, or a number; did you mean 'error'[?]"):
+        clipper.clip(np.zeros(2), nan="err")
+    with pytest.raises(clipper.ClipperError, match="expected one of: half-even, .*; did you mean 'trunc'[?]"):
+        clipper.clip(np.zeros(2), round="trunk")
     with pytest.raises(clipper.ClipperError, match="expected one of: native, directml, "):
         clipper.clip(X, 0, profile="onx")
     with pytest.raises(clipper.ClipperError, match="min_above_max") as caught:

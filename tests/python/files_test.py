@@ -222,6 +222,18 @@ def test_raw_bfloat16(tmp_path):
     assert clipper.clip(np.load(tmp_path / "raw.npy"), dtype="bfloat16").dtype == np.dtype("V2")
 
 
+@pytest.mark.parametrize("kept, name", [("u2", "bfloat16"), (">u2", "bfloat16"), ("i2", "bfloat16"), ("u1", "float8_e4m3fn"), ("V1", "float8_e5m2")])
+def test_files_that_keep_floats_as_integers(tmp_path, kept, name):
+    x = np.array([-1, 2.5, 7]).astype(getattr(ml_dtypes, name))
+    order = kept[0] if kept[0] == ">" else "="
+    keep = lambda array: (array.view(f"u{x.itemsize}").astype(order + f"u{x.itemsize}")).view(kept)
+    np.save(tmp_path / "x.npy", keep(x))
+    clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 0, 6, dtype=name)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), keep(np.array([0, 2.5, 6]).astype(x.dtype)))
+    assert clipper.info(tmp_path / "y.npy", dtype=name).max == 6
+    clipper.assert_same(tmp_path / "x.npy", x.view(f"u{x.itemsize}"), dtype=name)
+
+
 def test_profiles(program):
     assert clipper.profiles()[0] == "native" and len(clipper.profiles()) == 19
 

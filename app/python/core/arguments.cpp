@@ -1,22 +1,19 @@
 #include "python/core/arguments.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 namespace clipper::python {
 namespace {
 
-[[noreturn]] void refuse_word(std::string_view field, std::string_view word, std::string_view expected) {
-  throw Error(ErrorKind::usage, argument(field) + (" '" + std::string(word) + "' is unknown; expected " +
-                                                   std::string(expected)));
-}
-
 /// The dtype of this name.
 DType dtype_of_name(std::string_view field, std::string_view name) {
   if (const std::optional<DType> found = dtype_named(name)) return *found;
-  std::string names;
-  for (const DTypeTraits& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  refuse_word(field, name, "one of: " + names);
+  std::vector<std::string_view> names;
+  for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
+  refuse_word(field, name, names);
 }
 
 /// What np.dtype() makes of the argument.
@@ -48,9 +45,7 @@ std::optional<Round> round_of(nb::handle round) {
   const std::string_view text = characters_of(round);
   const auto* const word = std::ranges::find(kRoundWords, text);
   if (word != kRoundWords.end()) return static_cast<Round>(word - kRoundWords.begin());
-  std::string words;
-  for (const std::string_view other : kRoundWords) words += (words.empty() ? "" : ", ") + std::string(other);
-  refuse_word("round", text, "one of: " + words);
+  refuse_word("round", text, kRoundWords);
 }
 
 bool saturate_of(nb::handle saturate) {
@@ -84,15 +79,14 @@ const Profile* profile_of(nb::handle profile) {
   if (!PyUnicode_Check(profile.ptr())) refuse_type("profile", profile, "a str");
   const std::string_view name = characters_of(profile);
   if (const Profile* const found = profile_named(name)) return found;
-  std::string names;
+  std::vector<std::string_view> names;
   std::string_view family;
   for (const Profile& row : profiles()) {
-    if (row.family != family && row.family != row.name)
-      names += (names.empty() ? "" : ", ") + std::string(row.family);
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    if (row.family != family && row.family != row.name) names.push_back(row.family);
+    names.push_back(row.name);
     family = row.family;
   }
-  refuse_word("profile", name, "one of: " + names);
+  refuse_word("profile", name, names);
 }
 
 std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
@@ -102,7 +96,7 @@ std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
   if (text == "error") return MinAboveMax::error;
   if (text == "min") return MinAboveMax::min;
   if (text == "max") return MinAboveMax::max;
-  refuse_word("min_above_max", text, "one of: error, min, max");
+  refuse_word("min_above_max", text, std::array<std::string_view, 3>{"error", "min", "max"});
 }
 
 std::optional<OnNan::Action> nan_word_of(nb::handle nan) {

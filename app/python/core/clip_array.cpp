@@ -111,8 +111,23 @@ auto work_on(PyArrayObject* x, Work work) {
   return interruptible(stop, [&] { return work(&stop); });
 }
 
+/// The elements, of one or two bytes, as unsigned integers.
+Array as_integers(PyArrayObject* array) {
+  PyArray_Descr* descr = PyArray_DescrFromType(PyArray_ITEMSIZE(array) == 1 ? NPY_UINT8 : NPY_UINT16);
+  if (!PyArray_ISNOTSWAPPED(array)) {
+    PyArray_Descr* const swapped = PyArray_DescrNewByteorder(descr, NPY_SWAP);
+    Py_DECREF(reinterpret_cast<PyObject*>(descr));
+    descr = swapped;
+  }
+  return Array(descr == nullptr ? nullptr : PyArray_View(array, descr, nullptr));
+}
+
+/// Copies elements of one dtype. numpy would convert bfloat16 that one array calls uint16 or raw bytes.
 void copy(PyArrayObject* to, PyArrayObject* from) {
-  if (PyArray_CopyInto(to, from) != 0) throw nb::python_error();
+  const bool is_same = PyArray_EquivTypenums(PyArray_TYPE(to), PyArray_TYPE(from));
+  const int failed =
+      is_same ? PyArray_CopyInto(to, from) : PyArray_CopyInto(as_integers(to).get(), as_integers(from).get());
+  if (failed != 0) throw nb::python_error();
 }
 
 void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, unsigned threads) {

@@ -45,8 +45,8 @@ Args:
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
         an error if `to`, `round` or a replacement is given.
-    dtype: "bfloat16" if x is raw bytes (|V2) or uint16 that hold bfloat16, the name of a float8 for |V1 or
-        uint8; otherwise x's dtype, as `to`, or None.
+    dtype: "bfloat16" if x is raw bytes (|V2) or integers of two bytes that are bfloat16, the name of a float8
+        for |V1 or integers of one byte; otherwise x's dtype, as `to`, or None.
     threads: max number of threads; 0: all CPUs that this process may use.
 
 Returns:

@@ -62,7 +62,8 @@ def clip_file(
             saturate: as for clip(). Files of bool, datetime64 and timedelta64 are clipped, too, to bool, dates or
             durations that their unit has exactly: "2020-02-29", datetime.date, datetime.timedelta or numpy's.
         members: names of the members of an archive to clip; empty: all numbers that the profile takes, without float8.
-        dtype: "bfloat16" if the file holds raw bytes (|V2); the name of a float8 for <V1 and |V1.
+        dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
+            float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         ignore_trailing: accept bytes after the array.
         overwrite: False: an output that exists is a ClipperError of kind "refused".
         sync: flush the output to disk before returning.
