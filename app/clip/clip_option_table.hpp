@@ -74,7 +74,7 @@ inline constexpr Option kNan{
     .details = R"(What becomes of NaN elements, including those that `--scale` and `--bias` produce (inf * 0).
 `keep` leaves them as they are; it is the default, except of the profiles tosa-1.0 and tosa-1.0-ignore. `error` stops at the first one, names its index, writes nothing and exits with
 3. `min` and `max` replace them by that bound, which must be given; a number replaces them by the nearest
-value of the dtype. Integer tensors have no NaN, and the option has no effect on them. NaT is the NaN of dates and durations. It
+value of the result's dtype. Integer tensors have no NaN, and the option has no effect on them. NaT is the NaN of dates and durations. It
 works with every profile. A bound that is NaN is another matter: PROFILES.)"};
 
 inline constexpr Option kMinAboveMax{

@@ -14,7 +14,7 @@ double percent(std::uint64_t count, std::uint64_t of) {
 }
 
 std::string nan_text(const Plan& plan, const ElementCounts& counts) {
-  if (counts.nan == 0 || !plan.operation.nan)
+  if (counts.nan == 0 || !plan.replaces_nan())
     return fmt::format("{} NaN{}", counts.nan, counts.nan == 0 ? "" : " kept");
   return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
 }
@@ -111,8 +111,8 @@ std::string as_text(const ClipReport& report) {
     const ElementCounts& counts = *report.counts;
     const std::uint64_t all = report.plan->slice.count;
     if (report.plan->changes_dtype())
-      text += fmt::format(" {} to {},", traits(report.plan->input.dtype).name,
-                          traits(report.plan->output.dtype).name);
+      text +=
+          fmt::format(" {} to {},", type_name(report.plan->input), traits(report.plan->output.dtype).name);
     const std::string replaced =
         replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
     text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}), {};",

@@ -9,9 +9,6 @@ namespace clipper {
 /// Whether the request has parameters that plan a Conversion for every tensor.
 [[nodiscard]] bool converts(const Request& request);
 
-/// Whether both bounds are arrays, not given, or integers that arithmetic of 128 bits can be compared with.
-[[nodiscard]] bool has_integer_bounds(const Request& request);
-
 /// Error{usage} for combinations that no tensor allows.
 void check_conversion(const Request& request);
 

@@ -149,7 +149,7 @@ bool is_repeatable(const Plan& plan) {
     return !by || number_of(conversion->to, *by).kind == Number::Kind::nan;
   };
   if (plan.arrays)
-    return !operation.nan && (!conversion || (is_nan(conversion->below) && is_nan(conversion->above)));
+    return !plan.replaces_nan() && (!conversion || (is_nan(conversion->below) && is_nan(conversion->above)));
   operation.order = kNativeOrder;
   if (conversion) conversion->order = kNativeOrder;
   const DType dtype = plan.input.dtype;

@@ -127,6 +127,26 @@ TEST_CASE("native: a fractional bound of integers is truncated toward zero") {
                         {int64, "9223372036854775807.9", kTwo63 - 1}});
 }
 
+TEST_CASE("numpy: an integer beyond the range that bounds nothing is no bound") {
+  check_min(
+      "numpy",
+      {{uint8, "-5", 0}, {uint8, "0", 0}, {int8, "-129", 0x80}, {int64, "-18446744073709551616", kTwo63}});
+  check_max("numpy", {{uint8, "4550", 0xff},
+                      {int8, "128", 0x7f},
+                      {int64, "18446744073709551616", kTwo63 - 1},
+                      {uint64, "1000000000000000000000000000000000000000", ~0ull},
+                      {uint8, "0x1000", 0xff}});
+  for (const std::string text : {"300", "256", "1e3", "300.0"})
+    CHECK(refused_min("numpy", uint8, text).find("requires a value of dtype uint8") != std::string::npos);
+  for (const std::string text : {"-5", "-1", "300.0", "3e2", "0x1.8p9", "inf", "254.5"})
+    CHECK(refused_max("numpy", uint8, text).find("requires a value of dtype uint8") != std::string::npos);
+  CHECK_FALSE(Given(300).is_float);
+  CHECK(Given(300.0).is_float);
+  CHECK(refusal(ErrorKind::usage, [] {
+          return convert_max(profile("numpy"), uint8, 300.0);
+        }).find("max 300") != std::string::npos);
+}
+
 TEST_CASE("native: a floating bound is rounded once, to nearest even") {
   check_both("native", {{float64, "9007199254740993", to_bits(9007199254740992.0)},
                         {float64, "9007199254740993.0000000001", to_bits(9007199254740994.0)},
