@@ -242,7 +242,7 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
-  if (converts(request) && !has_integer_bounds(request)) return;
+  if (has_arithmetic_bounds(request) && !has_integer_bounds(request)) return;
   if (request.scale && request.scale->divides) return;
   const auto integer_scale = exact(request.scale, scale);
   const auto integer_bias = exact(request.bias, bias);
@@ -304,6 +304,13 @@ void plan_edges(const Profile& profile, Plan& plan) {
     operation.lo = operation.hi;
   operation.poisons = profile.nan_bound == Profile::NanBound::poisons &&
                       (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
+}
+
+/// The greatest element is 1, True.
+void plan_flags(Plan& plan) {
+  plan.operation.is_bool = true;
+  plan.operation.hi = std::min<ElementBits>(plan.operation.hi, 1);
+  plan.max = std::min<ElementBits>(plan.max, 1);
 }
 
 /// NaT, the lowest element, is none of the elements that are clipped, and no bound.
@@ -371,6 +378,7 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
   plan_edges(profile, plan);
   operation.nan = nan_replacement(request, is_floating(layout.dtype) ? dtype : layout.dtype);
   if (layout.meaning.is_time()) plan_ticks(request, plan);
+  if (layout.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
   if (plan.conversion) finish_conversion(request, plan);
   return plan;
 }

@@ -91,7 +91,8 @@ std::string bound_text(const Plan& plan, Parameter bound) {
   const bool is_min = bound == Parameter::min;
   if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) {
     const Wide& wide = is_min ? plan.conversion->wide.lo : plan.conversion->wide.hi;
-    if (wide != (is_min ? Wide::lowest() : Wide::highest())) return text_of(wide);
+    const Wide& none = is_min ? Wide::lowest() : Wide::highest();
+    return wide != none ? text_of(wide) : is_min ? "-inf" : "inf";
   }
   return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
 }

@@ -77,6 +77,16 @@ class Rule:
         bits, limited = self.store(other if other is not None else lo if moved > 0 else hi if moved < 0 else g)
         return bits, moved or limited
 
+    def loss(self, g, lo, hi, finite, underflows):
+        """Whether a number within the bounds becomes infinite, and whether it becomes 0."""
+        if not lo <= g <= hi:  # also NaN
+            return 0, 0
+        bits, limited = self.store(g)
+        if self.to in INTEGERS:
+            return 0, int(not limited and bits == self.zero_point % (1 << np.iinfo(self.to).bits) and (g != 0 or underflows))
+        number = as_float(bits, self.to)
+        return int(finite and abs(number) == math.inf), int(number == 0 and (g != 0 or underflows))
+
     def range_of(self, y):
         """1 or -1 for a bound above or below all numbers of the dtype."""
         if self.to in FLOATS and abs(y) == math.inf:
@@ -120,11 +130,13 @@ class Cast(Case):
             return "float32"
         typed = [self.parameters.get(side) for side in BOUNDS]
         fractions = [each for each in typed if isinstance(each, str) and "inf" not in each and Fraction(each).denominator > 1]
-        return object if self.exact and not self.divides and not fractions else "float64"
+        arithmetic_bounds = {"--to", "--round"} & {*self.parameters}
+        return object if self.exact and not self.divides and not (fractions and arithmetic_bounds) else "float64"
 
     @property
     def bound_dtype(self):
-        return self.arithmetic or self.x.dtype
+        """Bounds beside a scale or bias are numbers of the arithmetic only with --to or --round."""
+        return self.arithmetic if self.arithmetic and {"--to", "--round"} & {*self.parameters} else self.x.dtype
 
     def bound(self, side):
         """The bound as one number, or as an array of numbers."""
@@ -219,13 +231,17 @@ def expected(case):
         if (case.x.elements.size or bound.size == 1) and any(rule.range_of(each) == wrong for each in set(bound.ravel())):
             refuse("bound beyond the dtype")
     g = case.numbers()
-    shape, cache, moves, results = g.shape, {}, [0, 0, 0], []
-    for key in zip(*(np.broadcast_to(each, shape).ravel().tolist() for each in (g, lo, hi))):
+    finite = np.isfinite(array_cases.wide(case.x.elements, case.x.dtype).astype(float))
+    underflows = array_cases.underflows(case, case.arithmetic, case.divides) if case.arithmetic in ("float32", "float64") else False
+    shape, cache, moves, results, infinite, zero = g.shape, {}, [0, 0, 0], [], 0, 0
+    for key in zip(*(np.broadcast_to(each, shape).ravel().tolist() for each in (g, lo, hi, finite, underflows))):
         text = repr(key)  # 0.0 and -0.0 are equal
         if text not in cache:
-            cache[text] = rule.convert(*key)
+            cache[text] = *rule.convert(*key[:3]), *rule.loss(*key)
         results.append(cache[text][0])
         moves[cache[text][1]] += 1
+        infinite += cache[text][2]
+        zero += cache[text][3]
     nans = np.array([each != each for each in g.ravel().tolist()], bool)
     unsigned = stored_type(case.to).itemsize
     if nans.any() and rule.nan is None:
@@ -237,4 +253,4 @@ def expected(case):
         results = [next(kept) if each is None else each for each in results]
     elements = np.array(results, f"u{unsigned}").view(stored_type(case.to)).reshape(shape)
     big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
-    return Expected(Tensor(case.to, elements, case.x.fortran, big), moves[1], moves[-1], int(nans.sum()), nans.reshape(shape))
+    return Expected(Tensor(case.to, elements, case.x.fortran, big), moves[1], moves[-1], int(nans.sum()), nans.reshape(shape), infinite, zero)
