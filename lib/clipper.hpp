@@ -58,6 +58,13 @@ struct Counts {
   std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them
   bool changed = false;        ///< whether the bits of any element changed, or its dtype
   std::uint64_t replaced = 0;  ///< elements that became Request::replace_below or replace_above
+
+  /// Elements that are neither raised nor lowered: finite ones whose result is infinite.
+  std::uint64_t became_infinite = 0;
+
+  /// Elements that are neither raised nor lowered: those whose x * scale + bias is not 0, and whose result is
+  /// 0, before Request::zero_point is added.
+  std::uint64_t became_zero = 0;
 };
 
 /// How files are read and written.

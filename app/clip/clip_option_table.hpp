@@ -140,9 +140,9 @@ infinity, and counts as raised or lowered. Integer dtypes saturate without it.)"
 inline constexpr Option kFailIfClipped{
     .names = "--fail-if-clipped", .type = "PERCENT", .group = "Operation",
     .help = "Exit with 1 and write nothing if more than PERCENT of the elements would be clipped",
-    .details = R"(A check of data: if more than PERCENT of a tensor's elements would be clipped, write
-nothing, say how many, and exit with 1. PERCENT is a number from 0 to 100, with or without a percent sign, and
-is compared exactly: `0` allows no clipped element. SCALE AND BIAS says which elements count as clipped. Each
+    .details = R"(A check of data: if more than PERCENT of a tensor's elements would be clipped or
+become infinite, write nothing, say how many, and exit with 1. PERCENT is a number from 0 to 100, with or
+without a percent sign, and is compared exactly: `0` allows no such element. SCALE AND BIAS says which elements count as clipped. Each
 tensor of many files or of an archive is judged by itself. A shard cannot be judged, so `--shard` of one
 tensor excludes this option.)"};
 

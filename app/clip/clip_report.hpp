@@ -30,7 +30,7 @@ struct ClipReport : ClipResult {
   std::optional<Failure> failed;
 };
 
-/// Warnings about bounds that the dtype cannot hold: "--min 1.5 becomes 1 for int32".
+/// Warnings about bounds that the dtype cannot hold, such as "--min 1.5 becomes 1 for int32".
 [[nodiscard]] std::vector<std::string> notes_on(const Plan& plan);
 
 /// Text for people: "x.npy: clipped 12.4 % (8.1 % raised, 4.3 % lowered), 3 NaN kept". Not for failures.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "clip/clip.hpp"
 #include "clip/wide.hpp"
@@ -72,6 +73,11 @@ struct Conversion {
 
 /// Sets `lowest` and `highest`, and those of `wide`, for a working dtype.
 void set_limits(Conversion& conversion, DType working) noexcept;
+
+/// The least and the greatest working element that is stored as 0, plus the zero point: from 0 to 0 if the
+/// conversion keeps all other numbers. The least exceeds the greatest if `to` has no 0.
+[[nodiscard]] std::pair<ElementBits, ElementBits> zero_limits(const Conversion& conversion,
+                                                              DType working) noexcept;
 
 /// Whether the working element is above all, or below all, that `to` can represent, -1 or 1; otherwise 0.
 /// Infinity is beyond the range of float dtypes, too.

@@ -189,8 +189,20 @@ std::optional<Given> or_default(const Profile& profile, DType dtype, const std::
   return Given(number_of(limits, highest_finite(limits)), "", dtype);
 }
 
+/// Whether a number becomes an integer that is another number. Numbers of more than 20 digits, such as 1e30,
+/// stand for any number of their size.
+bool is_other_integer(const Number& number, const Number& element) {
+  constexpr std::int64_t kDigits = 20;  // an integer of 64 bits has no more
+  return number.kind == Number::Kind::finite && number.exponent <= kDigits && element != number &&
+         element.kind == Number::Kind::finite && is_integer(element);
+}
+
 bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bound, Side side) {
-  if (!bound || is_floating(dtype) || profile.inexact != Profile::Inexact::truncate) return false;
+  if (!bound) return false;
+  if (is_floating(dtype))
+    return !is_beyond(dtype, bound->number) &&
+           is_other_integer(bound->number, number_of(dtype, convert(profile, dtype, *bound, side)));
+  if (profile.inexact != Profile::Inexact::truncate) return false;
   const Number number = carried_number(profile.carrier, bound->number);
   return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
 }

@@ -313,6 +313,13 @@ void plan_edges(const Profile& profile, Plan& plan) {
                       (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
 }
 
+/// The greatest element is 1, True.
+void plan_flags(Plan& plan) {
+  plan.operation.is_bool = true;
+  plan.operation.hi = std::min<ElementBits>(plan.operation.hi, 1);
+  plan.max = std::min<ElementBits>(plan.max, 1);
+}
+
 /// NaT, the lowest element, is none of the elements that are clipped, and no bound.
 void plan_ticks(const Request& request, Plan& plan) {
   if (plan.min == to_bits(kNaT)) ++plan.min;
@@ -378,6 +385,7 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
   plan_edges(profile, plan);
   operation.nan = nan_replacement(request, plan);
   if (layout.meaning.is_time()) plan_ticks(request, plan);
+  if (layout.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
   if (plan.conversion) finish_conversion(request, plan);
   return plan;
 }

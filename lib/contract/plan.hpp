@@ -65,6 +65,9 @@ struct Plan {
     return operation.nan.has_value() || (conversion && conversion->nan);
   }
 
+  /// Whether elements within the bounds can become infinite or 0: see LossCounter.
+  [[nodiscard]] bool may_lose() const { return conversion || operation.arithmetic != Arithmetic::none; }
+
   [[nodiscard]] bool may_refuse_elements() const { return refuse_nan || refuse_beyond; }
 
   /// Also if bool becomes uint8.
@@ -98,7 +101,8 @@ struct Limit {
 /// The same for a request that in_units() has returned, or for a tensor of numbers.
 [[nodiscard]] Plan make_plan_in_units(const Request& request, const TensorLayout& layout);
 
-/// The number of a bound as converted, for people: "6"; the dtype's limit if there is no such bound.
+/// The number of a bound as converted, for people: "6". If there is no such bound, the limit of the bounds'
+/// dtype, or of integer arithmetic before a conversion, which has none, "-inf" or "inf".
 [[nodiscard]] std::string bound_text(const Plan& plan, Parameter bound);
 
 /// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.replaces_nan().

@@ -88,14 +88,15 @@ Operation::Integer zero_point_of(const Given& given, DType to) {
   return {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
 }
 
-/// The dtype in which the operation of a plan that converts works, which is that of its bounds if it scales.
-void choose_working_dtype(Plan& plan) {
+/// Chooses the dtype in which the operation of a plan that converts works, and that of its bounds.
+void choose_working_dtype(const Request& request, Plan& plan) {
   switch (plan.operation.arithmetic) {
-    case Arithmetic::none: plan.operation.dtype = working_dtype(plan.input.dtype); break;
-    case Arithmetic::float32: plan.operation.dtype = plan.bound_dtype = DType::float32; break;
-    case Arithmetic::float64: plan.operation.dtype = plan.bound_dtype = DType::float64; break;
-    case Arithmetic::integer: break;
+    case Arithmetic::none: plan.operation.dtype = working_dtype(plan.input.dtype); return;
+    case Arithmetic::float32: plan.operation.dtype = DType::float32; break;
+    case Arithmetic::float64: plan.operation.dtype = DType::float64; break;
+    case Arithmetic::integer: return;
   }
+  if (has_arithmetic_bounds(request)) plan.bound_dtype = plan.operation.dtype;
 }
 
 /// What a number becomes after the clip, rounded once.
@@ -157,12 +158,11 @@ Wide wide_of(const Number& integer) {
   const std::string text =
       is_floating(to) ? fmt::format("{}", round_to<double>(number_of(to, limit))) : element_text(to, limit);
   const Operation::Integer zero = conversion.zero_point;
-  const std::string at_zero_point =
+  const std::string plus =
       zero.magnitude == 0 ? ""
-                          : fmt::format(", with zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
-  refuse(label(field, bound) + fmt::format(" {} the {} {} ({}){}", is_min ? "exceeds" : "is below",
-                                           traits(to).name, is_min ? "maximum" : "minimum", text,
-                                           at_zero_point));
+                          : fmt::format(" plus zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
+  refuse(label(field, bound) + fmt::format("{} {} the {} {} ({})", plus, is_min ? "exceeds" : "is below",
+                                           traits(to).name, is_min ? "maximum" : "minimum", text));
 }
 
 /// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
@@ -184,8 +184,8 @@ bool has_fraction(const std::optional<Given>& bound) {
 
 }  // namespace
 
-bool converts(const Request& request) {
-  return std::ranges::any_of(conversion_parameters(request), &std::pair<std::string_view, bool>::second);
+bool has_arithmetic_bounds(const Request& request) {
+  return request.to || request.round;
 }
 
 void check_conversion(const Request& request) {
@@ -241,7 +241,7 @@ void plan_conversion(const Request& request, Plan& plan) {
   conversion.order = plan.output.order;
   conversion.divides = divides;
   if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);
-  choose_working_dtype(plan);
+  choose_working_dtype(request, plan);
   conversion.round = request.round;
   if (!is_floating(to) && !conversion.round)
     conversion.round = request.to || !scales ? Round::half_even : Round::trunc;

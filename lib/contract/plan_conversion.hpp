@@ -6,8 +6,8 @@
 /// What a request demands after the clip: another dtype, rounding, replacements. Steps of make_plan().
 namespace clipper {
 
-/// Whether the request has parameters that plan a Conversion for every tensor.
-[[nodiscard]] bool converts(const Request& request);
+/// Whether bounds beside a scale or bias are numbers of the arithmetic, not elements of the tensor's dtype.
+[[nodiscard]] bool has_arithmetic_bounds(const Request& request);
 
 /// Error{usage} for combinations that no tensor allows.
 void check_conversion(const Request& request);

@@ -92,6 +92,7 @@ std::string bound_text(const Plan& plan, Parameter bound) {
   const bool is_min = bound == Parameter::min;
   if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max)
     return decimal_text(*exact);
+  if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
   return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "element/booleans.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/holes.hpp"
@@ -289,6 +290,7 @@ void Engine::read(const TensorLayout& layout, InputFile& input,
     return true;
   };
   const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {
+    make_plain(layout.meaning, elements(chunk, memory));
     look(chunks[chunk].begin, elements(chunk, memory));
     done_ += elements(chunk, memory).size();
   };

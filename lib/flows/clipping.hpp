@@ -37,7 +37,8 @@ struct ClipSettings {
   Caching caching = Caching::kept;  ///< of inputs and outputs
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 
-  /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.
+  /// If more of a tensor's elements than this would be clipped or become infinite: Error{different}, and
+  /// nothing is written.
   std::optional<Percentage> max_clipped;
   MemberChoice members{};  ///< of inputs that are .npz archives
 };
@@ -106,7 +107,7 @@ enum class Headers : std::uint8_t { numpys, kept };
 /// Whether all clipped elements are counted.
 [[nodiscard]] Counting counting_of(const ClipSettings& settings);
 
-/// Error{different} if more elements were clipped than the settings allow.
+/// Error{different} if more elements were clipped, or became infinite, than the settings allow.
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
 
 /// What is clipped: the tensor of a file, or the members of an archive.

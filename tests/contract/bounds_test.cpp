@@ -345,6 +345,21 @@ TEST_CASE("a bound from a file is compared as an element, also with a typed boun
         "min @file.npy exceeds max 0.9");
 }
 
+TEST_CASE("a bound of floats that becomes an integer is reported if it is another number") {
+  CHECK(cut("native", float16, "1e-8", "0.99999") == "min 1e-8 becomes 0;max 0.99999 becomes 1;");
+  CHECK(cut("native", float16, "-2049", "2049") == "min -2049 becomes -2048;max 2049 becomes 2048;");
+  CHECK(cut("onnx", float32, "1.00000001", "16777217") ==
+        "min 1.00000001 becomes 1;max 16777217 becomes 1.6777216e+07;");
+  CHECK(cut("numpy", float64, "0", "9007199254740993") ==
+        "max 9007199254740993 becomes 9.007199254740992e+15;");
+  CHECK(cut("native", float16, "0.1", "2048").empty());
+  CHECK(cut("native", float16, "-1e6", "1e6").empty());  // beyond the range: no bounds
+  CHECK(cut("native", float16, "-inf", "inf").empty());
+  CHECK(cut("native", float32, "-1e30", "3.4e38").empty());
+  CHECK(cut("native", DType::float8_e4m3fn, "-500", "500").empty());
+  CHECK(cut("native", DType::float8_e4m3fn, "-17", "0.9999") == "min -17 becomes -16;max 0.9999 becomes 1;");
+}
+
 TEST_CASE("cut_bounds() reports a bound whose cut-off fraction lets elements beyond the bound pass") {
   CHECK(cut("native", int32, "1.5", "6") == "min 1.5 becomes 1;");
   CHECK(cut("native", int32, "-9", "-1.5") == "max -1.5 becomes -1;");
@@ -360,7 +375,7 @@ TEST_CASE("cut_bounds() does not report a bound that lets no other elements pass
   CHECK(cut("native", int8, "-300.5", "300.5").empty());
   CHECK(cut("native", int8, "-inf", "inf").empty());
   CHECK(cut("native", int32, "1.0", "60e-1").empty());
-  CHECK(cut("native", float32, "0.1", "16777217").empty());
+  CHECK(cut("native", float32, "0.1", "16777216").empty());
   CHECK(cut("directml", int32, "16777216.7", "16777217").empty());  // integers as float32
   CHECK(cut("openvino", int32, "1.5", "6.5").empty());
 }

@@ -109,10 +109,10 @@ class Trial(trials.Trial):
         expected = expected or self.expected
         said = [json.loads(line) for line in run.out.splitlines()]
         self.check(len(said) == parts, f"{len(said)} objects of JSON, not {parts}")
-        counts = [sum(each[name] for each in said) for name in ("raised", "lowered", "nan")]
-        right = [expected.raised, expected.lowered, expected.nan]
+        counts = [sum(each.get(name, 0) for each in said) for name in ("raised", "lowered", "nan", "became_infinite", "became_zero")]
+        right = [expected.raised, expected.lowered, expected.nan, expected.infinite, expected.zero]
         right = [number if each is None else each for each, number in zip(right, counts)]
-        self.check(counts == right, f"raised, lowered and NaN are {counts}, not {right}")
+        self.check(counts == right, f"raised, lowered, NaN, became infinite and became 0 are {counts}, not {right}")
 
     def check_result(self, run, before, name):
         self.check_done(run)
@@ -292,7 +292,7 @@ def fail_if_clipped(trial):
     count = trial.case.x.elements.size
     if trial.expected.raised is None:
         return to_file(trial)
-    clipped = trial.expected.raised + trial.expected.lowered
+    clipped = trial.expected.raised + trial.expected.lowered + trial.expected.infinite
     limit = trial.rng.choice([0, 1, 25, 50, 99, 100])
     run = trial.clip("--fail-if-clipped", f"{limit}%", "in.npy", "out.npy")
     if clipped * 100 > limit * count:

@@ -80,6 +80,16 @@ class Rule:
         bits, limited = self.store(other if other is not None else lo if moved > 0 else hi if moved < 0 else g)
         return bits, moved or limited
 
+    def loss(self, g, lo, hi, finite, underflows):
+        """Whether a number within the bounds becomes infinite, and whether it becomes 0."""
+        if not lo <= g <= hi:  # also NaN
+            return 0, 0
+        bits, limited = self.store(g)
+        if self.to in INTEGERS:
+            return 0, int(not limited and bits == self.zero_point % (1 << np.iinfo(self.to).bits) and (g != 0 or underflows))
+        number = as_float(bits, self.to)
+        return int(finite and abs(number) == math.inf), int(number == 0 and (g != 0 or underflows))
+
     def range_of(self, y):
         """1 or -1 for a bound above or below all numbers of the dtype."""
         if self.to in FLOATS and abs(y) == math.inf:
@@ -123,7 +133,8 @@ class Cast(Case):
 
     @property
     def bound_dtype(self):
-        return self.arithmetic or self.x.dtype
+        """Bounds beside a scale or bias are numbers of the arithmetic only with --to or --round."""
+        return self.arithmetic if self.arithmetic and {"--to", "--round"} & {*self.parameters} else self.x.dtype
 
     def bound(self, side):
         """The bound as one number, or as an array of numbers."""
@@ -218,13 +229,17 @@ def expected(case):
         if (case.x.elements.size or bound.size == 1) and any(rule.range_of(each) == wrong for each in set(bound.ravel())):
             refuse("bound beyond the dtype")
     g = case.numbers()
-    shape, cache, moves, results = g.shape, {}, [0, 0, 0], []
-    for key in zip(*(np.broadcast_to(each, shape).ravel().tolist() for each in (g, lo, hi))):
+    finite = np.isfinite(array_cases.wide(case.x.elements, case.x.dtype).astype(float))
+    underflows = array_cases.underflows(case, case.arithmetic, case.divides) if case.arithmetic in ("float32", "float64") else False
+    shape, cache, moves, results, infinite, zero = g.shape, {}, [0, 0, 0], [], 0, 0
+    for key in zip(*(np.broadcast_to(each, shape).ravel().tolist() for each in (g, lo, hi, finite, underflows))):
         text = repr(key)  # 0.0 and -0.0 are equal
         if text not in cache:
-            cache[text] = rule.convert(*key, case.above)
+            cache[text] = *rule.convert(*key[:3], case.above), *rule.loss(*key)
         results.append(cache[text][0])
         moves[cache[text][1]] += 1
+        infinite += cache[text][2]
+        zero += cache[text][3]
     nans = np.array([each != each for each in g.ravel().tolist()], bool)
     unsigned = stored_type(case.to).itemsize
     if nans.any() and rule.nan is None:
@@ -238,4 +253,4 @@ def expected(case):
     big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
     if "--saturate" in case.parameters and (math.inf in lo.ravel() or -math.inf in hi.ravel()):
         moves = [None] * 3  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
-    return Expected(Tensor(case.to, elements, case.x.fortran, big), moves[1], moves[-1], int(nans.sum()), nans.reshape(shape))
+    return Expected(Tensor(case.to, elements, case.x.fortran, big), moves[1], moves[-1], int(nans.sum()), nans.reshape(shape), infinite, zero)

@@ -92,7 +92,7 @@ class Draw(array_cases.Draw):
         case = Cast(Tensor(source, np.zeros(shape, stored_type(source))), given)
         if source != target or self.chance(0.6):
             given["--to"] = target
-        if "--to" not in given or self.chance(0.3):
+        if self.chance(0.3):
             given["--round"] = rng.choice(list(ROUNDS))
         if target in INTEGERS and "--to" in given and self.chance(0.3):
             given["--zero-point"] = str(rng.choice([0, 1, 3, 100, 127, 128, -1, -128, -100]))
@@ -124,6 +124,8 @@ class Draw(array_cases.Draw):
                 given[option] = rng.choice(values)
         if self.chance(0.1) and not any(option.startswith("--replace") for option in given):
             case.above = rng.choice(["min", "max"])
+        if not {"--to", "--round", "--replace-below", "--replace-above"} & {*given} and not case.divides:
+            given["--round"] = rng.choice(list(ROUNDS))
         self.draw_pool(case)
         case.x = self.tensor(source, self.elements(source, shape, nan=True))
         return case

@@ -153,7 +153,7 @@ def clip_once(trial):
     rng = trial.rng
     dtype = random_dtype(rng)
     array = tensor(rng, trial.generator, dtype)
-    np.save(trial.path("x.npy"), array)
+    np.save(trial.path("x.npy"), trials.with_other_trues(array, trial.generator))
     trial.about = f"{array.dtype} {array.shape}"
     profile = [] if rng.random() < 0.7 else ["--profile", "numpy"]
     if rng.random() < 0.15:
@@ -185,6 +185,9 @@ def clip_once(trial):
         trial.check([said["raised"], said["lowered"], said["nan"]] == counts, f"counts are {run.out}, not {counts}")
         run = trial.run(*words, *nan, "x.npy", "--verify", "y.npy")
         trial.check(run.code == 0, f"--verify: {run.out}{run.err}")
+        run = trial.run("info", "--stats", "--json", "x.npy")
+        mean = trials.json.loads(run.out)["statistics"].get("mean")
+        trial.check(dtype != bool or not array.size or mean == float(Fraction(int(array.sum()), array.size)), f"info: {run.out}")
     return None
 
 

@@ -53,6 +53,11 @@ bool saturate_of(nb::handle saturate) {
   return saturate.is(Py_True);
 }
 
+void warn_of_truncation(const std::string& text) {
+  const nb::object category = nb::module_::import_("clipper._errors").attr("TruncationWarning");
+  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) < 0) throw nb::python_error();
+}
+
 }  // namespace
 
 void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profile, DType dtype) {
@@ -70,8 +75,29 @@ void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profi
   const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) +
                            " is no integer: its fraction is cut off, because x has dtype " +
                            std::string(traits(dtype).name);
-  const nb::object category = nb::module_::import_("clipper._errors").attr("TruncationWarning");
-  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) < 0) throw nb::python_error();
+  warn_of_truncation(text);
+}
+
+void warn_of_integer(std::string_view field, nb::handle bound, nb::handle /*profile*/, DType dtype) {
+  constexpr std::int64_t kDigits = 20;  // as for the program's warning
+  PyObject* const object = bound.ptr();
+  const bool is_number = PyFloat_Check(object) || PyLong_Check(object) || PyArray_IsScalar(object, Number);
+  std::optional<Number> number;
+  if (PyUnicode_Check(object)) number = parse_number(characters_of(bound));
+  if (is_number) number = number_of_argument(field, bound).number;
+  if (!number || number->kind != Number::Kind::finite || number->exponent > kDigits) return;
+  const std::uint64_t zero = 0;
+  double element = 0;
+  try {
+    clip(dtype, &zero, &element, 1, {.min = *number, .max = *number, .to = DType::float64});
+  } catch (const Error&) {
+    return;  // beyond the range of the dtype
+  }
+  if (!std::isfinite(element) || element != std::trunc(element) || Number(element) == *number) return;
+  const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) + " becomes " +
+                           nb::cast<std::string>(nb::str(nb::steal(PyLong_FromDouble(element)))) +
+                           ", because x has dtype " + std::string(traits(dtype).name);
+  warn_of_truncation(text);
 }
 
 const Profile* profile_of(nb::handle profile) {

@@ -28,7 +28,8 @@ Args:
         shape, strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
         x, a numpy scalar, an array or sequence that broadcasts with x and whose numbers x's dtype has exactly,
-        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
+        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning,
+        which a bound of floats has, too, if it becomes another integer: 2049 as float16 is 2048.
     a_min, a_max: the same, as np.clip calls them.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
         divides by s.

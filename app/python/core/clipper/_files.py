@@ -17,6 +17,9 @@ class Counts(NamedTuple):
         nan: NaNs after scale and bias.
         changed: whether the bits of any element changed; True if the dtype changed and there are elements.
         replaced: elements that became replace_below or replace_above.
+        became_infinite: finite elements, neither raised nor lowered, whose result is infinite.
+        became_zero: elements, neither raised nor lowered, whose x * scale + bias is not 0, and whose result is 0
+            before zero_point is added.
     """
 
     elements: int
@@ -25,6 +28,8 @@ class Counts(NamedTuple):
     nan: int
     changed: bool
     replaced: int
+    became_infinite: int
+    became_zero: int
 
 
 def clip_file(
