@@ -5,7 +5,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from checks import MODE, code_violations, found, message_violations, prepare
+from checks import IN_PLACE, MODE, SUDDEN, code_violations, found, message_violations, prepare
 from modes import JOURNAL, OPERATION, Mode
 from process import Clipper, Fault, Run
 
@@ -38,6 +38,8 @@ def interrupted(clipper: Clipper, mode: Mode, run: Run) -> tuple[list[str], bool
         texts += refusal_violations(clipper)
         texts += [] if JOURNAL in files else ["poisoned without a journal"]
     finished = now == "new" and JOURNAL not in files
+    if run.code < 0 and -run.code not in SUDDEN and finished != bool(IN_PLACE.match(run.stderr)):
+        texts.append(f"ended by a signal, the file is {now}, but {run.stderr!r}")
     if finished and run.code not in (0, 6) and run.code > 0:
         texts.append(f"exit {run.code}, but done")
     if JOURNAL in files and Path(JOURNAL).stat().st_mode & 0o077:
