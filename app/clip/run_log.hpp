@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -65,13 +67,16 @@ class JsonLines {
 /// Collects the exit status. Callable from many threads.
 class RunLog {
  public:
-  RunLog(const Command& command, const Engine& engine);
+  /// Whether the program ends when all files are done, or the run is a part of --verify.
+  enum class Scope : std::uint8_t { run, part };
+
+  RunLog(const Command& command, const Engine& engine, Scope scope = Scope::run);
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
   ~RunLog();
 
-  /// Sets the total of the progress: the files and bytes still to do. Without a call, the total is the first
-  /// file.
+  /// Sets the total of the progress: the files and bytes still to do; 0 if the bytes are unknown. Without a
+  /// call, the total is the first file.
   void expect(std::size_t files, std::uint64_t bytes);
 
   [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< filled with what is known before the start
@@ -86,6 +91,7 @@ class RunLog {
     LineBlocks text;
     JsonLines json;
     bool written = false;
+    std::string in_place;  ///< for count_in_place(); empty if the output is a stream
   };
   void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished
   void add(const ClipReport& report, Lines& lines) const;         ///< of a file, after its members
@@ -97,6 +103,9 @@ class RunLog {
   /// Throws the first failure, unless the command has --keep-going.
   void stop_after_failure();
 
+  /// print_summary() will be called; a signal that ends the program before prints the JSON in its place.
+  void announce_summary() const;
+
   /// Prints how many files there were and how many failed: with -v or after failures, or as JSON.
   void print_summary();
 
@@ -107,11 +116,15 @@ class RunLog {
  private:
   void note(const std::string& line);  ///< a warning, once for all files
   void print_json(const Lines& lines) noexcept;
+  void count(bool failed, bool written, std::string_view in_place) noexcept;
+  [[nodiscard]] std::FILE* json_stream() const { return command_.tensor_on_stdout ? stderr : stdout; }
 
   const Command& command_;
   const Engine& engine_;
+  const Scope scope_;
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::size_t> files_ = 1;
+  bool is_expected_ = false;  ///< files_ is known
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
   std::atomic<int> json_lost_ = 0;  ///< errno of a line of --json that could not be written

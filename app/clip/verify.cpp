@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "compare/compare_files.hpp"
 #include "compare/member_pairs.hpp"
 #include "compare/pair_log.hpp"
+#include "console/ending.hpp"
 #include "console/error_line.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
@@ -96,7 +98,8 @@ class Verifier {
   FileTally* tally_ = nullptr;
   Progress* progress_ = nullptr;
   PairLog* log_ = nullptr;
-  std::set<std::string> notes_;  ///< printed so far
+  std::set<std::string> notes_;         ///< printed so far
+  std::optional<Finishing> finishing_;  ///< of a golden file, until its report is printed
 };
 
 int Verifier::run() {
@@ -127,6 +130,8 @@ int Verifier::run() {
     PairReport report = report_of(job.input, *job.output);
     report.compared = to_.matching.compared;
     log.attempt(report, [&] { return verify(report, job.is_walked); });
+    if (finishing_ && i + 1 == jobs.size()) end_work();
+    finishing_.reset();
     tally.next();
   }
   if (to_.layout && failures.empty())
@@ -271,7 +276,10 @@ void Verifier::write_golden(PairReport& report, PairResult result) {
   // wrong.
   const std::string line = fmt::format("clipper: {}: {}\n", escape_for_terminal(report.expected),
                                        result == PairResult::created ? "created" : "updated");
+  const std::string name = escape_for_terminal(report.expected);
+  way.placing = [&] { finishing_.emplace(); };
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
+  if (finishing_) count_in_place(name);
   report.result = result;
   if (!command_.quiet) progress_->print(stderr, line);
 }

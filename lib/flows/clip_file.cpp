@@ -207,6 +207,7 @@ void Direct::write() {
     result.resumed = file_.was_interrupted();
     complete(result.resumed || result.counts->changed);
     has_name = input_.place().is(id_of(input_.status()));
+    observer.placing();
     file_.commit();
   } catch (const Error& error) {
     if (!file_.is_unfinished() || error.kind() == ErrorKind::refused) throw;
@@ -240,7 +241,7 @@ void Prepared::write_output(const std::string& out, Existing existing,
   if (input_.is_regular()) input_.expect_unwritten();
   complete(true);
   before_commit();
-  output.commit();
+  output.commit([&] { clipping_.observer.placing(); });
 }
 
 void check_output(const Clipping& clipping, const std::string& out, Existing existing, Directory directory,

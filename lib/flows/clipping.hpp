@@ -78,6 +78,9 @@ class ClipObserver {
   /// The result is complete, but not in place yet. An exception prevents the commit.
   virtual void complete(const ClipResult& /*result*/) {}
 
+  /// The result gets its name now, in this thread. Not for a file in place: see ReplacementBatch.
+  virtual void placing() {}
+
   /// A member of an archive is finished; the archive is not. Called in the archive's order, before
   /// complete().
   virtual void member(const ClipResult& /*result*/) {}

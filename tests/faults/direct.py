@@ -4,7 +4,7 @@ command has finished it."""
 from dataclasses import replace
 from pathlib import Path
 
-from checks import MODE, code_violations, found, message_violations, prepare
+from checks import IN_PLACE, MODE, SUDDEN, code_violations, found, message_violations, prepare
 from modes import OPERATION, Mode
 from process import Clipper, Fault, Run
 
@@ -34,6 +34,8 @@ def interrupted(clipper: Clipper, mode: Mode, run: Run) -> tuple[list[str], bool
     if now == "poisoned":
         texts += refusal_violations(clipper)
     finished = now == "new"
+    if run.code < 0 and -run.code not in SUDDEN and finished != bool(IN_PLACE.match(run.stderr)):
+        texts.append(f"ended by a signal, the file is {now}, but {run.stderr!r}")
     if finished and run.code not in (0, 6) and run.code > 0:
         texts.append(f"exit {run.code}, but done")
     if Path(NAME).stat().st_mode & 0o7777 != MODE:
