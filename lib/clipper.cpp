@@ -224,17 +224,16 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   compare_files(engine, settings, actual_file, expected_file, result);
 
   const Difference largest = result.comparison.largest;
-  Comparison comparison{.reason = result.reason,
-                        .dtype = result.layout.dtype,
-                        .meaning = result.layout.meaning,
-                        .shape = result.layout.shape,
-                        .compared = result.comparison.compared,
-                        .mismatches = result.comparison.mismatches,
-                        .first = {},
-                        .largest = is_floating(result.layout.dtype)
-                                       ? float_difference(largest)
-                                       : static_cast<double>(largest),
-                        .summary = result.reason};
+  Comparison comparison{
+      .reason = result.reason,
+      .dtype = result.layout.dtype,
+      .meaning = result.layout.meaning,
+      .shape = result.layout.shape,
+      .compared = result.comparison.compared,
+      .mismatches = result.comparison.mismatches,
+      .first = {},
+      .largest = is_floating(result.layout.dtype) ? float_difference(largest) : static_cast<double>(largest),
+      .summary = result.reason};
   if (result.comparison.mismatches != 0)
     comparison.summary = summary_text(result, compare.bits ? Compared::bits : Compared::values,
                                       ToleranceNames{"atol=", "ulp="});

@@ -192,13 +192,12 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
       read_header(golden, to_.golden_dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
           .layout();
   TensorLayout& layout = report.layout;
-  const std::string_view descr = traits(layout.dtype).descr;
-  if (!to_.golden_dtype && layout.opaque && descr.starts_with('V')) {
+  if (!to_.golden_dtype && layout.stored_as.find('V') != std::string_view::npos) {
     if (layout.dtype == DType::bfloat16 ? result.dtype == DType::bfloat16 : is_float8(result.dtype)) {
       layout.dtype = result.dtype;
     } else {
-      report.reason =
-          fmt::format("dtype {}, expected |{}; --golden-dtype says what it is", type_name(result), descr);
+      report.reason = fmt::format("dtype {}, expected {}; --golden-dtype says what it is", type_name(result),
+                                  layout.stored_as);
       return;
     }
   }

@@ -72,6 +72,7 @@ Converted convert_all(const Conversion& conversion, const Operation& operation,
   };
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
   const Conversion::WideBounds& range = conversion.wide;
+  const bool may_be_infinite = traits(conversion.to).has_infinity && !conversion.saturates;
   Converted converted;
   ElementCounts& counts = converted.counts;
   Conversion::WideBound lo = range.lo;
@@ -93,6 +94,8 @@ Converted convert_all(const Conversion& conversion, const Operation& operation,
                                                    : is_above ? conversion.above
                                                               : std::nullopt;
     counts.replaced += replacement ? 1 : 0;
+    counts.became_infinite +=
+        may_be_infinite && !is_below && !is_above && (g < range.lowest || g > range.highest) ? 1 : 0;
     auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
                                : is_below  ? stored_bound(lo)
                                : is_above  ? stored_bound(hi)

@@ -70,32 +70,6 @@ struct CountUnderflows {
   }
 };
 
-/// What integer arithmetic gives has up to 129 bits.
-template <class From>
-std::uint64_t count_infinite(const Conversion& conversion, const Operation& operation,
-                             const ParameterVectors& vectors, const std::byte* in,
-                             std::size_t count) noexcept {
-  const Conversion::WideBounds& wide = conversion.wide;
-  const auto bound = [](const std::byte* varying, std::size_t i, const Wide& number) {
-    return varying == nullptr ? number : Wide::of(Int128{reinterpret_cast<const From*>(varying)[i]});
-  };
-  const auto factor = [](const std::byte* varying, std::size_t i, Operation::Integer number) {
-    return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
-  };
-  std::uint64_t infinite = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    From x;
-    std::memcpy(&x, in + i * sizeof(x), sizeof(x));
-    if (conversion.order != kNativeOrder) x = byteswap_if<Byteswap::yes>(x);
-    const Wide g = wide_scaled(x, factor(vectors.scale, i, operation.integer_scale),
-                               factor(vectors.bias, i, operation.integer_bias));
-    const bool is_within = g >= bound(wide.lo_varies ? vectors.lo : nullptr, i, wide.lo) &&
-                           g <= bound(wide.hi_varies ? vectors.hi : nullptr, i, wide.hi);
-    infinite += is_within && (g < wide.lowest || g > wide.highest) ? 1 : 0;
-  }
-  return infinite;
-}
-
 }  // namespace
 
 /// One block of working elements after the other.
@@ -217,8 +191,8 @@ LossCounter::LossCounter(const Operation& operation, const std::optional<Convers
     conversion_.saturates = !is_floating(operation.dtype);
     set_limits(conversion_, working_);
   }
-  may_be_infinite_ = traits(conversion_.to).has_infinity && !conversion_.saturates;
   if (operation.arithmetic == Arithmetic::integer) return;
+  may_be_infinite_ = traits(conversion_.to).has_infinity && !conversion_.saturates;
   // Of numbers that are not scaled only a smaller range makes infinities.
   may_be_infinite_ = may_be_infinite_ && (scales || conversion_.lowest != lowest_finite(working_) ||
                                           conversion_.highest != highest_finite(working_));
@@ -233,13 +207,6 @@ void LossCounter::count(const Operation& operation, const ParameterVectors* vect
                         std::size_t count, SimdLevel level, ElementCounts& counts) const noexcept {
   if (!may_be_infinite_ && !may_be_zero_) return;
   const std::size_t size = traits(conversion_.from).size;
-  if (operation.arithmetic == Arithmetic::integer) {
-    const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
-    counts.became_infinite += conversion_.from == DType::int64
-                                  ? count_infinite<std::int64_t>(conversion_, operation, given, in, count)
-                                  : count_infinite<std::uint64_t>(conversion_, operation, given, in, count);
-    return;
-  }
   with_working_type(working_, [&]<class Working>() {
     Block<Working> block(*this, operation, level);
     for (std::size_t done = 0; done < count; done += kBlock) {

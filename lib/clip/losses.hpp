@@ -11,7 +11,8 @@
 namespace clipper {
 
 /// Counts the elements that arithmetic or a conversion makes infinite or 0. It calculates x * scale + bias
-/// once more, from the elements before the operation, so that no kernel and no conversion has to count.
+/// once more, from the elements before the operation, so that no kernel has to count. Those of
+/// Arithmetic::integer are counted by convert().
 class LossCounter {
  public:
   /// For an operation, whose parameters may still vary, and the conversion around it.

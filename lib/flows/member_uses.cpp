@@ -35,12 +35,12 @@ MemberUse use_of(const ClipSettings& settings, const Container& archive, const E
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
   const EntryHeader read = archive.header(member, is_named ? settings.dtype : settings.dtype.dtype, trailing,
                                           is_named ? settings.types : npy::Types::dtypes);
-  if (!read.header) return {MemberAction::copied, read.other};
+  if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
   const std::string_view reason = refused_by(*settings.request.profile, *read.header);
-  if (!reason.empty()) return {MemberAction::copied, reason};
+  if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
   const DTypeTraits& dtype = traits(read.header->dtype);
   if (dtype.only_if_named && !is_named && settings.dtype.dtype != dtype.dtype)
-    return {MemberAction::copied, dtype.name};
+    return {.action = MemberAction::copied, .reason = dtype.name};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
   const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
@@ -73,7 +73,7 @@ std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container
   const std::vector<bool> chosen = chosen_members(settings.members, archive);
   const std::vector<Entry>& members = archive.entries();
   const Other other = settings.members.other;
-  std::vector<MemberUse> uses(members.size(), {MemberAction::copied, "not chosen"});
+  std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = "not chosen"});
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
     if (chosen.empty() || chosen[i]) use = use_of(settings, archive, members[i], !chosen.empty());

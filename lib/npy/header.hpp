@@ -64,8 +64,9 @@ enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 /// What the user says that a file or a member holds. It makes `|V2` bfloat16 and `<V1` a float8, and must
 /// agree with every other descriptor.
 struct GivenDType {
-  GivenDType(std::optional<DType> given = std::nullopt)
-      : dtype(given) {}  // NOLINT(google-explicit-constructor)
+  GivenDType(std::optional<DType> given = std::nullopt)  // NOLINT(google-explicit-constructor)
+      : dtype(given) {}
+  GivenDType(std::nullopt_t /*none*/) {}  // NOLINT(google-explicit-constructor)
 
   std::optional<DType> dtype;
 
