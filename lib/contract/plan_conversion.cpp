@@ -262,6 +262,9 @@ void plan_wide_bounds(const Request& request, Plan& plan) {
   bounds.lo_varies = request.min && request.min->array;
   bounds.hi_varies = request.max && request.max->array;
   bounds.min_wins = above == MinAboveMax::min;
+  for (const auto& [field, given] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
+    if (is_given(*given) && (*given)->number.kind == Number::Kind::nan)
+      refuse(label(field, **given) + ": NaN cannot be a bound");
   const auto bound = [&](const Number& number) -> Conversion::WideBound {
     return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
             result_of(*plan.conversion, number).element};

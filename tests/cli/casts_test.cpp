@@ -133,6 +133,8 @@ TEST_CASE("arrays are bounds of exact integers, in long rows, beside numbers, an
   CHECK(directory.read("out.npy") == file_of("int32", "5 5"));
   directory.done(joined({"--min-above-max", "max"}, words));
   CHECK(directory.read("out.npy") == file_of("int32", "2 2"));
+  check_refused(directory.run({"--bias", "0", "--max", "nan", "--to", "int8", "one.npy", "out.npy"}), 2,
+                "--max nan: NaN cannot be a bound");
 }
 
 TEST_CASE("an array beyond the other dtype is refused as a number is, also where min may exceed max") {
