@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,9 +41,19 @@ void reserve_standard_streams() {
       return;
 }
 
+/// The kernel ends a process whose stack is full by SIGSEGV.
+void expect_stack() {
+  constexpr rlim_t kMin = 256 * 1024;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kMin)
+    throw Error(ErrorKind::io, fmt::format("the stack may have only {} KiB (ulimit -s); clipper needs {} KiB",
+                                           limit.rlim_cur / 1024, kMin / 1024));
+}
+
 int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
+    expect_stack();
     handle_signals();
     if (const char* const directory = std::getenv("TMPDIR"); directory != nullptr && *directory != '\0')
       set_temporary_directory(directory);

@@ -206,14 +206,24 @@ void JournaledFile::commit() {
     expect_own();
   }
   write_version(next_.start[npy::kVersionAt]);
-  if (::fsync(input_.descriptor().get()) != 0) throw_system_error(input_.path(), "cannot be flushed to disk");
-  check_close(input_.descriptor(), input_.path());
-  expect_named();
   unfinished_ = false;
+  confirm();
+  expect_named();
   if (const std::error_code error = journal_->remove())
     throw Error(ErrorKind::not_durable,
                 fmt::format("{}: complete, but cannot confirm that its journal {} is removed: {}",
                             input_.path(), journal_->path(), error.message()));
+}
+
+/// The file is readable from here on. Until the journal is removed, the same change confirms it again.
+void JournaledFile::confirm() const try {
+  if (::fsync(input_.descriptor().get()) != 0) throw_system_error(input_.path(), "cannot be flushed to disk");
+  check_close(input_.descriptor(), input_.path());
+} catch (const Error& error) {
+  throw Error(ErrorKind::not_durable,
+              fmt::format("{}; complete, but the disk did not confirm it; the same ", error.what()) +
+                  Term{"direct", "change"} +
+                  fmt::format(" does, and removes the journal {}", journal_->path()));
 }
 
 /// Checks that no other process has written to the file. Cannot detect a write between this process's last

@@ -73,7 +73,8 @@ class JournaledFile {
   void leave(const Part& part);
 
   /// Makes the file valid again and removes the journal. Error{io} if another process has written to the
-  /// file. Error{not_durable} if the file is valid, but the journal may still exist.
+  /// file. Error{not_durable} if the file is valid, but the disk did not confirm that, or the journal may
+  /// still exist.
   void commit();
 
   /// Whether this finishes, or has finished, an interrupted change.
@@ -94,6 +95,7 @@ class JournaledFile {
   struct stat expect_named();
   [[noreturn]] void refuse_written() const;
   void poison();
+  void confirm() const;
   void write_version(std::byte version) const;
   void write(const Part& part);
   void sync();
