@@ -69,8 +69,9 @@ TEST_CASE("whatever file descriptor is missing, --direct calls a file unreadable
 TEST_CASE("a stack that is too small is one line, not a fault") {
   const Directory directory;
   for (const rlim_t kib : {16U, 64U, 255U}) {
-    directory.refused(clip({"in.npy", "out.npy"}), 4, "the stack may have only ", limit(RLIMIT_STACK, kib << 10));
-    directory.refused({"info", "in.npy"}, 4, "the stack may have only ", limit(RLIMIT_STACK, kib << 10));
+    directory.refused(clip({"in.npy", "out.npy"}), 4, "the stack is too small",
+                      limit(RLIMIT_STACK, kib << 10));
+    directory.refused({"info", "in.npy"}, 4, "the stack is too small", limit(RLIMIT_STACK, kib << 10));
   }
   check_done(directory.run(clip({"-i", "in.npy"}), limit(RLIMIT_STACK, 256U << 10)));
 }
