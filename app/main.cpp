@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -6,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <tuple>
 
 #include "commands.hpp"
 #include "console/ending.hpp"
@@ -40,6 +42,17 @@ void reserve_standard_streams() {
       return;
 }
 
+/// The kernel ends a process whose stack is full by SIGSEGV. An exception would need more than the smallest
+/// stack.
+bool has_stack() {
+  constexpr rlim_t kMin = 256 * 1024;
+  constexpr std::string_view kLine = "clipper: the stack is too small (ulimit -s); clipper needs 256 KiB\n";
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kMin) return true;
+  std::ignore = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  return false;
+}
+
 int run(int argc, char** argv) {
   try {
     reserve_standard_streams();
@@ -63,6 +76,7 @@ int run(int argc, char** argv) {
 }  // namespace clipper
 
 int main(int argc, char** argv) {
+  if (!clipper::has_stack()) return static_cast<int>(clipper::ErrorKind::io);
   const int status = clipper::run(argc, argv);
   clipper::end_by_waiting_signal();
   return status;

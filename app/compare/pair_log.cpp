@@ -20,6 +20,8 @@ PairLog::PairLog(const PairOutput& output, std::string name, Progress& progress)
 void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
   try {
     if (work() == Outcome::in_members) return;
+  } catch (const Unprintable&) {  // of a member
+    throw;
   } catch (...) {
     report.failed = explained(std::current_exception());
     report.result = PairResult::failed;

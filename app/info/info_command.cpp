@@ -184,6 +184,8 @@ class Display {
     try {
       work();
       return;
+    } catch (const Unprintable&) {
+      throw;
     } catch (...) {
       failure = explained(std::current_exception());
     }

@@ -58,14 +58,17 @@ class InputFile {
   /// Whether a regular file was written to since it was opened or, after open_to_change(), has gained or lost
   /// a hard link; also if that cannot be examined.
   [[nodiscard]] bool has_changed() const noexcept;
-  void expect_unwritten() const;  ///< Error{io} if has_changed()
+
+  /// Error{io} if has_changed(), or if the attributes or names of a regular file have changed since it was
+  /// opened: who writes may set the modification time back.
+  void expect_unwritten() const;
 
   /// The same, also for writes of other machines: on a file system that machines may share, first waits until
   /// this machine no longer shows what it knew of the file at the time `last_read`.
   void expect_unwritten_anywhere(std::chrono::steady_clock::time_point last_read) const;
 
-  /// Only after open_to_change(). Error{refused} if another file has the name now. Error{io} if the file was
-  /// written to, or its attributes or names were changed.
+  /// Only after open_to_change(). Error{refused} if another file has the name now, and the errors of
+  /// expect_unwritten().
   void expect_unchanged() const;
 
   /// Whether the file is regular: it has a size and can be read at any offset. Everything else is a stream,
@@ -120,10 +123,13 @@ class InputFile {
   InputFile(Descriptor fd, std::string path, Look& look);
   InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags, Caching caching);
+  [[noreturn]] static void refuse_replaced(const std::string& path, const struct stat& was,
+                                           const InputFile& now);
   void set_caching(Caching caching) noexcept;
   void read_start();
   void lock();
   [[nodiscard]] bool is_changed(const struct stat& now) const noexcept;
+  void expect_same_attributes(const struct stat& now) const;
 
   Descriptor fd_;  ///< for a member, that of the archive
   std::string path_;

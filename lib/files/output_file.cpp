@@ -277,8 +277,8 @@ Sharing OutputFile::may_share(const InputFile& input) const {
   return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }
 
-/// A write after the chunk was read may be in the clone. It always changes ctime, but its program may set
-/// mtime back, which is all that expect_unwritten() looks at.
+/// A write after the chunk was read may be in the clone. It always changes ctime; its program may set mtime
+/// back.
 bool OutputFile::share(const InputFile& input, std::uint64_t offset, std::uint64_t size) const {
   const file_clone_range range{input.descriptor().get(), offset, size, offset};
   return ::ioctl(fd_.get(), FICLONERANGE, &range) == 0 &&

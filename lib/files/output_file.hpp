@@ -157,6 +157,7 @@ class OutputFile {
       : place_(std::move(place)), path_(place_->path()), durability_(durability) {}
   [[nodiscard]] static OutputFile for_target(OutputTarget& target, Existing existing, Durability durability);
   void keep_access() const;
+  void keep_permissions();
   [[nodiscard]] static OutputFile open_stream(const std::string& path, const OutputTarget& target,
                                               Durability durability);
   void create_temporary();
