@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "command_line/command_line.hpp"
 #include "console/error_line.hpp"
 #include "error.hpp"
 

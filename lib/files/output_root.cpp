@@ -56,6 +56,7 @@ void OutputRoot::follow(const std::string& path, Missing missing) const {
     }
     if (next.get() < 0 && (errno == ENOTDIR || errno == ELOOP)) {
       next = open_directory(at, name.c_str());
+      if (next.get() < 0 && errno == ENOENT && missing == Missing::end) return;  // made by this run, perhaps
       if (next.get() >= 0 && !is_below(next.get(), {&id_, 1}, path)) refuse(path);
     }
     if (next.get() < 0) throw_system_error(directory_of(path), "cannot be created");

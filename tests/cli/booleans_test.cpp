@@ -37,9 +37,9 @@ TEST_CASE("every way writes 1 for True, and counts no byte that stands for it") 
     check(joined(bound, {"--dry-run", "-i", "x.npy"}), "");
     check(joined(bound, {"-i", "x.npy"}), "x.npy");
     directory.write("x.npy", flags(kBytes));
-    check(joined(bound, {"-i", "--direct", "x.npy"}), "x.npy");
-    directory.write("x.npy", flags(kBytes));
   }
+  check({"--max", "1", "-i", "--direct", "x.npy"}, "x.npy");
+  directory.write("x.npy", flags(kBytes));
   check({"--min", "0", "-", "z.npy"}, "z.npy", flags(kBytes));
   check({"--min", "0", "--shard", "0/1", "x.npy", "s.npy"}, "");
   directory.done({"--finalize", "s.npy"});
