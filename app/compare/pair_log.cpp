@@ -60,7 +60,8 @@ bool PairLog::has_written() const {
 /// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
 void PairLog::print(const std::string& text) {
   if (!progress_.print(stdout, text))
-    throw Error(has_written() ? ErrorKind::not_durable : ErrorKind::io, "standard output: cannot be written");
+    throw Unprintable(has_written() ? ErrorKind::not_durable : ErrorKind::io,
+                      "standard output: cannot be written");
 }
 
 }  // namespace clipper

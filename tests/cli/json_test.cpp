@@ -101,10 +101,9 @@ void check_object(const std::string& text, const std::string& line, int status) 
 
 TEST_CASE("a standard output that cannot be written is one line, also for members of archives") {
   const WorkingDirectory directory{{"x.npy", kInput}, {"a.npz", npz_file({{"x.npy", kInput}})}};
-  for (const Words& words :
-       {Words{"info", "x.npy"}, Words{"info", "--json", "x.npy"}, Words{"info", "--json", "a.npz"},
-        Words{"compare", "--json", "x.npy", "x.npy"}, Words{"compare", "--json", "a.npz", "a.npz"},
-        Words{"show", "x.npy"}, Words{"show", "--json", "x.npy"}}) {
+  for (const Words& words : {Words{"info", "x.npy"}, Words{"info", "--json", "x.npy"},
+                             Words{"info", "--json", "a.npz"}, Words{"compare", "--json", "x.npy", "x.npy"},
+                             Words{"compare", "--json", "a.npz", "a.npz"}, Words{"show", "x.npy"}}) {
     CAPTURE(words);
     const Result result = directory.run_in_shell("\"$@\" >/dev/full", words);
     check_refused(result, 4, "standard output: ");

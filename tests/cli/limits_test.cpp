@@ -59,7 +59,7 @@ TEST_CASE("whatever file descriptor is missing, --direct calls a file unreadable
     CHECK(result.signal == 0);
     CHECK((now == kOutput) == (result.exit_code == 0 || result.exit_code == 6));
     CHECK(contains(result.error, "unreadable") == (now[6] == '\xCC'));
-    if (result.exit_code != 0) check_refused(result, result.exit_code, "in.npy: ");
+    if (result.exit_code != 0) check_refused(result, result.exit_code, "in.npy");
     check_done(directory.run(clip({"-i", "--direct", "in.npy"})));
     CHECK((directory.read("in.npy") == kOutput));
     CHECK(directory.entries() == Words{"in.npy", "out.npy"});
