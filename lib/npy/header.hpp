@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -64,9 +65,9 @@ enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 /// What the user says that a file or a member holds. It makes `|V2` bfloat16 and `<V1` a float8, and must
 /// agree with every other descriptor.
 struct GivenDType {
-  GivenDType(std::optional<DType> given = std::nullopt)  // NOLINT(google-explicit-constructor)
-      : dtype(given) {}
-  GivenDType(std::nullopt_t /*none*/) {}  // NOLINT(google-explicit-constructor)
+  GivenDType() = default;
+  template <std::convertible_to<std::optional<DType>> T>
+  GivenDType(T given) : dtype(given) {}  // NOLINT(google-explicit-constructor): it loses nothing
 
   std::optional<DType> dtype;
 

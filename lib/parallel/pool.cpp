@@ -46,6 +46,24 @@ using Control = tbb::global_control;
 
 std::atomic<bool> owns_process = false;
 
+/// The threads of the arena that oneTBB gave the calling thread because of a pool; 0 if there is none.
+thread_local int threads_of_own_arena = 0;
+
+/// Notes the arena that the calling thread gets meanwhile.
+class OwnArena {
+ public:
+  OwnArena() = default;
+  OwnArena(const OwnArena&) = delete;
+  OwnArena& operator=(const OwnArena&) = delete;
+  ~OwnArena() {
+    if (is_new_ && tbb::this_task_arena::current_thread_index() >= 0)
+      threads_of_own_arena = tbb::this_task_arena::max_concurrency();
+  }
+
+ private:
+  bool is_new_ = tbb::this_task_arena::current_thread_index() < 0;
+};
+
 }  // namespace
 
 struct Pool::Threads {
@@ -58,6 +76,7 @@ struct Pool::Threads {
 
   template <class Work>
   void execute(const Work& work) noexcept {
+    const OwnArena noted;
     arena.execute(work);
   }
 
@@ -90,9 +109,11 @@ std::size_t Pool::stack() {
 }
 
 unsigned Pool::surrounding_threads() {
-  // A thread that has used oneTBB before has an arena outside of any work, too.
-  if (tbb::this_task_arena::current_thread_index() < 0 || tbb::task::current_context() == nullptr) return 0;
-  return static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
+  if (tbb::this_task_arena::current_thread_index() < 0) return 0;
+  const int threads = tbb::this_task_arena::max_concurrency();
+  // An arena of the caller's that cannot be told from the thread's own has as many threads as a new one.
+  const bool is_own = threads == threads_of_own_arena && tbb::task::current_context() == nullptr;
+  return is_own ? 0 : static_cast<unsigned>(threads);
 }
 
 std::unique_ptr<Pool> Pool::surrounding() {
@@ -105,6 +126,7 @@ std::unique_ptr<Pool> Pool::start(unsigned threads) {
   // again.
   static std::atomic<bool> has_failed = false;
   if (has_failed) return nullptr;
+  const OwnArena noted;
   auto started = std::make_unique<Threads>(threads);
   try {
     started->arena.initialize();

@@ -39,11 +39,11 @@ class Pool {
   /// now or in an earlier call.
   [[nodiscard]] static std::unique_ptr<Pool> start(unsigned threads);
 
-  /// How many threads the arena has in which the caller's oneTBB is running the calling thread; 0 outside of
-  /// such work.
+  /// How many threads the arena has that the calling thread is in; 0 if it is in none but that which it has
+  /// from an earlier pool.
   [[nodiscard]] static unsigned surrounding_threads();
 
-  /// The threads of that arena. The pool is for the calling thread, within the same work.
+  /// The threads of that arena. The pool is for the calling thread, while it is there.
   [[nodiscard]] static std::unique_ptr<Pool> surrounding();
 
   Pool(const Pool&) = delete;

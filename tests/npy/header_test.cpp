@@ -277,9 +277,19 @@ TEST_CASE("The bytes before the header text must be valid") {
 }
 
 TEST_CASE("A file that --direct left unfinished is refused to avoid data loss") {
-  const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
-  CHECK(refusal(ErrorKind::refused, [&] { return npy::data_offset(view_of(file)); }) ==
-        "left unfinished by a direct change; run the same change again to finish it");
+  for (const char major : {1, 2, 3}) {
+    npy::Start start{};
+    std::ranges::copy(std::as_bytes(std::span(npy::kMagic)), start.begin());
+    start[npy::kVersionAt] = static_cast<std::byte>(major);
+    const npy::Start unfinished = npy::unfinished_start(start, 0xFEDC'BA98'7654'3210);
+    CHECK(npy::is_unfinished(unfinished));
+    CHECK(npy::finished_start(unfinished) == start);
+    CHECK(refusal(ErrorKind::refused, [&] { return npy::data_offset(unfinished); }) ==
+          "left unfinished by a direct change; run the same change again to finish it");
+  }
+  const std::string older = "\x93NUMPY\xcc\0\x76\0"s;
+  CHECK(refusal(ErrorKind::refused, [&] { return npy::data_offset(view_of(older)); }) ==
+        "left unfinished by a direct change of an older clipper; finish it with that version");
 }
 
 TEST_CASE("A malformed header is refused with what is wrong and where") {

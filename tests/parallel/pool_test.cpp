@@ -47,6 +47,7 @@ TEST_CASE("an exception in the work is thrown again, and the threads can be reus
 }
 
 TEST_CASE("within a host's arena the threads are those of the arena") {
+  Pool::start(2)->call([] {});
   CHECK(Pool::surrounding_threads() == 0);
   tbb::task_arena arena(3);
   arena.execute([&] {
