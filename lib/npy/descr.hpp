@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "npy/dict.hpp"
 #include "npy/header.hpp"
@@ -11,6 +12,6 @@ namespace clipper::npy {
 /// Sets what the descriptor says in the header: dtype, byte order, meaning, `opaque` or `other`. The other
 /// parameters are those of parse().
 void read_descr(const Descr& descr, std::optional<DType> expected, Opaque opaque, Types types,
-                Header& header);
+                std::string_view python, Header& header);
 
 }  // namespace clipper::npy

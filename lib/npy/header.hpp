@@ -77,9 +77,11 @@ enum class Opaque : std::uint8_t { refused, taken };
 
 /// The header of a file, from its first data_offset() bytes; later bytes are ignored. `dtype` is what the
 /// user says that the file holds: it makes `|V2` bfloat16 and `<V1` a float8, and must agree with every other
-/// descriptor. Types::all takes `|V2` and `<V1` for what numpy does: raw bytes.
+/// descriptor. Types::all takes `|V2` and `<V1` for what numpy does: raw bytes. `python` is the array in the
+/// Python that messages advise: "np.load('x.npy')".
 [[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
-                           Opaque opaque = Opaque::refused, Types types = Types::dtypes);
+                           Opaque opaque = Opaque::refused, Types types = Types::dtypes,
+                           std::string_view python = "x");
 
 /// Error{input} if a file of `size` bytes, at least data_offset, ends before the last element. The length of
 /// pickled objects is unknown.
