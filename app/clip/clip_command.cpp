@@ -134,7 +134,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     replacements.commit();
   }
   log.stop_after_failure();
-  if (many || command.recursive || command.keep_going || command.list) log.print_summary();
+  log.print_summary(many || command.recursive || command.keep_going || command.list);
   return log.status();
 }
 

@@ -59,7 +59,7 @@ constexpr std::array kPositionals{Positional{&kFiles, Arity::many}};
 constexpr std::array kOptions{
     &kMin,          &kMax,           &kScale,     &kBias,          &kProfile,    &kNan,       &kMinAboveMax,
     &kReplaceBelow, &kReplaceAbove,  &kRound,     &kZeroPoint,     &kTo,         &kSaturate,  &kDtype,
-    &kTrailing,     &kFailIfClipped, &kMember,    &kOther,  //
+    &kTrailing,     &kFailIfClipped, &kMember,    &kOnly,          &kOther,  //
     &kInPlace,      &kDirect,        &kOutputDir, &kRelativeTo,    &kFlat,       &kOutput,    &kRecursive,
     &kInclude,      &kExclude,       &kFilesFrom, &kFiles0From,    &kAllowEmpty, &kNoClobber, &kForce,
     &kKeepGoing,    &kDryRun,        &kSync,      &kNoCache,  //

@@ -29,6 +29,7 @@
 #include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
 #include "flows/member_uses.hpp"
+#include "flows/selection.hpp"
 
 namespace clipper {
 namespace {
@@ -68,12 +69,13 @@ class Verifier {
   [[nodiscard]] int run();
 
  private:
-  Outcome verify(PairReport& report, bool is_walked);
-  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole);
+  Outcome verify(PairReport& report, const Job& job);
+  Outcome verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole, bool is_named);
+  void compare_other(InputFile& input, InputFile& golden, PairReport& report);
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
-  void write_golden(PairReport& report, PairResult result);
+  void write_golden(PairReport& report, PairResult result, bool is_named);
   void warn(const std::vector<std::string>& notes);
 
   [[nodiscard]] InputFile open(const std::string& path, bool is_walked) const {
@@ -124,25 +126,27 @@ int Verifier::run() {
     const Job job = jobs[i];
     PairReport report = report_of(job.input, *job.output);
     report.compared = to_.matching.compared;
-    log.attempt(report, [&] { return verify(report, job.is_walked); });
+    log.attempt(report, [&] { return verify(report, job); });
     tally.next();
   }
   return log.end(to_.layout.has_value());
 }
 
-Outcome Verifier::verify(PairReport& report, bool is_walked) {
+Outcome Verifier::verify(PairReport& report, const Job& job) {
   if (to_.updates && member_path(report.expected))
     throw Error(
         ErrorKind::usage,
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
-  InputFile input = open(report.actual, is_walked);
+  InputFile input = open(report.actual, job.is_walked);
   const bool has_members = is_archive_for(command_.settings, input);
+  const bool is_other = !has_members && !job.is_named && input.is_regular() && !input.is_member() &&
+                        !why_other(command_.settings, input).empty();
   if (is_missing(report.expected)) {
-    if (!has_members) verify_tensor(input, report, nullptr);
+    if (!has_members && !is_other) verify_tensor(input, report, nullptr);
     report.result = PairResult::missing;
     report.reason =
         to_.updates ? fmt::format("{} is missing", report.expected) : "no golden; --update-golden writes it";
-    if (to_.updates) write_golden(report, PairResult::created);
+    if (to_.updates) write_golden(report, PairResult::created, job.is_named);
     return Outcome::found;
   }
   InputFile golden = open(report.expected, false);
@@ -151,10 +155,13 @@ Outcome Verifier::verify(PairReport& report, bool is_walked) {
         ErrorKind::usage,
         fmt::format("{}: --verify takes two tensors or two archives; name a tensor in it: {}:NAME",
                     has_members ? input.path() : golden.path(), has_members ? input.path() : golden.path()));
-  if (has_members) return verify_archive(input, golden, report);
-  verify_tensor(input, report, &golden);
+  if (has_members) return verify_archive(input, golden, report, job.is_named);
+  if (is_other)
+    compare_other(input, golden, report);
+  else
+    verify_tensor(input, report, &golden);
   if (report.status() != 0 && to_.updates)
-    write_golden(report, PairResult::updated);
+    write_golden(report, PairResult::updated, job.is_named);
   else
     warn(report.notes);
   return Outcome::found;
@@ -162,8 +169,9 @@ Outcome Verifier::verify(PairReport& report, bool is_walked) {
 
 /// Makes the plan, and with a golden file compares its elements with the result.
 void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
-  const Plan plan = read_plan(engine_, command_.settings, input);
-  report.notes = notes_on(plan);
+  const NoPercentile none = report.member ? NoPercentile::dropped : NoPercentile::refused;
+  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, nullptr, none);
+  report.notes = notes_on(plan, input.path());
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
   report.layout = read_header(*golden, command_.settings.dtype, nullptr, std::nullopt, npy::Opaque::refused,
@@ -175,12 +183,28 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   judge(to_.matching, report);
 }
 
+/// The result of a file that is not clipped is the file: its elements are compared or, of types that have
+/// none to compare, its bytes.
+void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& report) {
+  CompareSettings settings = compare_;
+  const auto is_comparable = [&](InputFile& file) {
+    return !read_header(file, settings.dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
+                .other;
+  };
+  settings.whole_files = !is_comparable(input) || !is_comparable(golden);
+  if (settings.whole_files) report.compared = Compared::bytes;
+  compare_files(engine_, settings, input, golden, report);
+  judge(to_.matching, report);
+}
+
 /// The members that --other drop leaves out of the result have no pair.
-Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole) {
+Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden, PairReport& whole,
+                                 bool is_named) {
   const Container actual(input, Container::Records::dropped);
   const Container expected(golden, Container::Records::dropped);
   const Archives archives{actual, expected};
   const std::vector<MemberUse> uses = member_uses(command_.settings, actual);
+  if (is_named) expect_clipped_member(command_.settings, actual, uses);
   std::uint64_t bytes = 0;
   for (const MemberUse& use : uses) bytes += use.size;
   tally_->expect(bytes);
@@ -207,7 +231,7 @@ Outcome Verifier::verify_archive(const InputFile& input, const InputFile& golden
     });
   }
   whole.without_members = pairs == 0;
-  if (!failed.empty()) write_golden(whole, PairResult::updated);
+  if (!failed.empty()) write_golden(whole, PairResult::updated, is_named);
   for (PairReport& report : failed) {
     report.result = report.result == PairResult::missing ? PairResult::created : PairResult::updated;
     log_->attempt(report, [] { return Outcome::found; });
@@ -229,12 +253,13 @@ void Verifier::verify_member(const Archives& archives, const MemberPair& pair, c
 }
 
 /// Writes the result to the golden file as `clipper IN GOLDEN` does, and warns about the plan, too.
-void Verifier::write_golden(PairReport& report, PairResult result) {
+void Verifier::write_golden(PairReport& report, PairResult result, bool is_named) {
   if (is_same_file(report.actual, report.expected))
     throw Error(ErrorKind::usage,
                 fmt::format("--update-golden: {} and IN are the same file", report.expected));
   Command writing = command_;
   writing.inputs = {report.actual};
+  writing.names_inputs = is_named;
   writing.list.reset();
   writing.recursive = writing.keep_going = writing.json = false;
   writing.existing = OutputFile::Existing::replace;

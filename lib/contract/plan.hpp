@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clip/clip.hpp"
@@ -22,6 +23,13 @@ struct Slice {
   std::uint64_t count = 0;
 };
 
+/// A bound that is a percentile, of a tensor that has none: it has no elements, or only NaN.
+struct LostBound {
+  std::string_view field;  ///< "min"
+  std::string text;        ///< as given: "1%"
+  std::string_view why;    ///< "all elements are NaN"
+};
+
 /// Everything that is decided about clipping a tensor, or a slice of it.
 struct Plan {
   TensorLayout input;
@@ -32,10 +40,11 @@ struct Plan {
   std::optional<Conversion> conversion;  ///< around the operation, whose dtype is the working dtype then
   std::optional<Broadcast> arrays;       ///< replace numbers of the operation
   DType bound_dtype = DType::float32;    ///< of min and max: the input's, or that of the arithmetic
-  ElementBits min = 0;        ///< the numbers as converted, for people: operation.lo and hi, unless
-  ElementBits max = 0;        ///< min exceeds max and every element becomes min
-  std::vector<CutBound> cut;  ///< bounds about which the user should be warned
-  std::string percentiles;    ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
+  ElementBits min = 0;          ///< the numbers as converted, for people: operation.lo and hi, unless
+  ElementBits max = 0;          ///< min exceeds max and every element becomes min
+  std::vector<CutBound> cut;    ///< bounds about which the user should be warned
+  std::vector<LostBound> lost;  ///< no bounds: about which the user should be told
+  std::string percentiles;      ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one

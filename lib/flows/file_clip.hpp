@@ -10,6 +10,7 @@
 #include "files/input_file.hpp"
 #include "files/journaled_file.hpp"
 #include "flows/clipping.hpp"
+#include "flows/percentile_bounds.hpp"
 
 /// The tensor of a .npy file, or of a stream.
 namespace clipper {
@@ -22,10 +23,11 @@ namespace clipper {
 
 /// Reads the header and makes the plan. Reads the elements if a bound is a percentile. `header` is that of
 /// read_header(). `changed` is the file if it is changed directly: an interrupted change goes on with the
-/// bounds that its journal records.
+/// bounds that its journal records. `none` is for plan_with_percentiles():
+/// members of archives are clipped without a bound that they do not have.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
-                             std::vector<std::byte>* header = nullptr,
-                             const JournaledFile* changed = nullptr);
+                             std::vector<std::byte>* header = nullptr, const JournaledFile* changed = nullptr,
+                             NoPercentile none = NoPercentile::refused);
 
 /// Clips the tensor.
 class FileClip : public ContentsClip {
