@@ -225,6 +225,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   FileComparison result;
   compare_files(engine, settings, actual_file, expected_file, result);
 
+  const Difference largest = result.comparison.largest;
   Comparison comparison{.reason = result.reason,
                         .dtype = result.layout.dtype,
                         .meaning = result.layout.meaning,
@@ -233,8 +234,8 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
                         .mismatches = result.comparison.mismatches,
                         .first = {},
                         .largest = is_floating(result.layout.dtype)
-                                       ? std::bit_cast<double>(result.comparison.largest)
-                                       : static_cast<double>(result.comparison.largest),
+                                       ? float_difference(largest)
+                                       : static_cast<double>(largest),
                         .summary = result.reason};
   if (result.comparison.mismatches != 0)
     comparison.summary = summary_text(result, compare.bits ? Compared::bits : Compared::values,

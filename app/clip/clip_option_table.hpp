@@ -300,7 +300,9 @@ inline constexpr Option kVerify{
     .details = R"(Clip IN and compare the result with the file GOLDEN in one pass; write no tensor. If GOLDEN is
 a directory, or ends with a slash, there may be many inputs, and directories with `--recursive`: each result is
 compared with the file that `--output-dir` would write there, also with `--relative-to` and `--flat`. Archives
-are compared member by member. dtype and shape must be equal; byte order, memory order and the spelling of the
+are compared member by member. With `--recursive`, a golden file fails whose input has vanished: each below GOLDEN that
+would belong to a directory IN, under the same `--include` and `--exclude`; with `--flat` only without these two; not
+with `--files-from` and `--files0-from`. dtype and shape must be equal; byte order, memory order and the spelling of the
 header may differ. Without `--rtol`, `--atol`, `--ulp`, `--tolerance` and `--nan-differ` every element must have
 the same bits. The exit status is 0 if all results match; if not, it is 1, and one line on standard output for
 each result that fails names the first difference. After a failure of one input the others are compared, too.
@@ -310,8 +312,16 @@ inline constexpr Option kUpdateGolden{
     .names = "--update-golden", .group = match_options::kGroup,
     .help = "With --verify: write each golden file that is missing or fails",
     .details = R"(With `--verify`: write each golden file that is missing or does not match, as a whole, print
-"created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, and a file
-that is not a .npy or .npz file is refused (3). Set it by hand when a change of results is intended.)"};
+"created" or "updated" on standard error and exit with 0. A golden file that matches is not touched, none is
+deleted, and a file that is not a .npy or .npz file is refused (3). If what is printed gets lost after a golden file was
+written, the exit status is 6. Set the option by hand when a change of results is intended.)"};
+
+inline constexpr Option kGoldenDtype{
+    .names = "--golden-dtype", .type = "DTYPE", .words = &dtype_names, .group = match_options::kGroup,
+    .help = "With --verify: read golden files as DTYPE (for |V2 and |V1 that are not what the result is)",
+    .details = R"(With `--verify`: read golden files as DTYPE, as `--dtype` does inputs. Without this option a
+golden file with |V2, |V1 or <V1, whose header does not name the dtype, is read as the dtype of the result if that is
+saved so: bfloat16 or a float8.)"};
 
 inline constexpr Option kShard{
     .names = "--shard", .type = "K/N", .words = [] { return Words{"auto"}; }, .group = "Many processes",

@@ -142,12 +142,13 @@ void validate_golden(const RawOptions& raw, Command& command) {
         fmt::format("--verify: {} is not a directory; with several inputs, GOLDEN is the directory of "
                     "their golden files",
                     golden));
-  Verify verify{golden,
-                raw.has(kUpdateGolden),
-                validate_matching(raw),
-                parse_reports(raw.texts(kReport)),
-                raw.has(kMetrics),
-                std::nullopt};
+  Verify verify{.golden = golden,
+                .updates = raw.has(kUpdateGolden),
+                .matching = validate_matching(raw),
+                .reports = parse_reports(raw.texts(kReport)),
+                .prints_all = raw.has(kMetrics),
+                .layout = std::nullopt};
+  if (raw.has(kGoldenDtype)) verify.golden_dtype = static_cast<DType>(word_of(raw, kGoldenDtype));
   if (!has_rule(raw)) {
     verify.matching.compared = Compared::bits;
     verify.matching.rule.bits = true;
@@ -186,8 +187,8 @@ void check_destination_options(const RawOptions& raw) {
   check_alone(raw, kDirect, {&kMember, &kTo});
   check_needed(raw, kDirect, kInPlace);
   for (const Option* const option :
-       {&kUpdateGolden, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch, &kMetrics,
-        &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow, &kReport})
+       {&kUpdateGolden, &kGoldenDtype, &kRtol, &kAtol, &kUlp, &kTolerance, &kNanDiffer, &kMaxMismatch,
+        &kMetrics, &kMinCosine, &kMaxRmse, &kMinSqnr, &kShow, &kReport})
     check_needed(raw, *option, kVerify);
   check_needed(raw, kRelativeTo, kOutputDir);
   check_needed(raw, kFlat, kOutputDir);
@@ -252,10 +253,10 @@ void validate_shard(const RawOptions& raw, Command& command) {
 /// --finalize takes OUT alone, or all options of the shards with their IN and OUT.
 void validate_finalize(const RawOptions& raw, Command& command) {
   const std::vector<std::string>& files = raw.texts(kFiles);
-  check_alone(raw, kFinalize,
-              {&kSplitOutput, &kVerify, &kUpdateGolden, &kInPlace, &kDirect, &kOutput, &kOutputDir,
-               &kRelativeTo, &kFlat, &kRecursive, &kFilesFrom, &kFiles0From, &kAllowEmpty, &kFailIfClipped,
-               &kKeepGoing, &kDryRun, &kMember, &kOnly, &kOther});
+  check_alone(raw, kFinalize, {&kSplitOutput, &kVerify,    &kUpdateGolden, &kGoldenDtype, &kInPlace,
+                               &kDirect,      &kOutput,    &kOutputDir,    &kRelativeTo,  &kFlat,
+                               &kRecursive,   &kFilesFrom, &kFiles0From,   &kAllowEmpty,  &kFailIfClipped,
+                               &kKeepGoing,   &kDryRun,    &kMember,       &kOnly,        &kOther});
   if (files.empty()) refuse("OUT is missing; --finalize takes the OUT of the shards");
   const bool has_operation = !is_without_effect(raw, command.settings.request) || raw.has(kShard) ||
                              raw.has(kDtype) || raw.has(kTrailing);

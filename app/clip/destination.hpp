@@ -57,7 +57,8 @@ struct Verify {
   bool updates = false;
   Matching matching;
   ReportTargets reports;
-  bool prints_all = false;  ///< also results that match
+  bool prints_all = false;              ///< also results that match
+  std::optional<DType> golden_dtype{};  ///< what raw bytes of golden files are, if not what the result is
   std::optional<IntoDirectory> layout;
 };
 

@@ -15,6 +15,7 @@
 #include "clip/conflicts.hpp"
 #include "clip/inputs.hpp"
 #include "clip/layout.hpp"
+#include "clip/lost_inputs.hpp"
 #include "command_line/given_number.hpp"
 #include "compare/compare_files.hpp"
 #include "compare/member_pairs.hpp"
@@ -38,6 +39,13 @@ using Outcome = PairLog::Outcome;
 
 bool is_missing(const std::string& path) {
   return path != "-" && !member_path(path) && !find_file(path);
+}
+
+/// Whether --other drop leaves out an archive that nobody named, because none of its members is clipped.
+bool is_dropped(const ClipSettings& settings, const InputFile& input) {
+  if (settings.selection.other != Selection::Other::drop) return false;
+  const std::vector<MemberUse> uses = member_uses(settings, Container(input, Container::Records::dropped));
+  return !uses.empty() && !has_clipped_member(uses);
 }
 
 std::vector<std::uint64_t> sizes_of(const Jobs& jobs) {
@@ -75,6 +83,7 @@ class Verifier {
   void verify_member(const Archives& archives, const MemberPair& pair, const MemberUse* use,
                      PairReport& report);
   void verify_tensor(InputFile& input, PairReport& report, InputFile* golden);
+  void read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const;
   void write_golden(PairReport& report, PairResult result, bool is_named);
   void warn(const std::vector<std::string>& notes);
 
@@ -129,6 +138,12 @@ int Verifier::run() {
     log.attempt(report, [&] { return verify(report, job); });
     tally.next();
   }
+  if (to_.layout && failures.empty())
+    for (const LostInput& lost : lost_inputs(command_, *to_.layout, jobs)) {
+      PairReport report = report_of(lost.input, lost.golden);
+      set_missing(report, true, lost.golden);
+      log.attempt(report, [] { return Outcome::found; });
+    }
   return log.end(to_.layout.has_value());
 }
 
@@ -139,9 +154,16 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
         fmt::format("--update-golden: {} is a member of an archive; use a .npy file", report.expected));
   InputFile input = open(report.actual, job.is_walked);
   const bool has_members = is_archive_for(command_.settings, input);
-  const bool is_other = !has_members && !job.is_named && input.is_regular() && !input.is_member() &&
-                        !why_other(command_.settings, input).empty();
+  const bool may_be_other = !has_members && !job.is_named && input.is_regular() && !input.is_member();
+  const std::string_view reason = may_be_other ? why_other(command_.settings, input) : "";
+  const bool is_other = !reason.empty();
+  if (is_other && action_on_other(command_.settings, report.actual, reason) == MemberAction::dropped) {
+    if (is_missing(report.expected)) return Outcome::in_members;  // no pair
+    set_missing(report, true, report.expected);
+    return Outcome::found;
+  }
   if (is_missing(report.expected)) {
+    if (has_members && !job.is_named && is_dropped(command_.settings, input)) return Outcome::in_members;
     if (!has_members && !is_other) verify_tensor(input, report, nullptr);
     report.result = PairResult::missing;
     report.reason =
@@ -174,10 +196,7 @@ void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* go
   report.notes = notes_on(plan, input.path());
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
-  report.layout = read_header(*golden, command_.settings.dtype, nullptr, std::nullopt, npy::Opaque::refused,
-                              npy::Types::comparable)
-                      .layout();
-  report.reason = difference_as_whole(plan.output, report.layout);
+  read_golden(*golden, plan.output, report);
   if (report.reason.empty())
     report.comparison = verify_result(engine_, plan, input, {*golden, report.layout}, to_.matching.rule);
   judge(to_.matching, report);
@@ -191,10 +210,30 @@ void Verifier::compare_other(InputFile& input, InputFile& golden, PairReport& re
     return !read_header(file, settings.dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::all)
                 .other;
   };
-  settings.whole_files = !is_comparable(input) || !is_comparable(golden);
-  if (settings.whole_files) report.compared = Compared::bytes;
+  const bool as_numbers = is_comparable(input) && is_comparable(golden);
+  if (!as_numbers) set_bytes(to_.matching, settings, report);
   compare_files(engine_, settings, input, golden, report);
-  judge(to_.matching, report);
+  judge(as_numbers ? to_.matching : Matching{}, report);
+}
+
+/// Sets the golden file's layout, and how it differs as a whole. Raw bytes, whose header does not name the
+/// dtype, are what the result is if that is saved so.
+void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairReport& report) const {
+  report.layout =
+      read_header(golden, to_.golden_dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
+          .layout();
+  TensorLayout& layout = report.layout;
+  const std::string_view descr = traits(layout.dtype).descr;
+  if (!to_.golden_dtype && layout.opaque && descr.starts_with('V')) {
+    if (layout.dtype == DType::bfloat16 ? result.dtype == DType::bfloat16 : is_float8(result.dtype)) {
+      layout.dtype = result.dtype;
+    } else {
+      report.reason =
+          fmt::format("dtype {}, expected |{}; --golden-dtype says what it is", type_name(result), descr);
+      return;
+    }
+  }
+  report.reason = difference_as_whole(result, layout);
 }
 
 /// The members that --other drop leaves out of the result have no pair.

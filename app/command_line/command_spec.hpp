@@ -29,10 +29,10 @@ struct Option {
   std::string_view type = {};  ///< what --help calls the value: "FILE"; empty for flags and positionals
   Value value = Value::text;
   Words (*words)() = nullptr;  ///< the default first if it is a word; a positional takes no other values
-  std::string_view group = "Running";             ///< its heading in --help of a command that has groups
-  std::string_view overrides = {};                ///< the long name of a flag: the last of the two wins
-  std::array<std::string_view, 9> excludes = {};  ///< long names: an error if one of them is given, too
-  std::string_view help;                          ///< one sentence without a period
+  std::string_view group = "Running";              ///< its heading in --help of a command that has groups
+  std::string_view overrides = {};                 ///< the long name of a flag: the last of the two wins
+  std::array<std::string_view, 12> excludes = {};  ///< long names: an error if one of them is given, too
+  std::string_view help;                           ///< one sentence without a period
   std::string_view details = {};  ///< more sentences, for the manual, in the markup of inline_to_troff()
 };
 

@@ -53,7 +53,7 @@ bool is_taken(const TensorWalk& walk, const std::string& path) {
   if (std::ranges::any_of(walk.exclude, matches)) return false;
   if (!walk.include.empty()) return std::ranges::any_of(walk.include, matches);
   const TensorFormat* const format = format_named(path);
-  return format != nullptr && format->is_walked && format->is_supported();
+  return format != nullptr && (walk.every_format || (format->is_walked && format->is_supported()));
 }
 
 Kind kind_of(mode_t mode) {

@@ -19,6 +19,7 @@ struct TensorWalk {
 
   Links links = Links::followed;
   bool may_be_empty = false;  ///< for for_each_tensor()
+  bool every_format = false;  ///< also formats that must otherwise be asked for, or that this build lacks
 
   /// Patterns of fnmatch() for paths; * also stands for /. Without `include`, all names that end in .npy are
   /// taken, and in .npz if archives can be read.

@@ -35,9 +35,10 @@ struct FilePair {
   bool found = false;  ///< found below a directory, where only regular files are compared
 };
 
-/// The two files; for two directories, a pair for each .npy or .npz path below either directory, sorted by
-/// path. Links to directories are followed. Error{usage} for a file and a directory, Error{input} if neither
-/// directory contains such a file, Error{io} if a directory cannot be read or is part of a loop of links.
+/// The two files; for two directories, a pair for each path of a .npy file or archive below either directory,
+/// sorted by path. Links to directories are followed. Error{usage} for a file and a directory, Error{input}
+/// if neither directory contains such a file, Error{io} if a directory cannot be read or is part of a loop of
+/// links.
 std::vector<FilePair> file_pairs(const std::string& actual, const std::string& expected) {
   const bool directory = is_directory(actual);
   if (directory != is_directory(expected))
@@ -52,12 +53,14 @@ std::vector<FilePair> file_pairs(const std::string& actual, const std::string& e
         .first->second;
   };
   TensorWalk walk;
+  walk.every_format = true;
   walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_actual = true; };
   walk_tensors(actual, walk);
   walk.found = [&](const std::string& name, TensorWalk::Kind) { pair_of(name).has_expected = true; };
   walk_tensors(expected, walk);
   if (pairs.empty())
-    throw Error(ErrorKind::input, fmt::format("{} and {} contain no .npy or .npz file", actual, expected));
+    throw Error(ErrorKind::input,
+                fmt::format("{} and {} contain no .npy, .npz or .safetensors file", actual, expected));
   std::vector<FilePair> result;
   for (auto& [name, pair] : pairs) result.push_back(std::move(pair));
   return result;

@@ -56,9 +56,10 @@ constexpr Option kActual{
     .names = "ACTUAL", .value = Value::tensor,
     .help = "Tensor, archive or directory to check; - is standard input",
     .details = R"(The tensor that is checked, an archive, or a directory. With two directories, every
-.npy and .npz file below one is compared with the file of the same path below the other; a file without a
+.npy, .npz and .safetensors file below one is compared with the file of the same path below the other; a file without a
 partner is a difference. With two archives, the members of the same name are compared, in any order, stored or
-deflated; members that are no tensors that clipper reads are compared byte by byte. ARCHIVE.npz:NAME is one
+deflated; members that are no tensors that clipper reads (strings, objects, records, other files) must have
+the same bytes, whatever the tolerances and limits, and have no metrics. ARCHIVE.npz:NAME is one
 tensor of an archive.)"};
 
 constexpr Option kExpected{
@@ -92,7 +93,7 @@ different payloads. Excludes the tolerances, `--nan` and `--bytes`.)"};
 constexpr Option kBytes{
     .names = "--bytes",
     .excludes = {"--rtol", "--atol", "--ulp", "--tolerance", "--nan", "--nan-differ", "--trailing",
-                 "--metrics"},
+                 "--metrics", "--min-cosine", "--max-rmse", "--min-sqnr"},
     .help = "Compare whole files byte by byte",
     .details = R"(Compare two files byte by byte, header included, as cmp(1) does, without reading them as
 tensors or archives. Excludes every other rule of matching, `--trailing` and `--diff-out`.)"};
@@ -102,7 +103,8 @@ constexpr Option kAnyDtype{
     .help = "Compare numbers of different dtypes: int 3 is 3.0",
     .details = R"(The dtypes may differ. The elements are compared exactly, as numbers: int64 3 matches float32 3, and
 float32 0.1 does not match float64 0.1, which is another number. Differences, tolerances and `--ulp` are those of
-int64 or uint64 if one of them has all values of both dtypes, otherwise of float64. `--tolerance torch` takes the
+int64 or uint64 if one of them has all values of both dtypes, otherwise of float64; int64 and uint64, and either of
+them and a float, match exactly if |a - e| <= A + R*|e|, without rounding. `--tolerance torch` takes the
 tolerance of the dtype with fewer digits. `--dtype` still says what |V2 is.)"};
 
 constexpr Option kDiffOut{

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -16,18 +15,20 @@
 namespace clipper {
 namespace {
 
-Json difference_json(DType dtype, std::optional<Difference> difference) {
+Json difference_json(const ElementComparison& comparison, std::optional<Difference> difference) {
   if (!difference) return {};
-  return is_floating(dtype) ? Json(std::bit_cast<double>(*difference)) : Json(*difference);
+  if (comparison.has_float_differences()) return float_difference(*difference);
+  return Json::number(DType::uint64, fmt::format("{}", *difference));
 }
 
 Json mismatch_json(const PairReport& report, const Mismatch& mismatch) {
   const DType dtype = report.comparison.dtype;
+  const DType actual_dtype = report.comparison.actual_dtype.value_or(dtype);
   const Meaning& meaning = report.comparison.meaning;
   return {{"index", index_of(report.layout, mismatch.position)},
-          {"actual", element_json(dtype, meaning, mismatch.actual, mismatch.actual_imaginary)},
+          {"actual", element_json(actual_dtype, meaning, mismatch.actual, mismatch.actual_imaginary)},
           {"expected", element_json(dtype, meaning, mismatch.expected, mismatch.expected_imaginary)},
-          {"difference", difference_json(dtype, difference_of(report.comparison, mismatch))},
+          {"difference", difference_json(report.comparison, difference_of(report.comparison, mismatch))},
           {"ulp", ulps_between(report.comparison, mismatch)}};
 }
 
@@ -41,12 +42,12 @@ void add_comparison(const PairReport& report, Json& json) {
   json.add("mismatches", comparison.mismatches);
   Json largest;
   if (comparison.largest != 0)
-    largest = {{"difference", difference_json(comparison.dtype, comparison.largest)},
+    largest = {{"difference", difference_json(comparison, comparison.largest)},
                {"index", index_of(report.layout, comparison.largest_at)}};
   json.add("largest", std::move(largest));
   Json passes_with;
   if (comparison.mismatches != 0)
-    passes_with = {{"atol", difference_json(comparison.dtype, absolute)}, {"ulp", ulps}};
+    passes_with = {{"atol", difference_json(comparison, absolute)}, {"ulp", ulps}};
   json.add("passes_with", std::move(passes_with));
   if (comparison.metrics) {
     const Metrics metrics = metrics_of(*comparison.metrics, comparison.compared);
@@ -99,7 +100,9 @@ std::string message_of(const PairReport& report) {
   if (!report.reason.empty()) return report.reason;
   if (!report.broken_limits.empty())
     return summary_text(report, report.compared, std::nullopt) + "; " + report.broken_limits;
-  return summary_text(report, report.compared, ToleranceNames{"--atol ", "--ulp "});
+  const std::string summary = summary_text(report, report.compared, ToleranceNames{"--atol ", "--ulp "});
+  if (!report.lacks_metrics) return summary;
+  return summary + (summary.empty() ? "" : "; ") + "no metrics: compared byte by byte";
 }
 
 std::vector<std::string> mismatch_lines(const PairReport& report) {

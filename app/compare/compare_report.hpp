@@ -27,6 +27,7 @@ struct PairReport : FileComparison {
   PairResult result = PairResult::ok;
   std::optional<Failure> failed;
   Compared compared = Compared::values;
+  bool lacks_metrics = false;      ///< they were asked for, but bytes have none
   std::string broken_limits;       ///< of metrics; no tolerance would let the pair pass then
   std::vector<std::string> notes;  ///< with --verify: notes_on() of the plan
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "command_line/command_line.hpp"
 #include "console/error_line.hpp"
+#include "error.hpp"
 
 namespace clipper {
 
@@ -29,18 +29,35 @@ void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) 
   status_ = std::max(status_, report.status());
   reports_.add(report);
   if (output_.json)
-    print(as_json(report), progress_);
+    print(as_json(report));
   else if (!output_.quiet && !report.failed && (output_.verbose || report.status() != 0))
-    print(as_text(report, output_.shown, paint_), progress_);
+    print(as_text(report, output_.shown, paint_));
 }
 
 int PairLog::end(bool several) {
   if (several && output_.json)
-    print(as_json(counts_, status_), progress_);
+    print(as_json(counts_, status_));
   else if (several && !output_.quiet)
-    print(as_text(counts_), progress_);
-  reports_.end(counts_);
+    print(as_text(counts_));
+  try {
+    reports_.end(counts_);
+  } catch (const Error& error) {
+    if (!has_written()) throw;
+    throw Error(ErrorKind::not_durable, error.message());
+  }
   return status_;
+}
+
+bool PairLog::has_written() const {
+  return counts_.at(static_cast<std::size_t>(PairResult::created)) +
+             counts_.at(static_cast<std::size_t>(PairResult::updated)) !=
+         0;
+}
+
+/// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
+void PairLog::print(const std::string& text) {
+  if (!progress_.print(stdout, text))
+    throw Error(has_written() ? ErrorKind::not_durable : ErrorKind::io, "standard output: cannot be written");
 }
 
 }  // namespace clipper

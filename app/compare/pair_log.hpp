@@ -32,13 +32,17 @@ class PairLog {
   /// Whether a report has a result, or the reports of members have it.
   enum class Outcome : std::uint8_t { found, in_members };
 
-  /// Calls `work`, which fills in the report, and prints the result, or the error that `work` throws.
+  /// Calls `work`, which fills in the report, and prints the result, or the error that `work` throws. If what
+  /// is printed gets lost: Error{io}, or Error{not_durable} after a golden file was written. So does end().
   void attempt(PairReport& report, const std::function<Outcome()>& work);
 
   /// Prints the closing line if there are `several` pairs. Returns the exit status: the highest of all pairs.
   [[nodiscard]] int end(bool several);
 
  private:
+  void print(const std::string& text);
+  [[nodiscard]] bool has_written() const;
+
   const PairOutput& output_;
   Progress& progress_;
   Paint paint_;

@@ -6,11 +6,18 @@
 
 #include "element/dtype.hpp"
 
-/// Elements of different dtypes as numbers of one.
+/// Elements of different dtypes as numbers.
 namespace clipper {
 
-/// int64 or uint64 if it has all values of both dtypes, otherwise float64.
-[[nodiscard]] DType common_dtype(DType one, DType other);
+/// The dtypes as which the elements of a pair are compared.
+struct PairDTypes {
+  DType actual;
+  DType expected;
+};
+
+/// int64, uint64 or float64, the first that has all values of both dtypes. If none has, for int64 and uint64
+/// and for 64-bit integers and floats, each is what has all of its own.
+[[nodiscard]] PairDTypes common_dtypes(DType actual, DType expected);
 
 /// Elements in a file's byte order.
 struct RawElements {
@@ -19,10 +26,7 @@ struct RawElements {
   const std::byte* data;
 };
 
-/// Converts at most kPairBlock elements to common_dtype(), in this machine's byte order. Two elements become
-/// equal only if their values are: where float64 has only one number for two integers, the actual one becomes
-/// its neighbour.
-void to_common_dtype(const RawElements& actual, const RawElements& expected,
-                     std::span<std::uint64_t> actual_result, std::span<std::uint64_t> expected_result);
+/// Converts at most kPairBlock elements to a dtype of common_dtypes(), in this machine's byte order.
+void widen(const RawElements& elements, DType dtype, std::span<std::uint64_t> result);
 
 }  // namespace clipper

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <iterator>
 
+#include "compare/compare_each.hpp"
 #include "compare/match.hpp"
+#include "compare/mixed_comparison.hpp"
 #include "compare/pair_loops.hpp"
 #include "element/byte_order.hpp"
 
@@ -69,39 +71,6 @@ const Loops<T>& loops_of(SimdLevel level) noexcept {
   return BaselineLoops<T>::kLoops;
 }
 
-void note_largest(ElementComparison& result, Difference difference, std::uint64_t position) noexcept {
-  if (difference <= result.largest) return;
-  result.largest = difference;
-  result.largest_at = position;
-}
-
-template <class T>
-Mismatch mismatch_of(T a, T e, std::uint64_t position) noexcept {
-  return {position, to_bits(a), to_bits(e)};
-}
-template <class T>
-Mismatch mismatch_of(Complex<T> a, Complex<T> e, std::uint64_t position) noexcept {
-  return {position, to_bits(a.real), to_bits(e.real), to_bits(a.imaginary), to_bits(e.imaginary)};
-}
-
-template <class T>
-void add_mismatch(T a, T e, std::uint64_t position, const ComparisonRule& rule, ElementComparison& result) {
-  ++result.mismatches;
-  if (result.first.size() < result.listed) result.first.push_back(mismatch_of(a, e, position));
-  result.absolute = std::max(result.absolute, absolute_for(a, e, rule.tolerance));
-  if constexpr (!std::is_integral_v<T> && !TimeType<T>)
-    result.ulps = std::max(result.ulps, ulps_between(a, e, rule.float8).value_or(ElementComparison::kNoUlps));
-}
-
-template <class T>
-void compare_each(const T* a, const T* e, std::size_t count, std::uint64_t position,
-                  const ComparisonRule& rule, ElementComparison& result) {
-  for (std::size_t i = 0; i < count; ++i) {
-    note_largest(result, difference_of(a[i], e[i]).value_or(0), position + i);
-    if (!matches(a[i], e[i], rule)) add_mismatch(a[i], e[i], position + i, rule, result);
-  }
-}
-
 /// Whether a sum of squares of float64 may lack what squares have lost below the smallest float64, or above
 /// the largest.
 bool is_extreme(double squares) noexcept {
@@ -153,6 +122,7 @@ ElementComparison empty_result(const ElementPairs& pairs, const ComparisonRule& 
   ElementComparison result;
   result.dtype = pairs.dtype;
   result.meaning = pairs.meaning;
+  result.actual_dtype = pairs.actual_dtype;
   result.listed = rule.listed;
   result.compared = pairs.count;
   if (rule.metrics) result.metrics.emplace();
@@ -277,6 +247,11 @@ ComparisonRule for_dtype(ComparisonRule rule, DType dtype) {
 }
 
 ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule, SimdLevel level) {
+  if (pairs.actual_dtype) {
+    ElementComparison result = empty_result(pairs, rule);
+    compare_mixed(pairs, rule, level, result);
+    return result;
+  }
   switch (pairs.meaning.kind) {
     case Meaning::Kind::number:
       if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
@@ -297,6 +272,7 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
 
 std::optional<Difference> difference_of(const ElementComparison& comparison, const Mismatch& mismatch) {
   const DType dtype = comparison.dtype;
+  if (comparison.actual_dtype) return mixed_difference(comparison, mismatch);
   if (is_float8(dtype))
     return difference_of(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected));
   return with_type(comparison.dtype, [&]<class T>() -> std::optional<Difference> {
@@ -314,6 +290,7 @@ std::optional<Difference> difference_of(const ElementComparison& comparison, con
 
 std::optional<std::uint64_t> ulps_between(const ElementComparison& comparison, const Mismatch& mismatch) {
   const DType dtype = comparison.dtype;
+  if (comparison.actual_dtype) return mixed_ulps(comparison, mismatch);
   if (is_float8(dtype))
     return ulps_between(widened(dtype, mismatch.actual), widened(dtype, mismatch.expected),
                         &float8_of(dtype));

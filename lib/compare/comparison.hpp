@@ -11,6 +11,7 @@
 #include "element/dtype.hpp"
 #include "element/float8.hpp"
 #include "element/meaning.hpp"
+#include "element/number.hpp"
 #include "simd/levels.hpp"
 
 namespace clipper {
@@ -33,9 +34,14 @@ struct ComparisonRule {
 /// The rule for tensors of this dtype.
 [[nodiscard]] ComparisonRule for_dtype(ComparisonRule rule, DType dtype);
 
-/// |a - e|: the value for integers, dates and durations; for floats and complex numbers the bits of a
-/// float64, which have the same order.
-using Difference = std::uint64_t;
+/// |a - e|: the value for integers, dates and durations; for floats and complex numbers, and for an integer
+/// and a float, the bits of a float64, which have the same order.
+using Difference = UInt128;
+
+/// A difference that is the bits of a float64.
+[[nodiscard]] inline double float_difference(Difference difference) noexcept {
+  return from_bits<double>(static_cast<ElementBits>(difference));
+}
 
 struct Mismatch {
   std::uint64_t position;
@@ -47,12 +53,13 @@ struct Mismatch {
   friend bool operator==(const Mismatch&, const Mismatch&) = default;
 };
 
-/// The result for any number of pairs of one dtype. Results of a tensor's chunks can be added in any order.
+/// The result for any number of pairs of the same dtypes. Results of a tensor's chunks can be added in any
+/// order.
 struct ElementComparison {
   static constexpr std::uint64_t kNoUlps = std::numeric_limits<std::uint64_t>::max();
   static constexpr Difference kNoTicks = kNoUlps;  ///< `absolute` of dates: NaT has no difference
 
-  DType dtype = DType::float32;
+  DType dtype = DType::float32;  ///< of the expected elements
   std::size_t listed = 1;
   std::uint64_t compared = 0;
   std::uint64_t mismatches = 0;
@@ -66,8 +73,14 @@ struct ElementComparison {
 
   std::optional<MetricSums> metrics{};  ///< only if the rule asks for it
   Meaning meaning{};                    ///< of the elements
+  std::optional<DType> actual_dtype{};  ///< of the actual elements, if it is another
 
-  /// `other` must have the same dtype, meaning and `listed`.
+  /// Whether differences are bits of float64.
+  [[nodiscard]] bool has_float_differences() const {
+    return is_floating(dtype) || (actual_dtype && is_floating(*actual_dtype));
+  }
+
+  /// `other` must have the same dtypes, meaning and `listed`.
   ElementComparison& operator+=(const ElementComparison& other);
   friend bool operator==(const ElementComparison&, const ElementComparison&) = default;
 };
@@ -85,6 +98,10 @@ struct ElementPairs {
   std::size_t count;
   std::uint64_t position;  ///< of the first pair
   Meaning meaning{};
+
+  /// Of the actual elements, if it is another. Both are then int64, uint64 or float64, in this machine's byte
+  /// order.
+  std::optional<DType> actual_dtype{};
 };
 
 /// Compares all pairs. May change the elements to this machine's byte order. The digits of metrics depend on

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -34,22 +33,20 @@ std::string rounded_up(double value) {
   return number >= value && std::isfinite(number) ? text : fmt::format("{}", value);
 }
 
-double float_value(Difference difference) {
-  return std::bit_cast<double>(difference);
+std::string difference_text(const ElementComparison& comparison, Difference difference) {
+  return comparison.has_float_differences() ? rounded(float_difference(difference))
+                                            : fmt::format("{}", difference);
 }
 
-std::string difference_text(DType dtype, Difference difference) {
-  return is_floating(dtype) ? rounded(float_value(difference)) : fmt::format("{}", difference);
-}
-
-std::string tolerance_text(DType dtype, Difference difference) {
-  return is_floating(dtype) ? rounded_up(float_value(difference)) : fmt::format("{}", difference);
+std::string tolerance_text(const ElementComparison& comparison, Difference difference) {
+  return comparison.has_float_differences() ? rounded_up(float_difference(difference))
+                                            : fmt::format("{}", difference);
 }
 
 std::string largest_text(const FileComparison& files) {
   const ElementComparison& comparison = files.comparison;
   if (comparison.largest == 0) return "";
-  return fmt::format("max abs {} at {}", difference_text(comparison.dtype, comparison.largest),
+  return fmt::format("max abs {} at {}", difference_text(comparison, comparison.largest),
                      index_text(files.layout, comparison.largest_at));
 }
 
@@ -57,7 +54,7 @@ std::string advice_text(const FileComparison& files, Compared compared, const To
   if (compared != Compared::values) return "";
   std::vector<std::string> options;
   if (const auto absolute = passing_absolute(files.comparison, compared))
-    options.push_back(std::string(names.absolute) + tolerance_text(files.comparison.dtype, *absolute));
+    options.push_back(std::string(names.absolute) + tolerance_text(files.comparison, *absolute));
   if (const auto ulps = passing_ulps(files.comparison, compared))
     options.push_back(fmt::format("{}{}", names.ulps, *ulps));
   if (options.empty()) return "; no tolerance would let it pass";
@@ -88,16 +85,17 @@ std::string count_text(const FileComparison& files, Compared compared) {
 
 std::optional<Difference> passing_absolute(const ElementComparison& comparison, Compared compared) {
   if (compared != Compared::values || comparison.mismatches == 0) return std::nullopt;
-  const bool exists = is_floating(comparison.dtype) ? std::isfinite(float_value(comparison.absolute))
-                                                    : !comparison.meaning.is_time() ||
-                                                          comparison.absolute != ElementComparison::kNoTicks;
+  const bool exists =
+      comparison.has_float_differences()
+          ? std::isfinite(float_difference(comparison.absolute))
+          : !comparison.meaning.is_time() || comparison.absolute != ElementComparison::kNoTicks;
   if (!exists) return std::nullopt;
   return comparison.absolute;
 }
 
 std::optional<std::uint64_t> passing_ulps(const ElementComparison& comparison, Compared compared) {
   const bool known = compared == Compared::values && comparison.mismatches != 0 &&
-                     is_floating(comparison.dtype) && comparison.ulps != ElementComparison::kNoUlps;
+                     comparison.has_float_differences() && comparison.ulps != ElementComparison::kNoUlps;
   return known ? std::optional(comparison.ulps) : std::nullopt;
 }
 
@@ -107,11 +105,12 @@ std::string mismatch_text(const FileComparison& files, Compared compared, const 
   const auto difference = difference_of(files.comparison, mismatch);
   const auto ulps = ulps_between(files.comparison, mismatch);
   std::vector<std::string> distances;
-  if (difference) distances.push_back(difference_text(dtype, *difference));
+  if (difference) distances.push_back(difference_text(files.comparison, *difference));
   if (ulps) distances.push_back(fmt::format("{} ulp", *ulps));
   std::string text =
       fmt::format("{} actual {} expected {}", index_text(files.layout, mismatch.position),
-                  element_text(dtype, meaning, mismatch.actual, mismatch.actual_imaginary),
+                  element_text(files.comparison.actual_dtype.value_or(dtype), meaning, mismatch.actual,
+                               mismatch.actual_imaginary),
                   element_text(dtype, meaning, mismatch.expected, mismatch.expected_imaginary));
   if (compared == Compared::bits && difference == Difference{0} && !meaning.is_complex())
     text += fmt::format(" (bits {:#x} and {:#x})", mismatch.actual, mismatch.expected);

@@ -138,7 +138,7 @@ struct SurveyLanes {
       result.all_within = result.all_within && excess[lane] == 0 && !is_special;
       most = largest[lane] > most ? largest[lane] : most;
     }
-    result.largest = std::bit_cast<Difference>(most);
+    result.largest = to_bits(most);
     return result;
   }
 };

@@ -56,7 +56,12 @@ class Total {
         actual_(actual.layout.order),
         expected_(expected.layout.order),
         meaning_(actual.layout.meaning == expected.layout.meaning ? expected.layout.meaning : Meaning{}) {
-    sum_.dtype = actual_dtype_ == dtype_ ? dtype_ : common_dtype(actual_dtype_, dtype_);
+    sum_.dtype = dtype_;
+    if (actual_dtype_ != dtype_) {
+      common_ = common_dtypes(actual_dtype_, dtype_);
+      sum_.dtype = common_.expected;
+      if (common_.actual != common_.expected) sum_.actual_dtype = common_.actual;
+    }
     sum_.meaning = meaning_;
     sum_.listed = rule.listed;
     if (rule.metrics) sum_.metrics.emplace();
@@ -83,11 +88,18 @@ class Total {
     std::array<std::uint64_t, kPairBlock> e;
     for (std::size_t i = 0; i < count; i += kPairBlock) {
       const std::size_t length = std::min(kPairBlock, count - i);
-      to_common_dtype({actual_dtype_, actual_, actual + i * traits(actual_dtype_).size},
-                      {dtype_, expected_, expected + i * traits(dtype_).size}, std::span(a).first(length),
-                      std::span(e).first(length));
-      add(clipper::compare({sum_.dtype, kNativeOrder, kNativeOrder, reinterpret_cast<std::byte*>(a.data()),
-                            reinterpret_cast<std::byte*>(e.data()), length, position + i},
+      widen({actual_dtype_, actual_, actual + i * traits(actual_dtype_).size}, common_.actual,
+            std::span(a).first(length));
+      widen({dtype_, expected_, expected + i * traits(dtype_).size}, common_.expected,
+            std::span(e).first(length));
+      add(clipper::compare({.dtype = sum_.dtype,
+                            .actual_order = kNativeOrder,
+                            .expected_order = kNativeOrder,
+                            .actual = reinterpret_cast<std::byte*>(a.data()),
+                            .expected = reinterpret_cast<std::byte*>(e.data()),
+                            .count = length,
+                            .position = position + i,
+                            .actual_dtype = sum_.actual_dtype},
                            rule_, level_));
     }
   }
@@ -102,6 +114,7 @@ class Total {
   const BeforeComparison& before_;
   DType dtype_;
   DType actual_dtype_;
+  PairDTypes common_{};  ///< if the two differ
   ByteOrder actual_;
   ByteOrder expected_;
   Meaning meaning_;

@@ -28,7 +28,7 @@ struct TensorInput {
 using BeforeComparison = std::function<void(const ElementPairs& pairs, const std::byte* read)>;
 
 /// Compares two tensors of the same shape. If the dtypes differ, `before` makes them the same; without it the
-/// elements are compared as numbers of common_dtype(). Positions
+/// elements are compared as numbers of common_dtypes(). Positions
 /// are those of the expected file. Memory orders may differ only if both are regular files (Error{input}).
 /// Error{input} if a stream is shorter or longer than its header says, Error{io} if a file changes while it
 /// is read. engine.done() counts the bytes of one of the tensors.

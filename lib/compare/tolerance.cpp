@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <string_view>
 
 namespace clipper {
 namespace {
@@ -23,6 +22,24 @@ constexpr std::array kTorch{
 std::uint64_t saturated(UInt128 value) {
   return static_cast<std::uint64_t>(std::min<UInt128>(value, kMax));
 }
+
+/// A number without what lies beyond the last decimal place that counts: digits * 10^power.
+struct Decimal {
+  std::string_view digits;
+  std::int64_t power = 0;
+
+  explicit Decimal(const Number& number) : digits(number.digits) {
+    constexpr std::int64_t kPlaces = 1100;
+    const std::int64_t kept = std::clamp<std::int64_t>(number.exponent + kPlaces, 0, std::ssize(digits));
+    digits = digits.substr(0, static_cast<std::size_t>(kept));
+    if (!digits.empty()) power = number.exponent - kept;
+  }
+
+  /// The number times 10^places.
+  [[nodiscard]] Natural shifted(std::int64_t places) const {
+    return {digits, static_cast<std::uint64_t>(power + places)};
+  }
+};
 
 }  // namespace
 
@@ -50,10 +67,67 @@ Tolerance::Tolerance(const Number& absolute, const Number& relative)
   constexpr std::int64_t kLowest = -38;  // with a smaller R, no product reaches 1
   if (power < kLowest) digits_ = 0;
   for (; power < 0 && digits_ != 0; ++power) divisor_ *= 10;
+
+  const Decimal a(absolute);
+  const Decimal r(relative);
+  const std::int64_t places = -std::min({a.power, r.power, std::int64_t{0}});
+  exact_ = std::make_shared<const Exact>(
+      Exact{a.shifted(places), r.shifted(places), Natural("1", static_cast<std::uint64_t>(places))});
+  const std::optional<UInt128> scale = exact_->scale.value();
+  const std::optional<UInt128> share = exact_->relative.value();
+  if (!scale || !share || *scale > kMax || *share > kMax) return;
+  short_absolute_ = exact_->absolute.value().value_or(~UInt128{0});
+  short_relative_ = static_cast<std::uint64_t>(*share);
+  scale_ = static_cast<std::uint64_t>(*scale);
 }
 
 std::uint64_t Tolerance::whole_share(std::uint64_t magnitude) const noexcept {
   return digits_ == 0 ? 0 : saturated(digits_ * magnitude / divisor_);
+}
+
+bool Tolerance::allows(UInt128 difference, std::uint64_t magnitude) const {
+  if (scale_ != 0 && difference <= kMax) {
+    const UInt128 scaled = difference * scale_;
+    const UInt128 share = UInt128{magnitude} * short_relative_;
+    return scaled <= share || scaled - share <= short_absolute_;
+  }
+  if (const auto verdict = clear_verdict(static_cast<double>(difference), static_cast<double>(magnitude)))
+    return *verdict;
+  return allows_exactly(Natural(difference), Natural(magnitude), 0);
+}
+
+bool Tolerance::allows(const ExactElement& a, const ExactElement& e, double rounded) const {
+  if (const auto verdict = clear_verdict(rounded, std::ldexp(static_cast<double>(e.magnitude), e.exponent)))
+    return *verdict;
+  const int lowest = std::min({a.exponent, e.exponent, 0});
+  const auto shifted = [&](const ExactElement& x) {
+    Natural magnitude(x.magnitude);
+    return magnitude <<= static_cast<unsigned>(x.exponent - lowest);
+  };
+  Natural difference = shifted(a);
+  Natural magnitude = shifted(e);
+  if (a.negative != e.negative)
+    difference += magnitude;
+  else if (difference >= magnitude)
+    difference -= magnitude;
+  else
+    difference = Natural(magnitude) -= difference;
+  return allows_exactly(difference, magnitude, static_cast<unsigned>(-lowest));
+}
+
+std::optional<bool> Tolerance::clear_verdict(double difference, double magnitude) const noexcept {
+  const double allowed = absolute_ + relative_ * magnitude;
+  const double error = 0x1p-49 * (difference + allowed) + 0x1p-1000;
+  if (allowed - difference > error) return true;
+  if (difference - allowed > error) return false;
+  return std::nullopt;
+}
+
+bool Tolerance::allows_exactly(const Natural& difference, const Natural& magnitude, unsigned halvings) const {
+  Natural allowed = exact_->absolute;
+  allowed <<= halvings;
+  allowed += exact_->relative * magnitude;
+  return exact_->scale * difference <= allowed;
 }
 
 }  // namespace clipper

@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
 
+#include "compare/natural.hpp"
 #include "element/number.hpp"
 
 namespace clipper {
@@ -11,14 +14,22 @@ namespace clipper {
 /// Whether the number can be A or R: 0 or more, and finite as a double.
 [[nodiscard]] bool is_tolerance(const Number& number);
 
+/// A finite element, exactly: (-1)^negative * magnitude * 2^exponent.
+struct ExactElement {
+  bool negative;
+  std::uint64_t magnitude;
+  int exponent;
+};
+
 /// A and R of the rule |a - e| <= A + R * |e|, prepared for elements of any dtype.
 ///
 /// For floats everything is float64: A and R, the difference, the product and the sum are each rounded to
-/// nearest. Without tolerances nothing is rounded. For integers A and R * |e| lose their fractions; the
-/// product is exact for the first 19 digits of R.
+/// nearest. Without tolerances nothing is rounded. For integers, and for an integer and a float that float64
+/// does not hold both, the rule is exact for the first 1,100 decimal places of A and R, more than any float64
+/// has.
 class Tolerance {
  public:
-  Tolerance() = default;
+  Tolerance() : Tolerance(Number(), Number()) {}
 
   /// is_tolerance() must be true for both.
   Tolerance(const Number& absolute, const Number& relative);
@@ -29,15 +40,41 @@ class Tolerance {
   /// A without its fraction, at most 2^64 - 1.
   [[nodiscard]] std::uint64_t whole() const noexcept { return whole_; }
 
-  /// R * magnitude without its fraction, at most 2^64 - 1.
+  /// R * magnitude without its fraction, at most 2^64 - 1. The product is exact for the first 19 digits of R.
   [[nodiscard]] std::uint64_t whole_share(std::uint64_t magnitude) const noexcept;
 
+  /// difference <= A + R * magnitude, for integers.
+  [[nodiscard]] bool allows(UInt128 difference, std::uint64_t magnitude) const;
+
+  /// |a - e| <= A + R * |e|. `rounded` is |a - e|, rounded to nearest.
+  [[nodiscard]] bool allows(const ExactElement& a, const ExactElement& e, double rounded) const;
+
  private:
+  /// A = absolute / scale, R = relative / scale.
+  struct Exact {
+    Natural absolute;
+    Natural relative;
+    Natural scale;
+  };
+
+  /// The rule where float64 decides it in spite of all that was rounded.
+  [[nodiscard]] std::optional<bool> clear_verdict(double difference, double magnitude) const noexcept;
+
+  /// The rule for difference / 2^halvings and magnitude / 2^halvings.
+  [[nodiscard]] bool allows_exactly(const Natural& difference, const Natural& magnitude,
+                                    unsigned halvings) const;
+
   double absolute_ = 0;
   double relative_ = 0;
   std::uint64_t whole_ = 0;
   UInt128 digits_ = 0;  ///< R = digits / divisor
   UInt128 divisor_ = 1;
+  std::shared_ptr<const Exact> exact_;
+
+  // `exact_` if its numbers are short: a larger `absolute` is 2^128 - 1. Otherwise scale_ is 0.
+  UInt128 short_absolute_ = 0;
+  std::uint64_t short_relative_ = 0;
+  std::uint64_t scale_ = 0;
 };
 
 /// The tolerances that another library's assertion has if none are given: torch.testing.assert_close() of

@@ -250,6 +250,55 @@ TEST_CASE("members that are no tensors are compared byte by byte") {
       "FAIL a.npz:readme.txt: 4 bytes, expected 11\n");
 }
 
+TEST_CASE("members that are no numbers are equal or different, whatever is tolerated") {
+  const auto strings = [](const std::string& elements, const std::string& shape) {
+    return npy_file("|S1", "False", shape, elements);
+  };
+  const Members members{{"w.npy", float32_file({1, 2})}, {"s.npy", strings("ab", "(1, 2)")}};
+  const Members other{members[0], {"s.npy", GENERATE_COPY(strings("ac", "(1, 2)"), strings("ab", "(2, 1)"))}};
+  const Archives archives(members, other);
+  for (const Words& words : std::vector<Words>{{"--atol", "9"},
+                                               {"--rtol", "9"},
+                                               {"--ulp", "9"},
+                                               {"--max-mismatch", "9"},
+                                               {"--max-mismatch", "100%"},
+                                               {"--tolerance", "numpy"},
+                                               {"--min-cosine", "-1"},
+                                               {"--max-rmse", "9"},
+                                               {"--min-sqnr", "-9"}}) {
+    CAPTURE(words);
+    const Result compared = run_compare(archives, joined(words, {"a.npz", "b.npz"}));
+    CHECK(compared.exit_code == 1);
+    CHECK(compared.output.starts_with("FAIL a.npz:s: "));
+    const Result verified =
+        archives.run(joined({"--max", "2", "--member", "w", "a.npz", "--verify", "b.npz"}, words));
+    CHECK(verified.exit_code == 1);
+    CHECK(verified.output == compared.output);
+  }
+  const Words metrics{"--metrics", "--max-rmse", "9", "a.npz"};
+  const std::string none = "; no metrics: compared byte by byte\n";
+  CHECK(contains(run_compare(archives, joined(metrics, {"b.npz"})).output, none));
+  CHECK(contains(run_compare(archives, joined(metrics, {"a.npz"})).output, "ok a.npz:s: " + none.substr(2)));
+  check_refused(run_compare(archives, {"--bytes", "--min-cosine", "0", "a.npz", "b.npz"}), 2,
+                "--min-cosine and --bytes cannot be used together");
+}
+
+TEST_CASE("tensors of safetensors files that clipper does not read differ if types or shapes do") {
+  const auto file = [](const std::string& type, const std::string& shape) {
+    const std::string header =
+        fmt::format(R"({{"m":{{"dtype":"{}","shape":{},"data_offsets":[0,24]}}}})", type, shape);
+    return bytes_of<std::uint64_t>({header.size()}) + header + std::string(24, '\1');
+  };
+  const WorkingDirectory directory{{"a.safetensors", file("F6_E2M3", "[8,4]")},
+                                   {"b.safetensors", file("F6_E2M3", "[4,8]")},
+                                   {"c.safetensors", file("F6_E3M2", "[8,4]")}};
+  check_same(directory, {"a.safetensors", "a.safetensors"});
+  check_different(directory, {"a.safetensors", "b.safetensors"},
+                  "FAIL a.safetensors:m: shape (8, 4), expected (4, 8)\n");
+  check_different(directory, {"a.safetensors", "c.safetensors"},
+                  "FAIL a.safetensors:m: dtype F6_E2M3, expected F6_E3M2\n");
+}
+
 TEST_CASE("archives without members match, and lack all members of others") {
   const Archives archives({}, {});
   archives.check("");

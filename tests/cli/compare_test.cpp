@@ -189,7 +189,7 @@ TEST_CASE("wrong usage of compare and missing files are refused, each with its e
   check_refused(run_compare(directory, {"--json", "--quiet", "a.npy", "a.npy"}), 2, "--json");
   check_refused(run_compare(directory, {"a.npy", "none.npy"}), 4, "none.npy: ");
   check_refused(run_compare(directory, {"none.npy", "a.npy"}), 4, "none.npy: ");
-  check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy or .npz file");
+  check_refused(run_compare(directory, {"empty", "empty"}), 3, "no .npy, .npz or .safetensors file");
   CHECK(contains(run_compare(directory, {"--help"}).output, "--max-mismatch"));
 }
 
@@ -287,6 +287,22 @@ TEST_CASE("directories are paired by path, a missing file differs, an error stop
                               R"("missing":2,"failed":1,"created":0,"updated":0})"
                               "\n"));
   CHECK(run_compare(directory, {"-q", "got", "want"}).output.empty());
+}
+
+TEST_CASE("every kind of file in directories has its pair") {
+  const auto safetensors = [](float value) {
+    const std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+    return bytes_of<std::uint64_t>({header.size()}) + header + bytes_of<float>({value});
+  };
+  const WorkingDirectory directory{{"got/a.npy", float32_file({1})},
+                                   {"want/a.npy", float32_file({1})},
+                                   {"got/m.safetensors", safetensors(1)},
+                                   {"want/m.safetensors", safetensors(2)},
+                                   {"want/t/n.safetensors", safetensors(1)}};
+  const Result result = run_compare(directory, {"--atol", "0.5", "got", "want"});
+  CHECK(result.exit_code == 1);
+  CHECK(result.output.starts_with("FAIL got/m.safetensors:w: 1 of 1 differ (100 %); first "));
+  CHECK(result.output.ends_with("FAIL got/t/n.safetensors: is missing\n3 pairs: 1 ok, 1 FAIL, 1 missing\n"));
 }
 
 TEST_CASE("compare reads standard input") {
@@ -454,52 +470,6 @@ TEST_CASE("metrics have the same digits with every number of threads and in ever
           run_compare(directory, {"--json", "--metrics", "-j", threads, "a.npy", expected}).output);
     CHECK(outputs.size() == 1);
   }
-}
-
-TEST_CASE("--any-dtype compares numbers of different dtypes exactly") {
-  const auto int64 = [](std::int64_t x) { return int64_file({x}); };
-  const auto uint64 = [](std::uint64_t x) {
-    return npy_file("<u8", "False", "(1,)", bytes_of<std::uint64_t>({x}));
-  };
-  const auto float64 = [](double x) {
-    return npy_file(">f8", "False", "(1,)", byte_swapped(bytes_of<double>({x}), 8));
-  };
-  const auto float32 = [](float x) { return float32_file({x}); };
-  const std::string one_half = npy_file("<f2", "False", "(1,)", std::string("\x00\x3c", 2));  // float16 1
-  constexpr std::int64_t kBig = std::int64_t{1} << 60;
-  constexpr auto kHuge = static_cast<double>(kBig);
-  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
-  struct Row {
-    std::string a;
-    std::string e;
-    bool same;
-  };
-  const float inf = std::numeric_limits<float>::infinity();
-  for (const Row& row :
-       {Row{int64(3), float32(3), true}, Row{float32(0.1F), float64(0.1), false},
-        Row{float32(0.1F), float64(static_cast<double>(0.1F)), true}, Row{one_half, int64(1), true},
-        Row{int64(kBig), float64(kHuge), true}, Row{int64(kBig + 1), float64(kHuge), false},
-        Row{int64(kBig - 1), float64(kHuge), false}, Row{int64(kBig + 1), uint64(kBig + 1), true},
-        Row{int64(kBig + 1), uint64(kBig), false}, Row{int64(-1), uint64(~std::uint64_t{0}), false},
-        Row{uint64(~std::uint64_t{0}), float64(0x1p64), false}, Row{int64(kMin), float64(-0x1p63), true},
-        Row{float32(inf), float64(std::numeric_limits<double>::infinity()), true},
-        Row{float32(-0.0F), int64(0), true}}) {
-    const WorkingDirectory directory{{"a.npy", row.a}, {"e.npy", row.e}};
-    CAPTURE(&row);
-    for (const Words& words : {Words{"a.npy", "e.npy"}, Words{"e.npy", "a.npy"}}) {
-      CHECK(run_compare(directory, joined(words, {"--any-dtype"})).exit_code == (row.same ? 0 : 1));
-      CHECK(contains(run_compare(directory, words).output, ", expected "));
-    }
-  }
-  const WorkingDirectory directory{
-      {"a.npy", npy_file("<i4", "True", "(2, 3)", bytes_of<std::int32_t>({1, 4, 2, 5, 3, 7}))},
-      {"e.npy", npy_file("<f4", "False", "(2, 3)", bytes_of<float>({1, 2, 3, 4, 5, 6}))}};
-  CHECK(run_compare(directory, {"--any-dtype", "a.npy", "e.npy"})
-            .output.starts_with("FAIL a.npy: 1 of 6 differ (16.7 %); first [1, 2] actual 7 expected 6 (1, "
-                                "1125899906842624 ulp); max abs 1 "));
-  check_same(directory, {"--any-dtype", "--atol", "1", "a.npy", "e.npy"});
-  check_refused(run_compare(directory, {"--any-dtype", "--bits", "a.npy", "e.npy"}), 2,
-                "cannot be used together");
 }
 
 }  // namespace clipper::testing

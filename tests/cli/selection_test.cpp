@@ -196,6 +196,9 @@ TEST_CASE("--verify of a directory compares what is not clipped with its golden 
   static_cast<void>(tree.run(clip({"-r", "d", "--output-dir", "golden"})));
   const Words verify = clip({"-r", "d", "--verify", "golden"});
   CHECK(tree.run(verify).output == "11 pairs: 11 ok\n");
+  fs::create_directory(tree / "dropped");
+  fs::copy(tree / "golden/x.npy", tree / "dropped/x.npy");
+  CHECK(tree.run(clip({"-r", "d", "--verify", "dropped", "--other", "drop"})).output == "1 pair: 1 ok\n");
   tree.write("golden/sub/bool.npy", npy_file("|b1", "False", "(2,)", std::string(2, '\1')));
   tree.write("golden/sub/strings.npy", npy_file("<U1", "False", "(1,)", std::string("b\0\0\0", 4)));
   const Result different = tree.run(verify);

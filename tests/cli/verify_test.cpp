@@ -311,6 +311,71 @@ TEST_CASE("--verify compares the results of a tree with the files of a directory
   all_same(words, "4 pairs: 4 ok\n");
 }
 
+TEST_CASE("a golden file below GOLDEN whose input has vanished fails, and is never deleted") {
+  const std::string file = float32_file({1});
+  const WorkingDirectory directory{{"in/a.npy", file},       {"in/t/b.npy", file},     {"golden/a.npy", file},
+                                   {"golden/t/b.npy", file}, {"golden/t/c.npy", file}, {"golden/note", ""}};
+  const auto check = [&](const Words& more, const std::string& output) {
+    CAPTURE(more);
+    const Result result = directory.run(joined({"--max", "6", "--verify", "golden"}, more));
+    CHECK(result.exit_code == (contains(output, "FAIL") ? 1 : 0));
+    CHECK(result.output == output);
+    CHECK(directory.read("golden/t/c.npy") == file);
+  };
+  const std::string lost = "FAIL in/t/c.npy: is missing\n";
+  check({"-r", "in"}, lost + "3 pairs: 2 ok, 1 missing\n");
+  check({"-r", "in/"}, lost + "3 pairs: 2 ok, 1 missing\n");
+  check({"-r", "in", "--update-golden"}, lost + "3 pairs: 2 ok, 1 missing\n");
+  check({"-r", "in", "--include", "t/*.npy"}, lost + "2 pairs: 1 ok, 1 missing\n");
+  check({"-r", "in", "--include", "a*"}, "1 pair: 1 ok\n");
+  check({"-r", "in", "--exclude", "*c.npy"}, "2 pairs: 2 ok\n");
+  check({"-r", "in/t", "--relative-to", "in"}, lost + "2 pairs: 1 ok, 1 missing\n");
+  check({"in/a.npy", "in/t/b.npy", "--relative-to", "in"}, "2 pairs: 2 ok\n");
+  directory.write("list", "in/a.npy\n");
+  check({"-r", "--files-from", "list", "--relative-to", "in"}, "1 pair: 1 ok\n");
+  directory.write("flat/a.npy", file);
+  directory.write("flat/b.npy", file);
+  directory.write("flat/d.npy", file);
+  const Result flat = directory.run({"--max", "6", "--flat", "-r", "in", "--verify", "flat"});
+  CHECK(flat.output == "FAIL in/d.npy: is missing\n3 pairs: 2 ok, 1 missing\n");
+}
+
+TEST_CASE("--dtype says what inputs are, and raw golden files are what the result is") {
+  const WorkingDirectory directory{{"in.npy", float32_file({1, 9})},
+                                   {"raw.npy", npy_file("|V2", "False", "(2,)", {"\x80\x3f\0\x40", 4})}};
+  for (const Words& words :
+       std::vector<Words>{{"--to", "float8_e4m3fn", "in.npy"},
+                          {"--to", "float8_e5m2", "in.npy"},
+                          {"--to", "bfloat16", "in.npy"},
+                          {"--dtype", "bfloat16", "--max", "1", "raw.npy"},
+                          {"--dtype", "bfloat16", "--to", "float32", "raw.npy"},
+                          {"--dtype", "bfloat16", "--to", "float8_e8m0fnu", "raw.npy"}}) {
+    CAPTURE(words);
+    std::filesystem::remove(directory / "golden.npy");
+    CHECK(directory.run(joined(words, {"--verify", "golden.npy", "--update-golden"})).exit_code == 0);
+    check_same(directory, joined(words, {"--verify", "golden.npy"}));
+  }
+  check_same(directory,
+             {"--max", "9", "--to", "bfloat16", "raw.npy", "--dtype", "bfloat16", "--verify", "raw.npy"});
+  const Words verify{"--max", "9", "in.npy", "--verify", "raw.npy"};
+  check_different(directory, verify,
+                  "FAIL in.npy: dtype float32, expected |V2; --golden-dtype says what it is\n");
+  check_different(directory, joined(verify, {"--golden-dtype", "bfloat16"}),
+                  "FAIL in.npy: dtype float32, expected bfloat16\n");
+  directory.refused({"--max", "9", "in.npy", "out.npy", "--golden-dtype", "bfloat16"}, 2,
+                    "--golden-dtype needs --verify");
+}
+
+TEST_CASE("a line that gets lost after a golden file was written ends with 6") {
+  const WorkingDirectory directory{{"in.npy", float32_file({-1, 3, 9})}};
+  const Words words{"--min", "0", "in.npy", "--verify", "golden.npy", "--update-golden", "--json"};
+  const Result updated = directory.run_in_shell("\"$@\" >/dev/full", words);
+  CHECK(updated.exit_code == 6);
+  CHECK(contains(updated.error, "standard output: cannot be written"));
+  CHECK(directory.read("golden.npy") == float32_file({0, 3, 9}));
+  check_refused(directory.run_in_shell("\"$@\" >/dev/full", words), 4, "standard output: ");
+}
+
 TEST_CASE("--verify of many inputs goes on after an input that cannot be read") {
   const WorkingDirectory directory{
       {"a.npy", float32_file({1})}, {"text.npy", "text"}, {"golden/a.npy", float32_file({1})}};

@@ -52,10 +52,11 @@ inline Int128 power_of_ten(int exponent) {
 }
 
 inline bool integers_match(const Rule& rule, Int128 a, Int128 e) {
-  const Int128 whole = static_cast<Int128>(rule.absolute.digits) / power_of_ten(-rule.absolute.exponent);
-  const Int128 beyond = distance_of(a, e) - whole;
-  return beyond * power_of_ten(-rule.relative.exponent) <=
-         static_cast<Int128>(rule.relative.digits) * distance_of(e, 0);
+  const Int128 scale = power_of_ten(-rule.relative.exponent);
+  const Int128 beyond =
+      distance_of(a, e) * scale - static_cast<Int128>(rule.relative.digits) * distance_of(e, 0);
+  const Int128 absolute = static_cast<Int128>(rule.absolute.digits) * scale;
+  return beyond <= absolute && beyond * power_of_ten(-rule.absolute.exponent) <= absolute;
 }
 
 inline bool matches(DType dtype, const Rule& rule, ElementBits a, ElementBits e) {

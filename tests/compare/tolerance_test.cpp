@@ -106,6 +106,40 @@ TEST_CASE("tolerances of floats are the nearest float64s, as libc reads them") {
   }
 }
 
+TEST_CASE("integers are allowed exactly A + R * |e|, whatever the digits") {
+  struct Row {
+    std::string absolute;
+    std::string relative;
+    UInt128 difference;  // the largest that is allowed
+    std::uint64_t magnitude;
+  };
+  const std::string thirds(40, '3');
+  for (const Row& row :
+       {Row{"0.5", "0.5", 2, 3}, Row{"0", "0.1", 0, 9}, Row{"0", "0.1", 1, 10},
+        Row{"0." + thirds, "0." + thirds, 1, 3}, Row{"0." + thirds, "0." + thirds + "7", 1, 2},
+        Row{"0", "0." + thirds, 0, 3}, Row{"1e-1000", "0." + thirds, 0, 3}, Row{"0", "1e-25", 0, kMax},
+        Row{"18446744073709551616.5", "0", UInt128{1} << 64, 7},
+        Row{"1" + std::string(30, '0') + ".1", "3.1", kMax, 1},
+        Row{"0.99999999999999999999", "1", kMax, kMax}, Row{"0.1", "1e-19", 1, kMax}}) {
+    CAPTURE(row.absolute, row.relative, row.magnitude);
+    const Tolerance both = tolerance(row.absolute, row.relative);
+    CHECK(both.allows(row.difference, row.magnitude));
+    if (row.difference != kMax) CHECK_FALSE(both.allows(row.difference + 1, row.magnitude));
+  }
+}
+
+TEST_CASE("an integer and a float are allowed exactly A + R * |e|, down to the least float64") {
+  const ExactElement five{false, 5, 0};
+  const ExactElement tiny{false, 1, -1074};
+  const ExactElement minus_tiny{true, 1, -1074};
+  CHECK(tolerance("5", "0").allows(five, tiny, 5));
+  CHECK_FALSE(tolerance("5", "0").allows(five, minus_tiny, 5));
+  CHECK(tolerance("5", "1").allows(five, minus_tiny, 5));
+  CHECK_FALSE(tolerance("5", "0.999").allows(five, minus_tiny, 5));
+  CHECK_FALSE(tolerance("0", "1").allows({false, 1, 1000}, {true, 1, 1000}, std::ldexp(1, 1001)));
+  CHECK(tolerance("0", "2").allows({false, 1, 1000}, {true, 1, 1000}, std::ldexp(1, 1001)));
+}
+
 TEST_CASE("without tolerances nothing is allowed") {
   const Tolerance none;
   CHECK(none.absolute() == 0);

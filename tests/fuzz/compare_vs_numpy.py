@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compares random tensors with `clipper compare` and with numpy, and checks that both agree. For integers and dates, where numpy
-rounds or wraps, uses Python's integers and fractions."""
+rounds or wraps, and for an integer of 64 bits and a float, uses Python's integers and fractions. Members of archives that are no
+numbers must be the same, whatever is tolerated."""
 
 import decimal
 import json
 import math
+import zipfile
 from fractions import Fraction
 
 import trials
@@ -13,6 +15,7 @@ from trials import FLOATS, INTEGERS, edges, np, save
 BATCH = 40  # pairs per run of clipper
 COMPLEX = [np.dtype("c8"), np.dtype("c16")]
 TIMES = [np.dtype(f"{kind}8{unit}") for kind in "mM" for unit in ("[ns]", "[D]", "[25s]")]
+WIDE = [np.dtype("i8"), np.dtype("u8")]
 NAT = -(1 << 63)
 decimal.getcontext().prec = 60
 UNIT = 1 << 1074  # of every float64, as an integer
@@ -45,10 +48,24 @@ def tensors(rng, generator, dtype):
     return actual.view(dtype).reshape(shape), expected.view(dtype).reshape(shape)
 
 
+def mixed_tensors(rng, generator, one, other):
+    """Two tensors of two dtypes. Most of their elements are equal, or as near as the dtypes allow."""
+    expected = tensors(rng, generator, other)[1]
+    if rng.random() < 0.7:
+        bits = generator.bit_generator.random_raw(expected.size).astype(np.uint64) >> generator.integers(0, 64, expected.size).astype(np.uint64)
+        expected = bits.view(rng.choice([np.int64, np.uint64])).astype(other).reshape(expected.shape)
+    actual = expected.astype(one).ravel()
+    bits = actual.view(f"u{one.itemsize}")
+    changed = generator.random(bits.size) < rng.choice([0, 0.1, 1])
+    bits[changed] += generator.integers(-5, 6, bits.size).astype(bits.dtype)[changed]
+    return actual.reshape(expected.shape), expected
+
+
 def tolerance(rng):
-    """A random tolerance. At most 19 digits, because for integers clipper uses no more digits of --rtol."""
-    return rng.choice(["0", "0", "1", "2", "1e-3", "0.1", "0.3", "1e-7", "1e300", "1e-320", "1000000000000000003",
-                       f"{rng.randrange(10**9)}e{rng.randrange(-15, 5)}", repr(rng.random())])
+    """A random tolerance."""
+    return rng.choice(["0", "0", "1", "2", "1e-3", "0.1", "0.3", "0.5", "1e-7", "1e300", "1e-320", "1000000000000000003", "2.99999999999999999999",
+                       repr(2.0 ** -rng.randrange(60)), f"{rng.randrange(1 << 53, 1 << 64)}.{rng.randrange(100)}", f"{decimal.Decimal(rng.random()):f}",
+                       f"{rng.randrange(10**9)}e{rng.randrange(-15, 5)}", f"{rng.randrange(10**25)}e{rng.randrange(-30, 5)}", repr(rng.random())])
 
 
 def random_rule(rng):
@@ -63,11 +80,9 @@ def random_rule(rng):
 
 def judged_integers(actual, expected, rule):
     """For each pair whether it matches, and its difference."""
-    whole = math.floor(Fraction(rule.get("--atol", "0")))
-    relative = Fraction(rule.get("--rtol", "0"))
+    absolute, relative = Fraction(rule.get("--atol", "0")), Fraction(rule.get("--rtol", "0"))
     differences = [abs(a - e) for a, e in zip(actual.tolist(), expected.tolist())]
-    allowed = [whole + math.floor(relative * abs(e)) for e in expected.tolist()]
-    return [d <= most for d, most in zip(differences, allowed)], differences
+    return [d <= absolute + relative * abs(e) for d, e in zip(differences, expected.tolist())], differences
 
 
 def judged_times(actual, expected, rule):
@@ -122,8 +137,32 @@ def judged_floats(actual, expected, rule):
     return match.tolist(), np.nan_to_num(differences, nan=0.0, posinf=np.inf).tolist()
 
 
+def judged_mixed(actual, expected, rule):
+    """Of two dtypes: exact, unless float64 has all values of both."""
+    if not {actual.dtype, expected.dtype} & set(FLOATS):
+        return judged_integers(actual, expected, rule)
+    if not {actual.dtype, expected.dtype} & set(WIDE):
+        return judged_floats(actual.astype("f8"), expected.astype("f8"), rule)
+    absolute, relative = Fraction(rule.get("--atol", "0")), Fraction(rule.get("--rtol", "0"))
+    a, e = (tensor.tolist() if tensor.dtype in WIDE else tensor.astype("f8").tolist() for tensor in (actual, expected))
+    ulps = [abs(x - y) for x, y in zip(places(actual.astype("f8")), places(expected.astype("f8")))]
+    match, differences = [], []
+    for x, y, apart in zip(a, e, ulps):
+        if not math.isfinite(x) or not math.isfinite(y):
+            match.append(False)
+            differences.append(0 if x != x or y != y else math.inf)
+            continue
+        difference = abs(Fraction(x) - Fraction(y))
+        near = "--ulp" in rule and max(apart, difference != 0) <= int(rule["--ulp"])
+        match.append(near or difference <= absolute + relative * abs(Fraction(y)))
+        differences.append(float(difference))
+    return match, differences
+
+
 def judged(actual, expected, rule):
     """The results in C order, for files of any memory order."""
+    if actual.dtype != expected.dtype:
+        return judged_mixed(actual.ravel(), expected.ravel(), rule)
     kinds = {"c": judged_complex, "M": judged_times, "m": judged_times}
     judge = judged_floats if actual.dtype in FLOATS else kinds.get(actual.dtype.kind, judged_integers)
     return judge(actual.ravel(), expected.ravel(), rule)
@@ -141,21 +180,30 @@ def wrong_words(said, actual, expected, order, rule):
     mismatches = [position for position in positions if not match[position]]
     largest = max(differences, default=0)
     at = next((position for position in positions if differences[position] == largest), None)
-    number = float if actual.dtype in FLOATS + COMPLEX else int
+    number = float if {actual.dtype, expected.dtype} & set(FLOATS + COMPLEX) else int
     found = (said["compared"], said["mismatches"], said["status"], [each["index"] for each in said["first"]],
              said["largest"] and (number(said["largest"]["difference"]), said["largest"]["index"]))
     right = (expected.size, len(mismatches), int(bool(mismatches)), [index_in(shape, each) for each in mismatches[:1]],
              (largest, index_in(shape, at)) if largest else None)
-    return None if found == right else f"clipper says {found}\n  oracle says  {right}"
+    if found != right:
+        return f"clipper says {found}\n  oracle says  {right}"
+    if mismatches and actual.dtype in INTEGERS + FLOATS:
+        printed = [said["first"][0]["actual"], said["first"][0]["expected"]]
+        for text, tensor in zip(printed, (actual, expected)):
+            value = tensor.ravel()[mismatches[0]]
+            same = int(text) == int(value) if tensor.dtype in INTEGERS else np.array_equal(tensor.dtype.type(float(text)), value, equal_nan=True)
+            if not same:
+                return f"clipper prints {text}, the file has {value}"
+    return None
 
 
 def exact_metrics(actual, expected):
     """max_relative, rmse, cosine and sqnr of two tensors by Python's integers and 60 digits; None for what does not exist."""
     if not expected.size or not (np.isfinite(actual.astype(float)).all() and np.isfinite(expected.astype(float)).all()):
         return [None] * 4
-    whole = actual.dtype in INTEGERS
-    exact = (lambda t: t.ravel().tolist()) if whole else (
-        lambda t: [n * (UNIT // d) for n, d in map(float.as_integer_ratio, t.ravel().astype(float).tolist())])
+    whole = actual.dtype in INTEGERS and expected.dtype in INTEGERS
+    exact = (lambda t: t.ravel().tolist()) if whole else (lambda t: [x * UNIT for x in t.ravel().tolist()] if t.dtype in INTEGERS else
+        [n * (UNIT // d) for n, d in map(float.as_integer_ratio, t.ravel().astype(float).tolist())])
     a, e = exact(actual), exact(expected)
     d = [abs(x - y) for x, y in zip(a, e)]
     aa, ee, ae, dd = (sum(x * y for x, y in zip(*two)) for two in ((a, a), (e, e), (a, e), (d, d)))
@@ -211,16 +259,21 @@ def wrong_differences(found, actual, expected, rule):
 def compare_batch(trial):
     """Compares pairs of random dtypes by one rule in one run, and the last pair with --diff-out."""
     rng, rule = trial.rng, random_rule(trial.rng)
+    is_mixed = rng.random() < 0.5
     options = ["--metrics"] + [word for option in rule.items() for word in option]
     trial.path("got").mkdir()
     trial.path("want").mkdir()
     pairs = []
     for i in range(BATCH):
-        others = COMPLEX + TIMES + [np.dtype(bool)] if i + 1 < BATCH and rng.random() < 0.4 else []
-        actual, expected = tensors(rng, trial.generator, rng.choice(others or INTEGERS + FLOATS))
+        one, other = (rng.choice(WIDE * 4 + INTEGERS + FLOATS) for _ in range(2))
+        if is_mixed and one != other and i + 1 < BATCH:
+            actual, expected = mixed_tensors(rng, trial.generator, one, other)
+        else:
+            others = COMPLEX + TIMES + [np.dtype(bool)] if i + 1 < BATCH and rng.random() < 0.4 else []
+            actual, expected = tensors(rng, trial.generator, rng.choice(others or INTEGERS + FLOATS))
         save(trial.path(f"got/{i:03}.npy"), actual, rng)
         pairs.append((actual, expected, save(trial.path(f"want/{i:03}.npy"), expected, rng)))
-    run = trial.run("compare", "--json", *options, "got", "want")
+    run = trial.run("compare", "--json", *options, *["--any-dtype"] * is_mixed, "got", "want")
     *lines, summary = [json.loads(line) for line in run.out.splitlines()]
     status = max((line["status"] for line in lines), default=0)
     trial.check(len(lines) == BATCH and run.code == status == summary["status"] and not run.err, f"exit status {run.code}, {len(lines)} lines: {run.err}")
@@ -232,6 +285,40 @@ def compare_batch(trial):
     trial.run("compare", "-q", *options, "--diff-out", "d.npy", f"got/{last}", f"want/{last}")
     if wrong := wrong_differences(np.load(trial.path("d.npy")), *pairs[-1][:2], rule):
         trial.wrong.append(wrong)
+    compare_archives(trial, options)
+
+
+def others(rng):
+    """Arrays of types that clipper does not read as numbers."""
+    texts = ["".join(rng.choice("ab") for _ in range(3)) for _ in range(2)]
+    records = np.array([(rng.randrange(3), text) for text in texts], [("n", "<i4"), ("s", "S3")])
+    shape = rng.choice([(2,), (1, 2), (2, 1)])
+    return {"u": np.array(texts).reshape(shape), "s": np.array(texts, "S3"), "o": np.array([*texts, rng.randrange(3)], object), "r": records,
+            "v": np.array([rng.randrange(1 << 62) for _ in range(2)], np.int64).view("V8")}
+
+
+def compare_archives(trial, options):
+    """Compares archives with members of all types, and verifies one. `options` tolerate what they may."""
+    rng = trial.rng
+    limits = {"--max-mismatch": ["1", "1000", "100%"], "--min-cosine": ["-1", "0.99"], "--max-rmse": ["1e9"], "--min-sqnr": ["-100"]}
+    chosen = [word for name, values in limits.items() if rng.random() < 0.4 for word in (name, rng.choice(values))]
+    numbers = {"w": np.float32([1, 2])}
+    mine, golden = others(rng), others(rng)
+    for name in golden:
+        if rng.random() < 0.6:
+            golden[name] = mine[name]
+    for path, members in (("mine.npz", mine), ("golden.npz", golden)):
+        np.savez(trial.path(path), **numbers, **members)
+    with zipfile.ZipFile(trial.path("mine.npz")) as a, zipfile.ZipFile(trial.path("golden.npz")) as b:
+        right = {name: int(a.read(name) != b.read(name)) for name in a.namelist()}
+    verify = [word for word in options if word not in ("--nan", "differ")]
+    for words in (["compare", *options, *chosen, "mine.npz", "golden.npz"],
+                  ["--max", "3", "--member", "w", "mine.npz", "--verify", "golden.npz", *verify, *chosen]):
+        run = trial.run(*words, "--json")
+        lines = [json.loads(line) for line in run.out.splitlines()]
+        found = {line["member"]: line["status"] for line in lines}
+        trial.check(found == right and run.code == max(right.values()), f"members are {found}, not {right}, exit status {run.code}: {run.err}")
+        trial.check(not any("metrics" in line for line in lines if line["member"] != "w.npy"), "bytes have metrics")
 
 
 if __name__ == "__main__":

@@ -70,8 +70,9 @@ void check_advice(const Pairs& pairs, const Rule& rule, const ElementComparison&
   const bool floating = is_floating(pairs.dtype);
   const DType type = floating ? DType::float64 : DType::uint64;
   ComparisonRule changed = rule.rule();
-  if (!floating || std::isfinite(from_bits<double>(comparison.absolute))) {
-    changed.tolerance = Tolerance(number_of(type, comparison.absolute), rule.relative.number());
+  if (!floating || std::isfinite(float_difference(comparison.absolute))) {
+    changed.tolerance =
+        Tolerance(number_of(type, static_cast<ElementBits>(comparison.absolute)), rule.relative.number());
     require(compare(pairs, changed).mismatches == 0, "with the suggested --atol all pairs match");
   }
   if (!floating || comparison.ulps == ElementComparison::kNoUlps) return;

@@ -54,6 +54,7 @@ WORDS = {
     **{(command, "--tolerance"): ("to\t", "torch") for command in ("", "compare")},
     ("compare", "--header"): ("st\t", "strict"),
     **{(command, "--dtype"): ("bf\t", "bfloat16") for command in ("", "compare", "info", "show", "profiles")},
+    ("", "--golden-dtype"): ("bf\t", "bfloat16"),
     **{(command, "--trailing"): ("ig\t", "ignore") for command in ("", "compare", "info", "show")},
     **{(command, "--color"): ("ne\t", "never") for command in ("", "compare", "info")},
 }
