@@ -26,7 +26,8 @@ namespace clipper {
 namespace {
 
 Counts counts_of(const ElementCounts& counts, std::uint64_t elements) {
-  return {elements, counts.raised, counts.lowered, counts.nan, counts.changed, counts.replaced};
+  return {elements,       counts.raised,   counts.lowered,         counts.nan,
+          counts.changed, counts.replaced, counts.became_infinite, counts.became_zero};
 }
 
 /// Counts the elements of the tensors that were clipped.
@@ -62,10 +63,17 @@ std::optional<TypeChoice> types_of(const FileOptions& options) {
   return options.only.empty() ? std::nullopt : std::optional(types);
 }
 
+/// The caller names each file.
+npy::GivenDType given_dtype(const FileOptions& options) {
+  npy::GivenDType given(options.dtype);
+  given.over_integers = true;
+  return given;
+}
+
 ClipSettings settings_of(const Request& request, const FileOptions& options) {
   using Durability = OutputFile::Durability;
   return {.request = with_profile(request),
-          .dtype = options.dtype,
+          .dtype = given_dtype(options),
           .ignore_trailing = options.ignore_trailing,
           .durability = options.sync ? Durability::on_disk : Durability::none,
           .caching = caching_of(options),
@@ -92,7 +100,7 @@ TensorLayout layout_of(const Tensor& tensor) {
 }
 
 npy::Header header_of(InputFile& input, const FileOptions& options, npy::Types types) {
-  return read_header(input, options.dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
+  return read_header(input, given_dtype(options), nullptr, std::nullopt, npy::Opaque::refused, types);
 }
 
 InputFile open(const std::string& path, const FileOptions& options) {
@@ -213,7 +221,7 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   check_tolerance("rtol", compare.rtol);
   check_tolerance("atol", compare.atol);
   CompareSettings settings;
-  settings.dtype = options.dtype;
+  settings.dtype = given_dtype(options);
   settings.rule = {.bits = compare.bits,
                    .nan_equal = compare.nan_equal,
                    .tolerance = {compare.atol, compare.rtol},
@@ -226,17 +234,16 @@ Comparison compare_files(const std::string& actual, const std::string& expected,
   compare_files(engine, settings, actual_file, expected_file, result);
 
   const Difference largest = result.comparison.largest;
-  Comparison comparison{.reason = result.reason,
-                        .dtype = result.layout.dtype,
-                        .meaning = result.layout.meaning,
-                        .shape = result.layout.shape,
-                        .compared = result.comparison.compared,
-                        .mismatches = result.comparison.mismatches,
-                        .first = {},
-                        .largest = is_floating(result.layout.dtype)
-                                       ? float_difference(largest)
-                                       : static_cast<double>(largest),
-                        .summary = result.reason};
+  Comparison comparison{
+      .reason = result.reason,
+      .dtype = result.layout.dtype,
+      .meaning = result.layout.meaning,
+      .shape = result.layout.shape,
+      .compared = result.comparison.compared,
+      .mismatches = result.comparison.mismatches,
+      .first = {},
+      .largest = is_floating(result.layout.dtype) ? float_difference(largest) : static_cast<double>(largest),
+      .summary = result.reason};
   if (result.comparison.mismatches != 0)
     comparison.summary = summary_text(result, compare.bits ? Compared::bits : Compared::values,
                                       ToleranceNames{"atol=", "ulp="});

@@ -58,18 +58,31 @@ struct Counts {
   std::uint64_t nan = 0;       ///< NaNs after scale and bias, before Request::nan replaces them
   bool changed = false;        ///< whether the bits of any element changed, or its dtype
   std::uint64_t replaced = 0;  ///< elements that became Request::replace_below or replace_above
+
+  /// Elements that are neither raised nor lowered: finite ones whose result is infinite.
+  std::uint64_t became_infinite = 0;
+
+  /// Elements that are neither raised nor lowered: those whose x * scale + bias is not 0, and whose result is
+  /// 0, before Request::zero_point is added.
+  std::uint64_t became_zero = 0;
 };
 
 /// How files are read and written.
 struct FileOptions {
-  std::optional<DType> dtype{};  ///< the inputs' dtype: needed only for bfloat16 that was saved as `|V2`
+  std::optional<DType>
+      dtype{};  ///< the inputs' dtype: needed only for bfloat16 and float8 that were saved as
+                ///< `|V2`, `|V1` or integers, which keep their header
   bool ignore_trailing = false;  ///< false: bytes after an input's array are an Error{input}
   bool overwrite = true;         ///< false: an output that exists is an Error{refused}
   bool sync = false;             ///< flush the output to disk before returning (fsync)
   bool no_cache = false;         ///< leave inputs and outputs out of the kernel's page cache
-  bool direct = false;   ///< clip_in_place() overwrites the elements; needs no room for a second file,
-                         ///< and a request that keeps the dtype (Error{usage})
-  unsigned threads = 0;  ///< max number of threads; 0: all CPUs that this process may use
+  bool direct = false;  ///< clip_in_place() overwrites the elements; needs no room for a second file, and
+                        ///< a request that leaves clipped elements as they are (Error{usage})
+
+  /// Max number of threads. 0: those of the arena of oneTBB that the call is in, isolated from its other
+  /// work; outside of one, all CPUs that this process may use. oneTBB's settings are the calling program's:
+  /// it gives no more threads than max_allowed_parallelism, and none whose stack is smaller than 512 KiB.
+  unsigned threads = 0;
 
   /// Becomes true in another thread to stop the work: the function then throws Error{io} before the next
   /// chunk is read, and leaves files as after any other failure. Must outlive the call.

@@ -151,6 +151,8 @@ class Expected:
     lowered: int
     nan: int
     nans: np.ndarray  # where the result is NaN
+    infinite: int = 0  # elements within the bounds that become infinite, and that become 0
+    zero: int = 0
 
 
 def bound(case, option):
@@ -199,6 +201,13 @@ def crossed(lo, hi, dtype):
     return np.asarray(wide(lo, dtype) > wide(hi, dtype))
 
 
+def underflows(case, kind, divides=False):
+    """Where x * scale is 0 although no factor is, and no bias follows."""
+    scale, bias = factor(case, "--scale", "1", kind), factor(case, "--bias", "0", kind)
+    x = wide(case.x.elements, case.x.dtype).astype(kind)
+    return ((x / scale if divides else x * scale) == 0) & (x != 0) & (scale != 0) & (bias == 0)
+
+
 def expected_floats(case):
     dtype, x = case.x.dtype, case.x.elements
     lo, hi = bound(case, "--min"), bound(case, "--max")
@@ -216,21 +225,27 @@ def expected_floats(case):
         elements = np.where(clipped(g, limits[0], None) > limits[1], hi, elements)
     nans = np.isnan(g)
     elements = np.asarray(replaced_nan(case, elements, nans, lo, hi)).astype(stored_type(dtype), copy=False)
-    return Expected(case.x.like(elements), int((y > g).sum()), int((y < g).sum()), int(nans.sum()), nans)
+    infinite = zero = 0
+    if case.scaled:
+        result = wide(elements, dtype)
+        infinite = int(((y == g) & np.isfinite(numbers) & np.isinf(result)).sum())
+        zero = int(((y == g) & (result == 0) & ((g != 0) | underflows(case, kind))).sum())
+    return Expected(case.x.like(elements), int((y > g).sum()), int((y < g).sum()), int(nans.sum()), nans, infinite, zero)
 
 
 def expected_scaled(case, lo, hi):
-    """The result of integers with scale or bias, and how many of them are raised and lowered: in Python's numbers."""
+    """The result of integers with scale or bias, and how many of them are raised and lowered, and become 0: in Python's numbers."""
     x = case.x.elements
     factors = (factor(case, option, default, object if case.exact else np.float64) for option, default in (("--scale", "1"), ("--bias", "0")))
     columns = (np.broadcast_to(each, x.shape).ravel().tolist() for each in (x, *factors, lo, hi))
-    elements, raised, lowered = [], 0, 0
+    elements, raised, lowered, zero = [], 0, 0, 0
     for number, scale, bias, low, high in zip(*columns):
         g = (number if case.exact else float(number)) * scale + bias  # Python compares floats and integers exactly
         y = min(max(g, low), high)
         raised, lowered = raised + (y > g), lowered + (y < g)
+        zero += y == g != int(y) == 0
         elements.append(int(y))
-    return np.array(elements, case.x.dtype).reshape(x.shape), raised, lowered
+    return np.array(elements, case.x.dtype).reshape(x.shape), raised, lowered, zero
 
 
 def expected_integers(case):
@@ -241,11 +256,12 @@ def expected_integers(case):
     lo, hi = (least if lo is None else lo), (most if hi is None else hi)
     x = case.x.elements
     if case.scaled:
-        y, raised, lowered = expected_scaled(case, lo, hi)
+        y, raised, lowered, zero = expected_scaled(case, lo, hi)
     else:
+        zero = 0
         y = np.asarray(clipped(x, lo, hi)).astype(dtype)
         raised, lowered = int((y > x).sum()), int((y < x).sum())
-    return Expected(case.x.like(y), raised, lowered, 0, np.zeros(x.shape, bool))
+    return Expected(case.x.like(y), raised, lowered, 0, np.zeros(x.shape, bool), 0, zero)
 
 
 def expected(case):

@@ -111,7 +111,7 @@ class Profile:
     absent: str = "infinite"               # or float32, lowest
     through: tuple = ()                    # a bound is rounded to each of these types, then to x's dtype
     overflow: bool = True                  # a finite bound beyond the range of a float dtype may become infinite
-    integers: str = "truncate"             # or exact, inward, half-even
+    integers: str = "truncate"             # or exact, inward, half-even, no-bound: exact, or an integer that bounds nothing
     saturate_wrong_side: bool = False
     above: str = "error"                   # min > max: or min, max
     nan_bounds: str = "error"              # or ignored, poisons: elements that are no NaN become the bound
@@ -145,7 +145,7 @@ PROFILES = [
     Profile("onnx-12", "ONNX Clip-12", dtypes=(*ONNX, *INTS), newer="onnx-13", **INPUTS),
     Profile("onnx-13", "ONNX Clip-13", **INPUTS),
     Profile("openvino", "OpenVINO Clamp-1", bounds="both", through=("float64",), integers="inward", saturate_wrong_side=True),
-    Profile("numpy-2", "numpy.clip", dtypes=(*INTS, *ONNX), arrays="broadcast", integers="exact", above="max", nan_bounds="poisons",
+    Profile("numpy-2", "numpy.clip", dtypes=(*INTS, *ONNX), arrays="broadcast", integers="no-bound", above="max", nan_bounds="poisons",
             unspecified={"zero": ONNX[1:], "NaN under NaN": ONNX[1:]}),
     Profile("pytorch-2", "torch.clamp", dtypes=TORCH, bounds="one", arrays="broadcast", through=("float64",), overflow=False,
             integers="exact", above="max", nan_bounds="poisons",
@@ -202,7 +202,9 @@ def float_bound(profile, dtype, text, side):
 def int_bound(profile, dtype, text, side):
     lowest, highest = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     number = exact(text)
-    if profile.integers == "exact" and not (is_finite(number) and number == trunc(number) and lowest <= number <= highest):
+    is_python_int = text.removeprefix("-").isdecimal()
+    is_none = profile.integers == "no-bound" and is_python_int and (number <= lowest if side == "--min" else number >= highest)
+    if profile.integers in ("exact", "no-bound") and not is_none and not (is_finite(number) and number == trunc(number) and lowest <= number <= highest):
         raise Refused(f"exact {lowest <= number <= highest}", USAGE, text)
     result = number
     for step in profile.through if profile.integers != "exact" else ():

@@ -24,7 +24,7 @@ def typed(bits, dtype):
 
 def with_numpy():
     def clip(dtype, x, lo, hi):
-        lo, hi = (each if each is None else typed(each, dtype)[()] for each in (lo, hi))
+        lo, hi = (typed(each, dtype)[()] if isinstance(each, np.ndarray) else each for each in (lo, hi))
         with np.errstate(all="ignore"):
             return np.clip(typed(x, dtype), lo, hi).view(x.dtype)
 

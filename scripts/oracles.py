@@ -43,14 +43,19 @@ def with_numpy(profile, p, bits):
 
 
 def with_framework(profile, p, bits):
-    """A bound that is not given is None. To torch bounds are numbers of Python: as typed, or the element of a file."""
+    """A bound that is not given is None. To torch bounds are numbers of Python: as typed, or the element of a file. So are typed
+    integers to numpy, which takes those that an integer dtype does not have if they bound nothing."""
     bounds = [np.array(each, bits_type(p.dtype)) if side in p.arguments else None for side, each in (("--min", p.lo), ("--max", p.hi))]
-    if profile == "pytorch-2":
-        bounds = [each if each is None else number_of_python(p, side, each) for side, each in zip(("--min", "--max"), bounds)]
+    bounds = [each if each is None or not is_python(profile, p, side) else number_of_python(p, side, each)
+              for side, each in zip(("--min", "--max"), bounds)]
     result = framework(profile)(p.dtype, bits, *bounds)
     if isinstance(result, str):
         raise ValueError(result)
     return result
+
+
+def is_python(profile, p, side):
+    return profile == "pytorch-2" or profile == "numpy-2" and p.dtype in INTS and not p.arguments[side].startswith("@")
 
 
 def number_of_python(p, side, bits):

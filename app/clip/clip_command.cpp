@@ -3,6 +3,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,9 +17,12 @@
 #include "clip/verify.hpp"
 #include "command_line/command_line.hpp"
 #include "command_line/given_number.hpp"
+#include "console/ending.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
+#include "console/terminal.hpp"
 #include "engine/engine.hpp"
+#include "error.hpp"
 #include "files/replacement_batch.hpp"
 #include "shards/all_runs.hpp"
 #include "shards/clip_shard.hpp"
@@ -82,7 +86,18 @@ int finalize(const Command& command, const Finalize& to) {
   Join join(to.path, command.existing, wanted_run(command, to.shards));
   Engine engine(command.engine);
   const Progress progress(command.progress, [&] { return Extent{engine.done(), join.size(), 0, 1}; });
-  join.run(engine);
+  std::optional<Finishing> finishing;
+  const auto end = [&finishing, name = escape_for_terminal(to.path)] {
+    if (finishing) count_in_place(name);
+    end_work();
+  };
+  try {
+    join.run(engine, [&] { finishing.emplace(); });
+    end();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_durable) end();
+    throw;
+  }
   return 0;
 }
 
@@ -98,8 +113,11 @@ int discard(const Command& command, const DiscardShards& to) {
 
 int clip_files(const Command& command, const ClipWay& way) {
   Engine engine(command.engine);
-  ReplacementBatch replacements;
-  RunLog log(command, engine);
+  ReplacementBatch replacements([](const auto& place) {
+    const Finishing finishing;
+    place();
+  });
+  RunLog log(command, engine, way.placing ? RunLog::Scope::part : RunLog::Scope::run);
   Jobs jobs;
   take_inputs(command, jobs, [&](const std::string& input, std::exception_ptr why) {
     ClipReport report = log.report_of({input, std::nullopt});
@@ -116,12 +134,15 @@ int clip_files(const Command& command, const ClipWay& way) {
   std::vector<Job> put_off;
 
   const bool many = jobs.size() > 1;
+  const bool has_summary = many || command.recursive || command.keep_going || command.list;
   if (many && !way.is_direct)
     run.put_off = [&](const Job& job) {
       const std::lock_guard lock(mutex);
       put_off.push_back(job);
     };
   const bool makes_directories = way.directories == Directory::made_by_run;
+  log.expect(jobs.size(), 0);
+  if (has_summary) log.announce_summary();
   if (many || command.recursive || makes_directories) keep_good(run, jobs);
   if (makes_directories && !command.dry_run) make_directories(jobs, way.root.get());
   if (many && !way.is_direct)  // one direct run needs the memory of many chunks
@@ -134,7 +155,7 @@ int clip_files(const Command& command, const ClipWay& way) {
     replacements.commit();
   }
   log.stop_after_failure();
-  log.print_summary(many || command.recursive || command.keep_going || command.list);
+  log.print_summary(has_summary);
   return log.status();
 }
 

@@ -8,9 +8,11 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "console/ending.hpp"
 #include "error.hpp"
 #include "files/place.hpp"
 #include "flows/percentile_bounds.hpp"
@@ -78,6 +80,7 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
     } catch (...) {
       fail(std::current_exception());
     }
+    finishing_.reset();
     run_.log.stop_after_failure();
   }
 
@@ -91,6 +94,10 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
     run_.log.planned(result.member ? report_of(result) : report_);
   }
   void warn(const std::string& line) override { run_.log.warn(line); }
+  void placing() override {
+    finishing_.emplace();
+    if (run_.way.placing) run_.way.placing();
+  }
   void member(const ClipResult& result) override;
   void complete(const ClipResult& result) override;
 
@@ -109,7 +116,8 @@ class ClipJob : public ClipObserver, public std::enable_shared_from_this<ClipJob
   ClipRun run_;
   ClipReport report_;
   RunLog::Lines lines_;
-  ActionCounts members_{};  ///< finished so far
+  std::optional<Finishing> finishing_;  ///< from the last look at the files to the report
+  ActionCounts members_{};              ///< finished so far
   std::optional<ElementCounts> member_counts_;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point member_start_ = start_;
@@ -183,7 +191,9 @@ void ClipJob::work() {
     prepare(run_, report_.job, clipping(Purpose::run), done)->write();
     if (lines_.text.is_large() || lines_.json.is_large()) run_.replacements.commit();  // frees the lines
   }
-  if (!waits_for_batch) run_.log.done(lines_);
+  if (waits_for_batch) return;
+  if (!finishing_) lines_.in_place.clear();
+  run_.log.done(lines_);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ inline constexpr Option kNan{
     .details = R"(What becomes of NaN elements, including those that `--scale` and `--bias` produce (inf * 0).
 `keep` leaves them as they are; it is the default, except of the profiles tosa-1.0 and tosa-1.0-ignore. `error` stops at the first one, names its index, writes nothing and exits with
 3. `min` and `max` replace them by that bound, which must be given; a number replaces them by the nearest
-value of the dtype. Integer tensors have no NaN, and the option has no effect on them. NaT is the NaN of dates and durations. It
+value of the result's dtype. Integer tensors have no NaN, and the option has no effect on them. NaT is the NaN of dates and durations. It
 works with every profile. A bound that is NaN is another matter: PROFILES.)"};
 
 inline constexpr Option kMinAboveMax{
@@ -87,10 +87,11 @@ numpy.clip gives max, which is `--min-above-max max`.)"};
 
 inline constexpr Option kDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names, .group = "Operation",
-    .help = "Read the tensor as DTYPE (for bfloat16 and float8 saved as |V2 and |V1)",
+    .help = "Read the tensor as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
     .details = R"(Read the tensor as DTYPE. NumPy has no bfloat16: it saves arrays of ml_dtypes.bfloat16 as
-2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does. Likewise,
-<V1 and |V1 are float8 dtypes, of which `--dtype` says which one it is. If the header
+2-byte void, and a header with |V2 does not say which type this is. `--dtype bfloat16` does.
+<V1 and |V1 are float8 dtypes, of which `--dtype` says which one it is. In files and members that the command
+line names, integers of the same size are bfloat16 or float8, too, and their header is kept. If the header
 does name a dtype and DTYPE is another one, the file is refused (3): `--to` converts elements.)"};
 
 inline constexpr Option kReplaceBelow{
@@ -139,9 +140,9 @@ infinity, and counts as raised or lowered. Integer dtypes saturate without it.)"
 inline constexpr Option kFailIfClipped{
     .names = "--fail-if-clipped", .type = "PERCENT", .group = "Operation",
     .help = "Exit with 1 and write nothing if more than PERCENT of the elements would be clipped",
-    .details = R"(A check of data: if more than PERCENT of a tensor's elements would be clipped, write
-nothing, say how many, and exit with 1. PERCENT is a number from 0 to 100, with or without a percent sign, and
-is compared exactly: `0` allows no clipped element. SCALE AND BIAS says which elements count as clipped. Each
+    .details = R"(A check of data: if more than PERCENT of a tensor's elements would be clipped or
+become infinite, write nothing, say how many, and exit with 1. PERCENT is a number from 0 to 100, with or
+without a percent sign, and is compared exactly: `0` allows no such element. SCALE AND BIAS says which elements count as clipped. Each
 tensor of many files or of an archive is judged by itself. A shard cannot be judged, so `--shard` of one
 tensor excludes this option.)"};
 
@@ -176,9 +177,10 @@ inline constexpr Option kDirect{
     .names = "--direct", .group = "Files",
     .help = "With --in-place: overwrite the data directly, without a second file",
     .details = R"(With `--in-place`: overwrite the elements in the file itself, so that hard links stay
-connected and only a journal of 16 MiB, .NAME.clipper-journal, is needed beside the file. While clipper works,
-and after an interruption, readers refuse the file; the same command then finishes the work exactly. Takes
-no archives. FILES AND SAFETY has the details.)"};
+connected and nothing is written beside the file. While clipper works, and after an interruption, readers
+refuse the file; the same command then finishes the work. Use it for files that are too large for a second
+copy. Takes only bounds and replacements that leave a clipped element as it is; no archives. FILES AND SAFETY
+has the details.)"};
 
 inline constexpr Option kOutputDir{
     .names = "--output-dir", .type = "DIR", .value = Value::directory, .group = "Files",

@@ -335,7 +335,9 @@ Command validate_clip(const RawOptions& raw) {
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kFailIfClipped))
     command.settings.max_clipped = parse_percentage("--fail-if-clipped", raw.text(kFailIfClipped));
-  if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
+  if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.settings.dtype.over_integers =
+      !raw.has(kRecursive) && !raw.has(kFilesFrom) && !raw.has(kFiles0From);
   command.settings.selection = {raw.texts(kMember), parse_types(raw),
                                 static_cast<Selection::Other>(word_of(raw, kOther))};
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;

@@ -4,6 +4,7 @@
 
 #include "console/json.hpp"
 #include "element/element.hpp"
+#include "element/number.hpp"
 
 namespace clipper {
 namespace {
@@ -14,9 +15,17 @@ double percent(std::uint64_t count, std::uint64_t of) {
 }
 
 std::string nan_text(const Plan& plan, const ElementCounts& counts) {
-  if (counts.nan == 0 || !plan.operation.nan)
+  if (counts.nan == 0 || !plan.replaces_nan())
     return fmt::format("{} NaN{}", counts.nan, counts.nan == 0 ? "" : " kept");
   return fmt::format("{} NaN became {}", counts.nan, replacement_text(plan));
+}
+
+/// ", 2 became infinite, 1 became 0": those that are not 0.
+std::string loss_text(const ElementCounts& counts) {
+  std::string text;
+  if (counts.became_infinite != 0) text += fmt::format(", {} became infinite", counts.became_infinite);
+  if (counts.became_zero != 0) text += fmt::format(", {} became 0", counts.became_zero);
+  return text;
 }
 
 std::string_view word_of(MemberAction action) {
@@ -70,6 +79,9 @@ void add_counts(const Plan& plan, const ElementCounts& counts, Json& json) {
   if (replaces(plan)) json.add("replaced", counts.replaced);
   json.add("nan", counts.nan);
   json.add("changed", counts.changed);
+  if (!plan.may_lose()) return;
+  json.add("became_infinite", counts.became_infinite);
+  json.add("became_zero", counts.became_zero);
 }
 
 void add_action(const ClipReport& report, Json& json) {
@@ -106,7 +118,7 @@ std::vector<std::string> notes_on(const Plan& plan, const std::string& name) {
   const DType dtype = plan.bound_dtype;
   for (const CutBound& bound : plan.cut)
     notes.push_back(fmt::format("--{} {} becomes {} for {}", bound.field, bound.text,
-                                element_text(dtype, bound.element), traits(dtype).name));
+                                decimal_text(number_of(dtype, bound.element)), traits(dtype).name));
   if (plan.truncates_fractions)
     notes.push_back(fmt::format("results are truncated to {}; --to float32 keeps fractions, --round rounds",
                                 traits(plan.output.dtype).name));
@@ -125,13 +137,14 @@ std::string as_text(const ClipReport& report) {
     const ElementCounts& counts = *report.counts;
     const std::uint64_t all = report.plan->slice.count;
     if (report.plan->changes_dtype())
-      text += fmt::format(" {} to {},", traits(report.plan->input.dtype).name,
-                          traits(report.plan->output.dtype).name);
+      text +=
+          fmt::format(" {} to {},", type_name(report.plan->input), traits(report.plan->output.dtype).name);
     const std::string replaced =
         replaces(*report.plan) ? fmt::format(", {:.3g} % replaced", percent(counts.replaced, all)) : "";
-    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}), {};",
+    text += fmt::format(" clipped {:.3g} % ({:.3g} % raised, {:.3g} % lowered{}){}, {};",
                         percent(counts.raised + counts.lowered, all), percent(counts.raised, all),
-                        percent(counts.lowered, all), replaced, nan_text(*report.plan, counts));
+                        percent(counts.lowered, all), replaced, loss_text(counts),
+                        nan_text(*report.plan, counts));
   }
   if (report.members) text += fmt::format(" {};", text_of(*report.members));
   if (report.members && !report.reasons.empty()) text.insert(text.size() - 1, " " + text_of(report.reasons));

@@ -21,6 +21,8 @@ struct ClipWay {
   std::shared_ptr<OutputRoot> root;                        ///< that outputs do not leave; null: none
   bool keeps_inputs = false;                               ///< refuses an input that is its own output
   bool is_direct = false;                                  ///< changes files without a second file
+  std::function<void()>
+      placing;  ///< if given, this run is a part of another one: called by ClipObserver::placing()
 
   // For a process that clips one shard of a tensor:
   std::function<std::unique_ptr<Prepared>(const Clipping&, const Job&, Existing)> prepare;

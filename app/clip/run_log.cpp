@@ -19,6 +19,7 @@
 #include <system_error>
 #include <utility>
 
+#include "console/ending.hpp"
 #include "console/error_line.hpp"
 #include "console/json.hpp"
 #include "console/terminal.hpp"
@@ -48,6 +49,12 @@ bool is_verbose(const Command& command) {
   return command.verbose || (command.dry_run && !command.quiet && !command.json);
 }
 
+std::string name_in_place(const ClipReport& report) {
+  const std::string name = escape_for_terminal(report.job.output.value_or(report.job.input));
+  if (!report.is_part) return name;
+  return fmt::format("{}: shard {}/{}", name, report.shard->index, report.shard->count);
+}
+
 /// Whether the members have lines of JSON, so that the archive itself needs none.
 bool has_members(const ClipReport& report) {
   return report.members && *report.members != ActionCounts{};
@@ -55,8 +62,8 @@ bool has_members(const ClipReport& report) {
 
 }  // namespace
 
-RunLog::RunLog(const Command& command, const Engine& engine)
-    : command_(command), engine_(engine), progress_(command.progress, [this] {
+RunLog::RunLog(const Command& command, const Engine& engine, Scope scope)
+    : command_(command), engine_(engine), scope_(scope), progress_(command.progress, [this] {
         return Extent{engine_.done(), bytes_, files_done_, files_};
       }) {
   if (is_verbose(command))
@@ -68,6 +75,8 @@ RunLog::~RunLog() = default;
 void RunLog::expect(std::size_t files, std::uint64_t bytes) {
   files_ = files_done_ + files;
   bytes_ = bytes;
+  is_expected_ = true;
+  if (scope_ == Scope::run) expect_files(files_);
 }
 
 ClipReport RunLog::report_of(const Job& job) const {
@@ -119,16 +128,28 @@ void RunLog::add(const ClipReport& report, Lines& lines) const {
     lines.members = report.kept;
     lines.closing = escape_for_terminal(as_text(report));
   }
+  if (report.written) lines.in_place = name_in_place(report);
   if (is_verbose(command_)) lines.text.add(escape_for_terminal(as_text(report)));
   if (!command_.json) return;
   lines.json.set_start(json_start(report));
   if (!has_members(report)) lines.json.add(json_rest(report));
 }
 
-void RunLog::done(const Lines& lines) noexcept {
+/// Before anything is printed, because a signal may make that impossible.
+void RunLog::count(bool failed, bool written, std::string_view in_place) noexcept {
   ++files_done_;
-  if (lines.written) written_ = true;
+  if (failed) ++files_failed_;
+  if (written) written_ = true;
+  if (scope_ == Scope::part) return;
+  count_done(failed);
+  if (!in_place.empty()) count_in_place(in_place);
+  if (is_expected_ && files_done_ == files_) end_work();
+}
+
+void RunLog::done(const Lines& lines) noexcept {
+  const Finishing finishing;
   tally(lines);
+  count(false, lines.written, lines.in_place);
   lines.text.for_each([&](std::string_view line) { logger_->info(line); });
   print_json(lines);
 }
@@ -145,13 +166,13 @@ void RunLog::tally(const Lines& lines) try {
 }
 
 void RunLog::failed(ClipReport report, std::exception_ptr why) noexcept {
+  const Finishing finishing;
   try {
-    ++files_done_;
-    ++files_failed_;
     const Failure failure = explained(why);
     report.failed = failure;
     report.written = failure.kind == ErrorKind::not_durable;
     report.members.reset();
+    count(true, report.written, report.written ? name_in_place(report) : "");
     if (command_.json) {
       Lines lines;
       add(report, lines);
@@ -177,9 +198,8 @@ void RunLog::stop_after_failure() {
 }
 
 void RunLog::print_json(const Lines& lines) noexcept {
-  std::FILE* const stream = command_.tensor_on_stdout ? stderr : stdout;
   lines.json.for_each([&](std::initializer_list<std::string_view> texts) {
-    if (!progress_.print(stream, texts)) json_lost_ = errno;
+    if (!progress_.print(json_stream(), texts)) json_lost_ = errno;
   });
 }
 
@@ -193,6 +213,11 @@ std::string RunLog::others_text() const {
     text += fmt::format("; {} member{} not converted {}", members_.count, members_.count == 1 ? "" : "s",
                         text_of(members_.reasons));
   return text;
+}
+
+void RunLog::announce_summary() const {
+  const Finishing finishing;
+  if (command_.json) set_summary(::fileno(json_stream()));
 }
 
 void RunLog::print_summary(bool is_batch) {
@@ -210,7 +235,9 @@ void RunLog::print_summary(bool is_batch) {
                     {"files", ok + failed},    {"ok", ok},        {"failed", failed},
                     {"other", others}};
     const std::string line = json.dump() + "\n";
-    if (!progress_.print(command_.tensor_on_stdout ? stderr : stdout, line)) json_lost_ = errno;
+    const Finishing finishing;
+    set_summary(-1);
+    if (!progress_.print(json_stream(), line)) json_lost_ = errno;
   } else if (command_.verbose ||
              ((others + members_.count != 0 || (failed != 0 && ok + failed > 1)) && !command_.quiet)) {
     progress_.print(stderr, fmt::format("clipper: {} file{}: {} clipped{}\n", ok + failed,
@@ -220,7 +247,7 @@ void RunLog::print_summary(bool is_batch) {
 
 int RunLog::status() const {
   // not_durable says that an output was written: a caller that retries in place would scale the data twice.
-  if (const int error = json_lost_; error != 0)
+  if (const int error = json_lost_; error != 0 && !has_given_up())
     throw Error(written_ ? ErrorKind::not_durable : ErrorKind::io,
                 fmt::format("standard output: cannot write the lines of --json: {}",
                             std::generic_category().message(error)));

@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <map>
 #include <memory>
@@ -66,13 +68,16 @@ class JsonLines {
 /// Collects the exit status. Callable from many threads.
 class RunLog {
  public:
-  RunLog(const Command& command, const Engine& engine);
+  /// Whether the program ends when all files are done, or the run is a part of --verify.
+  enum class Scope : std::uint8_t { run, part };
+
+  RunLog(const Command& command, const Engine& engine, Scope scope = Scope::run);
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
   ~RunLog();
 
-  /// Sets the total of the progress: the files and bytes still to do. Without a call, the total is the first
-  /// file.
+  /// Sets the total of the progress: the files and bytes still to do; 0 if the bytes are unknown. Without a
+  /// call, the total is the first file.
   void expect(std::size_t files, std::uint64_t bytes);
 
   [[nodiscard]] ClipReport report_of(const Job& job) const;  ///< filled with what is known before the start
@@ -91,6 +96,7 @@ class RunLog {
     std::set<std::string> reasons;
     std::uint64_t members = 0;  ///< of an archive: left as they are for the reasons
     std::string closing;        ///< the line about an archive that is the only input
+    std::string in_place;       ///< for count_in_place(); empty if the output is a stream
   };
   void add_member(const ClipReport& member, Lines& lines) const;  ///< of an archive that is not finished
   void add(const ClipReport& report, Lines& lines) const;         ///< of a file, after its members
@@ -101,6 +107,9 @@ class RunLog {
 
   /// Throws the first failure, unless the command has --keep-going.
   void stop_after_failure();
+
+  /// print_summary() will be called; a signal that ends the program before prints the JSON in its place.
+  void announce_summary() const;
 
   /// Called at the end. Of many inputs, prints how many were clipped and what became of the others: with -v,
   /// if there are others or failures, or as JSON. Of one archive, says how many members --to has left.
@@ -120,11 +129,15 @@ class RunLog {
   [[nodiscard]] std::string others_text() const;
   void note(const std::string& line);  ///< a warning, once for all files
   void print_json(const Lines& lines) noexcept;
+  void count(bool failed, bool written, std::string_view in_place) noexcept;
+  [[nodiscard]] std::FILE* json_stream() const { return command_.tensor_on_stdout ? stderr : stdout; }
 
   const Command& command_;
   const Engine& engine_;
+  const Scope scope_;
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::size_t> files_ = 1;
+  bool is_expected_ = false;  ///< files_ is known
   std::atomic<std::size_t> files_done_ = 0;
   std::atomic<std::size_t> files_failed_ = 0;
   std::atomic<int> json_lost_ = 0;  ///< errno of a line of --json that could not be written

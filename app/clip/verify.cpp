@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "compare/compare_files.hpp"
 #include "compare/member_pairs.hpp"
 #include "compare/pair_log.hpp"
+#include "console/ending.hpp"
 #include "console/error_line.hpp"
 #include "console/file_tally.hpp"
 #include "console/progress.hpp"
@@ -105,7 +107,8 @@ class Verifier {
   FileTally* tally_ = nullptr;
   Progress* progress_ = nullptr;
   PairLog* log_ = nullptr;
-  std::set<std::string> notes_;  ///< printed so far
+  std::set<std::string> notes_;         ///< printed so far
+  std::optional<Finishing> finishing_;  ///< of a golden file, until its report is printed
 };
 
 int Verifier::run() {
@@ -136,6 +139,8 @@ int Verifier::run() {
     PairReport report = report_of(job.input, *job.output);
     report.compared = to_.matching.compared;
     log.attempt(report, [&] { return verify(report, job); });
+    if (finishing_ && i + 1 == jobs.size()) end_work();
+    finishing_.reset();
     tally.next();
   }
   if (to_.layout && failures.empty())
@@ -192,7 +197,7 @@ Outcome Verifier::verify(PairReport& report, const Job& job) {
 /// Makes the plan, and with a golden file compares its elements with the result.
 void Verifier::verify_tensor(InputFile& input, PairReport& report, InputFile* golden) {
   const NoPercentile none = report.member ? NoPercentile::dropped : NoPercentile::refused;
-  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, nullptr, none);
+  const Plan plan = read_plan(engine_, command_.settings, input, nullptr, std::nullopt, none);
   report.notes = notes_on(plan, input.path());
   if (!report.member) tally_->expect(plan.input_size());
   if (golden == nullptr) return;
@@ -223,13 +228,12 @@ void Verifier::read_golden(InputFile& golden, const TensorLayout& result, PairRe
       read_header(golden, to_.golden_dtype, nullptr, std::nullopt, npy::Opaque::taken, npy::Types::comparable)
           .layout();
   TensorLayout& layout = report.layout;
-  const std::string_view descr = traits(layout.dtype).descr;
-  if (!to_.golden_dtype && layout.opaque && descr.starts_with('V')) {
+  if (!to_.golden_dtype && layout.stored_as.find('V') != std::string_view::npos) {
     if (layout.dtype == DType::bfloat16 ? result.dtype == DType::bfloat16 : is_float8(result.dtype)) {
       layout.dtype = result.dtype;
     } else {
-      report.reason =
-          fmt::format("dtype {}, expected |{}; --golden-dtype says what it is", type_name(result), descr);
+      report.reason = fmt::format("dtype {}, expected {}; --golden-dtype says what it is", type_name(result),
+                                  layout.stored_as);
       return;
     }
   }
@@ -310,7 +314,10 @@ void Verifier::write_golden(PairReport& report, PairResult result, bool is_named
   // wrong.
   const std::string line = fmt::format("clipper: {}: {}\n", escape_for_terminal(report.expected),
                                        result == PairResult::created ? "created" : "updated");
+  const std::string name = escape_for_terminal(report.expected);
+  way.placing = [&] { finishing_.emplace(); };
   static_cast<void>(clip_files(writing, way));  // 0: without --keep-going, it throws
+  if (finishing_) count_in_place(name);
   report.result = result;
   if (!command_.quiet) progress_->print(stderr, line);
 }

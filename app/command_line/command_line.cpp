@@ -5,8 +5,10 @@
 
 #include <CLI/Split.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <string_view>
+#include <system_error>
 
 #include "command_line/command_spec.hpp"
 #include "command_line/help.hpp"
@@ -58,7 +60,8 @@ std::size_t help_columns() {
 }
 
 [[noreturn]] void fail_to_print() {
-  throw_system_error("standard output", "cannot be written");
+  throw Unprintable(ErrorKind::io, fmt::format("standard output: cannot be written: {}",
+                                               std::generic_category().message(errno)));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command_line/command_spec.hpp"
+#include "error.hpp"
 
 /// Parses the words of a command line, and prints to standard output.
 namespace clipper {
@@ -87,10 +88,16 @@ class CommandLine {
 /// Prints the help, as wide as the terminal.
 void print_help(const CommandSpec& spec, const CommandSpecs& commands);
 
-/// Prints to standard output. Throws Error{io} if the text cannot be written.
+/// Standard output cannot be written: an Error{io} that is not about a file, so that no other file is tried.
+class Unprintable : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Prints to standard output. Throws Unprintable if the text cannot be written.
 void print(const std::string& text);
 
-/// Prints to standard output in place of the progress line. Throws Error{io} if the text cannot be written.
+/// Prints to standard output in place of the progress line. Throws Unprintable if the text cannot be written.
 void print(const std::string& text, Progress& progress);
 
 }  // namespace clipper

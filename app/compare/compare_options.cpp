@@ -6,6 +6,7 @@
 
 #include "command_line/command_line.hpp"
 #include "command_line/shared_options.hpp"
+#include "command_line/tensor_tree.hpp"
 #include "command_line/values.hpp"
 #include "compare/compare_command.hpp"
 
@@ -117,9 +118,9 @@ tensors.)"};
 
 constexpr Option kDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
-    .help = "Read tensors as DTYPE (for bfloat16 saved as |V2)",
-    .details = R"(Read both tensors as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does
-not name the type.)"};
+    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
+    .details = R"(Read both tensors as DTYPE. Needed for bfloat16 and float8 whose header does not name
+them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
 
 constexpr Option kJson{
     .names = "--json", .excludes = {"--quiet"},
@@ -178,7 +179,8 @@ CompareCommand validate_compare(const RawOptions& raw) {
   command.expected = raw.text(kExpected);
   validate_rule(raw, command);
   command.settings.difference_file = raw.value(kDiffOut);
-  if (raw.has(kDtype)) command.settings.dtype = static_cast<DType>(word_of(raw, kDtype));
+  if (raw.has(kDtype)) command.settings.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.settings.dtype.over_integers = !is_directory(command.actual);
   command.settings.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) command.settings.caching = Caching::dropped;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));

@@ -75,6 +75,7 @@ void set_bytes(const Matching& matching, CompareSettings& settings, PairReport& 
 
 void compare_members(Engine& engine, CompareSettings settings, const Matching& matching,
                      const Archives& archives, const MemberPair& pair, PairReport& report) {
+  settings.dtype.over_integers = false;
   const auto is_tensor = [&](const Container& archive, const Entry& member) {
     const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
     return archive.header(member, settings.dtype, trailing, npy::Types::comparable).header.has_value();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "command_line/command_line.hpp"
 #include "console/error_line.hpp"
 #include "error.hpp"
 
@@ -20,6 +21,8 @@ PairLog::PairLog(const PairOutput& output, std::string name, Progress& progress)
 void PairLog::attempt(PairReport& report, const std::function<Outcome()>& work) {
   try {
     if (work() == Outcome::in_members) return;
+  } catch (const Unprintable&) {  // of a member
+    throw;
   } catch (...) {
     report.failed = explained(std::current_exception());
     report.result = PairResult::failed;
@@ -57,7 +60,8 @@ bool PairLog::has_written() const {
 /// A caller that takes Error{io} for "nothing was done" would do the next step with the old golden files.
 void PairLog::print(const std::string& text) {
   if (!progress_.print(stdout, text))
-    throw Error(has_written() ? ErrorKind::not_durable : ErrorKind::io, "standard output: cannot be written");
+    throw Unprintable(has_written() ? ErrorKind::not_durable : ErrorKind::io,
+                      "standard output: cannot be written");
 }
 
 }  // namespace clipper

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "console/ending.hpp"
 #include "console/terminal.hpp"
 
 namespace clipper {
@@ -79,9 +80,7 @@ void Progress::show_until_the_end(bool redraws) {
 bool Progress::print(std::FILE* stream, std::initializer_list<std::string_view> texts) noexcept {
   const std::lock_guard lock(mutex_);
   erase_progress();
-  for (const std::string_view text : texts)
-    if (std::fwrite(text.data(), 1, text.size(), stream) != text.size()) return false;
-  return std::fflush(stream) == 0;
+  return write_texts(::fileno(stream), texts);
 }
 
 void erase_progress() noexcept {

@@ -70,7 +70,7 @@ bool has_statistics(const TensorInfo& tensor) {
 void add_member_header(const InfoCommand& command, const Container& archive, const Entry& member,
                        TensorInfo& tensor) {
   const Trailing trailing = command.ignore_trailing ? Trailing::ignored : Trailing::refused;
-  EntryHeader read = archive.header(member, command.dtype, trailing, npy::Types::all);
+  EntryHeader read = archive.header(member, command.dtype.dtype, trailing, npy::Types::all);
   tensor.other = read.other;
   if (read.header) add_header(*std::move(read.header), read.bytes, tensor);
 }
@@ -184,6 +184,8 @@ class Display {
     try {
       work();
       return;
+    } catch (const Unprintable&) {
+      throw;
     } catch (...) {
       failure = explained(std::current_exception());
     }

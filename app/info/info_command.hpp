@@ -8,6 +8,7 @@
 #include "contract/plan.hpp"
 #include "element/dtype.hpp"
 #include "engine/engine.hpp"
+#include "npy/header.hpp"
 
 namespace clipper {
 
@@ -21,7 +22,7 @@ struct InfoCommand {
   bool json = false;
   Request bounds;
   std::vector<Number> percentages;  ///< of --percentile, in the order given
-  std::optional<DType> dtype;
+  npy::GivenDType dtype;
   bool ignore_trailing = false;
   Caching caching = Caching::kept;
   Engine::Options engine;

@@ -95,9 +95,9 @@ members.)"};
 
 constexpr Option kDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
-    .help = "Read tensors as DTYPE (for bfloat16 saved as |V2)",
-    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does
-not name the type.)"};
+    .help = "Read tensors as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
+    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 and float8 whose header does not name
+them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
 
 // clang-format on
 
@@ -141,7 +141,8 @@ InfoCommand validate_info(const RawOptions& raw) {
   command.bounds.max = given_limit(raw, kMax);
   if (raw.has(kPercentile)) command.percentages = parse_percentages(raw.text(kPercentile));
   command.statistics = raw.has(kStats) || raw.has(kPercentile) || command.bounds.min || command.bounds.max;
-  if (raw.has(kDtype)) command.dtype = static_cast<DType>(word_of(raw, kDtype));
+  if (raw.has(kDtype)) command.dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  command.dtype.over_integers = true;
   command.ignore_trailing = word_of(raw, kTrailing) != 0;
   if (raw.has(kNoCache)) command.caching = Caching::dropped;
   if (raw.has(kThreads)) command.engine.threads = parse_threads(raw.text(kThreads));

@@ -35,7 +35,7 @@ std::string dtype_text(const npy::Header& header) {
   if (has_order(header)) text += fmt::format(", {}-endian", word(header.order));
   if (header.other && text == "|V2") text += " (bfloat16?)";
   if (header.other && text == "|V1") text += " (float8?)";
-  return header.opaque ? text + fmt::format(", written as |{}", traits(header.dtype).descr) : text;
+  return header.stored_as.empty() ? text : text + fmt::format(", written as {}", header.stored_as);
 }
 
 /// The commands that take the tensor.
@@ -233,7 +233,7 @@ Table::Row as_row(const TensorInfo& tensor) {
   std::string name = escape_for_terminal(tensor.path);
   if (!tensor.other.empty())
     return {std::move(name), std::string(tensor.other), "-", fmt::format("{}", tensor.member->contents.size)};
-  const bool is_usual = header.order == kNativeOrder && !header.opaque;
+  const bool is_usual = header.order == kNativeOrder && header.stored_as.empty();
   return {std::move(name), is_usual && !header.other ? type_name(header) : dtype_text(header),
           shape_text(header.shape) + (header.fortran_order ? ", Fortran order" : ""),
           header.has_objects() ? "-" : fmt::format("{}", header.data_size())};

@@ -47,7 +47,7 @@ constexpr std::array kColumns{
     Column{"bound_text_to", "TEXT TO", {"dtype", "float32", "float64", "python"}, index<&Profile::carrier>},
     Column{"inexact_integer_bound",
            "INEXACT",
-           {"truncate", "inward", "error", "half-even"},
+           {"truncate", "inward", "error", "half-even", "no-bound"},
            index<&Profile::inexact>},
     Column{"min_above_max", "MIN>MAX", {"error", "min", "max"}, index<&Profile::min_above_max>},
     Column{"nan_bound",
@@ -82,7 +82,8 @@ TEXT TO    type to which the text of a bound is rounded before it is converted t
            an integer is exact, anything else is rounded to float64
 INEXACT    a bound that an integer tensor cannot hold: truncate cuts off the fraction and saturates (an error if
            that breaks the bound); inward rounds min up and max down, and saturates; error refuses the bound;
-           half-even rounds to the nearest and saturates
+           half-even rounds to the nearest and saturates; no-bound: an integer at or below the lowest value as
+           min, or at or above the highest as max, is no bound, and any other is refused
 MIN>MAX    what min above max does: an error, or all elements become min or max; --min-above-max overrides it
 NAN BOUND  what a bound that is NaN does: an error, the bound is ignored, or every element becomes that NaN
 NAN        what an element that is NaN becomes: it is kept, becomes the canonical NaN, or min; --nan overrides it

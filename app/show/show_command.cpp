@@ -57,9 +57,9 @@ printed.)"};
 
 constexpr Option kDtype{
     .names = "--dtype", .type = "DTYPE", .words = &dtype_names,
-    .help = "Read the tensor as DTYPE (for bfloat16 saved as |V2)",
-    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 that NumPy saved as |V2, a header that does not
-name the type.)"};
+    .help = "Read the tensor as DTYPE (for bfloat16 and float8 saved as |V2, |V1 or integers)",
+    .details = R"(Read the tensor as DTYPE. Needed for bfloat16 and float8 whose header does not name
+them: |V2, |V1 and, in files that the command line names, integers of the same size.)"};
 
 // clang-format on
 
@@ -192,8 +192,9 @@ constexpr CommandSpec kShowSpec{
 
 int show_elements(const RawOptions& raw) {
   if (!raw.has(kFile)) refuse("FILE is missing; see clipper show --help");
-  std::optional<DType> dtype;
-  if (raw.has(kDtype)) dtype = static_cast<DType>(word_of(raw, kDtype));
+  npy::GivenDType dtype;
+  if (raw.has(kDtype)) dtype.dtype = static_cast<DType>(word_of(raw, kDtype));
+  dtype.over_integers = true;
   InputFile input = InputFile::open(raw.text(kFile));
   expect_tensor(input, {"show", "show"});
   if (!input.is_regular())

@@ -69,6 +69,15 @@ ElementCounts clip_ticks(const Operation& operation, const std::byte* in, std::b
       });
 }
 
+/// Clips bytes, of which those that stand for 1 do not count if they become 1.
+ElementCounts clip_booleans(Operation operation, const std::byte* in, std::byte* out, std::size_t count,
+                            SimdLevel level) noexcept {
+  operation.is_bool = false;
+  ElementCounts counts = clip_and_count(operation, in, out, count, level);
+  if (operation.hi != 0) counts.lowered = 0;
+  return counts;
+}
+
 /// scale_integers() of each of the elements of 8 bits.
 ByteTable table_of(const Operation& operation, SimdLevel level) noexcept {
   ByteTable table;
@@ -105,6 +114,7 @@ void clip(const Operation& operation, const std::byte* in, std::byte* out, std::
 ElementCounts clip_and_count(const Operation& operation, const std::byte* in, std::byte* out,
                              std::size_t count, SimdLevel level) noexcept {
   if (operation.has_nat) return clip_ticks(operation, in, out, count, level);
+  if (operation.is_bool) return clip_booleans(operation, in, out, count, level);
   if (may_have_edges(operation)) return clip_edges(operation, nullptr, in, out, count, level, Counting::on);
   const bool exchanged = are_exchanged(operation);
   const bool scales = scales_integers(operation);

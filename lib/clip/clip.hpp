@@ -32,6 +32,7 @@ struct Operation {
   ZeroTie zero_tie = ZeroTie::element;  ///< for floats that are not scaled: what becomes of zero results
   bool poisons = false;                 ///< for floats that are not scaled: whether lo and hi may be NaN
   bool has_nat = false;                 ///< for int64 without arithmetic: the lowest element is NaT, a NaN
+  bool is_bool = false;                 ///< for uint8 without arithmetic, with hi 0 or 1: all but 0 equal 1
 
   ElementBits lo = 0;              ///< of `dtype`; lowest_element() if there is no min
   ElementBits hi = 0;              ///< of `dtype`; highest_element() if there is no max
@@ -58,11 +59,17 @@ struct ElementCounts {
   bool changed = false;        ///< whether the bits of any element changed
   std::uint64_t replaced = 0;  ///< elements beyond a bound that a Conversion replaces by its below or above
 
+  // Of elements that are not beyond a bound; see LossCounter.
+  std::uint64_t became_infinite = 0;  ///< finite ones whose result is infinite
+  std::uint64_t became_zero = 0;      ///< those whose g is not 0, or underflowed, and whose result is 0
+
   ElementCounts& operator+=(const ElementCounts& other) noexcept {
     raised += other.raised;
     lowered += other.lowered;
     nan += other.nan;
     replaced += other.replaced;
+    became_infinite += other.became_infinite;
+    became_zero += other.became_zero;
     changed |= other.changed;
     return *this;
   }

@@ -41,6 +41,21 @@ ElementBits last_within(Working first, ElementBits end, const IsBeyond& is_beyon
   }
 }
 
+/// Whether the working element is stored as 0, plus the zero point.
+template <class Working>
+bool becomes_zero(const Conversion& conversion, Working x) noexcept {
+  if constexpr (std::is_floating_point_v<Working>)
+    if (conversion.round)
+      x = with_round(*conversion.round, [&]<Round kRound>() { return rounded<kRound>(x); });
+  if (is_float8(conversion.to)) return widened(conversion.to, stored_float8(conversion.to, x).first) == 0;
+  return with_type(conversion.to, [&]<class To>() {
+    if constexpr (std::is_integral_v<To>)
+      return x == 0;
+    else
+      return as_double(stored<To>(x, 0)) == 0;
+  });
+}
+
 /// The greatest integer that a float dtype rounds to a finite number.
 Wide highest_finite_integer(const Conversion& conversion) noexcept {
   const DType dtype = conversion.to;
@@ -107,6 +122,15 @@ ElementBits rounded_element(DType dtype, ElementBits element, Round round) noexc
       const double x = as_double(from_bits<T>(element));
       return to_bits(stored<T>(with_round(round, [&]<Round kRound>() { return rounded<kRound>(x); }), 0));
     }
+  });
+}
+
+std::pair<ElementBits, ElementBits> zero_limits(const Conversion& conversion, DType working) noexcept {
+  return with_working_type(working, [&]<class Working>() -> std::pair<ElementBits, ElementBits> {
+    const auto stays = [&](Working x) { return !becomes_zero(conversion, x); };
+    if (stays(0)) return {to_bits(Working{1}), to_bits(Working{0})};
+    return {last_within(Working{0}, lowest_element(working), stays),
+            last_within(Working{0}, highest_element(working), stays)};
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "clip/clip.hpp"
 #include "clip/wide.hpp"
@@ -16,11 +17,13 @@ namespace clipper {
 ///     y = g, clipped to lo and hi, and to the range of `to` if it saturates; NaN becomes nan
 ///     y = y, rounded to an integer, + zero_point
 ///     y = below or above, if they are given, where g < lo or g > hi
+///     y = nan of the conversion, if it is given, where g is NaN
 /// Then y is rounded to `to` once, to nearest even. Elements of float8 are always converted, also to
 /// themselves: kernels do not know them.
 struct Conversion {
   DType from = DType::float32;
   DType to = DType::float32;
+  bool from_flags = false;         ///< whether x is a bool: 1 for every byte that is not 0
   ByteOrder order = kNativeOrder;  ///< of both
   bool divides = false;
   std::optional<Round> round;       ///< always given if floats become integers
@@ -34,15 +37,24 @@ struct Conversion {
 
   std::optional<ElementBits> below;  ///< elements of `to`
   std::optional<ElementBits> above;
+  std::optional<ElementBits> nan;  ///< in place of the operation's, which need not have the number
+
+  /// A bound of integers, which may have a fraction: what is below `ceil`, or above `floor`, is beyond it.
+  struct WideBound {
+    Wide ceil;
+    Wide floor;
+    std::optional<ElementBits> result{};  ///< what the bound becomes in `to`; if empty, the integer is stored
+  };
 
   /// In place of numbers of the Operation for Arithmetic::integer, whose results may need 128 bits.
   struct WideBounds {
-    Wide lo = Wide::lowest();
-    Wide hi = Wide::highest();
+    WideBound lo{Wide::lowest(), Wide::lowest()};
+    WideBound hi{Wide::highest(), Wide::highest()};
     Wide lowest = Wide::lowest();
     Wide highest = Wide::highest();
-    bool lo_varies = false;  ///< whether the vectors have lo, as an element of `from`
+    bool lo_varies = false;  ///< whether lo is that of the operation or the vectors, an element of `from`
     bool hi_varies = false;
+    bool min_wins = false;  ///< whether lo is the only bound where it exceeds hi; otherwise hi is
   } wide{};
 
   /// The size of an element before and after the conversion, whichever is greater.
@@ -61,6 +73,11 @@ struct Conversion {
 
 /// Sets `lowest` and `highest`, and those of `wide`, for a working dtype.
 void set_limits(Conversion& conversion, DType working) noexcept;
+
+/// The least and the greatest working element that is stored as 0, plus the zero point: from 0 to 0 if the
+/// conversion keeps all other numbers. The least exceeds the greatest if `to` has no 0.
+[[nodiscard]] std::pair<ElementBits, ElementBits> zero_limits(const Conversion& conversion,
+                                                              DType working) noexcept;
 
 /// Whether the working element is above all, or below all, that `to` can represent, -1 or 1; otherwise 0.
 /// Infinity is beyond the range of float dtypes, too.

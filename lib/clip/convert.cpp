@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -63,8 +64,8 @@ class BlockConversion {
       lowest_ = from_bits<Working>(lowest_element(operation.dtype));
       highest_ = from_bits<Working>(highest_element(operation.dtype));
     }
-    clipping_.lo = to_bits(std::max(lo_, lowest_));
-    clipping_.hi = to_bits(std::min(hi_, highest_));
+    clipping_.lo = to_bits(within(lo_));
+    clipping_.hi = to_bits(within(hi_));
     if (clipping_.nan) clipping_.nan = to_bits(within(from_bits<Working>(*clipping_.nan)));
     // What cannot be converted is refused by the caller, who learns its position.
     if (!is_floating(conversion.to) && !clipping_.nan) clipping_.nan = to_bits(Working{});
@@ -107,6 +108,11 @@ class BlockConversion {
       }
     const std::size_t size = traits(conversion_.from).size;
     const bool swaps = size > 1 && conversion_.order != kNativeOrder;
+    if (conversion_.from_flags) {
+      std::transform(in, in + count, raw_.bytes.data(),
+                     [](std::byte flag) { return std::byte{flag != std::byte{}}; });
+      in = raw_.bytes.data();
+    }
     if (swaps || reinterpret_cast<std::uintptr_t>(in) % size != 0) {
       std::memcpy(raw_.bytes.data(), in, count * size);
       in = raw_.bytes.data();
@@ -178,7 +184,8 @@ class BlockConversion {
   ElementCounts store(const std::byte* in, const ParameterVectors* vectors, ElementCounts counts,
                       std::byte* out, std::size_t count) noexcept {
     const std::size_t size = traits(conversion_.to).size;
-    const bool is_same = conversion_.from == conversion_.to;
+    const bool is_same = conversion_.from == conversion_.to && !conversion_.from_flags;
+    if (conversion_.nan && counts.nan != 0) own_g(count);
     const bool swaps = size > 1 && conversion_.order != kNativeOrder;
     const bool is_direct =
         out != nullptr && !is_same && !swaps && reinterpret_cast<std::uintptr_t>(out) % size == 0;
@@ -189,11 +196,13 @@ class BlockConversion {
       store_elements(to, count);
     saturate(vectors, to, count);
     counts.replaced = replace(vectors, to, count);
+    if (counts.nan != 0) finish_nan(to, count);
     if (swaps) {
       swap_bytes(size, to, raw_.bytes.data(), count, level_);
       to = raw_.bytes.data();
     }
-    if (is_same && counts.nan != 0 && !clipping_.nan && scaling_.arithmetic == Arithmetic::none)
+    if (is_same && counts.nan != 0 && !conversion_.nan && !clipping_.nan &&
+        scaling_.arithmetic == Arithmetic::none)
       keep_nan(in, to, count);
     counts.changed = count != 0 && (!is_same || std::memcmp(to, in, count * size) != 0);
     if (out != nullptr && !is_direct) std::memcpy(out, to, count * size);
@@ -230,11 +239,38 @@ class BlockConversion {
     return conversion_.round == Round::half_even && !is_floating(conversion_.to);
   }
 
+  /// Copies g, which may be the elements that results overwrite.
+  void own_g(std::size_t count) noexcept {
+    if (g_ == loaded_.as<Working>()) return;
+    std::copy_n(g_, count, loaded_.as<Working>());
+    g_ = loaded_.as<Working>();
+  }
+
+  /// Writes the number that replaces NaN, or makes those quiet that float16, bfloat16 and float8 give
+  /// float32.
+  void finish_nan(std::byte* out, std::size_t count) const noexcept {
+    const bool is_widened = conversion_.to == DType::float32 && conversion_.from != DType::float32;
+    if (!conversion_.nan && (clipping_.nan || !is_widened)) return;
+    constexpr std::uint32_t kQuiet = 0x400000;
+    with_size(traits(conversion_.to).size, [&]<std::size_t kSize>() {
+      using Bits = UnsignedOfSize<kSize>;
+      auto* const results = reinterpret_cast<Bits*>(out);
+      for (std::size_t i = 0; i < count; ++i)
+        if (is_nan(g_[i]))
+          results[i] = static_cast<Bits>(conversion_.nan ? *conversion_.nan : results[i] | kQuiet);
+    });
+  }
+
   /// Writes the bits of NaN elements as they were: a conversion makes a signalling NaN of 16 bits quiet.
   void keep_nan(const std::byte* in, std::byte* out, std::size_t count) const noexcept {
     const std::size_t size = traits(conversion_.to).size;
     for (std::size_t i = 0; i < count; ++i)
-      if (g_[i] != g_[i]) std::memcpy(out + i * size, in + i * size, size);  // NOLINT: true for NaN
+      if (is_nan(g_[i])) std::memcpy(out + i * size, in + i * size, size);
+  }
+
+  [[nodiscard]] static bool is_nan([[maybe_unused]] Working x) noexcept {
+    if constexpr (std::is_floating_point_v<Working>) return std::isnan(x);
+    return false;
   }
 
   [[nodiscard]] ElementBits result_of(Working x) const noexcept {
@@ -256,7 +292,9 @@ class BlockConversion {
 
   void saturate(const ParameterVectors* vectors, std::byte* out, std::size_t count) const noexcept {
     if (!saturates_) return;
-    const Working number = from_bits<Working>(scaling_.nan.value_or(to_bits(Working{})));
+    // A NaN that stays is beyond nothing.
+    const Working number =
+        from_bits<Working>(scaling_.nan.value_or(to_bits(std::numeric_limits<Working>::quiet_NaN())));
     const bool varies = vectors != nullptr;
     // Without a vector of its own, NaN is replaced by the number for all elements.
     std::array<Working, kBlock> nan;

@@ -1,7 +1,10 @@
 #include "clip/convert_integers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "clip/parameters.hpp"
@@ -12,14 +15,46 @@
 namespace clipper {
 namespace {
 
-/// The result of integer arithmetic as it is stored, and whether a dtype without infinity does not have it.
-/// `is_low`: saturation makes it the lowest element.
+/// An element of To, and whether it is a NaN, because a dtype without infinity does not have the number.
 template <class To>
-std::pair<To, bool> stored_integer(const Conversion& conversion, Wide y, bool is_low) noexcept {
+struct Stored {
+  To element;
+  bool is_beyond;
+};
+
+template <class To>
+Stored<To> stored_element(const Conversion& conversion, ElementBits element) noexcept {
+  const bool is_finite = !is_float8(conversion.to) || std::isfinite(widened(conversion.to, element));
+  return {from_bits<To>(element), !is_finite && !traits(conversion.to).has_infinity};
+}
+
+/// The integer as it is stored. Saturation makes what is below the range the lowest element.
+template <class To>
+Stored<To> stored_integer(const Conversion& conversion, const Wide& x) noexcept {
+  const Conversion::WideBounds& range = conversion.wide;
+  if (conversion.saturates && x < range.lowest)
+    return stored_element<To>(conversion, lowest_finite(conversion.to));
+  const Wide y = conversion.saturates ? std::min(x, range.highest) : x;
   if (!is_float8(conversion.to)) return {stored<To>(y, bits_of(conversion.zero_point)), false};
-  const auto [element, is_finite] = stored_float8(conversion.to, y);
-  return {from_bits<To>(is_low ? lowest_finite(conversion.to) : element),
-          !is_finite && !traits(conversion.to).has_infinity};
+  return stored_element<To>(conversion, stored_float8(conversion.to, y).first);
+}
+
+/// The bounds of the element at `i`. Where lo exceeds hi, both are the one that the element becomes.
+template <class From>
+std::pair<Conversion::WideBound, Conversion::WideBound> bounds_at(const Conversion::WideBounds& bounds,
+                                                                  const Operation& operation,
+                                                                  const ParameterVectors* vectors,
+                                                                  std::size_t i) noexcept {
+  const auto bound = [=](ElementBits number, const std::byte* varying) -> Conversion::WideBound {
+    const From x = varying != nullptr ? reinterpret_cast<const From*>(varying)[i] : from_bits<From>(number);
+    return {Wide::of(Int128{x}), Wide::of(Int128{x})};
+  };
+  Conversion::WideBound lo = bounds.lo;
+  Conversion::WideBound hi = bounds.hi;
+  if (bounds.lo_varies) lo = bound(operation.lo, vectors != nullptr ? vectors->lo : nullptr);
+  if (bounds.hi_varies) hi = bound(operation.hi, vectors != nullptr ? vectors->hi : nullptr);
+  if (lo.ceil > hi.floor) (bounds.min_wins ? hi : lo) = bounds.min_wins ? lo : hi;
+  return {lo, hi};
 }
 
 /// One element after the other. To: std::uint8_t for float8.
@@ -27,37 +62,45 @@ template <class From, class To>
 Converted convert_all(const Conversion& conversion, const Operation& operation,
                       const ParameterVectors* vectors, const std::byte* in, std::byte* out,
                       std::size_t count) noexcept {
-  const Conversion::WideBounds& bounds = conversion.wide;
   const bool swaps = conversion.order != kNativeOrder;
-  const auto bound = [](const std::byte* varying, std::size_t i, const Wide& number) {
-    return varying == nullptr ? number : Wide::of(Int128{reinterpret_cast<const From*>(varying)[i]});
-  };
   const auto factor = [](const std::byte* varying, std::size_t i, Operation::Integer number) {
     return varying == nullptr ? number : reinterpret_cast<const Operation::Integer*>(varying)[i];
   };
+  const auto stored_bound = [&](const Conversion::WideBound& bound) {
+    return bound.result ? stored_element<To>(conversion, *bound.result)
+                        : stored_integer<To>(conversion, bound.ceil);
+  };
   const ParameterVectors given = vectors == nullptr ? ParameterVectors{} : *vectors;
+  const Conversion::WideBounds& range = conversion.wide;
+  const bool may_be_infinite = traits(conversion.to).has_infinity && !conversion.saturates;
   Converted converted;
   ElementCounts& counts = converted.counts;
+  Conversion::WideBound lo = range.lo;
+  Conversion::WideBound hi = range.hi;
   for (std::size_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, in + i * sizeof(x), sizeof(x));
     const From native = swaps ? byteswap_if<Byteswap::yes>(x) : x;
     const Wide g = wide_scaled(native, factor(given.scale, i, operation.integer_scale),
                                factor(given.bias, i, operation.integer_bias));
-    const Wide lo = bound(bounds.lo_varies ? given.lo : nullptr, i, bounds.lo);
-    const Wide hi = bound(bounds.hi_varies ? given.hi : nullptr, i, bounds.hi);
-    const Wide above_lo = std::max(g, conversion.saturates ? std::max(lo, bounds.lowest) : lo);
-    const Wide y = std::min(above_lo, conversion.saturates ? std::min(hi, bounds.highest) : hi);
+    if (range.lo_varies || range.hi_varies) std::tie(lo, hi) = bounds_at<From>(range, operation, vectors, i);
+    const bool is_below = g < lo.ceil;
+    const bool is_above = !is_below && g > hi.floor;
+    const Wide clipped = is_below ? lo.ceil : is_above ? hi.floor : g;
+    const Wide y = conversion.saturates ? std::clamp(clipped, range.lowest, range.highest) : clipped;
     counts.raised += y > g ? 1 : 0;
     counts.lowered += y < g ? 1 : 0;
-    const bool is_below = conversion.below && g < lo;
-    const bool is_above = conversion.above && g > hi;
-    const bool is_low = conversion.saturates && std::max(g, lo) < bounds.lowest;
-    auto [result, is_beyond] = stored_integer<To>(conversion, y, is_low);
-    if (is_beyond && !is_below && !is_above && !converted.first_beyond) converted.first_beyond = i;
-    if (is_below) result = from_bits<To>(*conversion.below);
-    if (is_above) result = from_bits<To>(*conversion.above);
-    counts.replaced += is_below || is_above ? 1 : 0;
+    const std::optional<ElementBits> replacement = is_below   ? conversion.below
+                                                   : is_above ? conversion.above
+                                                              : std::nullopt;
+    counts.replaced += replacement ? 1 : 0;
+    counts.became_infinite +=
+        may_be_infinite && !is_below && !is_above && (g < range.lowest || g > range.highest) ? 1 : 0;
+    auto [result, is_beyond] = replacement ? Stored<To>{from_bits<To>(*replacement), false}
+                               : is_below  ? stored_bound(lo)
+                               : is_above  ? stored_bound(hi)
+                                           : stored_integer<To>(conversion, g);
+    if (is_beyond && !converted.first_beyond) converted.first_beyond = i;
     if (swaps) result = byteswap_if<Byteswap::yes>(result);
     if constexpr (sizeof(From) == sizeof(To))
       counts.changed |= conversion.from != conversion.to || to_bits(result) != to_bits(x);

@@ -19,7 +19,7 @@ struct CompareSettings {
   bool whole_files = false;                    ///< compare all bytes of the files, as uint8 elements
   bool any_dtype = false;                      ///< compare elements of different dtypes as numbers
   bool strict_header = false;                  ///< the headers must have the same bytes
-  std::optional<DType> dtype;                  ///< the dtype that the user gives; see npy::parse()
+  npy::GivenDType dtype;                       ///< of both files
   bool ignore_trailing = false;                ///< accept bytes after the arrays
   Caching caching = Caching::kept;             ///< of the difference file
   std::optional<std::string> difference_file;  ///< path for |a - e|; see DifferenceFile

@@ -185,11 +185,6 @@ ElementComparison compare_parts(const ElementPairs& pairs, const ComparisonRule&
   return result;
 }
 
-/// Every true value becomes 1.
-void make_plain(std::byte* booleans, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) booleans[i] = std::byte{booleans[i] != std::byte{0}};
-}
-
 /// Float8 elements, by blocks that are widened.
 ElementComparison compare_float8(const ElementPairs& pairs, ComparisonRule rule, SimdLevel level) {
   rule.float8 = &float8_of(pairs.dtype);
@@ -256,11 +251,7 @@ ElementComparison compare(const ElementPairs& pairs, const ComparisonRule& rule,
     case Meaning::Kind::number:
       if (is_float8(pairs.dtype)) return compare_float8(pairs, rule, level);
       break;
-    case Meaning::Kind::boolean:
-      if (rule.bits) break;
-      make_plain(pairs.actual, pairs.count);
-      make_plain(pairs.expected, pairs.count);
-      break;
+    case Meaning::Kind::boolean: break;
     case Meaning::Kind::datetime: return compare_parts<Date, std::int64_t>(pairs, rule);
     case Meaning::Kind::timedelta: return compare_parts<Duration, std::int64_t>(pairs, rule);
     case Meaning::Kind::complex:

@@ -10,6 +10,7 @@
 
 #include "compare/boxes.hpp"
 #include "compare/common_dtype.hpp"
+#include "element/booleans.hpp"
 #include "error.hpp"
 
 namespace clipper {
@@ -124,6 +125,7 @@ class Total {
 
 void read(const TensorInput& tensor, std::span<std::byte> bytes, std::uint64_t position) {
   tensor.file.read_next_at(bytes, tensor.file.data_begin() + position * tensor.layout.element_size());
+  make_plain(tensor.layout.meaning, bytes);
 }
 
 void compare_in_order(Engine& engine, const TensorInput& actual, const TensorInput& expected, Total& total) {

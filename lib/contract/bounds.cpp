@@ -130,11 +130,19 @@ ElementBits convert_float(const Profile& profile, DType dtype, const Given& boun
 Rounding rounding_of(Profile::Inexact inexact, Side side) {
   switch (inexact) {
     case Profile::Inexact::truncate:
-    case Profile::Inexact::error: return Rounding::toward_zero;
+    case Profile::Inexact::error:
+    case Profile::Inexact::no_bound: return Rounding::toward_zero;
     case Profile::Inexact::inward: return inward(side);
     case Profile::Inexact::half_even: return Rounding::half_even;
   }
   __builtin_unreachable();
+}
+
+/// Whether the profile requires elements of the dtype as bounds of integers, also for this one.
+bool requires_element(const Profile& profile, DType dtype, const Given& bound, Side side) {
+  if (profile.inexact != Profile::Inexact::no_bound) return profile.inexact == Profile::Inexact::error;
+  return bound.is_float || (side == Side::min ? bound.number > number_of(dtype, lowest_element(dtype))
+                                              : bound.number < number_of(dtype, highest_element(dtype)));
 }
 
 template <class T>
@@ -146,7 +154,7 @@ ElementBits convert_integer(const Profile& profile, DType dtype, const Given& bo
   const Int128 saturated = std::clamp(value, kLowest, kHighest);
   const ElementBits element = to_bits(static_cast<T>(saturated));
 
-  if (profile.inexact == Profile::Inexact::error && (saturated != value || !is_integer(bound.number)))
+  if (requires_element(profile, dtype, bound, side) && (saturated != value || !is_integer(bound.number)))
     refuse(side, bound, fmt::format(": {} requires a value of dtype {}", profile.system, traits(dtype).name));
   if (profile.inexact == Profile::Inexact::truncate) {
     const Int128 written = to_integer(bound.number, Rounding::toward_zero);
@@ -181,8 +189,20 @@ std::optional<Given> or_default(const Profile& profile, DType dtype, const std::
   return Given(number_of(limits, highest_finite(limits)), "", dtype);
 }
 
+/// Whether a number becomes an integer that is another number. Numbers of more than 20 digits, such as 1e30,
+/// stand for any number of their size.
+bool is_other_integer(const Number& number, const Number& element) {
+  constexpr std::int64_t kDigits = 20;  // an integer of 64 bits has no more
+  return number.kind == Number::Kind::finite && number.exponent <= kDigits && element != number &&
+         element.kind == Number::Kind::finite && is_integer(element);
+}
+
 bool is_cut(const Profile& profile, DType dtype, const std::optional<Given>& bound, Side side) {
-  if (!bound || is_floating(dtype) || profile.inexact != Profile::Inexact::truncate) return false;
+  if (!bound) return false;
+  if (is_floating(dtype))
+    return !is_beyond(dtype, bound->number) &&
+           is_other_integer(bound->number, number_of(dtype, convert(profile, dtype, *bound, side)));
+  if (profile.inexact != Profile::Inexact::truncate) return false;
   const Number number = carried_number(profile.carrier, bound->number);
   return to_integer(number, Rounding::toward_zero) != to_integer(number, inward(side));
 }

@@ -38,8 +38,9 @@ struct Bounds {
 [[nodiscard]] Bounds converted_bounds(DType dtype, ElementBits min, ElementBits max,
                                       MinAboveMax min_above_max);
 
-/// A bound on an integer tensor whose fraction the profile cuts off, so that `element`, which is outside of
-/// the bound as given, is not clipped.
+/// A bound of integers whose fraction the profile cuts off, so that `element`, which is outside of the bound
+/// as given, is not clipped. Or a bound of floats that becomes an integer and is another number: 1e-8 is 0 as
+/// float16, 2049 is 2048.
 struct CutBound {
   std::string_view field;  ///< "min" or "max"
   std::string text;        ///< the number as given

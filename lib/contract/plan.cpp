@@ -254,7 +254,6 @@ void plan_scale_and_bias(const Profile& profile, const Request& request, Operati
   operation.bias = in_float32 ? bias.rounded<float>() : bias.rounded<double>();
 
   if (operation.dtype != DType::int64 && operation.dtype != DType::uint64) return;
-  if (converts(request) && !has_integer_bounds(request)) return;
   if (request.scale && request.scale->divides) return;
   const auto integer_scale = exact(request.scale, scale);
   const auto integer_bias = exact(request.bias, bias);
@@ -273,26 +272,33 @@ ElementBits replacement(const Given& given, DType dtype) {
   return element;
 }
 
-/// The bound that replaces NaN.
-ElementBits bound_for_nan(const Request& request, DType dtype) {
+bool has_nan(const TensorLayout& layout) {
+  return is_floating(layout.dtype) || layout.meaning.is_time();
+}
+
+/// The bound that replaces NaN; nothing if the tensor has none.
+std::optional<ElementBits> bound_for_nan(const Request& request, const Plan& plan) {
   const bool is_min = request.action_on_nan() == OnNan::min;
   const std::optional<Given>& bound = is_min ? request.min : request.max;
   const std::string_view field = is_min ? "min" : "max";
   if (!bound)
     throw Error(ErrorKind::usage, parameter("nan") + fmt::format(" {} requires ", field) + parameter(field));
+  if (!has_nan(plan.input)) return std::nullopt;
   if (bound->array) return 0;  // each element has its own: see Broadcast::nan
-  return (is_min ? convert_min : convert_max)(*request.profile, dtype, *bound);
+  return (is_min ? convert_min : convert_max)(*request.profile, plan.bound_dtype, *bound);
 }
 
-std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) {
-  if (request.nan.action == OnNan::by_profile && !is_floating(dtype)) return std::nullopt;
+/// The element of the operation that replaces NaN; nothing if the tensor has no NaN, or Conversion::nan
+/// replaces it.
+std::optional<ElementBits> nan_replacement(const Request& request, const Plan& plan) {
+  const DType dtype = plan.bound_dtype;
   switch (request.action_on_nan()) {
     case OnNan::by_profile:
     case OnNan::keep:
     case OnNan::error: return std::nullopt;
     case OnNan::min:
-    case OnNan::max: return bound_for_nan(request, dtype);
-    case OnNan::canonical: return canonical_nan(dtype);
+    case OnNan::max: return bound_for_nan(request, plan);
+    case OnNan::canonical: return is_floating(dtype) ? std::optional(canonical_nan(dtype)) : std::nullopt;
     case OnNan::replace: break;
   }
   if (!request.nan.number)
@@ -300,7 +306,8 @@ std::optional<ElementBits> nan_replacement(const Request& request, DType dtype) 
   const Given& given = *request.nan.number;
   if (given.number.kind == Number::Kind::nan)
     throw Error(ErrorKind::usage, label("nan", given) + ": NaN cannot replace NaN");
-  return is_floating(dtype) ? std::optional(replacement(given, dtype)) : std::nullopt;
+  if (!is_floating(plan.input.dtype) || plan.conversion) return std::nullopt;
+  return replacement(given, dtype);
 }
 
 /// What zeros and NaN do as bounds.
@@ -316,6 +323,13 @@ void plan_edges(const Profile& profile, Plan& plan) {
     operation.lo = operation.hi;
   operation.poisons = profile.nan_bound == Profile::NanBound::poisons &&
                       (plan.arrays || is_nan(operation.lo) || is_nan(operation.hi));
+}
+
+/// The greatest element is 1, True.
+void plan_flags(Plan& plan) {
+  plan.operation.is_bool = true;
+  plan.operation.hi = std::min<ElementBits>(plan.operation.hi, 1);
+  plan.max = std::min<ElementBits>(plan.max, 1);
 }
 
 /// NaT, the lowest element, is none of the elements that are clipped, and no bound.
@@ -381,8 +395,9 @@ Plan make_plan_in_units(const Request& request, const TensorLayout& layout) {
       profile.arrays == Profile::Arrays::broadcast && !request.min_above_max && !plan.conversion;
   plan.refuse_nan = request.nan.action == OnNan::error;
   plan_edges(profile, plan);
-  operation.nan = nan_replacement(request, is_floating(layout.dtype) ? dtype : layout.dtype);
+  operation.nan = nan_replacement(request, plan);
   if (layout.meaning.is_time()) plan_ticks(request, plan);
+  if (layout.meaning.kind == Meaning::Kind::boolean) plan_flags(plan);
   if (plan.conversion) finish_conversion(request, plan);
   return plan;
 }

@@ -40,11 +40,12 @@ struct Plan {
   std::optional<Conversion> conversion;  ///< around the operation, whose dtype is the working dtype then
   std::optional<Broadcast> arrays;       ///< replace numbers of the operation
   DType bound_dtype = DType::float32;    ///< of min and max: the input's, or that of the arithmetic
-  ElementBits min = 0;          ///< the numbers as converted, for people: operation.lo and hi, unless
-  ElementBits max = 0;          ///< min exceeds max and every element becomes min
-  std::vector<CutBound> cut;    ///< bounds about which the user should be warned
-  std::vector<LostBound> lost;  ///< no bounds: about which the user should be told
-  std::string percentiles;      ///< the bounds that are percentiles: " min=1% max=99%"; empty if none is
+  ElementBits min = 0;              ///< the numbers as converted, for people: operation.lo and hi, unless
+  ElementBits max = 0;              ///< min exceeds max and every element becomes min
+  std::optional<Number> exact_min;  ///< in place of min and max, if they are given, for a conversion with
+  std::optional<Number> exact_max;  ///< Arithmetic::integer
+  std::vector<CutBound> cut;        ///< bounds about which the user should be warned
+  std::vector<LostBound> lost;      ///< no bounds: about which the user should be told
   bool takes_other_bounds =
       false;                   ///< other calls may give arrays as bounds: nothing depends on the given ones
   bool refuse_nan = false;     ///< a NaN among the results is an Error{input} that names the first one
@@ -69,12 +70,22 @@ struct Plan {
     return std::max(traits(input.dtype).size, traits(output.dtype).size);
   }
 
+  [[nodiscard]] bool replaces_nan() const {
+    return operation.nan.has_value() || (conversion && conversion->nan);
+  }
+
+  /// Whether elements within the bounds can become infinite or 0: see LossCounter.
+  [[nodiscard]] bool may_lose() const { return conversion || operation.arithmetic != Arithmetic::none; }
+
   [[nodiscard]] bool may_refuse_elements() const { return refuse_nan || refuse_beyond; }
 
-  [[nodiscard]] bool changes_dtype() const { return input.dtype != output.dtype; }
+  /// Also if bool becomes uint8.
+  [[nodiscard]] bool changes_dtype() const {
+    return input.dtype != output.dtype || input.meaning.kind != output.meaning.kind;
+  }
 
-  /// Plans with equal fingerprints produce the same bytes from the same input. Journals and shards on disk
-  /// store it: whoever changes the text must raise the format number at its begin.
+  /// Plans with equal fingerprints produce the same bytes from the same input. Shards and files that are
+  /// changed directly store it on disk: whoever changes the text must raise the format number at its begin.
   [[nodiscard]] std::string fingerprint() const;
 };
 
@@ -99,10 +110,11 @@ struct Limit {
 /// The same for a request that in_units() has returned, or for a tensor of numbers.
 [[nodiscard]] Plan make_plan_in_units(const Request& request, const TensorLayout& layout);
 
-/// The number of a bound as converted, for people: "6"; the dtype's limit if there is no such bound.
+/// The number of a bound as converted, for people: "6". If there is no such bound, the limit of the bounds'
+/// dtype, or of integer arithmetic before a conversion, which has none, "-inf" or "inf".
 [[nodiscard]] std::string bound_text(const Plan& plan, Parameter bound);
 
-/// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.operation.nan.
+/// What replaces NaN, for people: an element, or "min" if an array gives it. Only if plan.replaces_nan().
 [[nodiscard]] std::string replacement_text(const Plan& plan);
 
 /// The plan with its numbers as converted, for people: "float32 (3, 4), ..., min 0, max 6". May be reworded.

@@ -88,14 +88,40 @@ Operation::Integer zero_point_of(const Given& given, DType to) {
   return {value < 0, static_cast<std::uint64_t>(value < 0 ? -value : value)};
 }
 
-/// The dtype in which the operation of a plan that converts works, which is that of its bounds if it scales.
-void choose_working_dtype(Plan& plan) {
+/// Chooses the dtype in which the operation of a plan that converts works, and that of its bounds.
+void choose_working_dtype(const Request& request, Plan& plan) {
   switch (plan.operation.arithmetic) {
-    case Arithmetic::none: plan.operation.dtype = working_dtype(plan.input.dtype); break;
-    case Arithmetic::float32: plan.operation.dtype = plan.bound_dtype = DType::float32; break;
-    case Arithmetic::float64: plan.operation.dtype = plan.bound_dtype = DType::float64; break;
-    case Arithmetic::integer: break;
+    case Arithmetic::none: plan.operation.dtype = working_dtype(plan.input.dtype); return;
+    case Arithmetic::float32: plan.operation.dtype = DType::float32; break;
+    case Arithmetic::float64: plan.operation.dtype = DType::float64; break;
+    case Arithmetic::integer: return;
   }
+  if (has_arithmetic_bounds(request)) plan.bound_dtype = plan.operation.dtype;
+}
+
+/// What a number becomes after the clip, rounded once.
+struct Result {
+  ElementBits element;  ///< of the output's dtype; NaN if the dtype has neither the number nor infinity
+  int beyond;           ///< 1 or -1: the number is above or below all finite elements
+};
+
+Result result_of(const Conversion& conversion, const Number& number) {
+  const DType to = conversion.to;
+  const Number y = conversion.round ? rounded(number, *conversion.round) : number;
+  if (!is_floating(to)) {
+    const Int128 lowest = to_integer(number_of(to, lowest_element(to)), Rounding::toward_zero);
+    const Int128 highest = to_integer(number_of(to, highest_element(to)), Rounding::toward_zero);
+    const Int128 sum = to_integer(y, Rounding::toward_zero) + value_of(conversion.zero_point);
+    const auto bits = static_cast<ElementBits>(std::clamp(sum, lowest, highest));
+    return {with_type(to, [&]<class T>() { return to_bits(from_bits<T>(bits)); }), sum > highest  ? 1
+                                                                                   : sum < lowest ? -1
+                                                                                                  : 0};
+  }
+  const ElementBits element = nearest_element(to, y);
+  if (number_of(to, element).kind == Number::Kind::finite) return {element, 0};
+  const int beyond = y > Number() ? 1 : -1;
+  if (!conversion.saturates) return {element, beyond};
+  return {beyond > 0 ? highest_finite(to) : lowest_finite(to), beyond};
 }
 
 std::optional<ElementBits> replacement(std::string_view field, const std::optional<Given>& given,
@@ -104,22 +130,23 @@ std::optional<ElementBits> replacement(std::string_view field, const std::option
   if (!is_floating(conversion.to))
     return integer_element(field, *given, conversion.to, conversion.zero_point);
   const ElementBits element = exact_float(field, *given, conversion.to);
+  if (given->number.kind == Number::Kind::infinite) return result_of(conversion, given->number).element;
   return conversion.round ? rounded_element(conversion.to, element, *conversion.round) : element;
 }
 
-/// The number truncated toward zero: integer arithmetic is only for bounds without fractions.
-Wide wide_of(const Number& number) {
+/// The integer, saturated to 2^128 - 1, beyond all results of integer arithmetic.
+Wide wide_of(const Number& integer) {
   constexpr UInt128 kMax = ~UInt128{0};
-  if (number.kind == Number::Kind::infinite) return Wide::of(number.negative, kMax);
+  if (integer.kind == Number::Kind::infinite) return Wide::of(integer.negative, kMax);
   UInt128 magnitude = 0;
-  for (std::int64_t i = 0; i < number.exponent; ++i) {
+  for (std::int64_t i = 0; i < integer.exponent; ++i) {
     const auto place = static_cast<std::size_t>(i);
     const unsigned digit =
-        place < number.digits.size() ? static_cast<unsigned>(number.digits[place] - '0') : 0;
-    if (magnitude > (kMax - digit) / 10) return Wide::of(number.negative, kMax);
+        place < integer.digits.size() ? static_cast<unsigned>(integer.digits[place] - '0') : 0;
+    if (magnitude > (kMax - digit) / 10) return Wide::of(integer.negative, kMax);
     magnitude = magnitude * 10 + digit;
   }
-  return Wide::of(number.negative, magnitude);
+  return Wide::of(integer.negative, magnitude);
 }
 
 /// Error{usage} for a min above, or a max below, all elements of the output's dtype.
@@ -131,22 +158,18 @@ Wide wide_of(const Number& number) {
   const std::string text =
       is_floating(to) ? fmt::format("{}", round_to<double>(number_of(to, limit))) : element_text(to, limit);
   const Operation::Integer zero = conversion.zero_point;
-  const std::string at_zero_point =
+  const std::string plus =
       zero.magnitude == 0 ? ""
-                          : fmt::format(", with zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
-  refuse(label(field, bound) + fmt::format(" {} the {} {} ({}){}", is_min ? "exceeds" : "is below",
-                                           traits(to).name, is_min ? "maximum" : "minimum", text,
-                                           at_zero_point));
+                          : fmt::format(" plus zero point {}{}", zero.negative ? "-" : "", zero.magnitude);
+  refuse(label(field, bound) + fmt::format("{} {} the {} {} ({})", plus, is_min ? "exceeds" : "is below",
+                                           traits(to).name, is_min ? "maximum" : "minimum", text));
 }
 
 /// 1: above all elements of the output; -1: below. An infinite bound is within a dtype that has infinities.
 int beyond_output(const Plan& plan, const Given& bound, ElementBits element) {
   const Conversion& conversion = *plan.conversion;
-  if (plan.operation.arithmetic == Arithmetic::integer) {
-    const Wide wide = wide_of(bound.number);
-    return wide < conversion.wide.lowest ? -1 : wide > conversion.wide.highest ? 1 : 0;
-  }
   if (traits(conversion.to).has_infinity && bound.number.kind == Number::Kind::infinite) return 0;
+  if (plan.operation.arithmetic == Arithmetic::integer) return result_of(conversion, bound.number).beyond;
   return beyond_range(conversion, plan.operation.dtype, element);
 }
 
@@ -154,21 +177,15 @@ bool is_given(const std::optional<Given>& bound) {
   return bound && !bound->array;
 }
 
-}  // namespace
-
-bool converts(const Request& request) {
-  return std::ranges::any_of(conversion_parameters(request), &std::pair<std::string_view, bool>::second);
+/// Whether the bound is a number that is no integer.
+bool has_fraction(const std::optional<Given>& bound) {
+  return is_given(bound) && bound->number.kind == Number::Kind::finite && !is_integer(bound->number);
 }
 
-bool has_integer_bounds(const Request& request) {
-  constexpr std::int64_t kDigits = 38;  // 10^38 is less than 2^128
-  const auto is_exact = [&](const std::optional<Given>& bound, bool is_min) {
-    if (!is_given(bound)) return true;
-    const Number& number = bound->number;
-    if (number.kind == Number::Kind::infinite) return number.negative == is_min;
-    return is_integer(number) && number.exponent <= kDigits;
-  };
-  return is_exact(request.min, true) && is_exact(request.max, false);
+}  // namespace
+
+bool has_arithmetic_bounds(const Request& request) {
+  return request.to || request.round;
 }
 
 void check_conversion(const Request& request) {
@@ -202,58 +219,82 @@ void plan_conversion(const Request& request, Plan& plan) {
   plan.bound_dtype = from;
   plan.truncates_fractions = has_fractions && !request.to && !request.round &&
                              (is_fraction(request.scale) || is_fraction(request.bias));
-  const bool rounds = request.round && (is_floating(from) || has_fractions);
+  const bool rounds = request.round && (is_floating(from) || has_fractions ||
+                                        (scales && (has_fraction(request.min) || has_fraction(request.max))));
   const bool replaces = request.replace_below || request.replace_above;
   const bool divides = request.scale && request.scale->divides;
   const bool saturates = request.saturate && is_floating(to);
-  if (to == from && has_kernels(from) && !rounds && !replaces && !divides && !request.zero_point &&
-      !saturates && !(request.to && scales))
+  const bool from_flags = request.to && plan.input.meaning.kind == Meaning::Kind::boolean;
+  if (to == from && !from_flags && has_kernels(from) && !rounds && !replaces && !divides &&
+      !request.zero_point && !saturates && !(request.to && scales))
     return;
 
   Conversion& conversion = plan.conversion.emplace();
   conversion.from = from;
   conversion.to = to;
+  conversion.from_flags = from_flags;
+  plan.output.meaning = {};
   // Elements of one byte have no byte order: what becomes of them is little-endian.
   if (traits(from).size == 1 && to != from) plan.output.order = ByteOrder::little;
   plan.output.dtype = to;
-  plan.output.opaque = plan.input.opaque && to == from;
+  plan.output.stored_as = to == from ? plan.input.stored_as : "";
   conversion.order = plan.output.order;
   conversion.divides = divides;
   if (request.zero_point) conversion.zero_point = zero_point_of(*request.zero_point, to);
-  choose_working_dtype(plan);
+  choose_working_dtype(request, plan);
   conversion.round = request.round;
   if (!is_floating(to) && !conversion.round)
-    conversion.round = request.to || !has_fractions ? Round::half_even : Round::trunc;
+    conversion.round = request.to || !scales ? Round::half_even : Round::trunc;
+  conversion.saturates = saturates || !is_floating(to);
   conversion.below = replacement("replace_below", request.replace_below, conversion);
   conversion.above = replacement("replace_above", request.replace_above, conversion);
-  conversion.saturates = saturates || !is_floating(to);
   plan.refuse_beyond = !conversion.saturates && !traits(to).has_infinity &&
                        (to != from || scales || conversion.round.has_value());
   set_limits(conversion, operation.dtype);
 }
 
-/// Clips results of integer arithmetic to numbers of any size.
+/// Clips results of integer arithmetic to numbers of any size. The operation has the integers nearest to them
+/// that the input's dtype has, for comparisons with arrays.
 void plan_wide_bounds(const Request& request, Plan& plan) {
+  const DType from = plan.input.dtype;
   Conversion::WideBounds& bounds = plan.conversion->wide;
-  const auto varies = [](const std::optional<Given>& bound) { return bound && bound->array; };
-  bounds.lo_varies = varies(request.min);
-  bounds.hi_varies = varies(request.max);
-  if (is_given(request.min)) bounds.lo = wide_of(request.min->number);
-  if (is_given(request.max)) bounds.hi = wide_of(request.max->number);
-  if (!is_given(request.min) || !is_given(request.max) || bounds.lo <= bounds.hi) return;
   const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
+  bounds.lo_varies = request.min && request.min->array;
+  bounds.hi_varies = request.max && request.max->array;
+  bounds.min_wins = above == MinAboveMax::min;
+  for (const auto& [field, given] : {std::pair{"min", &request.min}, std::pair{"max", &request.max}})
+    if (is_given(*given) && (*given)->number.kind == Number::Kind::nan)
+      refuse(label(field, **given) + ": NaN cannot be a bound");
+  const auto bound = [&](const Number& number) -> Conversion::WideBound {
+    return {wide_of(rounded(number, Round::ceil)), wide_of(rounded(number, Round::floor)),
+            result_of(*plan.conversion, number).element};
+  };
+  if (is_given(request.min)) {
+    plan.exact_min = request.min->number;
+    bounds.lo = bound(*plan.exact_min);
+    plan.operation.lo = least_from(from, *plan.exact_min).value_or(highest_element(from));
+  }
+  if (is_given(request.max)) {
+    plan.exact_max = request.max->number;
+    bounds.hi = bound(*plan.exact_max);
+    plan.operation.hi = greatest_to(from, *plan.exact_max).value_or(lowest_element(from));
+  }
+  if (!plan.exact_min || !plan.exact_max || *plan.exact_min <= *plan.exact_max) return;
   if (above == MinAboveMax::error)
     refuse(label("min", *request.min) + " exceeds " + label("max", *request.max) + Term{"min_above_max", ""});
-  if (above == MinAboveMax::min) bounds.hi = std::exchange(bounds.lo, Wide::highest());
+  (bounds.min_wins ? bounds.hi : bounds.lo) = bounds.min_wins ? bounds.lo : bounds.hi;
 }
 
 /// Error{usage} for a number that replaces NaN and that the output's dtype does not have.
-void check_nan_number(const OnNan& nan, const Plan& plan) {
-  if (nan.action != OnNan::replace || !plan.operation.nan) return;
-  const DType to = plan.output.dtype;
-  const bool may_be_infinite = traits(to).has_infinity && nan.number->number.kind == Number::Kind::infinite;
-  if (!may_be_infinite && beyond_range(*plan.conversion, plan.operation.dtype, *plan.operation.nan) != 0)
-    refuse(label("nan", *nan.number) + fmt::format(" is beyond the range of {}", traits(to).name));
+void plan_nan(const OnNan& nan, Plan& plan) {
+  if (nan.action != OnNan::replace || !is_floating(plan.input.dtype)) return;
+  const Given& given = *nan.number;
+  const auto [element, beyond] = result_of(*plan.conversion, given.number);
+  const bool may_be_infinite =
+      traits(plan.output.dtype).has_infinity && given.number.kind == Number::Kind::infinite;
+  if (beyond != 0 && !may_be_infinite)
+    refuse(label("nan", given) + fmt::format(" is beyond the range of {}", traits(plan.output.dtype).name));
+  plan.conversion->nan = element;
 }
 
 void finish_conversion(const Request& request, Plan& plan) {
@@ -273,8 +314,8 @@ void finish_conversion(const Request& request, Plan& plan) {
     refuse_out_of_range("min", *request.min, conversion);
   if (is_given(request.max) && beyond_output(plan, *request.max, working(plan.max)) < 0)
     refuse_out_of_range("max", *request.max, conversion);
-  check_nan_number(request.nan, plan);
-  plan.refuse_nan |= is_floating(conversion.from) && !is_floating(conversion.to) && !operation.nan;
+  plan_nan(request.nan, plan);
+  plan.refuse_nan |= is_floating(conversion.from) && !is_floating(conversion.to) && !plan.replaces_nan();
 }
 
 }  // namespace clipper

@@ -6,11 +6,8 @@
 /// What a request demands after the clip: another dtype, rounding, replacements. Steps of make_plan().
 namespace clipper {
 
-/// Whether the request has parameters that plan a Conversion for every tensor.
-[[nodiscard]] bool converts(const Request& request);
-
-/// Whether both bounds are arrays, not given, or integers that arithmetic of 128 bits can be compared with.
-[[nodiscard]] bool has_integer_bounds(const Request& request);
+/// Whether bounds beside a scale or bias are numbers of the arithmetic, not elements of the tensor's dtype.
+[[nodiscard]] bool has_arithmetic_bounds(const Request& request);
 
 /// Error{usage} for combinations that no tensor allows.
 void check_conversion(const Request& request);

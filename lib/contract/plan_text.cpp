@@ -5,8 +5,9 @@
 #include "contract/plan.hpp"
 #include "element/element.hpp"
 #include "element/joined.hpp"
+#include "element/number.hpp"
 
-/// Plans as text, for people and for journals.
+/// Plans as text, for people and for fingerprints.
 namespace clipper {
 namespace {
 
@@ -20,25 +21,25 @@ std::string text_of(const Plan& plan, Parameter parameter, std::string number) {
   return row == nullptr ? number : fmt::format("{} {}", row->text, shape_text(row->array->layout().shape));
 }
 
-std::string text_of(const Wide& wide) {
-  return fmt::format("{}{}", wide.negative ? "-" : "", wide.magnitude);
-}
-
-/// The conversion, for journals: empty if there is none.
+/// The conversion, for fingerprints: empty if there is none.
 std::string fingerprint_of(const std::optional<Conversion>& conversion) {
   if (!conversion) return "";
-  const auto wide = [](const Wide& bound) {
-    return fmt::format("{}{:x}", bound.negative ? "-" : "", bound.magnitude);
+  const auto integer = [](const Wide& wide) {
+    return fmt::format("{}{:x}", wide.negative ? "-" : "", wide.magnitude);
   };
   const auto element = [](std::optional<ElementBits> bits) {
     return bits ? fmt::format("{:x}", *bits) : std::string("bound");
   };
-  return fmt::format(" to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}",
-                     traits(conversion->to).name,
-                     conversion->round ? kRoundWords.at(static_cast<std::size_t>(*conversion->round)) : "",
-                     text_of(conversion->zero_point), conversion->lowest, conversion->highest,
-                     wide(conversion->wide.lo), wide(conversion->wide.hi), element(conversion->below),
-                     element(conversion->above), conversion->divides ? " divides" : "");
+  const auto wide = [&](const Conversion::WideBound& bound) {
+    const bool is_integer = bound.ceil == bound.floor && bound.ceil.magnitude != ~UInt128{0};
+    return integer(bound.ceil) + (is_integer || !bound.result ? "" : ":" + element(bound.result));
+  };
+  return fmt::format(
+      " to={} {} zero={} range={:x}..{:x} wide={}..{} below={} above={}{}{}", traits(conversion->to).name,
+      conversion->round ? kRoundWords.at(static_cast<std::size_t>(*conversion->round)) : "",
+      text_of(conversion->zero_point), conversion->lowest, conversion->highest, wide(conversion->wide.lo),
+      wide(conversion->wide.hi), element(conversion->below), element(conversion->above),
+      conversion->nan ? " nan=" + element(conversion->nan) : "", conversion->divides ? " divides" : "");
 }
 
 /// ", rounded half-even, plus 128, to uint8": what happens after the clip, for people.
@@ -81,24 +82,24 @@ std::string Plan::fingerprint() const {
                      has_kernels(input.dtype) && input.meaning.kind == Meaning::Kind::number
                          ? std::string(traits(input.dtype).descr)
                          : type_name(input),
-                     input.opaque ? " opaque" : "", input.fortran_order ? 'F' : 'C', joined(input.shape, ","),
-                     slice.first, slice.count, arithmetic(), operation.lo, operation.hi, nan) +
-         edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "") +
-         (percentiles.empty() ? "" : " of" + percentiles);
+                     input.stored_as.empty() ? "" : " opaque", input.fortran_order ? 'F' : 'C',
+                     joined(input.shape, ","), slice.first, slice.count, arithmetic(), operation.lo,
+                     operation.hi, nan) +
+         edges + fingerprint_of(conversion) + (arrays ? arrays->fingerprint() : "");
 }
 
 std::string bound_text(const Plan& plan, Parameter bound) {
   const bool is_min = bound == Parameter::min;
-  if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) {
-    const Wide& wide = is_min ? plan.conversion->wide.lo : plan.conversion->wide.hi;
-    if (wide != (is_min ? Wide::lowest() : Wide::highest())) return text_of(wide);
-  }
+  if (const std::optional<Number>& exact = is_min ? plan.exact_min : plan.exact_max)
+    return decimal_text(*exact);
+  if (plan.conversion && plan.operation.arithmetic == Arithmetic::integer) return is_min ? "-inf" : "inf";
   return element_text(plan.bound_dtype, plan.input.meaning, is_min ? plan.min : plan.max);
 }
 
 std::string replacement_text(const Plan& plan) {
   if (plan.arrays && plan.arrays->nan && plan.arrays->find(*plan.arrays->nan) != nullptr)
     return std::string(name_of(*plan.arrays->nan));
+  if (plan.conversion && plan.conversion->nan) return element_text(plan.output.dtype, *plan.conversion->nan);
   if (is_floating(plan.operation.dtype) && *plan.operation.nan == canonical_nan(plan.operation.dtype))
     return "the canonical NaN";
   return element_text(plan.operation.dtype, plan.input.meaning, *plan.operation.nan);
@@ -129,7 +130,7 @@ std::string describe(const Plan& plan) {
   const std::string min = text_of(plan, Parameter::min, bound_text(plan, Parameter::min));
   const std::string max = text_of(plan, Parameter::max, bound_text(plan, Parameter::max));
   text += fmt::format(", min {}, max {}", min, max);
-  if (operation.nan) text += ", NaN becomes " + replacement_text(plan);
+  if (plan.replaces_nan()) text += ", NaN becomes " + replacement_text(plan);
   if (plan.conversion) text += description_of(*plan.conversion, operation.dtype);
   return text;
 }

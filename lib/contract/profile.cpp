@@ -122,7 +122,7 @@ constexpr std::array kProfiles{
             .system = "NumPy 2 clip",
             .dtypes = kInts | DTypeSet{float16, float32, float64},
             .takes_dates = true,
-            .inexact = Profile::Inexact::error,
+            .inexact = Profile::Inexact::no_bound,
             .min_above_max = MinAboveMax::max,
             .nan_bound = Profile::NanBound::poisons,
             .scale_bias = Profile::ScaleBias::none,
@@ -211,7 +211,16 @@ OnNan::Action Request::action_on_nan() const noexcept {
   __builtin_unreachable();
 }
 
-Given::Given(Number value) : number(std::move(value)), text(decimal_text(number)) {}
+Given::Given(Number value)
+    : number(std::move(value)), text(decimal_text(number)), is_float(!is_integer(number)) {}
+
+Given::Given(Number value, std::string quoted, std::optional<DType> of_file, bool is_opaque)
+    : number(std::move(value)),
+      text(std::move(quoted)),
+      dtype(of_file),
+      opaque(is_opaque),
+      is_float(number.kind != Number::Kind::finite ||
+               text.find_first_of(text.find_first_of("xX") == text.npos ? ".eE" : ".pP") != text.npos) {}
 
 Given Given::percentile(const Number& percentage) {
   const std::string text = decimal_text(percentage) + "%";

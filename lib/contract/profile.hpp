@@ -82,6 +82,8 @@ struct Profile {
     inward,    ///< OpenVINO Clamp-1: ceil(min), floor(max), then saturated
     error,     ///< ONNX Clip-12 and later, where bounds are elements of the dtype: Error{usage}
     half_even,  ///< WebNN: to the nearest integer, ties to even, then saturated
+    no_bound,   ///< NumPy 2: as `error`, but an integer at or beyond the dtype's lowest value as min, or the
+                ///< highest as max, is no bound
   };
 
   /// NaN as a bound of a float tensor: Error{usage}; no bound on that side, as in ONNX Runtime; or every
@@ -146,6 +148,7 @@ struct Given {
   /// From 0 to 100, for min and max: the bound is the value below which this share of the elements lies.
   std::optional<Number> percentage{};
 
+  bool is_float = false;           ///< a C++ float, also a whole one, or such a text: 5.0, 1e3, inf
   bool divides = false;            ///< for scale: elements are divided by the number, not multiplied
   bool is_word = false;            ///< see word() and duration(): a number only for such a tensor
   std::optional<TimeUnit> unit{};  ///< see duration()
@@ -156,15 +159,15 @@ struct Given {
   /// value: for 0.1F it is "0.1", although the number is the float's value and not 1/10.
   template <class T>
   requires(std::is_arithmetic_v<T>&& std::constructible_from<Number, T>) Given(T value)
-      : number(value), text(shortest_text(value)) {}
+      : number(value), text(shortest_text(value)), is_float(std::is_floating_point_v<T>) {}
 
   /// The text is all decimal digits of the number.
   Given(Number value);
   // NOLINTEND(google-explicit-constructor)
 
   /// For programs that read numbers from a command line or a file.
-  Given(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt, bool is_opaque = false)
-      : number(std::move(value)), text(std::move(quoted)), dtype(of_file), opaque(is_opaque) {}
+  Given(Number value, std::string quoted, std::optional<DType> of_file = std::nullopt,
+        bool is_opaque = false);
 
   /// The percentile of the tensor's elements that are not NaN, from 0 to 100, as numpy's default method
   /// defines it, but exactly; it is converted once, as if it had been typed. Error{usage} for any other
@@ -216,7 +219,7 @@ struct OnNan {
   /// `{.nan = clipper::OnNan::error}`.
   OnNan(Action what) : action(what) {}
 
-  /// `{.nan = 0}`: `replace` by this number, rounded to the dtype.
+  /// `{.nan = 0}`: `replace` by this number, rounded to the dtype of the result.
   template <std::convertible_to<Given> T>
   OnNan(T value) : action(replace), number(std::move(value)) {}
   // NOLINTEND(google-explicit-constructor)

@@ -83,7 +83,7 @@ void expect_only_bounds(const Request& request, const TensorLayout& layout) {
   };
   expect_not(request.scale.has_value(), "scale");
   expect_not(request.bias.has_value(), "bias");
-  expect_not(request.to.has_value(), "to");
+  expect_not(request.to && layout.meaning.kind != Meaning::Kind::boolean, "to");
   expect_not(request.round.has_value(), "round");
   expect_not(request.zero_point.has_value(), "zero_point");
   expect_not(request.replace_below.has_value(), "replace_below");

@@ -292,6 +292,19 @@ Int128 to_integer(const Number& number, Rounding rounding) {
   return number.negative ? -magnitude : magnitude;
 }
 
+Number rounded(const Number& number, Round round) {
+  if (number.kind != Number::Kind::finite || is_integer(number)) return number;
+  const auto whole = static_cast<std::size_t>(std::max<std::int64_t>(number.exponent, 0));
+  std::string digits = "0" + number.digits.substr(0, whole);
+  const bool is_odd = (digits.back() - '0') % 2 != 0;
+  const bool goes_away = round == Round::half_even ? rounds_up(number, is_odd)
+                         : round == Round::half_away
+                             ? rounds_up(number, true)
+                             : round == (number.negative ? Round::floor : Round::ceil);
+  for (auto digit = digits.rbegin(); goes_away && ++*digit > '9'; ++digit) *digit = '0';
+  return finite_number(number.negative, std::move(digits), static_cast<std::int64_t>(whole) + 1);
+}
+
 template float round_to<float>(const Number&);
 template double round_to<double>(const Number&);
 template Float16 round_to<Float16>(const Number&);

@@ -31,6 +31,9 @@ template <class T>
 template <class T>
 [[nodiscard]] T narrow(double value);
 
+/// The number as an integer of any size. Keeps the sign of zero, infinity and NaN.
+[[nodiscard]] Number rounded(const Number& number, Round round);
+
 enum class Rounding : std::uint8_t { toward_zero, down, up, half_even };
 
 /// The number as an integer, saturated to +-2^100. The number must not be NaN.

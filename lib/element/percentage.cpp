@@ -1,5 +1,7 @@
 #include "element/percentage.hpp"
 
+#include <fmt/format.h>
+
 namespace clipper {
 namespace {
 
@@ -32,6 +34,19 @@ bool Percentage::is_exceeded_by(std::uint64_t count, std::uint64_t all) const {
     rest %= all;
   }
   return rest != 0;
+}
+
+std::string Percentage::text_of_exceeding(std::uint64_t count, std::uint64_t all) const {
+  const auto exceeds = [&](const std::string& text) { return parse_number(text).value() > number_; };
+  std::string text = fmt::format("{:.3g}", 100 * static_cast<double>(count) / static_cast<double>(all));
+  if (exceeds(text)) return text;
+  UInt128 rest = UInt128{count} * 100;
+  text = fmt::format("{}.", static_cast<std::uint64_t>(rest / all));
+  while (text.back() == '.' || !exceeds(text)) {
+    rest = rest % all * 10;
+    text += static_cast<char>('0' + static_cast<int>(rest / all));
+  }
+  return text;
 }
 
 }  // namespace clipper

@@ -22,6 +22,10 @@ class Percentage {
   /// Whether `count` is more than this percentage of `all`, without rounding. `count` is at most `all`.
   [[nodiscard]] bool is_exceeded_by(std::uint64_t count, std::uint64_t all) const;
 
+  /// `count` as a percentage of `all`, of which it is more than this percentage, in as many digits as show
+  /// that: "33.34" beside 33.33, otherwise three significant ones.
+  [[nodiscard]] std::string text_of_exceeding(std::uint64_t count, std::uint64_t all) const;
+
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "element/booleans.hpp"
 #include "error.hpp"
 #include "files/checksum.hpp"
 #include "files/holes.hpp"
@@ -19,10 +20,10 @@ namespace {
 
 constexpr std::size_t kPage = 4096;  // size unit of chunks and parts
 static_assert(kPage % kSummedBlock == 0);
-static_assert(Transfer::kMaxShift <= kPage);  // each buffer has a page more than its chunk
-constexpr std::size_t kOfPool = 8UL << 20;    // memory of oneTBB itself, without its threads
-constexpr std::size_t kOfThread = Pool::kStack + (256UL << 10);
-constexpr std::uint64_t kAlone = 4UL << 20;  // bytes that one thread clips before oneTBB has started
+static_assert(Transfer::kMaxShift <= kPage);    // each buffer has a page more than its chunk
+constexpr std::size_t kOfPool = 8UL << 20;      // memory of oneTBB itself, without its threads
+constexpr std::size_t kOfThread = 256UL << 10;  // besides its stack
+constexpr std::uint64_t kAlone = 4UL << 20;     // bytes that one thread clips before oneTBB has started
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
 /// Whether the process can map `size` more bytes.
@@ -63,7 +64,7 @@ void Engine::prepare(std::uint64_t data_size, Cost cost) {
   prepared_for_ = 0;
   memory_.reset();
   memory_ = allocate(buffers_ * (size + kPage));
-  if (!alone && threads_ > 1 && !pool_) pool_ = Pool::start(threads_);
+  if (!alone && threads_ > 1 && !pool_) pool_ = shares_ ? Pool::surrounding() : Pool::start(threads_);
   if (!pool_) {
     threads_ = 1;
     buffers_ = 1;
@@ -78,11 +79,20 @@ void Engine::choose_threads() {
   const auto buffers = [&](unsigned n) {
     return n == 1 ? 1 : std::min(std::size_t{2} * n, kMemory / chunk(n));
   };
-  const auto needed = [&](unsigned n) { return kOfPool + n * kOfThread + buffers(n) * chunk(n); };
-  unsigned threads = options_.threads != 0 ? options_.threads : available_threads();
-  threads = std::min(threads, threads_with_files());
-  while (threads > 1 && !is_available(needed(threads))) threads /= 2;
-  threads_ = startable_threads(threads, Pool::kStack);
+  const auto needed = [&](unsigned n) {
+    return kOfPool + n * (Pool::stack() + kOfThread) + buffers(n) * chunk(n);
+  };
+  const unsigned most = std::min(threads_with_files(), Pool::limit());
+  const unsigned surrounding = options_.threads == 0 ? Pool::surrounding_threads() : 0;
+  shares_ = surrounding != 0 && surrounding <= threads_with_files() && most > 1 &&
+            is_available(needed(surrounding));
+  if (shares_) {
+    threads_ = surrounding;
+  } else {
+    unsigned threads = std::min(options_.threads != 0 ? options_.threads : available_threads(), most);
+    while (threads > 1 && !is_available(needed(threads))) threads /= 2;
+    threads_ = startable_threads(threads, Pool::stack());
+  }
   buffers_ = buffers(threads_);
   options_.chunk_size = chunk(threads_);
 }
@@ -280,6 +290,7 @@ void Engine::read(const TensorLayout& layout, InputFile& input,
     return true;
   };
   const auto look_at = [&](std::uint64_t chunk, std::byte* memory) {
+    make_plain(layout.meaning, elements(chunk, memory));
     look(chunks[chunk].begin, elements(chunk, memory));
     done_ += elements(chunk, memory).size();
   };

@@ -12,8 +12,8 @@
 #include "clip/clip.hpp"
 #include "contract/plan.hpp"
 #include "engine/transfer.hpp"
+#include "files/direct_file.hpp"
 #include "files/input_file.hpp"
-#include "files/journaled_file.hpp"
 #include "files/output_file.hpp"
 #include "simd/levels.hpp"
 
@@ -45,7 +45,7 @@ void expect_going_on(const std::atomic<bool>* stop);
 class Engine {
  public:
   struct Options {
-    unsigned threads = 0;        ///< maximum; 0: available_threads()
+    unsigned threads = 0;  ///< maximum; 0: those of the arena that the caller is in, or available_threads()
     std::size_t chunk_size = 0;  ///< bytes that a thread handles at a time, at least 4096; 0: cached_chunk()
     SimdLevel level = simd_levels().back();
     const std::atomic<bool>* stop = nullptr;  ///< see FileOptions
@@ -101,7 +101,9 @@ class Engine {
                                    const Look& read = {});
 
   /// Calls `look` with the elements of each chunk, which it may overwrite, and with the index of their first
-  /// element in the file: several chunks at once and, from a regular file, in any order. Error{input} as by
+  /// element in the file: several chunks at once and, from a regular file, in any order. Bytes of bool are 0
+  /// or
+  /// 1. Error{input} as by
   /// run(); Error{io} if a regular file changes meanwhile.
   void read(const TensorLayout& layout, InputFile& input,
             const std::function<void(std::uint64_t, std::span<std::byte>)>& look);
@@ -119,9 +121,9 @@ class Engine {
   /// Takes bytes back that were added to done(), because they will be read again.
   void take_back_done(std::uint64_t bytes) noexcept { done_ -= bytes; }
 
-  /// Clips the elements of the file where they are. The caller commits the file. Elements that were changed
-  /// before an interruption are not counted.
-  ElementCounts rewrite(const Plan& plan, InputFile& input, JournaledFile& file);
+  /// Clips the elements of the file where they are, by a plan that gives the same result if it is carried out
+  /// twice. The caller commits the file. Elements that were changed before an interruption are not counted.
+  ElementCounts rewrite(const Plan& plan, InputFile& input, DirectFile& file);
 
   [[nodiscard]] SimdLevel level() const noexcept { return options_.level; }
   [[nodiscard]] KernelOptions kernel_options() const noexcept { return {options_.level, threads_}; }
@@ -153,18 +155,16 @@ class Engine {
   void take_each(std::uint64_t count, bool parallel, const std::function<void(std::uint64_t)>& take);
   void pipe_chunks(std::uint64_t count, const std::function<bool(std::uint64_t, std::byte*)>& read,
                    const Step& clip, const Step& write);
-  /// Fills `part.after` and both sums. Throws the errors of TensorClip::expect_valid().
-  ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t data_begin,
-                          JournaledFile::Part& part);
-
-  /// placed_sum() of a part of the file.
-  [[nodiscard]] std::uint64_t sum(const InputFile& input, std::uint64_t begin, std::uint64_t end);
+  /// Clips the elements from the index `position` on. Throws the errors of TensorClip::expect_valid().
+  ElementCounts clip_part(const Plan& plan, TensorClip& clip, std::uint64_t position,
+                          std::span<const std::byte> before, std::span<std::byte> after);
   [[nodiscard]] static Memory allocate(std::size_t size);
   [[nodiscard]] std::byte* buffer(std::size_t index) const noexcept;
 
   Options options_;
   std::uint64_t prepared_for_ = 0;  ///< the largest data_size of prepare()
   unsigned threads_ = 1;
+  bool shares_ = false;      ///< whether the threads are those of an arena that the caller is in
   std::size_t buffers_ = 1;  ///< in memory_, each of one chunk
   Memory memory_;
   std::unique_ptr<Pool> pool_;  ///< null with one thread

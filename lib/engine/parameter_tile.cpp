@@ -78,7 +78,7 @@ void ParameterTile::allocate_bounds() {
     allocate(max_, broadcast.find(Parameter::max), from_bits<T>(operation.hi));
     if (operation.nan) allocate(nan_, nullptr, from_bits<T>(*operation.nan));
   });
-  if (broadcast.nan && broadcast.find(*broadcast.nan) != nullptr)
+  if (operation.nan && broadcast.nan && broadcast.find(*broadcast.nan) != nullptr)
     nan_bound_ = *broadcast.nan == Parameter::min ? &min_ : &max_;
 }
 
@@ -97,13 +97,24 @@ void ParameterTile::allocate_factors() {
   });
 }
 
+/// Conversions in integer arithmetic exchange bounds themselves.
+bool ParameterTile::exchanges() const noexcept {
+  return bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min &&
+         !(plan_.conversion && plan_.operation.arithmetic == Arithmetic::integer);
+}
+
 void ParameterTile::expand(std::uint64_t position, std::size_t count) {
-  const bool exchanges = bounds_vary_ && plan_.arrays->min_above_max == MinAboveMax::min;
-  if (exchanges) restore_numbers(count);
-  for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges);
+  read(position, count);
+  if (!exchanges()) return;
+  refused_bound_ = first_refused_bound(count);
+  exchange_bounds(count);
+}
+
+void ParameterTile::read(std::uint64_t position, std::size_t count) {
+  if (exchanges()) restore_numbers(count);
+  for (Values* const bound : {&min_, &max_}) read_bound(*bound, position, count, !exchanges());
   if (nan_bound_ != nullptr)
     std::memcpy(nan_.memory.get(), nan_bound_->expanded<std::byte>(), count * nan_.size);
-  if (exchanges) exchange_bounds(count);
   for (Values* const factor : {&scale_, &bias_}) read_factor(*factor, position, count);
 }
 
@@ -124,7 +135,7 @@ std::optional<std::size_t> ParameterTile::first_refused(std::size_t count) const
   const auto note = [&](std::optional<std::size_t> index) {
     if (index && (!first || *index < *first)) first = index;
   };
-  if (bounds_vary_) note(first_refused_bound(count));
+  if (bounds_vary_) note(exchanges() ? refused_bound_ : first_refused_bound(count));
   for (const Values* const factor : {&scale_, &bias_}) note(first_refused_factor(*factor, count));
   return first;
 }
@@ -174,7 +185,9 @@ std::optional<std::size_t> ParameterTile::first_refused_bound(std::size_t count)
           count, [=](std::size_t i) { return refuses_order && comparable(min[i]) > comparable(max[i]); });
     if (refuses_order)
       return find_first(count, [=](std::size_t i) { return !(comparable(min[i]) <= comparable(max[i])); });
-    return find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
+    const auto nan = find_first(count, [=](std::size_t i) { return is_nan(min[i]) || is_nan(max[i]); });
+    const auto beyond = first_beyond_output<T>(count);
+    return nan && beyond ? std::min(nan, beyond) : nan ? nan : beyond;
   });
 }
 
@@ -273,7 +286,7 @@ Operation ParameterTile::operation() const noexcept {
 }
 
 void ParameterTile::refuse(std::uint64_t position) {
-  expand(position, 1);
+  read(position, 1);
   refuse_bounds(position);
   for (Values* const factor : {&scale_, &bias_}) refuse_factor(*factor, position);
 }
@@ -286,7 +299,7 @@ void ParameterTile::refuse_bounds(std::uint64_t position) const {
   const auto quoted = [&](const Values& bound, Parameter parameter) {
     const std::string_view field = name_of(parameter);
     return bound.array ? label_of(*bound.array) + (" (" + text(bound) + ")")
-                       : Term{field, field} + Message(" " + text(bound));
+                       : Term{field, field} + Message(" " + bound_text(plan_, parameter));
   };
   for (const Values* const bound : {&min_, &max_})
     if (bound->array && !plan_.arrays->takes_nan &&

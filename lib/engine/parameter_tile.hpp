@@ -68,6 +68,8 @@ class ParameterTile {
   void allocate(Values& values, const ArrayParameter* array, T number);
   void allocate_bounds();
   void allocate_factors();
+  [[nodiscard]] bool exchanges() const noexcept;
+  void read(std::uint64_t position, std::size_t count);
   void read_bound(Values& bound, std::uint64_t position, std::size_t count, bool lends);
   void read_other_bound(Values& bound, std::uint64_t position, std::size_t count);
   void read_factor(Values& factor, std::uint64_t position, std::size_t count);
@@ -84,7 +86,8 @@ class ParameterTile {
   const Plan& plan_;
   std::size_t capacity_;
   std::size_t band_size_;
-  bool bounds_vary_;  ///< whether min or max is an array
+  bool bounds_vary_;                          ///< whether min or max is an array
+  std::optional<std::size_t> refused_bound_;  ///< the first one, if exchange_bounds() hides it
   Values min_;
   Values max_;
   Values nan_;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <mutex>
 
+#include "parallel/pool.hpp"
+
 namespace clipper {
 namespace {
 
@@ -30,7 +32,6 @@ class SharedEngine {
     const std::lock_guard lock(shared->mutex_);
     if (shared->process_ != 0 && shared->process_ != ::getpid()) return nullptr;
     if (!shared->engine_ || shared->threads_ != threads) {
-      shared->engine_.reset();  // oneTBB warns if two arenas limit the threads at the same time
       shared->engine_ = start_engine(std::numeric_limits<std::size_t>::max(), threads);
       shared->process_ = ::getpid();
       shared->threads_ = threads;
@@ -52,6 +53,7 @@ bool is_worth_threads(std::size_t size, unsigned threads) noexcept {
 }
 
 std::shared_ptr<Engine> engine_for(std::size_t size, unsigned threads) {
+  if (threads == 0 && Pool::surrounding_threads() != 0) return start_engine(size, threads);
   std::shared_ptr<Engine> engine;
   if (is_worth_threads(size, threads)) engine = SharedEngine::get(threads);
   return engine ? engine : start_engine(size, 1);

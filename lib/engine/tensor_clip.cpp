@@ -176,10 +176,29 @@ ElementCounts TensorClip::clip(std::uint64_t position, const std::byte* in, std:
   return total;
 }
 
+/// The elements that arithmetic or a conversion makes infinite or 0.
+ElementCounts TensorClip::losses_of(const Operation& operation, const ParameterVectors* vectors,
+                                    const std::byte* in, std::size_t count) {
+  std::call_once(counts_losses_, [this] { losses_.emplace(plan_.operation, plan_.conversion); });
+  ElementCounts counts;
+  losses_->count(operation, vectors, in, count, level_, counts);
+  return counts;
+}
+
 /// Clips elements to the numbers of the operation, unless there are vectors.
 ElementCounts TensorClip::clip_part(const Operation& operation, const ParameterVectors* vectors,
                                     std::uint64_t position, const std::byte* in, std::byte* out,
                                     std::size_t count, Counting counting) {
+  ElementCounts counts;
+  if (counting == Counting::on && plan_.may_lose())
+    counts = losses_of(operation, vectors, in, count);  // first, because `out` may be `in`
+  counts += apply(operation, vectors, position, in, out, count, counting);
+  return counts;
+}
+
+ElementCounts TensorClip::apply(const Operation& operation, const ParameterVectors* vectors,
+                                std::uint64_t position, const std::byte* in, std::byte* out,
+                                std::size_t count, Counting counting) {
   if (plan_.conversion) {
     const Converted converted = convert(*plan_.conversion, operation, vectors, in, out, count, level_);
     if (plan_.refuse_nan && converted.first_nan) first_nan_.note(position + *converted.first_nan);

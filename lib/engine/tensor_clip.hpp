@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "clip/clip.hpp"
+#include "clip/losses.hpp"
 #include "contract/plan.hpp"
 #include "engine/parameter_tile.hpp"
 #include "error.hpp"
@@ -71,6 +73,10 @@ class TensorClip {
   void check_first_period();
   template <class Use>
   void for_each_part(std::uint64_t position, std::uint64_t count, const Use& use);
+  ElementCounts losses_of(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+                          std::size_t count);
+  ElementCounts apply(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
+                      const std::byte* in, std::byte* out, std::size_t count, Counting counting);
   ElementCounts clip_part(const Operation& operation, const ParameterVectors* vectors, std::uint64_t position,
                           const std::byte* in, std::byte* out, std::size_t count, Counting counting);
 
@@ -84,6 +90,8 @@ class TensorClip {
   std::uint64_t row_ = 0;  ///< length of the ranges in which all parameters are numbers; 0 if it is short
   bool checked_ = true;
   std::unique_ptr<ParameterTile> period_;  ///< the parameters of all elements, if they repeat soon
+  std::once_flag counts_losses_;
+  std::optional<LossCounter> losses_;
   FirstPosition refused_;
   FirstPosition first_nan_;     ///< which cannot be converted
   FirstPosition first_beyond_;  ///< the range of the output's dtype

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "error.hpp"
+#include "files/file_state.hpp"
 #include "files/terms.hpp"
 
 namespace clipper {
@@ -174,6 +175,55 @@ void keep_attributes(const InputFile& input, const Descriptor& replacement) {
     if (!value || !write_attribute(replacement, name, value->data(), value->size()))
       refuse(input, fmt::format("attribute {}", name));
   }
+}
+
+/// Nothing, with errno, if that fails: ERANGE if there is not enough room. The ACL is read by name, because
+/// MooseFS does not list it.
+std::optional<std::size_t> KeptAttributes::read(Attributes& to) const noexcept {
+  ssize_t listed = list_attributes(input_.descriptor(), to.names.data(), to.names.size());
+  if (listed < 0 && errno == EOPNOTSUPP) listed = 0;
+  if (listed < 0) return std::nullopt;
+  std::size_t end = 0;
+  const auto add = [&](const char* name) {
+    std::int32_t size = 0;
+    if (to.kept.size() - end <= sizeof size) {
+      errno = ERANGE;
+      return false;
+    }
+    char* const value = to.kept.data() + end + sizeof size;
+    size = static_cast<std::int32_t>(
+        read_attribute(input_.descriptor(), name, value, to.kept.size() - end - sizeof size));
+    if (size < 0 && !is_none(errno)) return false;
+    std::memcpy(to.kept.data() + end, &size, sizeof size);
+    end += sizeof size + static_cast<std::size_t>(std::max(size, 0));
+    return true;
+  };
+  if (!add(kAccessList)) return std::nullopt;
+  const char* const last = to.names.data() + listed;
+  for (const char* name = to.names.data(); name < last; name += std::strlen(name) + 1)
+    if (is_kept(name) && !add(name)) return std::nullopt;
+  return end;
+}
+
+KeptAttributes::KeptAttributes(const InputFile& input)
+    : input_(input), status_(status_of(input.descriptor(), input.path())) {
+  for (std::size_t room = 256;; room *= 4) {
+    before_ = {std::vector<char>(room), std::vector<char>(room)};
+    if (const auto size = read(before_)) {
+      size_ = *size;
+      now_ = before_;
+      return;
+    }
+    if (errno != ERANGE) throw_system_error(input.path(), "cannot read its extended attributes");
+  }
+}
+
+bool KeptAttributes::are_unchanged() noexcept {
+  struct stat now {};
+  if (::fstat(input_.descriptor().get(), &now) != 0) return false;
+  if (now.st_mode != status_.st_mode || now.st_uid != status_.st_uid || now.st_gid != status_.st_gid)
+    return false;
+  return read(now_) == size_ && std::memcmp(now_.kept.data(), before_.kept.data(), size_) == 0;
 }
 
 }  // namespace clipper

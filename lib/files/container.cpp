@@ -81,7 +81,7 @@ std::vector<std::byte> header_of(const Entry& member) {
 }
 
 /// Reads the header into `result`, or what the entry is if `types` does not have its type.
-void parse_entry(std::optional<DType> dtype, npy::Types types, EntryHeader& result) {
+void parse_entry(const npy::GivenDType& dtype, npy::Types types, EntryHeader& result) {
   try {
     result.header = npy::parse(result.bytes, dtype, npy::Opaque::refused, types);
   } catch (const Error& error) {
@@ -274,7 +274,7 @@ std::vector<std::byte> Container::start(const Entry& member, std::size_t size) c
   });
 }
 
-EntryHeader Container::header(const Entry& member, std::optional<DType> dtype, Trailing trailing,
+EntryHeader Container::header(const Entry& member, const npy::GivenDType& dtype, Trailing trailing,
                               npy::Types types) const {
   EntryHeader result;
   const std::string path = path_of(member);

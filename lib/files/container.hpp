@@ -110,7 +110,7 @@ class Container {
   /// front, for a malformed header, for a size that does not fit the header, and for a member NAME.npy that
   /// is not a .npy file. Nothing is compared with the CRC-32. Without a header are types that `types` of
   /// npy::parse() does not have.
-  [[nodiscard]] EntryHeader header(const Entry& member, std::optional<DType> dtype, Trailing trailing,
+  [[nodiscard]] EntryHeader header(const Entry& member, const npy::GivenDType& dtype, Trailing trailing,
                                    npy::Types types = npy::Types::dtypes) const;
 
  private:

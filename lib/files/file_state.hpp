@@ -8,8 +8,9 @@
 
 #include "files/descriptor.hpp"
 
-/// Whether a file was written to between two looks at it. Size and modification time show that, unless the
-/// file changed twice in one tick of its file system's clock: then both changes have the same time.
+/// Whether a file was written to between two looks at it. Size and modification time (mtime) show that, and
+/// the time of the last change of attributes (ctime), which no program can set. A file that changed twice in
+/// one tick of its file system's clock has the same times after both changes.
 namespace clipper {
 
 /// The status of the open file at an instant after which every write gives it another size or time. Returns

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +107,18 @@ void expect_replaceable(const Descriptor& fd, const std::string& path) {
 
 }  // namespace
 
+/// overlayfs copies a file of its lower layer when that is opened to be written, but only under this name.
+void InputFile::refuse_replaced(const std::string& path, const struct stat& was, const InputFile& now) {
+  struct statfs system {};
+  const bool is_overlay = ::fstatfs(now.fd_.get(), &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+  if (is_overlay && was.st_nlink > 1 && now.status_.st_nlink == 1)
+    refuse(path,
+           fmt::format("overlayfs has separated it from its {} other hard links; to change only this file, "
+                       "try again",
+                       was.st_nlink - 1));
+  refuse(path, "was replaced while it was opened; try again");
+}
+
 /// Opens the last name without following links: the file that is locked is the file that is read and
 /// replaced, whatever happens to the links in `path` meanwhile. The kernel follows the path of a descriptor
 /// to its file, realpath() to the name that the file once had: both must be one file.
@@ -127,7 +141,7 @@ InputFile InputFile::open_to_change(const std::string& path, Caching caching) {
     refuse(path, "is write-protected");
   if (fd.get() < 0) throw_system_error(path, "cannot be opened");
   InputFile file(std::move(fd), path, status_of);  // lock() waits until it is settled
-  if (id_of(file.status_) != id_of(followed)) refuse(path, "was replaced while it was opened; try again");
+  if (id_of(file.status_) != id_of(followed)) refuse_replaced(path, followed, file);
   expect_replaceable(file.fd_, path);
   file.place_ = std::move(place);
   file.regular_ = true;
@@ -152,8 +166,18 @@ bool InputFile::has_changed() const noexcept {
   return ::fstat(fd_.get(), &now) != 0 || is_changed(now);
 }
 
+/// A program that writes may set the modification time back, but not the time of the last change of
+/// attributes.
 void InputFile::expect_unwritten() const {
-  if (is_changed(status_of(fd_, path_))) throw_changed(path_);
+  const struct stat now = status_of(fd_, path_);
+  if (is_changed(now)) throw_changed(path_);
+  if (regular_) expect_same_attributes(now);
+}
+
+void InputFile::expect_same_attributes(const struct stat& now) const {
+  if (!has_same_attributes(status_, now))
+    throw Error(ErrorKind::io,
+                fmt::format("{}: was written to, or its attributes changed, while it was read", path_));
 }
 
 /// Opens the name again, too: NFS asks the server then, but shows an open file as it was for longer.
@@ -164,9 +188,10 @@ void InputFile::expect_unwritten_anywhere(std::chrono::steady_clock::time_point 
     const Descriptor again(retry_interrupted(
         [&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
     struct stat now {};
-    if (again.get() >= 0 && ::fstat(again.get(), &now) == 0 && id_of(now) == id_of(status_) &&
-        is_written(status_, now))
-      throw_changed(path_);
+    if (again.get() >= 0 && ::fstat(again.get(), &now) == 0 && id_of(now) == id_of(status_)) {
+      if (is_written(status_, now)) throw_changed(path_);
+      expect_same_attributes(now);
+    }
   }
   expect_unwritten();
 }
@@ -175,8 +200,6 @@ void InputFile::expect_unchanged() const {
   const auto named = place_->status();
   if (!named) throw Error(ErrorKind::io, fmt::format("{}: was renamed or removed while it was read", path_));
   if (id_of(*named) != id_of(status_)) refuse(path_, "was replaced by another file while it was read");
-  if (!has_same_attributes(status_, *named))
-    throw Error(ErrorKind::io, fmt::format("{}: its attributes changed while it was read", path_));
   expect_unwritten();
 }
 
@@ -284,8 +307,8 @@ void expect_no_archive(const InputFile& file, std::span<const std::byte> start) 
 
 }  // namespace
 
-npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector<std::byte>* header_bytes,
-                        std::optional<std::byte> version, npy::Opaque opaque, npy::Types types) {
+npy::Header read_header(InputFile& file, const npy::GivenDType& dtype, std::vector<std::byte>* header_bytes,
+                        std::optional<npy::Start> start, npy::Opaque opaque, npy::Types types) {
   std::vector<std::byte> bytes;
   file.rewind();
   read_up_to(file, npy::kPreambleSize, bytes);
@@ -297,7 +320,7 @@ npy::Header read_header(InputFile& file, std::optional<DType> dtype, std::vector
     throw Error(ErrorKind::input,
                 file.path() + ": " + npy::not_npy(bytes, name_for_commands(file.path()), expected));
   }
-  if (version && bytes.size() > npy::kVersionAt) bytes[npy::kVersionAt] = *version;
+  if (start) std::ranges::copy(*start, bytes.begin());
   npy::Header header = with_path(file.path(), [&] {
     read_up_to(file, npy::data_offset(bytes), bytes);
     return npy::parse(bytes, dtype, opaque, types, python_text(file));

@@ -13,6 +13,7 @@
 #include "files/descriptor.hpp"
 #include "files/member_contents.hpp"
 #include "files/place.hpp"
+#include "npy/file_kind.hpp"
 #include "npy/header.hpp"
 
 /// Reading. Every failure is an Error that names the path; its kind is {io} unless stated otherwise.
@@ -57,14 +58,17 @@ class InputFile {
   /// Whether a regular file was written to since it was opened or, after open_to_change(), has gained or lost
   /// a hard link; also if that cannot be examined.
   [[nodiscard]] bool has_changed() const noexcept;
-  void expect_unwritten() const;  ///< Error{io} if has_changed()
+
+  /// Error{io} if has_changed(), or if the attributes or names of a regular file have changed since it was
+  /// opened: who writes may set the modification time back.
+  void expect_unwritten() const;
 
   /// The same, also for writes of other machines: on a file system that machines may share, first waits until
   /// this machine no longer shows what it knew of the file at the time `last_read`.
   void expect_unwritten_anywhere(std::chrono::steady_clock::time_point last_read) const;
 
-  /// Only after open_to_change(). Error{refused} if another file has the name now. Error{io} if the file was
-  /// written to, or its attributes or names were changed.
+  /// Only after open_to_change(). Error{refused} if another file has the name now, and the errors of
+  /// expect_unwritten().
   void expect_unchanged() const;
 
   /// Whether the file is regular: it has a size and can be read at any offset. Everything else is a stream,
@@ -122,10 +126,13 @@ class InputFile {
   InputFile(Descriptor fd, std::string path, Look& look);
   InputFile(Descriptor fd, std::string path, const InputFile& archive, MemberContents contents);
   [[nodiscard]] static InputFile open_path(const std::string& path, int flags, Caching caching);
+  [[noreturn]] static void refuse_replaced(const std::string& path, const struct stat& was,
+                                           const InputFile& now);
   void set_caching(Caching caching) noexcept;
   void read_start();
   void lock();
   [[nodiscard]] bool is_changed(const struct stat& now) const noexcept;
+  void expect_same_attributes(const struct stat& now) const;
 
   Descriptor fd_;  ///< for a member, that of the archive
   std::string path_;
@@ -146,11 +153,11 @@ class InputFile {
 /// Reads the header at the start of the file, and leaves a stream before the first element. Errors have the
 /// path in front; for an archive, the error says how to name a member. A regular file must have the size that
 /// its header says: see expect_size(). If `header_bytes` is given, it receives the bytes before the first
-/// element. If `version` is given, it is used in place of the file's version byte. `opaque`
-/// and `types` are for npy::parse().
-[[nodiscard]] npy::Header read_header(InputFile& file, std::optional<DType> dtype,
+/// element. If `start` is given, it is used in place of the file's first bytes: see DirectFile.
+/// `opaque` and `types` are for npy::parse().
+[[nodiscard]] npy::Header read_header(InputFile& file, const npy::GivenDType& dtype,
                                       std::vector<std::byte>* header_bytes = nullptr,
-                                      std::optional<std::byte> version = std::nullopt,
+                                      std::optional<npy::Start> start = std::nullopt,
                                       npy::Opaque opaque = npy::Opaque::refused,
                                       npy::Types types = npy::Types::dtypes);
 

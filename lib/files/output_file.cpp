@@ -152,10 +152,6 @@ void OutputFile::expect_room(const InputFile& input, std::uint64_t size) {
 
 void OutputFile::check_in_place(const InputFile& input) {
   expect_one_link(input);
-  check_beside(input);
-}
-
-void OutputFile::check_beside(const InputFile& input) {
   const Place& place = input.place();
   if (place.is_append_only()) refuse(input.path(), "its directory is append-only (chattr +a)");
   if (check_access(place.directory(), ".", W_OK | X_OK) != 0)
@@ -281,8 +277,8 @@ Sharing OutputFile::may_share(const InputFile& input) const {
   return durability_ == Durability::none ? Sharing::whole : Sharing::parts;
 }
 
-/// A write after the chunk was read may be in the clone. It always changes ctime, but its program may set
-/// mtime back, which is all that expect_unwritten() looks at.
+/// A write after the chunk was read may be in the clone. It always changes ctime; its program may set mtime
+/// back.
 bool OutputFile::share(const InputFile& input, std::uint64_t offset, std::uint64_t size) const {
   const file_clone_range range{input.descriptor().get(), offset, size, offset};
   return ::ioctl(fd_.get(), FICLONERANGE, &range) == 0 &&

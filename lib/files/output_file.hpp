@@ -52,10 +52,8 @@ class OutputFile {
   /// file has several hard links.
   [[nodiscard]] static OutputFile create_in_place(const InputFile& input);
 
-  /// Throws the errors of create_in_place(), and creates nothing. check_beside(): only those of the
-  /// directory, which also concern a journal.
+  /// Throws the errors of create_in_place(), and creates nothing.
   static void check_in_place(const InputFile& input);
-  static void check_beside(const InputFile& input);
 
   /// Takes over a complete, open file that clipper has made. commit() links it to `path`, as if it came from
   /// create(); its other names are left alone. Needs /proc, see can_be_named().
@@ -159,6 +157,7 @@ class OutputFile {
       : place_(std::move(place)), path_(place_->path()), durability_(durability) {}
   [[nodiscard]] static OutputFile for_target(OutputTarget& target, Existing existing, Durability durability);
   void keep_access() const;
+  void keep_permissions();
   [[nodiscard]] static OutputFile open_stream(const std::string& path, const OutputTarget& target,
                                               Durability durability);
   void create_temporary();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "files/attributes.hpp"
 #include "files/cleanup_registry.hpp"
 #include "files/directory.hpp"
 #include "files/exchange.hpp"
@@ -26,6 +27,7 @@ void OutputFile::complete() const {
 
 void OutputFile::commit(const std::function<void()>& last_look) {
   if (!is_regular()) return commit_stream();
+  keep_permissions();
   complete();
   const bool on_disk = durability_ == Durability::on_disk;
   if (durability_ != Durability::none && ::fsync(fd_.get()) != 0)
@@ -36,6 +38,15 @@ void OutputFile::commit(const std::function<void()>& last_look) {
   last_look();
   put_in_place();
   if (on_disk && !place_->sync()) throw_not_durable(path_, errno);
+}
+
+/// The old file's permissions may have changed since create().
+void OutputFile::keep_permissions() {
+  if (!mode_) return;
+  const auto now = place_->status();
+  if (!now || !S_ISREG(now->st_mode)) return;
+  mode_ = now->st_mode & 0777;
+  keep_access();
 }
 
 /// fsync() fails with EINVAL for pipes and devices.
@@ -92,7 +103,10 @@ void OutputFile::replace(const InputFile& input) {
   name_complete();
   const FileId old = id_of(input.status());
   const FileId own = own_id();
-  const std::function<bool()> is_right = [&] { return temporary_->id() == old && !input.has_changed(); };
+  KeptAttributes kept(input);
+  const std::function<bool()> is_right = [&] {
+    return temporary_->id() == old && !input.has_changed() && kept.are_unchanged();
+  };
   input.expect_unchanged();
   Exchanged result{};
   without_cleanup(registration_, [&] {

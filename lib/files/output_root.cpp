@@ -29,8 +29,10 @@ OutputRoot::OutputRoot(std::string path) : path_(std::move(path)) {
 
 void OutputRoot::open() {
   fd_ = open_directory(AT_FDCWD, path_.c_str());
+  if (fd_.get() < 0) return;
   struct stat status {};
-  if (fd_.get() >= 0 && ::fstat(fd_.get(), &status) == 0) id_ = id_of(status);
+  if (::fstat(fd_.get(), &status) != 0) throw_system_error(path_, "cannot be examined");
+  id_ = id_of(status);
 }
 
 void OutputRoot::refuse(const std::string& path) const {
@@ -54,6 +56,7 @@ void OutputRoot::follow(const std::string& path, Missing missing) const {
     }
     if (next.get() < 0 && (errno == ENOTDIR || errno == ELOOP)) {
       next = open_directory(at, name.c_str());
+      if (next.get() < 0 && errno == ENOENT && missing == Missing::end) return;  // made by this run, perhaps
       if (next.get() >= 0 && !is_below(next.get(), {&id_, 1}, path)) refuse(path);
     }
     if (next.get() < 0) throw_system_error(directory_of(path), "cannot be created");

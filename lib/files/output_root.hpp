@@ -12,7 +12,7 @@ namespace clipper {
 /// counts is where a directory is that is held open, not the names on the way there.
 class OutputRoot {
  public:
-  /// The directory may not exist yet, and may itself be a link.
+  /// The directory may not exist yet, and may itself be a link. Error{io} if it cannot be examined.
   explicit OutputRoot(std::string path);
 
   /// Error{refused} if a link in `path`, which begins with the root's path, leads out of the root. Looks at

@@ -118,8 +118,8 @@ void read_only_element(InputFile& file, const npy::Header& header, Given& given)
 
 Given read_parameter(const std::string& path) {
   InputFile file = InputFile::open(path);
-  npy::Header header = read_header(file, std::nullopt, nullptr, std::nullopt, npy::Opaque::taken);
-  Given given{Number{}, "@" + path, header.dtype, header.opaque};
+  npy::Header header = read_header(file, {}, nullptr, std::nullopt, npy::Opaque::taken);
+  Given given{Number{}, "@" + path, header.dtype, !header.stored_as.empty()};
   given.shape = header.shape;
   if (header.count == 1) {
     read_only_element(file, header, given);

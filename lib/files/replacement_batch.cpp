@@ -33,7 +33,7 @@ class Commit {
   explicit Commit(std::vector<ReplacementBatch::Replacement>& files)
       : files_(files), errors_(files.size()), directory_ids_(files.size()) {}
 
-  void run() {
+  void run(const ReplacementBatch::Around& around) {
     each([&](const ReplacementBatch::Replacement& file) { file.output.complete(); });
     write_to_disk();
     each([&](ReplacementBatch::Replacement& file) {
@@ -42,9 +42,11 @@ class Commit {
       directory_of(file) = file.output.place().directory_id();
       directories_.try_emplace(directory_of(file), file.output.place());
     });
-    each([&](ReplacementBatch::Replacement& file) { file.output.replace(file.input); });
-    confirm_names();
-    for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
+    around([&] {
+      each([&](ReplacementBatch::Replacement& file) { file.output.replace(file.input); });
+      confirm_names();
+      for (std::size_t i = 0; i < files_.size(); ++i) files_[i].done(errors_[i]);
+    });
   }
 
  private:
@@ -104,7 +106,7 @@ class Commit {
 
 }  // namespace
 
-ReplacementBatch::ReplacementBatch() : max_(max_files()) {
+ReplacementBatch::ReplacementBatch(Around around) : around_(std::move(around)), max_(max_files()) {
   waiting_.reserve(max_);
 }
 
@@ -125,7 +127,7 @@ bool ReplacementBatch::commit() {
     files.swap(waiting_);
     bytes_ = 0;
   }
-  Commit(files).run();
+  if (!files.empty()) Commit(files).run(around_);
   return !files.empty();
 }
 

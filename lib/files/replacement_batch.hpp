@@ -25,7 +25,10 @@ class ReplacementBatch {
     std::function<void(std::exception_ptr)> done;
   };
 
-  ReplacementBatch();
+  /// Calls `place` in the same thread, which replaces the files of one batch and calls done() for each.
+  using Around = std::function<void(const std::function<void()>& place)>;
+
+  explicit ReplacementBatch(Around around = [](const auto& place) { place(); });
 
   /// Adds a file, and commits the batch if it is large enough. Callable from many threads.
   void add(Replacement replacement);
@@ -35,6 +38,7 @@ class ReplacementBatch {
   bool commit();
 
  private:
+  Around around_;
   std::mutex commit_mutex_;
   std::mutex mutex_;                  ///< guards waiting_ and bytes_
   std::vector<Replacement> waiting_;  ///< the current batch

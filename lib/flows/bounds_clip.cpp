@@ -104,7 +104,7 @@ class BoundsClip {
 };
 
 bool can_have_other_bounds(const Plan& plan) {
-  return plan.takes_other_bounds && !plan.arrays && !plan.refuse_nan && !plan.operation.nan &&
+  return plan.takes_other_bounds && !plan.arrays && !plan.refuse_nan && !plan.replaces_nan() &&
          plan.operation.arithmetic == Arithmetic::none;
 }
 

@@ -4,18 +4,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "clip/clip.hpp"
+#include "clip/convert.hpp"
+#include "element/element.hpp"
 #include "error.hpp"
 #include "files/container.hpp"
+#include "files/direct_file.hpp"
 #include "files/directory.hpp"
-#include "files/journaled_file.hpp"
 #include "files/place.hpp"
 #include "files/terms.hpp"
 #include "flows/archive_clip.hpp"
 #include "flows/archive_rules.hpp"
 #include "flows/file_clip.hpp"
+#include "flows/percentile_bounds.hpp"
 #include "flows/selection.hpp"
 
 namespace clipper {
@@ -59,11 +67,11 @@ class OtherFile : public ContentsClip {
 
 /// What is done to the file; notes in the result if it is not clipped.
 std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& input,
-                                          const JournaledFile* changed = nullptr) {
+                                          std::optional<npy::Start> start = std::nullopt) {
   std::unique_ptr<ArchiveClip> archive;
   if (is_archive_for(clipping.settings, input)) archive = std::make_unique<ArchiveClip>(clipping, input);
-  if (!clipping.is_named && input.is_regular() && !input.is_member() &&
-      !(changed != nullptr && changed->version())) {
+  const bool was_interrupted = start.has_value();
+  if (!clipping.is_named && input.is_regular() && !input.is_member() && !was_interrupted) {
     const std::string_view reason = archive ? archive->why_other() : why_other(clipping.settings, input);
     if (!reason.empty()) {
       ClipResult& result = clipping.result;
@@ -74,7 +82,7 @@ std::unique_ptr<ContentsClip> contents_of(const Clipping& clipping, InputFile& i
     }
   }
   if (archive) return archive;
-  return std::make_unique<FileClip>(clipping, input, changed);
+  return std::make_unique<FileClip>(clipping, input, start);
 }
 
 class ToFile : public Prepared {
@@ -127,9 +135,13 @@ class InPlace : public Prepared {
 
   /// Throws the error of write() if there is no room for a result that has other bytes.
   void count() override {
-    if (!is_clipped() || OutputFile::has_room(input_, contents_->least_room())) return Prepared::count();
-    if (contents_->changes()) OutputFile::expect_room(input_, contents_->least_room());
-    complete(false);
+    if (!is_clipped()) return Prepared::count();
+    const std::uint64_t room = contents_->least_room();
+    if (!OutputFile::has_room(input_, room)) {
+      if (!contents_->changes()) return complete(false);
+      OutputFile::expect_room(input_, room);
+    }
+    Prepared::count();
   }
 
   void write() override {
@@ -144,8 +156,10 @@ class InPlace : public Prepared {
       return done_(nullptr);
     }
     const std::uint64_t room = contents_->least_room();
-    if (!OutputFile::has_room(input_, room)) batch_.commit();  // frees space of replaced files
-    OutputFile::expect_room(input_, room);
+    if (!OutputFile::has_room(input_, room)) {
+      batch_.commit();  // frees space of replaced files
+      OutputFile::expect_room(input_, room);
+    }
     OutputFile output = OutputFile::create_in_place(input_);
     output.set_caching(clipping_.settings.caching);
     contents_->write(output, Headers::kept);
@@ -168,18 +182,63 @@ void refuse_own_array(const InputFile& input, const Plan& plan) {
                                         (" " + row.text + " is the file that would be changed"));
 }
 
+[[noreturn]] void refuse_repeated(const InputFile& input, const Message& what) {
+  throw Error(ErrorKind::usage, input.path() + ": " + what + " cannot be combined with " + kDirect +
+                                    ", which clips every element again to finish an interrupted run");
+}
+
+/// What no plan can do twice.
+void expect_repeatable(const InputFile& input, const Request& request) {
+  for (const auto& [field, is_given] :
+       {std::pair{"scale", request.scale.has_value()}, std::pair{"bias", request.bias.has_value()},
+        std::pair{"to", request.to.has_value()}, std::pair{"round", request.round.has_value()}})
+    if (is_given) refuse_repeated(input, Term{field, field});
+  if (has_percentiles(request)) refuse_repeated(input, "a percentile");
+}
+
+/// Whether clipping a clipped element changes nothing. Elements within the bounds stay, so only those beyond
+/// all bounds, zeros and NaN need a look.
+bool is_repeatable(const Plan& plan) {
+  Operation operation = plan.operation;
+  std::optional<Conversion> conversion = plan.conversion;
+  const auto is_nan = [&](std::optional<ElementBits> by) {
+    return !by || number_of(conversion->to, *by).kind == Number::Kind::nan;
+  };
+  if (plan.arrays)
+    return !plan.replaces_nan() && (!conversion || (is_nan(conversion->below) && is_nan(conversion->above)));
+  operation.order = kNativeOrder;
+  if (conversion) conversion->order = kNativeOrder;
+  const DType dtype = plan.input.dtype;
+  return with_size(traits(dtype).size, [&]<std::size_t Size>() {
+    using Bits = UnsignedOfSize<Size>;
+    const auto clipped = [&](Bits element) {
+      auto* const bytes = std::as_writable_bytes(std::span(&element, 1)).data();
+      if (conversion)
+        std::ignore = convert(*conversion, operation, nullptr, bytes, bytes, 1, SimdLevel::baseline);
+      else
+        clip(operation, bytes, bytes, 1, SimdLevel::baseline);
+      return element;
+    };
+    constexpr ElementBits kSign = ElementBits{1} << (8 * Size - 1);
+    return std::ranges::all_of(std::array{lowest_element(dtype), highest_element(dtype), ElementBits{0},
+                                          kSign, is_floating(dtype) ? canonical_nan(dtype) : ElementBits{0}},
+                               [&](ElementBits element) {
+                                 const Bits once = clipped(static_cast<Bits>(element));
+                                 return clipped(once) == once;
+                               });
+  });
+}
+
 class Direct : public Prepared {
  public:
   Direct(const Clipping& clipping, const std::string& path)
       : Prepared(clipping, open_to_change(path, clipping)), file_(expect_tensor_to_change()) {
-    if (clipping.settings.request.to)
-      throw Error(ErrorKind::usage, input_.path() + ": " + kDirect +
-                                        " overwrites elements where they are, so " +
-                                        Term{"to", "another dtype"} + " is not possible");
-    contents_ = contents_of(clipping_, input_, &file_);
+    expect_repeatable(input_, clipping.settings.request);
+    contents_ = contents_of(clipping_, input_, file_.start());
     if (!is_clipped()) return;
+    if (!is_repeatable(*clipping_.result.plan))
+      refuse_repeated(input_, "a replacement that may lie beyond the bounds");
     refuse_own_array(input_, *clipping_.result.plan);
-    if (clipping_.purpose == Purpose::dry_run) OutputFile::check_beside(input_);
   }
 
   void write() override;
@@ -190,22 +249,23 @@ class Direct : public Prepared {
     return input_;
   }
 
-  JournaledFile file_;
+  DirectFile file_;
 };
 
 void Direct::write() {
   if (!is_clipped()) return complete(false);
   const auto& [settings, engine, observer, result, purpose, is_named] = clipping_;
-  if (!file_.version() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
+  if (!file_.was_interrupted() && (result.plan->may_refuse_elements() || settings.max_clipped)) {
     result.counts = engine.scan(*result.plan, input_, Counting::on);
     check_clip_limit(settings, result);
   }
   bool has_name = true;
   try {
     result.counts = engine.rewrite(*result.plan, input_, file_);
-    result.resumed = file_.has_resumed();
+    result.resumed = file_.was_interrupted();
     complete(result.resumed || result.counts->changed);
     has_name = input_.place().is(id_of(input_.status()));
+    observer.placing();
     file_.commit();
   } catch (const Error& error) {
     if (!file_.is_unfinished() || error.kind() == ErrorKind::refused) throw;
@@ -239,7 +299,7 @@ void Prepared::write_output(const std::string& out, Existing existing,
   if (input_.is_regular()) input_.expect_unwritten();
   complete(true);
   before_commit();
-  output.commit();
+  output.commit([&] { clipping_.observer.placing(); });
 }
 
 void check_output(const Clipping& clipping, const std::string& out, Existing existing, Directory directory,

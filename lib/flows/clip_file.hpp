@@ -75,7 +75,7 @@ void check_output(const Clipping& clipping, const std::string& out, OutputFile::
                                                          ReplacementBatch& batch,
                                                          std::function<void(std::exception_ptr)> done);
 
-/// Changes the elements of the file where they are, or finishes an interrupted change: see JournaledFile.
+/// Changes the elements of the file where they are, or finishes an interrupted change: see DirectFile.
 [[nodiscard]] std::unique_ptr<Prepared> prepare_direct(const Clipping& clipping, const std::string& path);
 
 }  // namespace clipper

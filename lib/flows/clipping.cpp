@@ -12,13 +12,14 @@ Counting counting_of(const ClipSettings& settings) {
 
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result) {
   if (!settings.max_clipped || !result.counts) return;
-  const std::uint64_t clipped = result.counts->raised + result.counts->lowered;
+  const ElementCounts& counts = *result.counts;
+  const std::uint64_t clipped = counts.raised + counts.lowered + counts.became_infinite;
   const std::uint64_t all = result.plan->slice.count;
   if (settings.max_clipped->is_exceeded_by(clipped, all))
-    throw Error(ErrorKind::different,
-                fmt::format("{}: {:.3g} % would be clipped, more than {} %", result.name,
-                            100 * static_cast<double>(clipped) / static_cast<double>(all),
-                            settings.max_clipped->text()));
+    throw Error(ErrorKind::different, fmt::format("{}: {} % would be clipped{}, more than {} %", result.name,
+                                                  settings.max_clipped->text_of_exceeding(clipped, all),
+                                                  counts.became_infinite == 0 ? "" : " or become infinite",
+                                                  settings.max_clipped->text()));
 }
 
 }  // namespace clipper

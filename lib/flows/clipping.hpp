@@ -32,13 +32,14 @@ enum class MemberAction : std::uint8_t { clipped, copied, dropped };
 /// What is done to every file of a run.
 struct ClipSettings {
   Request request;
-  std::optional<DType> dtype;    ///< the dtype of all inputs according to the user: see npy::parse()
+  npy::GivenDType dtype;         ///< of all inputs; over integers in inputs and chosen members
   bool ignore_trailing = false;  ///< accept bytes after the array of an input
   OutputFile::Durability durability = OutputFile::Durability::none;
   Caching caching = Caching::kept;  ///< of inputs and outputs
   bool counting = false;  ///< count all clipped elements; otherwise only as far as the work needs it
 
-  /// If more of a tensor's elements than this would be clipped: Error{different}, and nothing is written.
+  /// If more of a tensor's elements than this would be clipped or become infinite: Error{different}, and
+  /// nothing is written.
   std::optional<Percentage> max_clipped;
   Selection selection{};
 };
@@ -78,6 +79,9 @@ class ClipObserver {
   /// The result is complete, but not in place yet. An exception prevents the commit.
   virtual void complete(const ClipResult& /*result*/) {}
 
+  /// The result gets its name now, in this thread. Not for a file in place: see ReplacementBatch.
+  virtual void placing() {}
+
   /// A member of an archive is finished; the archive is not. Called in the archive's order, before
   /// complete().
   virtual void member(const ClipResult& /*result*/) {}
@@ -108,7 +112,7 @@ enum class Headers : std::uint8_t { numpys, kept };
 /// Whether all clipped elements are counted.
 [[nodiscard]] Counting counting_of(const ClipSettings& settings);
 
-/// Error{different} if more elements were clipped than the settings allow.
+/// Error{different} if more elements were clipped, or became infinite, than the settings allow.
 void check_clip_limit(const ClipSettings& settings, const ClipResult& result);
 
 /// What is clipped: the tensor of a file, or the members of an archive.

@@ -17,14 +17,10 @@
 namespace clipper {
 namespace {
 
-std::optional<std::byte> version_of(const JournaledFile* changed) {
-  return changed != nullptr ? changed->version() : std::nullopt;
-}
-
-npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<std::byte> version,
+npy::Header header_of(const ClipSettings& settings, InputFile& input, std::optional<npy::Start> start,
                       std::vector<std::byte>* bytes = nullptr) {
   if (settings.ignore_trailing) input.ignore_trailing();
-  return read_header(input, settings.dtype, bytes, version, npy::Opaque::refused, npy::Types::clipped);
+  return read_header(input, settings.dtype, bytes, start, npy::Opaque::refused, npy::Types::clipped);
 }
 
 /// The shell command `clipper IN - >>IN` would append to the file that is read.
@@ -40,31 +36,25 @@ void expect_other_file(const InputFile& input, const OutputFile& output) {
 }  // namespace
 
 Plan plan_header(const ClipSettings& settings, InputFile& input,
-                 Plan (*make)(const Request&, const TensorLayout&), std::optional<std::byte> version) {
-  const npy::Header header = header_of(settings, input, version);
+                 Plan (*make)(const Request&, const TensorLayout&), std::optional<npy::Start> start) {
+  const npy::Header header = header_of(settings, input, start);
   return with_path(input.path(), [&] { return make(settings.request, header); });
 }
 
 Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input, std::vector<std::byte>* header,
-               const JournaledFile* changed, NoPercentile none) {
+               std::optional<npy::Start> start, NoPercentile none) {
   const Request& request = settings.request;
-  const npy::Header parsed = header_of(settings, input, version_of(changed), header);
+  const npy::Header parsed = header_of(settings, input, start, header);
   const auto plan = [&](auto make) { return with_path(input.path(), [&] { return make(request, parsed); }); };
   if (!has_percentiles(request)) return plan(make_plan);
-  if (changed != nullptr) {
-    if (const JournalRecord* const record = changed->recorded())
-      if (auto recorded = recorded_plan(request, parsed, record->parameters, record->min, record->max))
-        return *std::move(recorded);
-    if (changed->version()) return plan(plan_before_reading);  // JournaledFile::begin() refuses it
-  }
   return plan_with_percentiles(request, parsed, engine, input, none);
 }
 
-FileClip::FileClip(const Clipping& clipping, InputFile& input, const JournaledFile* changed)
+FileClip::FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start)
     : clipping_(clipping), input_(input) {
   take(clipping.purpose == Purpose::check
-           ? plan_header(clipping.settings, input, plan_before_reading, version_of(changed))
-           : read_plan(clipping.engine, clipping.settings, input, &header_, changed));
+           ? plan_header(clipping.settings, input, plan_before_reading, start)
+           : read_plan(clipping.engine, clipping.settings, input, &header_, start));
 }
 
 FileClip::FileClip(const Clipping& clipping, InputFile& input, Plan part)

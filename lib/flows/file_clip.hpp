@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "contract/plan.hpp"
+#include "files/direct_file.hpp"
 #include "files/input_file.hpp"
-#include "files/journaled_file.hpp"
 #include "flows/clipping.hpp"
 #include "flows/percentile_bounds.hpp"
 
@@ -16,24 +16,24 @@
 namespace clipper {
 
 /// Reads the header and makes the plan by `make`: make_plan() for a part of a tensor, plan_before_reading()
-/// for finding errors. `version` and `header` are those of read_header().
+/// for finding errors. `start` is that of read_header().
 [[nodiscard]] Plan plan_header(const ClipSettings& settings, InputFile& input,
                                Plan (*make)(const Request&, const TensorLayout&),
-                               std::optional<std::byte> version = std::nullopt);
+                               std::optional<npy::Start> start = std::nullopt);
 
 /// Reads the header and makes the plan. Reads the elements if a bound is a percentile. `header` is that of
-/// read_header(). `changed` is the file if it is changed directly: an interrupted change goes on with the
-/// bounds that its journal records. `none` is for plan_with_percentiles():
-/// members of archives are clipped without a bound that they do not have.
+/// read_header(); `start`, too. `none` is for plan_with_percentiles(): members of archives are clipped
+/// without a bound that they do not have.
 [[nodiscard]] Plan read_plan(Engine& engine, const ClipSettings& settings, InputFile& input,
-                             std::vector<std::byte>* header = nullptr, const JournaledFile* changed = nullptr,
+                             std::vector<std::byte>* header = nullptr,
+                             std::optional<npy::Start> start = std::nullopt,
                              NoPercentile none = NoPercentile::refused);
 
 /// Clips the tensor.
 class FileClip : public ContentsClip {
  public:
   /// Makes the plan: see read_plan(); without the elements for Purpose::check. Notifies the observer.
-  FileClip(const Clipping& clipping, InputFile& input, const JournaledFile* changed = nullptr);
+  FileClip(const Clipping& clipping, InputFile& input, std::optional<npy::Start> start = std::nullopt);
 
   /// Clips a part by a plan that was made from the header.
   FileClip(const Clipping& clipping, InputFile& input, Plan part);

@@ -17,13 +17,12 @@ namespace {
 safetensors::Tensor tensor_of(const MemberUse& use) {
   const Entry& member = *use.member;
   const bool is_clipped = use.action == MemberAction::clipped;
-  return {member.name, is_clipped ? safetensors::type_of(use.dtype) : member.type, member.shape, 0,
+  return {member.name, use.to ? safetensors::type_of(*use.to) : member.type, member.shape, 0,
           is_clipped ? use.clipped_size : member.contents.size};
 }
 
 bool keeps_header(const MemberUse& use) {
-  return use.action == MemberAction::copied ||
-         (use.action == MemberAction::clipped && use.dtype == use.member->type->dtype);
+  return use.action == MemberAction::copied || (use.action == MemberAction::clipped && !use.to);
 }
 
 }  // namespace

@@ -24,21 +24,23 @@ std::vector<bool> chosen_members(const Selection& selection, const Container& ar
   return chosen;
 }
 
-/// The use of a member that may be clipped.
+/// The use of a member that may be clipped. `is_chosen`: by its name.
 MemberUse use_of(const ClipSettings& settings, const TypeChoice& types, const Container& archive,
-                 const Entry& member) {
+                 const Entry& member, bool is_chosen) {
   const Trailing trailing = settings.ignore_trailing ? Trailing::ignored : Trailing::refused;
   const npy::Types read_types = types.has_meanings() ? npy::Types::clipped : npy::Types::dtypes;
-  const EntryHeader read = archive.header(member, settings.dtype, trailing, read_types);
-  if (!read.header) return {MemberAction::copied, read.other};
+  const EntryHeader read =
+      archive.header(member, is_chosen ? settings.dtype : settings.dtype.dtype, trailing, read_types);
+  if (!read.header) return {.action = MemberAction::copied, .reason = read.other};
   const std::string_view reason = why_other(settings, types, *read.header);
-  if (!reason.empty()) return {MemberAction::copied, reason};
+  if (!reason.empty()) return {.action = MemberAction::copied, .reason = reason};
   const Plan plan =
       with_path(archive.path_of(member), [&] { return plan_before_reading(settings.request, *read.header); });
-  if (member.type != nullptr && safetensors::type_of(plan.output.dtype) == nullptr)
+  const auto to = plan.output.dtype == plan.input.dtype ? std::nullopt : std::optional(plan.output.dtype);
+  if (member.type != nullptr && to && safetensors::type_of(*to) == nullptr)
     throw Error(ErrorKind::usage, fmt::format("{}: a safetensors file has no {}", archive.file().path(),
                                               traits(plan.output.dtype).name));
-  return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), plan.output.dtype};
+  return {MemberAction::clipped, "", plan.input_size(), plan.output_size(), to};
 }
 
 /// Throws the error that a file with the contents of a chosen member causes.
@@ -56,11 +58,11 @@ std::vector<MemberUse> member_uses(const ClipSettings& settings, const Container
   const std::vector<bool> chosen = chosen_members(selection, archive);
   const TypeChoice types = types_in_archives(settings);
   const std::vector<Entry>& members = archive.entries();
-  std::vector<MemberUse> uses(members.size(), {MemberAction::copied, "not chosen"});
+  std::vector<MemberUse> uses(members.size(), {.action = MemberAction::copied, .reason = "not chosen"});
   for (std::size_t i = 0; i < members.size(); ++i) {
     MemberUse& use = uses[i];
     const bool may_be_clipped = chosen.empty() || chosen[i];
-    if (may_be_clipped) use = use_of(settings, types, archive, members[i]);
+    if (may_be_clipped) use = use_of(settings, types, archive, members[i], !chosen.empty());
     use.member = &members[i];
     if (use.action == MemberAction::clipped) continue;
     if (!chosen.empty() && chosen[i] && !selection.only) refuse_chosen(settings, archive, members[i], use);

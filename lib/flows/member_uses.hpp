@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct MemberUse {
   std::string_view reason;  ///< why the member is not clipped: "bool", "not chosen"
   std::uint64_t size = 0;   ///< bytes of the elements to clip
   std::uint64_t clipped_size = 0;
-  DType dtype{};                  ///< of the clipped elements
+  std::optional<DType> to{};      ///< the dtype of the clipped elements, if it is another one
   const Entry* member = nullptr;  ///< of the archive
 };
 

@@ -34,6 +34,11 @@ bool streams(const Operation& operation, const ElementsInMemory& elements, std::
   throw Error(ErrorKind::input, "NaN at element " + std::to_string(position));
 }
 
+/// Whether a kernel alone does not count all that is counted.
+bool counts_losses(const Plan& plan, Counting counting) {
+  return counting == Counting::on && plan.may_lose();
+}
+
 /// Clips aligned elements to the numbers of an operation.
 ElementCounts clip_to_numbers(const Operation& operation, const std::byte* in, std::byte* out,
                               std::size_t count, Counting counting, bool streams) {
@@ -122,7 +127,8 @@ class MemoryClip {
     if (plan_.conversion) return clip_.clip(position_of(in), in.data(), out, count, counting);
     const std::byte* const from = is_aligned(in.data(), size_) ? in.data() : memory;
     std::byte* const to = is_aligned(out, size_) ? out : memory;
-    if (!plan_.arrays && from != memory && to != memory)
+    const bool is_alone = !plan_.arrays && !counts_losses(plan_, counting);
+    if (is_alone && from != memory && to != memory)
       return clip_to_numbers(plan_.operation, from, to, count, counting, streams_);
     if (from == memory) std::memcpy(memory, in.data(), in.size());
     const ElementCounts counts = clip_.clip(position_of(in), from, to, count, counting);
@@ -153,7 +159,7 @@ bool is_one_step(const Plan& plan, const ElementsInMemory& elements, std::size_t
          (!plan.refuse_nan || plan.operation.arithmetic == Arithmetic::none);
 }
 
-/// Clips to arrays, or converts.
+/// Clips to arrays, converts, or counts more than a kernel does.
 ElementCounts clip_by_parts(const Plan& plan, const std::byte* in, std::byte* out, std::size_t count,
                             Counting counting) {
   TensorClip clip(plan, {simd_levels().back()}, "");
@@ -170,7 +176,8 @@ ElementCounts clip_in_one_step(const Plan& plan, const ElementsInMemory& element
   auto* const out = static_cast<std::byte*>(elements.out);
   if (plan.refuse_nan && !plan.conversion)
     if (const auto nan = find_nan(operation, in, elements.count)) refuse_nan_at(*nan);
-  if (plan.arrays || plan.conversion) return clip_by_parts(plan, in, out, elements.count, counting);
+  if (plan.arrays || plan.conversion || counts_losses(plan, counting))
+    return clip_by_parts(plan, in, out, elements.count, counting);
   const std::size_t size = elements.count * traits(operation.dtype).size;
   return clip_to_numbers(operation, in, out, elements.count, counting, streams(operation, elements, size));
 }

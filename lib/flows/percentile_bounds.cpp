@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "contract/bounds.hpp"
 #include "contract/typed_bounds.hpp"
 #include "element/element.hpp"
 #include "element/number.hpp"
@@ -64,12 +63,10 @@ std::string text_of(const TensorLayout& layout, const Number& value) {
 /// them: "min 99% (6.5)".
 Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Number>& values) {
   request = in_units(request, layout);
-  std::string percentiles;
   const std::vector<Bound> bounds = percentiles_in(request);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     Given& given = *(request.*bounds[i].given);
-    percentiles.append(" ").append(bounds[i].field).append("=");
-    percentiles += decimal_text(*std::exchange(given.percentage, std::nullopt)) + "%";
+    given.percentage.reset();
     given.number = values[i];
     given.text += " (" + text_of(layout, values[i]) + ")";
   }
@@ -77,7 +74,6 @@ Plan plan_with(Request request, const TensorLayout& layout, const std::vector<Nu
   std::erase_if(plan.cut, [&](const CutBound& cut) {  // nobody can avoid the fraction of a percentile
     return std::ranges::any_of(bounds, [&](const Bound& bound) { return bound.field == cut.field; });
   });
-  plan.percentiles = percentiles;
   return plan;
 }
 
@@ -145,25 +141,6 @@ Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, E
   });
   const auto found = read_percentiles(engine, input, layout, percentages_in(request));
   return with_path(input.path(), [&] { return plan_with_found(request, layout, found, none); });
-}
-
-std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
-                                  std::string_view fingerprint, ElementBits min, ElementBits max) {
-  Plan plan = plan_before_reading(request, layout);
-  const auto working = [&](ElementBits element) {
-    return plan.conversion ? working_element(layout.dtype, element, plan.operation.dtype) : element;
-  };
-  for (const Bound& bound : percentiles_in(request)) {
-    const bool is_min = bound.given == &Request::min;
-    (is_min ? plan.min : plan.max) = is_min ? min : max;
-    if (request.action_on_nan() == (is_min ? OnNan::min : OnNan::max))
-      plan.operation.nan = working(is_min ? min : max);
-  }
-  const MinAboveMax above = request.min_above_max.value_or(request.profile->min_above_max);
-  const Bounds bounds = converted_bounds(layout.dtype, plan.min, plan.max, above);
-  plan.operation.lo = working(bounds.lo);
-  plan.operation.hi = working(bounds.hi);
-  return plan.fingerprint() == fingerprint ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 }  // namespace clipper

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "contract/plan.hpp"
 #include "contract/profile.hpp"
 #include "element/tensor_layout.hpp"
@@ -35,11 +33,5 @@ enum class NoPercentile : bool { refused, dropped };
 /// The plan with the percentiles of a file. Error{usage} for a stream. Errors have the path in front.
 [[nodiscard]] Plan plan_with_percentiles(const Request& request, const TensorLayout& layout, Engine& engine,
                                          InputFile& input, NoPercentile none = NoPercentile::refused);
-
-/// The plan with `min` and `max` in place of percentiles; nothing unless it has this fingerprint. For
-/// finishing an interrupted change: the changed elements have other percentiles.
-[[nodiscard]] std::optional<Plan> recorded_plan(const Request& request, const TensorLayout& layout,
-                                                std::string_view fingerprint, ElementBits min,
-                                                ElementBits max);
 
 }  // namespace clipper

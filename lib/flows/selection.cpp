@@ -41,7 +41,7 @@ std::string_view why_other(const ClipSettings& settings, const TypeChoice& types
   const Profile& profile = *settings.request.profile;
   const bool is_number = layout.meaning.kind == Meaning::Kind::number;
   const bool is_taken = is_number ? profile.dtypes.contains(layout.dtype) : profile.takes_dates;
-  const bool is_given = is_number && settings.dtype == layout.dtype;
+  const bool is_given = is_number && settings.dtype.dtype == layout.dtype;
   if (!is_taken || !(is_given || types.contains(layout.dtype, layout.meaning))) return words_for(layout);
   const std::size_t rank = layout.shape.size();
   return rank < profile.min_rank || rank > profile.max_rank ? "number of dimensions" : "";
@@ -49,7 +49,7 @@ std::string_view why_other(const ClipSettings& settings, const TypeChoice& types
 
 std::string_view why_other(const ClipSettings& settings, InputFile& input) {
   if (settings.ignore_trailing) input.ignore_trailing();
-  const auto header = [&](std::optional<DType> dtype, npy::Types types) {
+  const auto header = [&](const npy::GivenDType& dtype, npy::Types types) {
     return read_header(input, dtype, nullptr, std::nullopt, npy::Opaque::refused, types);
   };
   try {
@@ -57,7 +57,7 @@ std::string_view why_other(const ClipSettings& settings, InputFile& input) {
   } catch (const Error& error) {
     const std::string_view type = refused_type(error);
     if (type.empty()) throw;
-    static_cast<void>(header(std::nullopt, npy::Types::all));  // throws if the file is not whole
+    static_cast<void>(header({}, npy::Types::all));  // throws if the file is not whole
     return type;
   }
 }

@@ -254,6 +254,20 @@ std::string loaded(std::string_view python, bool has_objects) {
 /// All types of ml_dtypes of one byte, except float8_e5m2.
 constexpr std::string_view kRawByte = "V1";
 
+/// Whether numpy lacks the dtype.
+bool is_foreign(DType dtype) {
+  return dtype == DType::bfloat16 || is_float8(dtype);
+}
+
+/// The descriptor of elements that are stored as those of another dtype: TensorLayout::stored_as.
+std::string_view kept_descr(const DTypeTraits& stored, bool has_order, ByteOrder order) {
+  constexpr std::array<std::string_view, 10> kDescrs{"|V2", "|V1", "<V1", "|f1", "|u1",
+                                                     "|i1", "<u2", ">u2", "<i2", ">i2"};
+  const bool is_plain = !has_order || (stored.size == 1 && stored.kind != NumberKind::floating);
+  const char mark = is_plain ? '|' : order == ByteOrder::little || stored.size == 1 ? '<' : '>';
+  return *std::ranges::find(kDescrs, fmt::format("{}{}", mark, stored.descr));
+}
+
 /// What a type means that is stored as a dtype, and with which Types it is accepted.
 struct Stored {
   Types types;
@@ -293,27 +307,33 @@ void read_other(std::string_view descr, Types types, std::string_view python, He
 
 }  // namespace
 
-void read_descr(const Descr& descr, std::optional<DType> expected, Opaque opaque, Types types,
+void read_descr(const Descr& descr, const GivenDType& given, Opaque opaque, Types types,
                 std::string_view python, Header& header) {
+  const std::optional<DType> expected = given.dtype;
   if (descr.is_structured) {
     header.other = structured(descr);
   } else {
     const std::string_view type = without_order(descr.text);
     const auto* row = std::ranges::find_if(
         kDTypes, [&](const DTypeTraits& dtype) { return dtype.descr == type || dtype.name == descr.text; });
-    if (expected && traits(*expected).descr == type) row = &traits(*expected);
+    const bool is_void = type == traits(DType::bfloat16).descr || type == kRawByte;
     const bool ordered = type != descr.text && (descr.text[0] == '<' || descr.text[0] == '>');
-    const bool is_raw =
-        ((type == traits(DType::bfloat16).descr && !ordered) || type == kRawByte) && !expected;
+    const bool is_raw = is_void && (!ordered || type == kRawByte) && !expected;
     if (row == kDTypes.end() || (is_raw && types == Types::all)) {
       read_other(descr.text, types, python, header);
     } else {
-      header.dtype = row->dtype;
       header.order = !ordered || row->size == 1 ? kNativeOrder
                      : descr.text[0] == '<'     ? ByteOrder::little
                                                 : ByteOrder::big;
-      const bool is_foreign = row->dtype == DType::bfloat16 || is_float8(row->dtype);
-      header.opaque = is_raw || (is_foreign && type == row->descr && !ordered);
+      const DTypeTraits& stored = *row;
+      const bool is_integer = row->kind != NumberKind::floating;
+      if (expected && is_foreign(*expected) && traits(*expected).size == row->size &&
+          (is_void || (is_integer && given.over_integers)))
+        row = &traits(*expected);
+      header.dtype = row->dtype;
+      const bool is_kept = is_integer || (type == stored.descr && (!ordered || stored.descr != row->descr));
+      if (is_raw || (is_foreign(row->dtype) && is_kept))
+        header.stored_as = kept_descr(stored, ordered || is_integer, header.order);
       if (is_raw && opaque == Opaque::refused) refuse(opaque_dtype(descr.text));
     }
   }

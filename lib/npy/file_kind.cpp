@@ -90,10 +90,36 @@ bool is_called(std::span<const std::byte> start, std::string_view name) {
   return kind != nullptr && kind->name == name;
 }
 
+constexpr std::size_t kFingerprintAt = 2;
+constexpr std::size_t kFingerprintSize = kVersionAt - kFingerprintAt;
+
 }  // namespace
 
+Start unfinished_start(const Start& start, std::uint64_t fingerprint) noexcept {
+  Start unfinished = start;
+  for (std::size_t i = 0; i < kFingerprintSize; ++i)
+    unfinished[kFingerprintAt + i] = static_cast<std::byte>(fingerprint >> (8 * i));
+  unfinished[kVersionAt] = kUnfinishedVersion;
+  unfinished[kVersionAt + 1] = start[kVersionAt];
+  return unfinished;
+}
+
+bool is_unfinished(std::span<const std::byte> start) noexcept {
+  return start.size() >= sizeof(Start) && as_text(start).starts_with(kMagic.substr(0, kFingerprintAt)) &&
+         start[kVersionAt] == kUnfinishedVersion && start[kVersionAt + 1] >= std::byte{1} &&
+         start[kVersionAt + 1] <= std::byte{3};
+}
+
+Start finished_start(const Start& unfinished) noexcept {
+  Start start{};
+  std::ranges::copy(std::as_bytes(std::span(kMagic)), start.begin());
+  start[kVersionAt] = unfinished[kVersionAt + 1];
+  return start;
+}
+
 bool can_be_npy(std::span<const std::byte> start) {
-  return !start.empty() && as_text(start).starts_with(kMagic.substr(0, start.size()));
+  return !start.empty() &&
+         (as_text(start).starts_with(kMagic.substr(0, start.size())) || is_unfinished(start));
 }
 
 Message not_npy(std::span<const std::byte> start, std::string_view file, std::string_view expected) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -12,11 +13,31 @@ namespace clipper::npy {
 /// The first bytes of every .npy file.
 inline constexpr std::string_view kMagic = "\x93NUMPY";
 
+/// The position of the major version in a file.
+inline constexpr std::size_t kVersionAt = 6;
+
+/// The first bytes of a file: magic, major and minor version.
+using Start = std::array<std::byte, 8>;
+
+/// The first bytes of a file whose elements are being overwritten, which no reader accepts, in place of
+/// `start`: 4 bytes of `fingerprint` in place of "UMPY", kUnfinishedVersion as the major version, and the
+/// true one as the minor version.
+[[nodiscard]] Start unfinished_start(const Start& start, std::uint64_t fingerprint) noexcept;
+
+/// The major version of a file whose elements are being overwritten.
+inline constexpr std::byte kUnfinishedVersion{204};
+
+/// Whether a file that begins with `start` has such first bytes.
+[[nodiscard]] bool is_unfinished(std::span<const std::byte> start) noexcept;
+
+/// What unfinished_start() replaced.
+[[nodiscard]] Start finished_start(const Start& unfinished) noexcept;
+
 /// How many of a file's first bytes tell what kind of file it is.
 inline constexpr std::size_t kKindSize = 512;
 
 /// Whether a file that begins with `start`, one byte or more, can be .npy: as far as both go, `start` is
-/// kMagic.
+/// kMagic, or the file is_unfinished().
 [[nodiscard]] bool can_be_npy(std::span<const std::byte> start);
 
 /// The error message for a file that begins with `start` and is not .npy: what it is instead, and how to

@@ -59,20 +59,23 @@ std::string descr_text(const TensorLayout& layout) {
     case Kind::timedelta: return fmt::format("{}m8{}", order, unit_text(layout.meaning.unit));
     case Kind::complex: return fmt::format("{}c{}", order, layout.element_size());
   }
+  if (!layout.stored_as.empty()) return std::string(layout.stored_as);
   const bool has_order = dtype.size > 1 || is_float8(dtype.dtype);
-  if (!has_order || layout.opaque) return fmt::format("|{}", dtype.descr);
+  if (!has_order) return fmt::format("|{}", dtype.descr);
   return fmt::format("{}{}", order, dtype.descr);
 }
 
 }  // namespace
 
 std::uint64_t data_offset(std::span<const std::byte> start) {
-  if (!can_be_npy(start)) refuse(not_npy(start));
-  if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
-
-  if (start[kVersionAt] == kUnfinishedVersion)
+  if (is_unfinished(start))
     throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
                                         "; run the same " + Term{"direct", "change"} + " again to finish it");
+  if (!can_be_npy(start)) refuse(not_npy(start));
+  if (start.size() < kLengthAt + 2) refuse_truncated(kLengthAt + 2, start.size());
+  if (start[kVersionAt] == kUnfinishedVersion)  // up to version 0.1.0
+    throw Error(ErrorKind::refused, "left unfinished by " + Term{"direct", "a direct change"} +
+                                        " of an older clipper; finish it with that version");
   const auto major = std::to_integer<int>(start[kVersionAt]);
   const auto minor = std::to_integer<int>(start[kVersionAt + 1]);
   if (major < 1 || major > 3 || minor != 0)
@@ -92,7 +95,7 @@ std::string type_name(const Header& header) {
   return header.other ? header.other->name : clipper::type_name(header.layout());
 }
 
-Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype, Opaque opaque, Types types,
+Header parse(std::span<const std::byte> bytes, const GivenDType& dtype, Opaque opaque, Types types,
              std::string_view python) {
   Header header;
   header.data_offset = data_offset(bytes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,7 +13,7 @@
 #include "error.hpp"
 
 /// The .npy file format: bytes <-> Header. Pure functions, no I/O. Functions that read bytes of a file throw
-/// Error{input} for malformed bytes and Error{refused} for kUnfinishedVersion. The message says what is wrong
+/// Error{input} for malformed bytes and Error{refused} for unfinished_start(). The message says what is wrong
 /// and where (the caller adds the path) and quotes bytes of the file by excerpt(). A size in those bytes
 /// never causes an allocation larger than the header.
 ///
@@ -31,11 +32,6 @@ namespace clipper::npy {
 
 /// The first bytes to read: magic, version and the longer of the two length fields.
 inline constexpr std::size_t kPreambleSize = 12;
-
-/// The position of the major version in a file, and the version of a file whose elements are being
-/// overwritten: no reader accepts it.
-inline constexpr std::size_t kVersionAt = 6;
-inline constexpr std::byte kUnfinishedVersion{204};
 
 /// The longest header text that is read. numpy writes 118 bytes unless the shape is extreme.
 inline constexpr std::size_t kMaxHeaderSize = std::size_t{64} * 1024;
@@ -66,6 +62,20 @@ struct Header : TensorLayout {
 /// also complex numbers, which can be equal; all that numpy reads.
 enum class Types : std::uint8_t { dtypes, clipped, comparable, all };
 
+/// What the user says that a file or a member holds. It makes `|V2` bfloat16 and `<V1` a float8, and must
+/// agree with every other descriptor.
+struct GivenDType {
+  GivenDType() = default;
+  template <std::convertible_to<std::optional<DType>> T>
+  GivenDType(T given) : dtype(given) {}  // NOLINT(google-explicit-constructor): it loses nothing
+
+  std::optional<DType> dtype;
+
+  /// Whether integers of the same size are bfloat16 or a float8, too. Only where the user names the file or
+  /// the member: among many others there are real integers.
+  bool over_integers = false;
+};
+
 /// What parse() does with `|V2`, `<V1` and `|V1` if the caller gives no dtype: refuse them, or take them for
 /// the first dtype that is saved so.
 enum class Opaque : std::uint8_t { refused, taken };
@@ -75,11 +85,10 @@ enum class Opaque : std::uint8_t { refused, taken };
 /// what it is: see not_npy() in file_kind.hpp.
 [[nodiscard]] std::uint64_t data_offset(std::span<const std::byte> start);
 
-/// The header of a file, from its first data_offset() bytes; later bytes are ignored. `dtype` is what the
-/// user says that the file holds: it makes `|V2` bfloat16 and `<V1` a float8, and must agree with every other
-/// descriptor. Types::all takes `|V2` and `<V1` for what numpy does: raw bytes. `python` is the array in the
-/// Python that messages advise: "np.load('x.npy')".
-[[nodiscard]] Header parse(std::span<const std::byte> bytes, std::optional<DType> dtype = std::nullopt,
+/// The header of a file, from its first data_offset() bytes; later bytes are ignored. Types::all takes `|V2`
+/// and `<V1` for what numpy does: raw bytes. `python` is the array in the Python that messages advise:
+/// "np.load('x.npy')".
+[[nodiscard]] Header parse(std::span<const std::byte> bytes, const GivenDType& dtype = {},
                            Opaque opaque = Opaque::refused, Types types = Types::dtypes,
                            std::string_view python = "x");
 

@@ -5,11 +5,14 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/version.h>
 
 #include <atomic>
 #include <exception>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace clipper {
@@ -39,19 +42,46 @@ class FirstFailure {
   std::exception_ptr exception_;
 };
 
+using Control = tbb::global_control;
+
+std::atomic<bool> owns_process = false;
+
+/// The threads of the arena that oneTBB gave the calling thread because of a pool; 0 if there is none.
+thread_local int threads_of_own_arena = 0;
+
+/// Notes the arena that the calling thread gets meanwhile.
+class OwnArena {
+ public:
+  OwnArena() = default;
+  OwnArena(const OwnArena&) = delete;
+  OwnArena& operator=(const OwnArena&) = delete;
+  ~OwnArena() {
+    if (is_new_ && tbb::this_task_arena::current_thread_index() >= 0)
+      threads_of_own_arena = tbb::this_task_arena::max_concurrency();
+  }
+
+ private:
+  bool is_new_ = tbb::this_task_arena::current_thread_index() < 0;
+};
+
 }  // namespace
 
 struct Pool::Threads {
-  explicit Threads(unsigned threads)
-      : count(tbb::global_control::max_allowed_parallelism, threads), arena(static_cast<int>(threads)) {}
+  explicit Threads(unsigned threads) : arena(static_cast<int>(threads)) {
+    if (!owns_process) return;
+    count.emplace(Control::max_allowed_parallelism, threads);  // may exceed the number of CPUs
+    stack.emplace(Control::thread_stack_size, kStack);
+  }
+  explicit Threads(tbb::attach surrounding) : arena(surrounding) {}
 
   template <class Work>
   void execute(const Work& work) noexcept {
+    const OwnArena noted;
     arena.execute(work);
   }
 
-  tbb::global_control count;  ///< may exceed the number of CPUs
-  tbb::global_control stack{tbb::global_control::thread_stack_size, kStack};
+  std::optional<Control> count;
+  std::optional<Control> stack;
   tbb::task_arena arena;
 };
 
@@ -63,12 +93,40 @@ std::string Pool::version() {
   return fmt::format("{} (interface {})", TBB_runtime_version(), TBB_runtime_interface_version());
 }
 
+void Pool::own_process() noexcept {
+  owns_process = true;
+}
+
+unsigned Pool::limit() {
+  if (owns_process) return std::numeric_limits<unsigned>::max();
+  // An arena of more threads makes oneTBB write a warning to stderr.
+  return stack() < kStack ? 1
+                          : static_cast<unsigned>(Control::active_value(Control::max_allowed_parallelism));
+}
+
+std::size_t Pool::stack() {
+  return owns_process ? kStack : Control::active_value(Control::thread_stack_size);
+}
+
+unsigned Pool::surrounding_threads() {
+  if (tbb::this_task_arena::current_thread_index() < 0) return 0;
+  const int threads = tbb::this_task_arena::max_concurrency();
+  // An arena of the caller's that cannot be told from the thread's own has as many threads as a new one.
+  const bool is_own = threads == threads_of_own_arena && tbb::task::current_context() == nullptr;
+  return is_own ? 0 : static_cast<unsigned>(threads);
+}
+
+std::unique_ptr<Pool> Pool::surrounding() {
+  return std::unique_ptr<Pool>(new Pool(std::make_unique<Threads>(tbb::attach{})));
+}
+
 std::unique_ptr<Pool> Pool::start(unsigned threads) {
   // If its start throws, oneTBB 2021 stays in the state "pending" (atomic_do_once) and keeps some of its
   // locks: any later use, even by a destructor, waits forever. So the object is leaked and oneTBB is not used
   // again.
   static std::atomic<bool> has_failed = false;
   if (has_failed) return nullptr;
+  const OwnArena noted;
   auto started = std::make_unique<Threads>(threads);
   try {
     started->arena.initialize();

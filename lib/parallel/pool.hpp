@@ -10,20 +10,42 @@ namespace clipper {
 
 /// The thread pool; the only file that uses oneTBB.
 ///
+/// Leaves oneTBB's settings of the process as they are, because they are those of the program that calls the
+/// library, too; only a process that is the pool's own gets others.
+///
 /// An exception in `work` stops it: no further calls begin, and the first exception is thrown again after all
 /// threads have stopped. If oneTBB itself throws, because it has no more memory or threads, std::terminate()
 /// is called: nobody can tell then which threads are still working.
 class Pool {
  public:
-  /// Bytes of a thread's stack; the deepest frames hold the blocks of a kernel.
+  /// Bytes of stack that a thread needs; the deepest frames hold the blocks of a kernel.
   static constexpr std::size_t kStack = 512UL * 1024;
+
+  /// Says that the process is clipper's alone: pools then set the size of stacks to kStack, and may start
+  /// more threads than there are CPUs. Before the first pool.
+  static void own_process() noexcept;
+
+  /// The most threads that oneTBB gives a pool: those that the process lets it use, or 1 if their stacks are
+  /// too small.
+  [[nodiscard]] static unsigned limit();
+
+  /// Bytes of stack of each thread that start() starts.
+  [[nodiscard]] static std::size_t stack();
 
   /// The oneTBB library that the program has loaded: "2021.8.0 (interface 12080)".
   [[nodiscard]] static std::string version();
 
-  /// Starts `threads` threads, which include the calling one. Null if oneTBB cannot start, now or in an
-  /// earlier call.
+  /// Starts `threads` threads, which include the calling one; at most limit(). Null if oneTBB cannot start,
+  /// now or in an earlier call.
   [[nodiscard]] static std::unique_ptr<Pool> start(unsigned threads);
+
+  /// How many threads the arena has that the calling thread is in; 0 if it is in none but that which it has
+  /// from an earlier pool.
+  [[nodiscard]] static unsigned surrounding_threads();
+
+  /// The threads of that arena. The pool is for the calling thread, while it is there.
+  [[nodiscard]] static std::unique_ptr<Pool> surrounding();
+
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool();

@@ -106,7 +106,10 @@ void Part::write() {
   if (counting == Counting::on) result.counts = counts;
   input_.expect_unwritten();
   complete(true);
-  output_->commit(part, sum, [&] { input_.expect_unwritten_anywhere(last_read); });
+  output_->commit(part, sum, [&] {
+    input_.expect_unwritten_anywhere(last_read);
+    observer.placing();
+  });
 }
 
 class Slab : public Prepared {

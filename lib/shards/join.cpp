@@ -86,13 +86,13 @@ bool Join::is_in_place() {
   return true;
 }
 
-void Join::run(Engine& engine) {
+void Join::run(Engine& engine, const std::function<void()>& placing) {
   const Descriptor held = files_.hold_run();
   const std::vector<ShardRecord> records = read_records();
   // Made before the commit: after it there may be no memory for an error.
   const std::exception_ptr out_of_memory =
       std::make_exception_ptr(Error(ErrorKind::not_durable, out_ + ": complete, but out of memory"));
-  if (!is_in_place() && !has_become_output(engine, records)) put_in_place(engine, records);
+  if (!is_in_place() && !has_become_output(engine, records)) put_in_place(engine, records, placing);
   try {
     clean_up();
   } catch (const std::bad_alloc&) {
@@ -191,7 +191,8 @@ bool Join::is_whole(const Descriptor& common, const std::vector<ShardRecord>& re
          status.st_nlink == 1 && files_.common(run_).id() == id_of(status);
 }
 
-void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records) {
+void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
+                        const std::function<void()>& placing) {
   OutputFile::check(out_, existing_);
   const Place place = files_.common(run_);
   Descriptor common;
@@ -219,7 +220,10 @@ void Join::put_in_place(Engine& engine, const std::vector<ShardRecord>& records)
     output.emplace(OutputFile::adopt(out_, existing_, std::move(common)));
   }
   try {
-    output->commit([&] { expect_waiting(); });  // fsync() may have taken long
+    output->commit([&] {
+      expect_waiting();  // fsync() may have taken long
+      placing();
+    });
     if (::fstat(output->descriptor().get(), &status) == 0) placed_ = status;
     if (adopts && place.id() == id_of(status)) ::unlinkat(place.directory(), place.name(), 0);
   } catch (const Error& error) {

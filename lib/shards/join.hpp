@@ -36,8 +36,9 @@ class Join {
   /// output is in place already. Error{refused}, with nothing changed, if records are missing or parts do not
   /// match their records (the message lists the shards), and for the errors of OutputFile::create().
   /// Error{not_durable} if the output is in place, but files are left or its directory could not be flushed
-  /// to disk.
-  void run(Engine& engine);
+  /// to disk. `placing` is called right before the output gets its name.
+  void run(
+      Engine& engine, const std::function<void()>& placing = [] {});
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -49,7 +50,8 @@ class Join {
   [[nodiscard]] Message reasons(const std::vector<std::uint64_t>& missing) const;
   [[nodiscard]] bool has_become_output(Engine& engine, std::vector<ShardRecord> records);
   [[nodiscard]] bool is_whole(const Descriptor& common, const std::vector<ShardRecord>& records) const;
-  void put_in_place(Engine& engine, const std::vector<ShardRecord>& records);
+  void put_in_place(Engine& engine, const std::vector<ShardRecord>& records,
+                    const std::function<void()>& placing);
   [[nodiscard]] std::vector<std::uint64_t> different_parts(Engine& engine,
                                                            const std::vector<ShardRecord>& records,
                                                            const Descriptor& common,

@@ -77,6 +77,82 @@ TEST_CASE("the manual's examples of casts are what clipper does") {
   }
 }
 
+TEST_CASE("bounds and replacements move no result away from the exact number, rounded once") {
+  struct Row {
+    std::string from;
+    std::string elements;
+    std::string options;
+    std::string to;
+    std::string results;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"int64", "9007199254740993", "--bias 0 --max 1e38 --to int64", "int64", "9007199254740993"},
+      {"int64", "9007199254740993", "--bias 0 --max 1e40 --to int64", "int64", "9007199254740993"},
+      {"int64", "9007199254740993", "--bias 0 --min 0.5 --to int64", "int64", "9007199254740993"},
+      {"int64", "9007199254740993", "--bias 0 --min -0.5 --round trunc", "int64", "9007199254740993"},
+      {"uint64", "18446744073709551615", "--scale 1 --min 2.5 --to uint64", "uint64", "18446744073709551615"},
+      {"int64", "9007199254740993 0", "--bias 0 --min 0.5 --replace-below 7", "int64", "9007199254740993 7"},
+      {"int64", "-1 0 1 2 3", "--bias 0 --min 0.25 --max 2.5 --to float64", "float64", "0.25 0.25 1 2 2.5"},
+      {"int64", "0 1 2 3", "--scale 1 --min 0.6 --max 2.5 --round half-away", "int64", "1 1 2 3"},
+      {"int64", "0 1", "--bias 0 --min 0.2 --max 0.8 --to float32", "float32", "0.2 0.8"},
+      {"int64", "0 1 2", "--bias 0 --min 1.5 --max 0.5 --min-above-max min --to float16", "float16",
+       "1.5 1.5 1.5"},
+      {"int64", "1 5", "--bias 0 --max -inf --to float16 --saturate", "float16", "-65504 -65504"},
+      {"float16", "nan 1", "--nan 2049 --to int32", "int32", "2049 1"},
+      {"float16", "nan 1", "--nan 16777217 --to int64 --zero-point 1", "int64", "16777218 2"},
+      {"float16", "nan 1", "--nan 70000 --to float32", "float32", "70000 1"},
+      {"float32", "nan 1", "--nan 0.1 --to float64", "float64", "0.1 1"},
+      {"float32", "nan 1", "--nan 16777217 --scale 2 --to float64", "float64", "16777217 2"},
+      {"float32", "nan 1", "--nan 0.50000000001 --round half-even", "float32", "1 1"},
+      {"float32", "1 5", "--max -inf --to float16 --saturate", "float16", "-65504 -65504"},
+      {"float32", "1 5", "--min 3 --replace-below inf --to float16 --saturate", "float16", "65504 5"},
+      {"float32", "1 5", "--min 3 --replace-below inf --to float16", "float16", "inf 5"},
+      {"int8", "-128 100", "--bias 128 --min 222 --nan min --to uint16", "uint16", "222 228"},
+  }));
+  CAPTURE(row.from, row.elements, row.options);
+  const WorkingDirectory directory{{"in.npy", file_of(row.from, row.elements)}};
+  directory.done(joined(words_of(row.options), {"in.npy", "out.npy"}));
+  CHECK(directory.read("out.npy") == file_of(row.to, row.results));
+}
+
+TEST_CASE("arrays are bounds of exact integers, in long rows, beside numbers, and where min exceeds max") {
+  const std::vector<std::int64_t> zeros(400, 0);
+  const WorkingDirectory directory{
+      {"in.npy", npy_file("<i8", "False", "(2, 200)", bytes_of(zeros))},
+      {"lo.npy", npy_file("<i8", "False", "(2, 1)", bytes_of<std::int64_t>({5, 1LL << 40}))},
+      {"one.npy", file_of("int64", "1 8")},
+      {"array.npy", file_of("int64", "5 5")}};
+  directory.done({"--bias", "0", "--min", "@lo.npy", "--to", "float64", "in.npy", "out.npy"});
+  std::vector<double> wanted(400, 5);
+  std::fill(wanted.begin() + 200, wanted.end(), 0x1p40);
+  CHECK(directory.read("out.npy") == npy_file("<f8", "False", "(2, 200)", bytes_of(wanted)));
+
+  Words words{"--bias", "0", "--to", "int32", "--min", "@array.npy", "--max", "2.5", "one.npy", "out.npy"};
+  check_refused(directory.run(words), 2, "--min @array.npy (5) exceeds --max 2.5 at [0]");
+  directory.done(joined({"--min-above-max", "min"}, words));
+  CHECK(directory.read("out.npy") == file_of("int32", "5 5"));
+  directory.done(joined({"--min-above-max", "max"}, words));
+  CHECK(directory.read("out.npy") == file_of("int32", "2 2"));
+  check_refused(directory.run({"--bias", "0", "--max", "nan", "--to", "int8", "one.npy", "out.npy"}), 2,
+                "--max nan: NaN cannot be a bound");
+}
+
+TEST_CASE("an array beyond the other dtype is refused as a number is, also where min may exceed max") {
+  const WorkingDirectory directory{{"in.npy", file_of("float32", "1 5")},
+                                   {"hi.npy", file_of("float32", "7 1e30")},
+                                   {"lo.npy", file_of("float32", "7 -1e30")},
+                                   {"ok.npy", file_of("float32", "7 9")}};
+  for (const std::string which : {"min", "max"}) {
+    const Words words{"--min-above-max", which, "--to", "int32"};
+    check_refused(directory.run(joined(words, {"--min", "@hi.npy", "--max", "5", "in.npy", "out.npy"})), 2,
+                  "--min @hi.npy (1e+30) at [1] is beyond the range of int32");
+    check_refused(directory.run(joined(words, {"--min", "6", "--max", "@lo.npy", "in.npy", "out.npy"})), 2,
+                  "--max @lo.npy (-1e+30) at [1] is beyond the range of int32");
+    directory.done(joined(words, {"--min", "@ok.npy", "--max", "5", "in.npy", "out.npy"}));
+    CHECK(directory.read("out.npy") == file_of("int32", which == "min" ? "7 9" : "5 5"));
+  }
+}
+
 TEST_CASE("every way to run writes the other dtype") {
   const WorkingDirectory directory{{"in.npy", kFloats}, {"copy.npy", kFloats}};
   const Words cast{"--to", "uint8"};
@@ -158,6 +234,9 @@ TEST_CASE("what a cast cannot do is refused in one line, and nothing is written"
       {{"--to", "uint8"}, 3, "in.npy: NaN at [1] (element 1) cannot become uint8"},
       {{"--to", "uint8", "--nan", "300"}, 2, "--nan 300 is beyond the range of uint8"},
       {{"--to", "uint8", "--nan", "0", "--min", "300"}, 2, "--min 300 exceeds the uint8 maximum (255)"},
+      {{"--to", "uint8", "--nan", "0", "--zero-point", "5", "--min", "253"},
+       2,
+       "--min 253 plus zero point 5 exceeds the uint8 maximum (255)"},
       {{"--to", "uint8", "--nan", "0", "--max", "-1"}, 2, "--max -1 is below the uint8 minimum (0)"},
       {{"--to", "float16", "--min", "70000"}, 2, "--min 70000 exceeds the float16 maximum (65504)"},
       {{"--min", "0", "--replace-below", "0.1"}, 2, "--replace-below 0.1 is not a float32 number"},

@@ -19,18 +19,6 @@ Words percent(const Words& more) {
   return joined({"--min", "1%", "--max", "99%"}, more);
 }
 
-/// Distinct elements, so that the percentiles of a half-clipped file are not those of the file.
-std::vector<float> many() {
-  std::vector<float> elements;
-  for (int i = 0; i <= 300'000; ++i) elements.push_back(static_cast<float>(i * 7LL % 300'001));
-  return elements;
-}
-
-const std::string kMany = float32_file(many());
-const std::string kManyClipped = float32_file(clipped(many(), 75'000.75F, 225'000));
-const Words kDirectPercent{"-i",        "--direct", "--chunk-size", "4096", "--min",
-                           "25.00025%", "--max",    "75%",          "x.npy"};
-
 }  // namespace
 
 TEST_CASE("the bounds of a file are the percentiles of its elements") {
@@ -168,49 +156,6 @@ TEST_CASE("a member of an archive that has no percentile is named, and clipped w
 TEST_CASE("a list of files is checked before the first output, also with percentiles") {
   const WorkingDirectory directory{{"x.npy", kThousand}, {"bad.npy", "not a tensor"}};
   directory.refused(percent({"--output-dir", "out", "x.npy", "bad.npy"}), 3, "bad.npy");
-}
-
-TEST_CASE("an interrupted --direct run with percentiles is finished with the bounds that it began with") {
-  const WorkingDirectory directory;
-  const std::string file = directory / "x.npy";
-  write_file(file, kMany);
-  check_refused(directory.run(kDirectPercent, stop_in_the_middle), 4,
-                "unreadable until the same command finishes it");
-  const std::string unfinished = read_file(file);
-  REQUIRE(unfinished[6] == '\xcc');
-
-  // Other bounds that are the same numbers, and other percentiles, are another command.
-  directory.refused({"-i", "--direct", "--min", "75000.75", "--max", "225000", "x.npy"}, 5,
-                    "repeat it first");
-  directory.refused({"-i", "--direct", "--min", "25%", "--max", "75%", "x.npy"}, 5, "repeat it first");
-  directory.refused({"-i", "--direct", "--min", "25.00025%", "x.npy"}, 5, "repeat it first");
-
-  Words dry = kDirectPercent;
-  dry.insert(dry.end(), {"--dry-run", "--json"});
-  const Result trial = directory.run(dry);
-  CHECK(contains(trial.output, "\"min\":75000.75,\"max\":225000"));
-  CHECK((read_file(file) == unfinished));
-  check_refused(directory.run(kDirectPercent, stop_in_the_middle), 4, "unreadable until");
-  directory.done(kDirectPercent);
-  CHECK((read_file(file) == kManyClipped));
-  CHECK(directory.entries() == Words{"x.npy"});
-}
-
-TEST_CASE("a min above max that exchanges the bounds is finished, too") {
-  const WorkingDirectory directory{{"x.npy", kMany}};
-  const Words words{"-i",  "--direct", "--chunk-size",    "4096", "--min", "75%", "--max",
-                    "25%", "x.npy",    "--min-above-max", "min"};
-  check_refused(directory.run(words, stop_in_the_middle), 4, "unreadable until");
-  directory.done(words);
-  CHECK((directory.read("x.npy") == float32_file(std::vector<float>(300'001, 225'000))));
-}
-
-TEST_CASE("--direct with percentiles changes a file once if only the end of the change was missing") {
-  const WorkingDirectory directory{{"x.npy", kMany}};
-  Words all = kDirectPercent;
-  all.insert(all.end(), {"--threads", "2"});
-  directory.done(all);
-  CHECK((directory.read("x.npy") == kManyClipped));
 }
 
 }  // namespace clipper::testing

@@ -17,16 +17,22 @@ const std::string kFile = npy_file("|u1", "False", "(96,)", kBytes);
 const std::string kCounts = R"("raised":0,"lowered":80,"nan":0)";
 
 template <class T>
-std::string counts_of(const std::string& descr, const std::vector<T>& elements, Words words) {
+std::string json_of(const std::string& descr, const std::vector<T>& elements, Words words) {
   const WorkingDirectory directory{
       {"x.npy", npy_file(descr, "False", fmt::format("({},)", elements.size()), bytes_of(elements))}};
   words.insert(words.end(), {"--json", "x.npy", "y.npy"});
   const Result result = directory.run(words);
   CAPTURE(words, result.output, result.error);
   CHECK(result.exit_code == 0);
-  const std::size_t begin = result.output.find("\"raised\"");
+  return result.output;
+}
+
+template <class T>
+std::string counts_of(const std::string& descr, const std::vector<T>& elements, const Words& words) {
+  const std::string json = json_of(descr, elements, words);
+  const std::size_t begin = json.find("\"raised\"");
   REQUIRE(begin != std::string::npos);
-  return result.output.substr(begin, result.output.find(",\"nan\"") - begin);
+  return json.substr(begin, json.find(",\"nan\"") - begin);
 }
 
 std::string counts(int raised, int lowered) {
@@ -75,8 +81,6 @@ TEST_CASE("every way counts an integer that its dtype cannot hold, with a bound 
       check({"--shard", "0/1", "x.npy", "s.npy"});
       check({"--fail-if-clipped", "84%", "x.npy", "y.npy"});
       check({"--in-place", "x.npy"});
-      directory.write("x.npy", kFile);
-      check({"--in-place", "--direct", "x.npy"});
     }
 }
 
@@ -101,6 +105,79 @@ TEST_CASE("a number beyond a bound counts although the truncation would bring it
   CHECK(counts_of<std::uint64_t>("<u8", {1, 1ULL << 63}, {"--scale", "2"}) == counts(0, 1));
   CHECK(counts_of<std::int32_t>("<i4", {0, 1, 2}, {"--scale", "10", "--min", "5", "--max", "5"}) ==
         counts(1, 2));
+}
+
+TEST_CASE("a replacement or a divisor changes neither the bounds nor what is counted") {
+  const std::vector<std::uint16_t> x{0x6800, 0x6801, 0x6400};  // 2048, 2050, 1024
+  for (const Words& more : {Words{"--scale", "1"}, Words{"--scale", "1/1"},
+                            Words{"--scale", "1", "--replace-above", "0", "--replace-below", "0"}}) {
+    CHECK(counts_of("<f2", x, joined(more, {"--min", "2049", "--max", "2049"})).starts_with(counts(1, 1)));
+    CHECK(counts_of<std::int32_t>("<i4", {2, 3, 4}, joined(more, {"--min", "2.5", "--max", "3.5"}))
+              .starts_with(counts(0, 1)));
+    CHECK(counts_of<std::int64_t>("<i8", {2, 3, 4}, joined(more, {"--min", "2.5", "--max", "3.5"}))
+              .starts_with(counts(0, 1)));
+  }
+}
+
+TEST_CASE("every way counts the numbers that become infinite and 0") {
+  const std::string file = float32_file({1e6F, -1e6F, 1e-9F, INFINITY, 0, 7, 70'000, -0.0F, NAN, 1e-30F});
+  const std::string lossy = R"("became_infinite":3,"became_zero":2,)";
+  const WorkingDirectory directory{{"x.npy", file}, {"a.npz", npz_file({{"x.npy", file}})}};
+  const auto check = [&](const Words& more, const std::string& input = "") {
+    const Result result = directory.run(joined({"--to", "float16", "--json"}, more), input);
+    CAPTURE(more, result.error);
+    CHECK(result.exit_code == 0);
+    CHECK(contains(result.output, lossy));
+  };
+  check({"x.npy", "y.npy"});
+  check({"-", "z.npy"}, file);
+  check({"--dry-run", "x.npy", "y.npy"});
+  check({"a.npz", "b.npz"});
+  check({"--output-dir", "out", "x.npy"});
+  check({"--shard", "0/1", "x.npy", "s.npy"});
+  check({"--in-place", "x.npy"});
+  directory.write("x.npy", file);
+  check_refused(directory.run({"--to", "float16", "--fail-if-clipped", "29.9", "x.npy", "y.npy"}), 1,
+                "30 % would be clipped or become infinite, more than 29.9 %");
+  directory.done({"--to", "float16", "--fail-if-clipped", "30", "x.npy", "y.npy"});
+  CHECK(contains(directory.run({"-v", "--to", "float16", "x.npy", "y.npy"}).error,
+                 "(0 % raised, 0 % lowered), 3 became infinite, 2 became 0, 1 NaN kept"));
+  CHECK_FALSE(contains(directory.run({"--max", "6", "--json", "x.npy", "y.npy"}).output, "became"));
+}
+
+TEST_CASE("a bound or a bias that makes 0 is no loss; a product and a cut fraction are") {
+  const auto losses = [](const std::string& descr, const auto& x, const Words& words) {
+    const std::string json = json_of(descr, x, words);
+    const std::size_t begin = json.find("\"became_infinite\"");
+    return json.substr(begin, json.find(",\"seconds\"") - begin);
+  };
+  const auto lost = [](int infinite, int zeros) {
+    return fmt::format(R"("became_infinite":{},"became_zero":{})", infinite, zeros);
+  };
+  const std::vector<float> x{3e38F, -3e38F, 1, 1e-30F, 0};
+  CHECK(losses("<f4", x, {"--scale", "10"}) == lost(2, 0));
+  CHECK(losses("<f4", x, {"--scale", "10", "--max", "3e38"}) == lost(1, 0));
+  CHECK(losses("<f4", x, {"--scale", "10", "--max", "0"}) == lost(1, 0));
+  CHECK(losses("<f4", x, {"--scale", "1e-30"}) == lost(0, 1));
+  CHECK(losses("<f4", x, {"--bias", "-1"}) == lost(0, 0));
+  CHECK(losses("<f4", x, {"--scale", "0"}) == lost(0, 0));
+  CHECK(losses("<i2", std::vector<std::int16_t>{-3, -1, 0, 1, 3}, {"--scale", "0.5"}) == lost(0, 2));
+  CHECK(losses("<i2", std::vector<std::int16_t>{-3, -1, 0, 1, 3}, {"--scale", "0.5", "--min", "0"}) ==
+        lost(0, 1));
+  CHECK(losses("<u8", std::vector<std::uint64_t>{65'519, 65'520}, {"--to", "float16"}) == lost(1, 0));
+  CHECK(losses("<u8", std::vector<std::uint64_t>{65'519, 65'520}, {"--to", "float16", "--saturate"}) ==
+        lost(0, 0));
+}
+
+TEST_CASE("JSON says the bounds of integer arithmetic that were applied") {
+  const WorkingDirectory directory{{"x.npy", float32_file({1})}};
+  directory.done({"--to", "int64", "x.npy", "l.npy"});
+  const auto said = [&](const Words& words) {
+    return directory.run(joined(words, {"--json", "l.npy", "y.npy"})).output;
+  };
+  CHECK(contains(said({"--scale", "3", "--to", "float64"}), R"("min":"-inf","max":"inf",)"));
+  CHECK(contains(said({"--scale", "3", "--to", "float64", "--max", "6"}), R"("min":"-inf","max":6,)"));
+  CHECK(contains(said({"--scale", "3"}), R"("min":"-9223372036854775808","max":"9223372036854775807",)"));
 }
 
 TEST_CASE("min above max counts the elements that the bound moves") {
@@ -144,6 +221,17 @@ TEST_CASE("--max-mismatch P% accepts exactly P percent") {
     directory.write("a.npy", with_ones(row.most + 1, row.count));
     CHECK(run_compare(directory, {"--max-mismatch", row.percent + "%", "a.npy", "zeros.npy"}).exit_code == 1);
   }
+}
+
+TEST_CASE("what --fail-if-clipped prints is more than the limit") {
+  const WorkingDirectory directory{{"a.npy", float32_file({0, 1, 0})}};
+  const auto refused = [&](const std::string& limit, const std::string& percent) {
+    check_refused(directory.run({"--max", "0", "--fail-if-clipped", limit, "a.npy", "out.npy"}), 1,
+                  percent + " % would be clipped, more than " + limit + " %");
+  };
+  refused("33", "33.3");
+  refused("33.3", "33.33");
+  refused("33.333333333333333333333", "33.3333333333333333333333");
 }
 
 TEST_CASE("--fail-if-clipped P accepts exactly P percent") {

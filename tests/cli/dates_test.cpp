@@ -1,6 +1,8 @@
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
+#include "element/element.hpp"
 #include "support/archives.hpp"
 
 /// Clipping bool, datetime64 and timedelta64. tests/fuzz/dates_vs_numpy.py compares with np.clip.
@@ -87,11 +89,44 @@ TEST_CASE("bounds that a type does not have, and what only numbers have, are ref
   refused({"--max", "true", "x.npy"}, "--max true is not a number, but the tensor is float32");
   refused({"--max", "2020-01-01", "x.npy"}, "--max 2020-01-01 is not a number, but the tensor is float32");
   refused({"--scale", "2", "span.npy"}, "--scale: not for a tensor of timedelta64[25s]");
-  refused({"--max", "0", "--to", "int8", "flag.npy"}, "--to: not for a tensor of bool");
+  refused({"--max", "0", "--round", "floor", "flag.npy"}, "--round: not for a tensor of bool");
+  refused({"--to", "int64", "day.npy"}, "--to: not for a tensor of datetime64[D]");
   directory.write("one.npy", ticks("<i8", {1}));
   refused({"--max", "@one.npy", "span.npy"}, "cannot be a bound of timedelta64[25s]");
   directory.refused({"--profile", "onnx", "--max", "0", "flag.npy", "out.npy"}, 3, "does not take bool");
   directory.refused({"--max", "0", "c.npy", "out.npy"}, 3, "np.save('x.npy', np.load('c.npy').real)");
+}
+
+TEST_CASE("flags become 0 and 1 of every dtype, and every byte that is not 0 is 1") {
+  const Directory directory;
+  directory.write("odd.npy", flags({"\0\1\2\xff", 4}));
+  for (const DTypeTraits& row : kDTypes) {
+    CAPTURE(row.name);
+    if (row.dtype == DType::float8_e8m0fnu) continue;  // has no 0
+    const ElementBits one = is_floating(row.dtype) ? nearest_element(row.dtype, 1) : 1;
+    std::string elements(4 * row.size, '\0');
+    for (std::size_t i = 1; i < 4; ++i) std::memcpy(&elements[i * row.size], &one, row.size);
+    const std::string wanted =
+        npy_file((row.size == 1 ? row.descr.starts_with('f') ? "<" : "|" : "<") + std::string(row.descr),
+                 "False", "(4,)", elements);
+    directory.done({"--to", std::string(row.name), "odd.npy", "out.npy"});
+    CHECK(directory.read("out.npy").substr(128) == wanted.substr(128));
+    directory.write("again.npy", flags({"\0\1\2\xff", 4}));
+    directory.done({"--to", std::string(row.name), "--in-place", "again.npy"});
+    CHECK(directory.read("again.npy") == directory.read("out.npy"));
+  }
+  directory.done({"--to", "uint8", "odd.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == npy_file("|u1", "False", "(4,)", {"\0\1\1\1", 4}));
+  directory.done({"--to", "float32", "--max", "false", "odd.npy", "out.npy"});
+  CHECK(directory.read("out.npy") == float32_file({0, 0, 0, 0}));
+  const Result json = directory.run({"--to", "uint8", "-v", "--json", "odd.npy", "out.npy"});
+  CHECK(contains(json.output, R"("dtype":"bool","to":"uint8",)"));
+  CHECK(contains(json.error, "bool to uint8, clipped 0 %"));
+
+  directory.write("a.npz", npz_file({{"flag.npy", kFlags}, {"x.npy", float32_file({-1, 2})}}));
+  directory.done({"--to", "float32", "--member", "flag", "a.npz", "out.npz"});
+  directory.done({"--max", "1", "out.npz:flag", "out.npy"});
+  directory.done({"--to", "float32", "flag.npy", "--verify", "out.npy"});
 }
 
 TEST_CASE("in archives and below directories dates and flags are clipped only if they are named") {

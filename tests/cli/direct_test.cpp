@@ -61,7 +61,7 @@ TEST_CASE("a file that --direct left unfinished is unreadable until the same com
   check_refused(stopped, 4,
                 "x.npy: cannot be written: File too large; unreadable until the same command finishes it");
   CHECK(read_file(file)[6] == '\xcc');
-  CHECK(directory.entries() == Words{".x.npy.clipper-journal", "link.npy", "x.npy"});
+  CHECK(directory.entries() == Words{"link.npy", "x.npy"});
 
   const char* const unfinished =
       "x.npy: left unfinished by --in-place --direct; run the same command again to finish it";
@@ -69,8 +69,11 @@ TEST_CASE("a file that --direct left unfinished is unreadable until the same com
   directory.refused({"--min", "0", "-", "-"}, 5, "left unfinished", read_file(file));
   directory.refused({"-i", "--min", "0", "x.npy"}, 5, unfinished);
   directory.refused({"--min", "0", "--output-dir", "new", "x.npy"}, 5, unfinished);
-  directory.refused(direct({"--nan", "min", "x.npy"}), 5, "x * 0.5 + 1 in float32, min 0, max 6");
-  directory.refused({"-i", "--direct", "--min", "0", "x.npy"}, 5, "repeat it first");
+  directory.refused(direct({"--nan", "min", "x.npy"}), 5,
+                    "x.npy: another --in-place --direct was interrupted");
+  directory.refused({"-i", "--direct", "--min", "0", "x.npy"}, 5, "finish it first");
+  std::filesystem::rename(file, directory / "other.npy");  // any name will do
+  std::filesystem::rename(directory / "other.npy", file);
 
   check_refused(directory.run(direct({"x.npy"}), stop_in_the_middle), 4, "unreadable until");
   const Result finished = directory.run(direct({"-v", "--threads", "2", "link.npy"}, "8192"));
@@ -78,14 +81,6 @@ TEST_CASE("a file that --direct left unfinished is unreadable until the same com
   CHECK(contains(finished.error, "link.npy: finished an interrupted --direct run"));
   CHECK((read_file(file) == kOutput));
   CHECK(directory.entries() == Words{"link.npy", "x.npy"});
-}
-
-TEST_CASE("--direct changes nothing if it cannot write its journal") {
-  const WorkingDirectory directory{{"x.npy", kInput}};
-  directory.refused(direct({"x.npy"}), 4, ".x.npy.clipper-journal: cannot be written", stop_at(100'000));
-  const std::string long_name(250, 'x');
-  directory.write(long_name, kInput);
-  directory.refused(direct({long_name}), 4, "name too long");
 }
 
 TEST_CASE("--direct --nan error finds a NaN before it changes anything") {
@@ -110,141 +105,72 @@ TEST_CASE("a file in use by another clipper is refused") {
   directory.done(direct({"x.npy"}));
 }
 
-TEST_CASE("a new file with the name of an interrupted file is not finished with its journal") {
-  // The new file looks as if the interrupted part were finished.
-  for (const std::string& anew : {constant(5), kInput, kOutput}) {
-    const WorkingDirectory directory;
-    interrupt(directory, "x.npy", constant(8));
-    directory.write("x.npy", anew);
-    directory.refused(direct({"x.npy"}), 5, kJournal);
-    std::filesystem::remove(directory / kJournal);
-    directory.done(direct({"x.npy"}));
-    CHECK(directory.entries() == Words{"x.npy"});
-  }
+TEST_CASE("an interrupted file can be copied, renamed and replaced before it is finished") {
   const WorkingDirectory directory;
   interrupt(directory, "x.npy", kInput);
+  std::filesystem::copy_file(directory / "x.npy", directory / "copy.npy");
+  std::filesystem::rename(directory / "x.npy", directory / "renamed.npy");
   directory.write("x.npy", kInput);
-  directory.refused(direct({"x.npy"}), 5, "if the tensor is correct, remove the journal");
+  directory.done(direct({"x.npy", "copy.npy", "renamed.npy"}));
+  for (const char* const name : {"x.npy", "copy.npy", "renamed.npy"})
+    CHECK((directory.read(name) == kOutput));
 }
 
-TEST_CASE("a journal is not used for another file that was renamed to the interrupted file's name") {
-  struct Other {
-    std::string content;
-    rlim_t stopped;
+TEST_CASE("--direct refuses what would change elements again, and nothing else") {
+  const WorkingDirectory directory;
+  const std::string input = float32_file({-3, -0.0F, 2, 9, std::numeric_limits<float>::quiet_NaN()});
+  directory.write("x.npy", input);
+  directory.write("lo.npy", float32_file({0, 1, 2, 3, 4}));
+  const std::string again = ", which clips every element again to finish an interrupted run";
+  struct Row {
+    Words words;
+    std::string refused;  ///< empty: done
   };
-  // The other file has the same shape and is unfinished, too: interrupted earlier or later, once with the
-  // same elements.
-  for (const Other& other :
-       {Other{constant(3), 600'000}, Other{constant(0), 900'000}, Other{kInput, 400'000}}) {
-    CAPTURE(other.stopped);
-    const WorkingDirectory directory;
-    interrupt(directory, "x.npy", other.content == kInput ? kInput : constant(0));
-    interrupt(directory, "y.npy", other.content, stop_at(other.stopped));
-    std::filesystem::rename(directory / "x.npy", directory / "old.npy");
-    std::filesystem::rename(directory / "y.npy", directory / "x.npy");
-    directory.refused(direct({"x.npy"}), 5, kJournal);
-
-    // With its own journal, each file is finished under any name.
-    std::filesystem::rename(directory / kJournal, directory / ".old.npy.clipper-journal");
-    std::filesystem::rename(directory / ".y.npy.clipper-journal", directory / kJournal);
-    check_done(run_clipper(direct({"x.npy", "old.npy"}), {directory.path()}));
-    const std::string result = float32_file(std::vector<float>(kElements.size(), 2.5F));
-    if (other.content == constant(3)) CHECK((directory.read("x.npy") == result));
-    if (other.content == constant(0)) CHECK((directory.read("x.npy") == constant(1)));
-    if (other.content == kInput) CHECK((directory.read("x.npy") == kOutput));
-    CHECK((directory.read("old.npy") == (other.content == kInput ? kOutput : constant(1))));
-    CHECK(directory.entries() == Words{"old.npy", "x.npy"});
+  const std::string replacement = "a replacement that may lie beyond the bounds";
+  for (const Row& row :
+       std::vector<Row>{{{"--scale", "2", "--max", "1"}, "--scale"},
+                        {{"--bias", "0"}, "--bias"},
+                        {{"--min", "0", "--round", "floor"}, "--round"},
+                        {{"--min", "1%"}, "a percentile"},
+                        {{"--min", "0", "--nan", "-1"}, replacement},
+                        {{"--min", "0", "--max", "6", "--nan", "7"}, replacement},
+                        {{"--min", "0", "--max", "6", "--replace-below", "7"}, replacement},
+                        {{"--min", "0", "--max", "6", "--replace-above", "nan", "--nan", "2"}, replacement},
+                        {{"--min", "@lo.npy", "--nan", "5"}, replacement},
+                        {{"--min", "6", "--max", "0", "--min-above-max", "max", "--nan", "min"}, replacement},
+                        {{"--min", "0", "--max", "6", "--nan", "6"}, ""},
+                        {{"--min", "0", "--replace-below", "-1"}, ""},
+                        {{"--min", "0", "--max", "6", "--replace-below", "nan", "--replace-above", "3"}, ""},
+                        {{"--min", "@lo.npy", "--replace-below", "nan"}, ""},
+                        {{"--min", "@lo.npy", "--max", "@lo.npy"}, ""},
+                        {{"--min", "6", "--max", "0", "--min-above-max", "min"}, ""},
+                        {{"--profile", "numpy", "--min", "nan"}, ""}}) {
+    CAPTURE(row.words);
+    directory.write("x.npy", input);
+    if (!row.refused.empty()) {
+      directory.refused(joined({"-i", "--direct", "x.npy"}, row.words), 2,
+                        "x.npy: " + row.refused + " cannot be combined with --in-place --direct" + again);
+      CHECK((directory.read("x.npy") == input));
+      continue;
+    }
+    directory.done(joined({"x.npy", "expected.npy"}, row.words));
+    for (int times = 0; times < 2; ++times) {
+      directory.done(joined({"-i", "--direct", "x.npy"}, row.words));
+      CHECK((directory.read("x.npy") == directory.read("expected.npy")));
+    }
   }
 }
 
-TEST_CASE("a copy of an unfinished file is finished with a copy of its journal") {
-  const WorkingDirectory directory;
-  interrupt(directory, "x.npy", kInput);
-  for (const char* name : {"x.npy", kJournal}) {
-    std::filesystem::rename(directory / name, directory / "saved");
-    std::filesystem::copy_file(directory / "saved", directory / name);
-    std::filesystem::remove(directory / "saved");
-  }
-  directory.done(direct({"x.npy"}));
-  CHECK((directory.read("x.npy") == kOutput));
-}
-
-TEST_CASE("an unfinished file with an older copy of its journal is refused") {
-  // The journal is older than the file: the file is intact up to the end of the part that the journal names.
-  const WorkingDirectory directory;
-  interrupt(directory, "x.npy", constant(0), stop_at(400'000));
-  const std::string journal = directory.read(kJournal);
-  check_refused(directory.run(direct({"x.npy"}), stop_at(900'000)), 4, "unreadable until");
-  directory.write(kJournal, journal);
-  directory.refused(direct({"x.npy"}), 5, kJournal);
-}
-
-TEST_CASE("an unfinished file that was modified is refused") {
-  for (const std::size_t at : {std::size_t{200}, std::size_t{500'000}, kInput.size() - 1}) {
-    CAPTURE(at);
-    const WorkingDirectory directory;
-    interrupt(directory, "x.npy", kInput);
-    std::string changed = directory.read("x.npy");
-    changed[at] ^= 1;
-    directory.write("x.npy", changed);
-    directory.refused(direct({"x.npy"}), 5, "restore its own journal");
-  }
-}
-
-TEST_CASE("a journal that other users can read or could have written is refused") {
-  const WorkingDirectory directory;
-  interrupt(directory, "x.npy", kInput);
-  REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
-  for (const mode_t mode : {0604U, 0660U, 0606U}) {
-    REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
-    directory.refused(direct({"x.npy"}), 5,
-                      "mode 600 does not; if you trust the journal, run chmod 600 on it");
-  }
-  REQUIRE(::chmod((directory / kJournal).c_str(), 0600) == 0);
-  std::filesystem::create_hard_link(directory / kJournal, directory / "other");
-  directory.refused(direct({"x.npy"}), 5, "is not a clipper journal");
-  std::filesystem::remove(directory / "other");
-  directory.done(direct({"x.npy"}));
-  CHECK((directory.read("x.npy") == kOutput));
-}
-
-TEST_CASE("another user's journal is refused and not changed") {
-  if (::geteuid() != 0) return skip_unless_possible("files of another user");
-  constexpr uid_t kUser = 65'534;
-  constexpr uid_t kOther = 65'533;
-  const WorkingDirectory directory;
-  REQUIRE(::chmod(directory.path().c_str(), 01777) == 0);
-  const auto as_user = [&](const std::function<void()>& more) {
-    return [more] {
-      more();
-      if (::setresgid(kUser, kUser, kUser) != 0 || ::setresuid(kUser, kUser, kUser) != 0) ::_exit(125);
-    };
-  };
-  directory.write("x.npy", kInput);
-  REQUIRE(::chown((directory / "x.npy").c_str(), kUser, kUser) == 0);
-  REQUIRE(::chmod((directory / "x.npy").c_str(), 0600) == 0);
-  check_refused(directory.run(direct({"x.npy"}), as_user(stop_in_the_middle)), 4, "unreadable until");
-  for (const mode_t mode : {0666U, 0600U}) {
-    CAPTURE(mode);
-    REQUIRE(::chown((directory / kJournal).c_str(), kOther, kOther) == 0);
-    REQUIRE(::chmod((directory / kJournal).c_str(), mode) == 0);
-    directory.refused(direct({"x.npy"}), 5, "belongs to user 65533, who must finish", as_user([] {}));
-    directory.refused(direct({"x.npy"}), 5, "belongs to user 65533, who must finish");
-  }
-  REQUIRE(::chown((directory / kJournal).c_str(), kUser, kUser) == 0);
-  directory.done(direct({"x.npy"}), as_user([] {}));
-  CHECK((directory.read("x.npy") == kOutput));
-}
-
-TEST_CASE("a journal of another version of clipper is refused") {
-  const WorkingDirectory directory;
-  interrupt(directory, "x.npy", kInput);
-  std::string journal = directory.read(kJournal);
-  for (const std::size_t slot : {0U, 4096U}) journal[slot + 8] = 1;
-  directory.write(kJournal, journal);
-  directory.refused(direct({"x.npy"}), 5, "another version of clipper; finish");
-  directory.write("x.npy", kInput);
-  directory.refused(direct({"x.npy"}), 5, "another version of clipper; finish");
+TEST_CASE("what --direct of an older clipper left is named and refused") {
+  const WorkingDirectory directory{{"x.npy", kInput}, {".x.npy.clipper-journal", ".journal"}};
+  directory.refused(direct({"x.npy"}), 5, "x.npy: an older clipper left the journal ");
+  std::string unfinished = kInput;
+  unfinished[6] = '\xcc';
+  directory.write("x.npy", unfinished);
+  directory.refused(direct({"x.npy"}), 5, ".x.npy.clipper-journal");
+  directory.refused(
+      {"--min", "0", "x.npy", "out.npy"}, 5,
+      "x.npy: left unfinished by --in-place --direct of an older clipper; finish it with that version");
 }
 
 }  // namespace clipper::testing

@@ -119,6 +119,68 @@ TEST_CASE("float8 tensors of an archive are clipped only if they are named") {
   CHECK(contains(directory.run({"info", "a.safetensors"}).output, "float8_e4m3fn"));
 }
 
+TEST_CASE("every command takes float8_e5m2 as np.load gives it back") {
+  const WorkingDirectory directory;
+  const std::string e5m2("\xc0\x80\x30\x38\x7c\x7d", 6);
+  const Words dtype{"--dtype", "float8_e5m2"};
+  for (const std::string descr : {"<V1", "|V1"}) {
+    directory.write("in.npy", file_of(descr, e5m2));
+    directory.done(joined(dtype, clip({"in.npy", "out.npy"})));
+    CHECK(directory.read("out.npy") == file_of(descr, std::string("\x00\x80\x30\x38\x46\x7d", 6)));
+    directory.done(joined(dtype, {"--to", "float32", "in.npy", "float32.npy"}));
+    directory.done(joined({"compare"}, joined(dtype, {"in.npy", "in.npy"})));
+    for (const std::string command : {"info", "show"})
+      CHECK(directory.run(joined({command}, joined(dtype, {"in.npy"}))).exit_code == 0);
+  }
+}
+
+TEST_CASE(
+    "--dtype takes integers that are bfloat16 or float8 where the command line names them, and keeps the "
+    "header") {
+  const WorkingDirectory directory;
+  const Words dtype{"--dtype", "bfloat16"};
+  const std::string elements("\x80\xbf\x20\x40\x00\x41", 6);  // -1, 2.5, 8
+  const std::string kept("\x00\x00\x20\x40\xc0\x40", 6);
+  const auto bfloat16 = [](std::string_view descr, const std::string& data) {
+    return npy_file(descr, "False", "(3,)", data);
+  };
+  for (const std::string descr : {"<u2", "<i2"}) {
+    const std::string in = bfloat16(descr, elements);
+    const std::string out = bfloat16(descr, kept);
+    directory.write("in.npy", in);
+    directory.done(joined(dtype, clip({"in.npy", "out.npy"})));
+    CHECK(directory.read("out.npy") == out);
+    directory.done(joined(dtype, clip({"in.npy", "-i"})));
+    CHECK(directory.read("in.npy") == out);
+    directory.done(
+        joined(dtype, {"--scale", "2", "--to", "bfloat16", "--round", "floor", "in.npy", "cast.npy"}));
+    CHECK(contains(directory.read("cast.npy"), descr));
+    CHECK(contains(directory.run(joined({"info"}, joined(dtype, {"in.npy"}))).output, "written as " + descr));
+    CHECK(contains(directory.run(joined({"show"}, joined(dtype, {"in.npy"}))).output, "2.5"));
+    directory.write("v.npy", bfloat16("|V2", kept));
+    directory.done(joined({"compare"}, joined(dtype, {"in.npy", "v.npy"})));
+
+    directory.write("d/in.npy", in);
+    directory.refused(joined(dtype, clip({"-r", "-i", "d"})), 3, "but --dtype says bfloat16");
+    CHECK(directory.run(joined(dtype, clip({"--files-from", "-", "-i"})), "d/in.npy\n").exit_code == 3);
+    CHECK(directory.run(joined({"compare"}, joined(dtype, {"d", "d"}))).exit_code == 3);
+    CHECK(directory.read("d/in.npy") == in);
+  }
+  directory.write("in.npy", file_of("|u1"));
+  directory.done(e4m3(clip({"in.npy", "out.npy"})));
+  CHECK(directory.read("out.npy") == file_of("|u1", kKept));
+
+  const std::string bytes("\x0a\x01", 2);
+  const std::string whole = safetensors(kElements, bytes);
+  directory.write("a.safetensors", whole);
+  directory.refused(e4m3(clip({"a.safetensors", "out.safetensors"})), 3, "b: the file's dtype is '|u1'");
+  const Words e5m2{"--dtype", "float8_e5m2"};
+  directory.done(joined(e5m2, clip({"--member", "b", "a.safetensors", "out.safetensors"})));
+  CHECK(directory.read("out.safetensors") == whole);
+  directory.done(joined(e5m2, clip({"a.safetensors:b", "b.npy"})));
+  CHECK(directory.read("b.npy") == npy_file("|u1", "False", "(2,)", bytes));
+}
+
 TEST_CASE("--recursive clips files of float8 only if --dtype names the dtype") {
   const WorkingDirectory directory;
   directory.write("d/in.npy", file_of("<f1"));

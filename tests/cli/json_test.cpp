@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/clipper.hpp"
+#include "support/archives.hpp"
 
 namespace clipper::testing {
 namespace {
@@ -97,6 +98,18 @@ void check_object(const std::string& text, const std::string& line, int status) 
 }
 
 }  // namespace
+
+TEST_CASE("a standard output that cannot be written is one line, also for members of archives") {
+  const WorkingDirectory directory{{"x.npy", kInput}, {"a.npz", npz_file({{"x.npy", kInput}})}};
+  for (const Words& words : {Words{"info", "x.npy"}, Words{"info", "--json", "x.npy"},
+                             Words{"info", "--json", "a.npz"}, Words{"compare", "--json", "x.npy", "x.npy"},
+                             Words{"compare", "--json", "a.npz", "a.npz"}, Words{"show", "x.npy"}}) {
+    CAPTURE(words);
+    const Result result = directory.run_in_shell("\"$@\" >/dev/full", words);
+    check_refused(result, 4, "standard output: ");
+    CHECK(std::ranges::count(result.error, '\n') == 1);
+  }
+}
 
 TEST_CASE("--json prints one line per file with all results") {
   const WorkingDirectory directory{{"x.npy", kInput}};

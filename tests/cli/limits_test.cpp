@@ -50,6 +50,32 @@ TEST_CASE("too few file descriptors are an I/O error, and nothing changes") {
   directory.refused(clip({"-i", "in.npy"}), 4, "in.npy: ", limit(RLIMIT_NOFILE, 4));
 }
 
+TEST_CASE("whatever file descriptor is missing, --direct calls a file unreadable only if it is") {
+  for (rlim_t most = 4; most <= 12; ++most) {
+    CAPTURE(most);
+    const Directory directory;
+    const Result result = directory.run(clip({"-i", "--direct", "in.npy"}), limit(RLIMIT_NOFILE, most));
+    const std::string now = directory.read("in.npy");
+    CHECK(result.signal == 0);
+    CHECK((now == kOutput) == (result.exit_code == 0 || result.exit_code == 6));
+    CHECK(contains(result.error, "unreadable") == (now[6] == '\xCC'));
+    if (result.exit_code != 0) check_refused(result, result.exit_code, "in.npy");
+    check_done(directory.run(clip({"-i", "--direct", "in.npy"})));
+    CHECK((directory.read("in.npy") == kOutput));
+    CHECK(directory.entries() == Words{"in.npy", "out.npy"});
+  }
+}
+
+TEST_CASE("a stack that is too small is one line, not a fault") {
+  const Directory directory;
+  for (const rlim_t kib : {16U, 64U, 255U}) {
+    directory.refused(clip({"in.npy", "out.npy"}), 4, "the stack is too small",
+                      limit(RLIMIT_STACK, kib << 10));
+    directory.refused({"info", "in.npy"}, 4, "the stack is too small", limit(RLIMIT_STACK, kib << 10));
+  }
+  check_done(directory.run(clip({"-i", "in.npy"}), limit(RLIMIT_STACK, 256U << 10)));
+}
+
 TEST_CASE("too little memory for the buffers is an I/O error, and nothing changes") {
   const Directory directory;
   directory.write("in.npy", npy_file("<f4", "False", "(5000000,)", ""));
@@ -159,6 +185,27 @@ TEST_CASE("an input that is overwritten while it is read is an I/O error") {
   process.wait_for_output();
   std::fstream(directory / "in.npy", std::ios::in | std::ios::out | std::ios::binary).write("\x93", 1);
   check_refused(process.finish(), 4, "in.npy: changed while it was read");
+}
+
+TEST_CASE("an input that is overwritten and gets its old time back, or is renamed, is an I/O error") {
+  for (const char* what : {"overwritten", "renamed", "chmod"}) {
+    CAPTURE(what);
+    const Directory directory;
+    const std::string input = directory / "in.npy";
+    const auto time = std::filesystem::last_write_time(input);
+    Process process(clipper_words(clip({"--chunk-size", "4096", "in.npy", "-"})), {directory.path()});
+    process.wait_for_output();
+    if (what == std::string("renamed")) {
+      std::filesystem::rename(input, directory / "other.npy");
+    } else if (what == std::string("chmod")) {
+      std::filesystem::permissions(input, std::filesystem::perms::owner_read);
+    } else {
+      std::fstream(input, std::ios::in | std::ios::out | std::ios::binary).write("\x93", 1);
+      std::filesystem::last_write_time(input, time);
+    }
+    check_refused(process.finish(), 4,
+                  "in.npy: was written to, or its attributes changed, while it was read");
+  }
 }
 
 TEST_CASE("info lists 65,536 members of an archive within 64 MiB") {

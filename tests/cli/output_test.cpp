@@ -75,7 +75,6 @@ TEST_CASE("nothing is left behind in an append-only directory") {
   if (!append_only) return skip_unless_possible("chattr +a");
   directory.refused(Directory::to("old.npy"), 5, "append-only");
   directory.refused({"--min", "0", "-i", "in.npy"}, 5, "append-only");
-  directory.refused({"--min", "0", "-i", "--direct", "in.npy"}, 5, "append-only");
   directory.refused(Directory::to("out.npy"), 5, "append-only", [] { be_without_unnamed_files(); });
   if (!has_proc()) return skip_without("/proc");
   check_done(directory.clip_to("out.npy"));

@@ -57,6 +57,16 @@ void without_core_file() {
   if (::setrlimit(RLIMIT_CORE, &none) != 0) ::_exit(125);
 }
 
+/// Fills the pipe. For Settings::prepare.
+void fill_standard_output() {
+  const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+  const std::array<char, 4096> text{};
+  if (::fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK) != 0) ::_exit(125);
+  while (::write(STDOUT_FILENO, text.data(), text.size()) > 0) {
+  }
+  if (::fcntl(STDOUT_FILENO, F_SETFL, flags) != 0) ::_exit(125);
+}
+
 std::size_t count_entries(const std::string& directory) {
   std::error_code missing;
   const auto entries = std::filesystem::directory_iterator(directory, missing);
@@ -147,9 +157,50 @@ TEST_CASE("SIGPIPE of one file's report leaves no part of another file's output"
   ends.finish(kInput.substr(1000));
   const Result result = process.finish();
   CHECK(result.signal == SIGPIPE);
-  CHECK(result.error.empty());
+  CHECK(result.error == "clipper: out/ends.npy: is in place; ended by a signal\n");
   CHECK(count_entries(directory / "out") == 1);
   CHECK((directory.read("out/ends.npy") == kOutput));
+}
+
+TEST_CASE("a signal that ends a run says which files are done: by --json, the closing count and a line") {
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+    CAPTURE(signal);
+    const WorkingDirectory directory;
+    Fifo waits(directory / "waits.npy");
+    Fifo ends(directory / "ends.npy");
+    Process process(clipper_words({"--min", "0", "--max", "6", "--threads", "2", "--json", "--output-dir",
+                                   "out", "waits.npy", "ends.npy"}),
+                    {directory.path()});
+    waits.write(kInput.substr(0, 1000));
+    ends.finish(kInput);
+    process.wait_for_output();
+    process.send(signal);
+    const Result result = process.finish();
+    CHECK(result.signal == signal);
+    CHECK(
+        result.output.starts_with(R"({"version":2,"input":"ends.npy","output":"out/ends.npy","status":0,)"));
+    CHECK(result.output.ends_with(fmt::format(
+        "}}\n{{\"version\":2,\"summary\":true,\"status\":{},\"files\":1,\"ok\":1,\"failed\":0}}\n",
+        128 + signal)));
+    CHECK(result.error == "clipper: out/ends.npy: is in place; ended by a signal\n");
+  }
+}
+
+TEST_CASE("a report that nobody reads does not hold a signal, and a line says what is in place") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    CAPTURE(signal);
+    const WorkingDirectory directory{{"x.npy", kInput}};
+    Process process(clipper_words({"--min", "0", "--max", "6", "--in-place", "--json", "x.npy"}),
+                    {directory.path(), fill_standard_output});
+    wait_until([&] { return directory.read("x.npy") == kOutput; });
+    process.send(signal);
+    siginfo_t ended{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(process.pid()), &ended, WEXITED | WNOWAIT) == 0);
+    const Result result = process.finish();
+    CHECK(result.signal == signal);
+    CHECK(result.error == "clipper: x.npy: is in place; ended by a signal\n");
+    CHECK(directory.entries() == Words{"x.npy"});
+  }
 }
 
 TEST_CASE("a signal that is ignored at the start stays ignored") {

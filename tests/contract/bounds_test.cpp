@@ -127,6 +127,26 @@ TEST_CASE("native: a fractional bound of integers is truncated toward zero") {
                         {int64, "9223372036854775807.9", kTwo63 - 1}});
 }
 
+TEST_CASE("numpy: an integer beyond the range that bounds nothing is no bound") {
+  check_min(
+      "numpy",
+      {{uint8, "-5", 0}, {uint8, "0", 0}, {int8, "-129", 0x80}, {int64, "-18446744073709551616", kTwo63}});
+  check_max("numpy", {{uint8, "4550", 0xff},
+                      {int8, "128", 0x7f},
+                      {int64, "18446744073709551616", kTwo63 - 1},
+                      {uint64, "1000000000000000000000000000000000000000", ~0ull},
+                      {uint8, "0x1000", 0xff}});
+  for (const std::string text : {"300", "256", "1e3", "300.0"})
+    CHECK(refused_min("numpy", uint8, text).find("requires a value of dtype uint8") != std::string::npos);
+  for (const std::string text : {"-5", "-1", "300.0", "3e2", "0x1.8p9", "inf", "254.5"})
+    CHECK(refused_max("numpy", uint8, text).find("requires a value of dtype uint8") != std::string::npos);
+  CHECK_FALSE(Given(300).is_float);
+  CHECK(Given(300.0).is_float);
+  CHECK(refusal(ErrorKind::usage, [] {
+          return convert_max(profile("numpy"), uint8, 300.0);
+        }).find("max 300") != std::string::npos);
+}
+
 TEST_CASE("native: a floating bound is rounded once, to nearest even") {
   check_both("native", {{float64, "9007199254740993", to_bits(9007199254740992.0)},
                         {float64, "9007199254740993.0000000001", to_bits(9007199254740994.0)},
@@ -325,6 +345,21 @@ TEST_CASE("a bound from a file is compared as an element, also with a typed boun
         "min @file.npy exceeds max 0.9");
 }
 
+TEST_CASE("a bound of floats that becomes an integer is reported if it is another number") {
+  CHECK(cut("native", float16, "1e-8", "0.99999") == "min 1e-8 becomes 0;max 0.99999 becomes 1;");
+  CHECK(cut("native", float16, "-2049", "2049") == "min -2049 becomes -2048;max 2049 becomes 2048;");
+  CHECK(cut("onnx", float32, "1.00000001", "16777217") ==
+        "min 1.00000001 becomes 1;max 16777217 becomes 1.6777216e+07;");
+  CHECK(cut("numpy", float64, "0", "9007199254740993") ==
+        "max 9007199254740993 becomes 9.007199254740992e+15;");
+  CHECK(cut("native", float16, "0.1", "2048").empty());
+  CHECK(cut("native", float16, "-1e6", "1e6").empty());  // beyond the range: no bounds
+  CHECK(cut("native", float16, "-inf", "inf").empty());
+  CHECK(cut("native", float32, "-1e30", "3.4e38").empty());
+  CHECK(cut("native", DType::float8_e4m3fn, "-500", "500").empty());
+  CHECK(cut("native", DType::float8_e4m3fn, "-17", "0.9999") == "min -17 becomes -16;max 0.9999 becomes 1;");
+}
+
 TEST_CASE("cut_bounds() reports a bound whose cut-off fraction lets elements beyond the bound pass") {
   CHECK(cut("native", int32, "1.5", "6") == "min 1.5 becomes 1;");
   CHECK(cut("native", int32, "-9", "-1.5") == "max -1.5 becomes -1;");
@@ -340,7 +375,7 @@ TEST_CASE("cut_bounds() does not report a bound that lets no other elements pass
   CHECK(cut("native", int8, "-300.5", "300.5").empty());
   CHECK(cut("native", int8, "-inf", "inf").empty());
   CHECK(cut("native", int32, "1.0", "60e-1").empty());
-  CHECK(cut("native", float32, "0.1", "16777217").empty());
+  CHECK(cut("native", float32, "0.1", "16777216").empty());
   CHECK(cut("directml", int32, "16777216.7", "16777217").empty());  // integers as float32
   CHECK(cut("openvino", int32, "1.5", "6.5").empty());
 }

@@ -134,7 +134,7 @@ TEST_CASE("each profile has the rules of its system") {
        MinAboveMax::max, NanBound::ignored, ScaleBias::none},
       {"openvino", 0, kAny, Bounds::required, AbsentBound::none, Carrier::float64, Inexact::inward,
        MinAboveMax::error, NanBound::error, ScaleBias::none},
-      {"numpy-2", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::error,
+      {"numpy-2", 0, kAny, Bounds::optional, AbsentBound::none, Carrier::element, Inexact::no_bound,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::broadcast},
       {"pytorch-2", 0, kAny, Bounds::one, AbsentBound::none, Carrier::python, Inexact::error,
        MinAboveMax::max, NanBound::poisons, ScaleBias::none, Arrays::both},

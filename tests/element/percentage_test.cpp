@@ -51,6 +51,14 @@ TEST_CASE("every quotient of small integers equals its percentage exactly") {
     }
 }
 
+TEST_CASE("a count that exceeds a percentage is printed as more than it") {
+  CHECK(percentage("33").text_of_exceeding(1, 3) == "33.3");
+  CHECK(percentage("33.3").text_of_exceeding(1, 3) == "33.33");
+  CHECK(percentage("0").text_of_exceeding(1, 1'000'000'000) == "1e-07");
+  CHECK(percentage("99.99").text_of_exceeding(100'000, 100'001) == "100");
+  CHECK(percentage("12.5").text_of_exceeding(125'000'001, 1'000'000'000) == "12.5000001");
+}
+
 TEST_CASE("text that is not a percentage is refused") {
   for (const std::string text :
        {"", "x", "1x", " 1", "-1", "100.0000000000000000000001", "1e400", "inf", "nan", "-1e-400"}) {

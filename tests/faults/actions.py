@@ -12,6 +12,7 @@ from pathlib import Path
 from modes import numbers, tensor
 
 MOVED = ".moved"
+PRIVATE = 0o600
 HEADER = 128  # bytes of the header that tensor() writes
 
 
@@ -56,6 +57,13 @@ def overwrite(path: str, content: bytes, at: int) -> None:
     fd = os.open(path, os.O_WRONLY)
     os.pwrite(fd, content, at)
     os.close(fd)
+
+
+def overwrite_secretly(path: str, content: bytes) -> None:
+    """Like rsync --inplace -t: the file has its old modification time again."""
+    was = os.stat(path)
+    overwrite(path, content, HEADER)
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
 
 
 def append(path: str, _: Stuff) -> None:
@@ -108,6 +116,8 @@ class Action:
     of_directory: bool = False
     may_be_absent: bool = False
     writes: bool = False  # changes the file itself, which clipper may have open
+    hides: bool = False  # gives the file its old time
+    protects: bool = False  # changes the mode to PRIVATE
 
     def applies(self, path: str) -> bool:
         if not os.path.lexists(path):
@@ -123,6 +133,7 @@ ACTIONS = {
     "truncate and rewrite": Action(lambda path, stuff: Path(path).write_bytes(stuff.same), writes=True),
     "overwrite": Action(lambda path, stuff: overwrite(path, stuff.same, 0), writes=True),
     "overwrite elements": Action(lambda path, stuff: overwrite(path, stuff.same[HEADER:], HEADER), writes=True),
+    "overwrite, old time": Action(lambda path, stuff: overwrite_secretly(path, stuff.same[HEADER:]), writes=True, hides=True),
     "append": Action(append, writes=True),
     "truncate": Action(truncate, writes=True),
     "unlink": Action(lambda path, _: os.unlink(path)),
@@ -130,6 +141,7 @@ ACTIONS = {
     "put a symlink": Action(symlink, may_be_absent=True),
     "put a directory": Action(directory, may_be_absent=True),
     "put a FIFO": Action(fifo, may_be_absent=True),
+    "chmod 600": Action(lambda path, _: os.chmod(path, PRIVATE), protects=True),
     "chmod 0": Action(lambda path, _: os.chmod(path, 0)),
     "rename directory away": Action(away, of_directory=True),
     "swap directory": Action(swap_directory, of_directory=True),

@@ -3,12 +3,13 @@
 import os
 import re
 import shutil
+import signal
 import stat
 import struct
 from contextlib import suppress
 from pathlib import Path
 
-from modes import JOURNAL, Files, Link, Mode
+from modes import Files, Link, Mode
 from process import Call, Fault, Run
 
 TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.clipper-[0-9a-f]{16}")
@@ -27,6 +28,9 @@ CONFIRMING = {"open", "fsync", "close", "lstat", "fstatat", "opendir", "readdir"
 PLACING = {"rename", "renameat", "renameat2", "link", "linkat", *REMOVING}
 UNSUPPORTED = {"getxattr", "fgetxattr", "flistxattr", "fsetxattr", "fremovexattr"}  # may fail on file systems without attributes
 MODE = 0o640
+FORGOTTEN = {signal.SIGTERM, signal.SIGHUP}  # if they come when all is done
+SUDDEN = {signal.SIGKILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
+IN_PLACE = re.compile(r"clipper: ((\d+) of \d+ files are|.*: is) in place; ended by a signal")
 
 
 def access_list() -> bytes:
@@ -67,8 +71,8 @@ def prepare(files: Files, attributes: bool = False) -> None:
             os.symlink(content, name)
             continue
         Path(name).write_bytes(content)
-        os.chmod(name, 0o600 if name == JOURNAL else MODE)
-        for attribute, value in ATTRIBUTES.items() if attributes and name != JOURNAL else ():
+        os.chmod(name, MODE)
+        for attribute, value in ATTRIBUTES.items() if attributes else ():
             os.setxattr(name, attribute, value)
 
 
@@ -83,7 +87,7 @@ def found() -> Files:
 
 def is_checked(mode: Mode, calls: tuple[Call, ...], fault: Fault) -> bool:
     """Whether clipper must notice that the call fails. Of the calls that close a written file only the last one before the
-    file gets its name, or before its journal is removed, counts. In place, all names change after all files were closed: what
+    file gets its name counts. In place, all names change after all files were closed: what
     is closed later unlocks a file that has its name. --no-cache waits for the disk, and fsync() may not report the error again."""
     placing = PLACING - REMOVING if mode.after_shards else PLACING
     call, later = calls[fault.at - 1], calls[fault.at :]
@@ -102,7 +106,7 @@ def code_violations(mode: Mode, fault: Fault | None, run: Run, checked: bool) ->
     fired = set(run.fired)
     allowed = {0}
     if fault and fault.signal and fired:
-        allowed = {-fault.signal}
+        allowed = {-fault.signal} | ({0} if fault.signal in FORGOTTEN else set())
     elif fault and fault.what in ("EPERM", "ENOSYS") and fired and fired <= SPARED:
         allowed = {0}
     elif fault and fault.is_of_table:
@@ -127,7 +131,7 @@ def reason_violations(fault: Fault | None, run: Run) -> list[str]:
 
 def message_violations(run: Run) -> list[str]:
     lines = run.stderr.splitlines()
-    wanted = 1 if run.code > 0 else 0
+    wanted = 1 if run.code > 0 or (run.code < 0 and IN_PLACE.match(run.stderr)) else 0
     may_warn = "flock" in run.fired  # one warning for each file
     good = (len(lines) == wanted or (may_warn and len(lines) > wanted)) and all(line.startswith("clipper: ") for line in lines)
     return [] if good else [f"{wanted} line on stderr expected, not {run.stderr!r}"]
@@ -148,6 +152,19 @@ def content_violations(mode: Mode, run: Run, files: Files) -> list[str]:
     if run.code in (2, 3, 4, 5) and done and mode.after:
         texts.append(f"exit {run.code}, but done")
     return texts
+
+
+def signal_violations(mode: Mode, run: Run, files: Files) -> list[str]:
+    """A signal that ends clipper prints how many results are in place, and nothing if none is. compare promises nothing, and
+    the index of slabs is written before the slab."""
+    if run.code >= 0 or -run.code in SUDDEN or mode.compares:
+        return []
+    placed = sum(files.get(name) == content != mode.before.get(name) for name, content in mode.after.items() if name != "out.json")
+    if mode.shared:
+        placed = sum(name.endswith(".done") for name in files)
+    line = IN_PLACE.match(run.stderr)
+    said = int(line[2] or 1) if line else 0
+    return [] if said == placed else [f"ended by a signal, {placed} in place, but {run.stderr!r}"]
 
 
 def stream_violations(mode: Mode, run: Run) -> list[str]:
@@ -197,5 +214,5 @@ def violations(mode: Mode, fault: Fault | None, run: Run, checked: bool = False,
     """All checks, for a mode that creates or replaces files or writes to a pipe."""
     files = found()
     return (code_violations(mode, fault, run, checked) + message_violations(run) + reason_violations(fault, run) + content_violations(mode, run, files)
-            + stream_violations(mode, run) + litter_violations(mode, fault, run, files)
+            + signal_violations(mode, run, files) + stream_violations(mode, run) + litter_violations(mode, fault, run, files)
             + attribute_violations(mode, run, files, attributes))

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actions import ACTIONS, Action, Stuff
-from modes import JOURNAL, Files, Link, Mode, difference, elements, result, slab_index, tensor
+from modes import Files, Link, Mode, difference, elements, result, slab_index, tensor
 from process import Run
 from zip_bytes import numpy_archive
 
-OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-([0-9a-f]{16}|journal))")
-PREAMBLE, VERSION_AT, POISON = b"\x93NUMPY", 6, 204
+OWN = re.compile(r"(.*/)?(\.[^/]+\.clipper-[0-9a-f]{16})")
+PREAMBLE, VERSION_AT, POISON = b"\x93NUMPY", 6, 204  # POISON: see npy/file_kind.hpp
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Scene:
         if self.mode.compares:
             return {difference(a, e) for a in tensors for e in tensors if len(a) == len(e)}
         indexes = {slab_index(len(elements(each))) for each in tensors} if "--split-output" in self.mode.words else set()
-        return {clipped(each) for each in tensors + archives} | indexes
+        return {clipped(each, self.mode.bias) for each in tensors + archives} | indexes
 
 
 @functools.lru_cache(256)
@@ -128,11 +128,11 @@ def can_be_clipped(content: bytes) -> bool:
 
 
 @functools.lru_cache(256)
-def clipped(content: bytes) -> bytes:
+def clipped(content: bytes, bias: int = 1) -> bytes:
     """The result of a tensor or an archive."""
     if members := members_of(content):
         return numpy_archive({name: clipped(each) if is_tensor(each) else each for name, each in members.items()}, method_of(content))
-    return tensor(result(elements(content)))
+    return tensor(result(elements(content), bias=bias))
 
 
 def stuff_like(content: bytes) -> Stuff:
@@ -145,7 +145,7 @@ def stuff_like(content: bytes) -> Stuff:
 
 
 def is_poisoned(content: bytes) -> bool:
-    return content.startswith(PREAMBLE) and content[VERSION_AT] == POISON
+    return content.startswith(PREAMBLE[:2]) and content[VERSION_AT] == POISON
 
 
 def lost(scene: Scene) -> list[str]:
@@ -179,7 +179,7 @@ def may_go(scene: Scene, path: str, file: File, kept: set[bytes]) -> bool:
     if scene.mode.in_place and not scene.is_done and file.content in scene.correct:
         return True  # clipper took back a result
     if scene.mode.in_place:
-        done = can_be_clipped(file.content) and clipped(file.content) in kept | scene.results_seen
+        done = can_be_clipped(file.content) and clipped(file.content, scene.mode.bias) in kept | scene.results_seen
         return done and (scene.is_done or len(scene.mode.after) > 1)
     replaces = path in scene.outputs and "--no-clobber" not in scene.mode.words
     return replaces and scene.is_done and bool(scene.correct & (kept | scene.results_seen))
@@ -246,7 +246,7 @@ def wrong_ending(scene: Scene) -> list[str]:
 
 
 def litter(scene: Scene) -> list[str]:
-    """Rule 5: no temporary file stays, and a journal stays only while its file is unfinished."""
+    """Rule 5: no temporary file stays."""
     if scene.run.code == -9 or OWN.fullmatch(scene.path):
         return []
     texts = []
@@ -254,23 +254,9 @@ def litter(scene: Scene) -> list[str]:
         theirs = path in scene.acted and scene.acted[path].inode != scene.stopped.get(path, File(0, b"")).inode
         theirs |= file.inode not in scene.own and scene.run.code in (4, 5, 6) and path in scene.run.stderr
         outsiders = path in scene.acted and (theirs or scene.again)
-        unfinished = scene.run.code != 0 and scene.mode.direct and path.endswith(JOURNAL)
-        if OWN.fullmatch(path) and not outsiders and not unfinished:
+        if OWN.fullmatch(path) and not outsiders:
             texts.append(f"exit {scene.run.code}, and {path} is left")
-    return texts + needless_journal(scene)
-
-
-def needless_journal(scene: Scene) -> list[str]:
-    if not scene.mode.direct:
-        return []
-    (name,) = scene.mode.after
-    directory, base = os.path.split(os.path.relpath(os.path.realpath(name)))
-    journal = os.path.join(directory, f".{base}.clipper-journal")
-    if scene.run.code == 0:
-        return ["exit 0, and the journal is left"] if scene.again and journal in scene.end else []
-    old = set(scene.mode.before.values()) <= contents(scene.end)
-    needless = old and journal in scene.end and not scene.again and not scene.action.writes
-    return ["the file is old, but the journal is left"] if needless else []
+    return texts
 
 
 def violations(scene: Scene) -> list[str]:
@@ -280,8 +266,7 @@ def violations(scene: Scene) -> list[str]:
 def can_go_on(scene: Scene) -> bool:
     """Whether the same command must finish an interrupted --direct run. False if that run had done all of its work."""
     finished = scene.mode.after.items() <= {path: file.content for path, file in scene.end.items()}.items()
-    return scene.mode.direct and scene.run.code not in (0, 6) and not (
-        finished and not any(OWN.fullmatch(path) for path in scene.end))
+    return scene.mode.direct and scene.run.code not in (0, 6) and not finished
 
 
 def outputs(mode: Mode) -> frozenset[str]:

@@ -221,7 +221,7 @@ def modes() -> list[Mode]:
             replacement("replace, --sync", ("--sync",), durable=True),
             in_place("in place", values),
             many_files("3 files in place", ("--in-place",), "", durable=True),
-            in_place("direct", batches(3), "--direct", direct=True),
+            in_place("direct", batches(3), "--direct"),
             archives(70_000, DEFLATED)[1]]
 
 

@@ -4,6 +4,7 @@
 Prints the violations and, as the last line, the figures as JSON. Exits with 1 if there were violations.
 
     faults.py BUILD calls [--runs N]         each system call fails (EIO, ENOSPC, EINTR), is short, or meets a signal
+    faults.py BUILD signals [--runs N]       SIGTERM or SIGINT before or after each system call: what is in place is said
     faults.py BUILD errnos [--runs N]        each system call fails with each other errno that its man page lists
     faults.py BUILD allocations [--runs N]   each allocation fails, alone or with all that follow it
     faults.py BUILD kills [--runs N]         SIGKILL or another fatal signal at N random instants in each mode
@@ -16,7 +17,7 @@ Prints the violations and, as the last line, the figures as JSON. Exits with 1 i
     faults.py BUILD arrays [--runs N]        at each system call another process changes or removes an array of --scale
     faults.py BUILD one MODE FAULT           runs one case and prints what happened
 
-For calls, errnos, allocations, outsiders, ticks and arrays N is the size of a random sample of all cases. The sample has at least one
+For calls, signals, errnos, allocations, outsiders, ticks and arrays N is the size of a random sample of all cases. The sample has at least one
 case of each kind, even if these are more than N. Without --runs these parts try all cases.
 """
 
@@ -55,6 +56,7 @@ class Part:
 
 PARTS = {
     "calls": Part("system call faults", loops.call_cases, loops.try_fault),
+    "signals": Part("signals at system calls", loops.signal_cases, loops.try_fault),
     "errnos": Part("system call faults, all other errnos", errnos.cases, loops.try_fault),
     "allocations": Part("allocation faults", loops.allocation_cases, loops.try_fault),
     "kills": Part("kills at random instants", loops.kill_cases, loops.try_kill),

@@ -120,6 +120,18 @@ def call_cases(runs: int, seed: int) -> list[FaultCase]:
     return (list(first.values()) + cases)[:max(runs, len(first))]
 
 
+def signal_cases(runs: int, seed: int) -> list[FaultCase]:
+    """SIGTERM and SIGINT before and after each call, or a random sample that has each call of each mode."""
+    kinds = ("TERM", "TERM after", "INT", "INT after")
+    cases = [FaultCase(mode, Fault(at, what), call.name) for mode in all_modes()
+             for at, call in enumerate(clean_run(mode).calls, 1) for what in kinds]
+    random.Random(seed).shuffle(cases)
+    if not runs:
+        return cases
+    first = {(case.mode.name, case.name): case for case in cases}
+    return (list(first.values()) + cases)[:max(runs, len(first))]
+
+
 def allocation_cases(runs: int, seed: int) -> list[FaultCase]:
     """All cases, or a random sample that has each mode's last allocations, which happen when files exist already. --finalize
     may run out of memory for good after it put OUT in place: the sample has this, too."""

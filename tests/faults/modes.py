@@ -10,11 +10,11 @@ from zip_bytes import DEFLATED, STORED, numpy_archive
 
 # Clipping a result again gives other bytes, so a result that was clipped twice is noticed.
 OPERATION = ("--bias", "1", "--min", "-50", "--max", "1000")
+REPEATABLE = OPERATION[2:]  # --direct takes nothing else
 LOWEST, HIGHEST = -50.0, 1000.0
 CHUNK = 4096
-BATCH = 32 * CHUNK  # bytes that --direct records in its journal at a time
+BATCH = 32 * CHUNK  # bytes that --direct writes at a time
 SLAB = "out.00000-of-00001.npy"
-JOURNAL = ".in.npy.clipper-journal"
 
 Files = dict[str, bytes]
 
@@ -30,10 +30,10 @@ def tensor(values: array) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.ljust(size - 1) + b"\n" + values.tobytes()
 
 
-def result(values: array, times: int = 1) -> array:
+def result(values: array, times: int = 1, bias: int = 1) -> array:
     """The elements after clipping `times` times. Not computed by clipper; exact for multiples of 1/4."""
     for _ in range(times):
-        values = array("f", (min(max(value + 1, LOWEST), HIGHEST) for value in values))
+        values = array("f", (min(max(value + bias, LOWEST), HIGHEST) for value in values))
     return values
 
 
@@ -61,7 +61,6 @@ class Mode:
     durable: bool = False  # may exit with 6
     named: bool = False  # the file system has no O_TMPFILE
     flagless: bool = False  # the file system has no flags of renameat2 and pwritev2
-    direct: bool = False
     killed_at: int = 0  # resumes a --direct run that was killed before this call; 0: does not resume
     shared: bool = False  # a shard, which must not change OUT
     after_shards: tuple["Mode", ...] = ()  # shards to run before this --finalize
@@ -70,6 +69,15 @@ class Mode:
     stale: str = ""  # INODE:TIME: a file whose new time is not shown yet
     threads: int = 1
     directories: tuple[str, ...] = field(default=())  # directories that the run creates
+
+    @property
+    def direct(self) -> bool:
+        return "--direct" in self.words
+
+    @property
+    def bias(self) -> int:
+        """See result()."""
+        return 0 if self.direct else 1
 
     @property
     def in_place(self) -> bool:
@@ -90,7 +98,7 @@ class Mode:
         if self.compares or self.after_shards:
             return [*self.words, *threads]
         chunk = [] if "--chunk-size" in self.words else ["--chunk-size", str(CHUNK)]
-        return [*OPERATION, *threads, *chunk, *self.words]
+        return [*(REPEATABLE if self.direct else OPERATION), *threads, *chunk, *self.words]
 
 
 def one_file(name: str, words: tuple[str, ...], values: array, **more) -> Mode:
@@ -106,8 +114,8 @@ def replacement(name: str, words: tuple[str, ...], **more) -> Mode:
 
 
 def in_place(name: str, values: array, *words: str, **more) -> Mode:
-    before, after = {"in.npy": tensor(values)}, {"in.npy": tensor(result(values))}
-    return Mode(name, ("--in-place", *words, "in.npy"), before, after, durable=True, **more)
+    after = result(values, bias=0 if "--direct" in words else 1)
+    return Mode(name, ("--in-place", *words, "in.npy"), {"in.npy": tensor(values)}, {"in.npy": tensor(after)}, durable=True, **more)
 
 
 def few_changes(name: str, *words: str, made: str = "in.npy") -> Mode:
@@ -308,7 +316,7 @@ def modes() -> list[Mode]:
         linked_input(10_000),
         *flagless(10_000),
         *uncached(10_000),
-        in_place("direct", batches(4), "--direct", direct=True),
+        in_place("direct", batches(4), "--direct"),
         *streams(),
         *shards(one_file("new", (), values)),
         *shards(replacement("replace", ()))[2:],
@@ -327,6 +335,6 @@ def modes() -> list[Mode]:
         *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(100_000, STORED)[:2]),
         *(replace(mode, name=f"{mode.name}, 4 threads", threads=4) for mode in archives(140_000, DEFLATED)[:2]),
         *casts(10_000),
-        in_place("direct, 4 threads", batches(4), "--direct", direct=True, threads=4),
+        in_place("direct, 4 threads", batches(4), "--direct", threads=4),
         many_files("3 files, --in-place, 4 threads", ("--in-place",), "", durable=True, threads=4),
     ]

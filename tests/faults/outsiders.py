@@ -4,6 +4,7 @@ to shards."""
 import os
 import random
 import signal
+import stat
 import subprocess
 import time
 from array import array
@@ -17,7 +18,7 @@ from actions import MOVED, Action, Stuff
 from checks import TEMPORARY, prepare
 from conservation import Scene, Tree, tree
 from loops import Outcome
-from modes import (HIGHEST, JOURNAL, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
+from modes import (HIGHEST, Link, Mode, archives, batches, differences, flagless, golden, in_place, linked_input, linked_output,
                    many_archives, many_files, numbers, one_file, replacement, split, streams)
 from process import Fault, Run, read_all, wait_for_stop
 from zip_bytes import DEFLATED, STORED
@@ -27,6 +28,7 @@ ANOTHER = "another clipper"
 OTHER_OPERATION = ("--in-place", "--bias", "0.5", "--min", "-50", "--max", "1000")  # exact for multiples of 1/4
 LOOKS_AT_A_NAME = {"stat", "lstat", "fstatat", "statx"}
 LOOKS_AT_THE_FILE = {"fstat", "statx"}
+EXCHANGES = {"renameat", "renameat2"}
 OWN_WRITES = {"pwrite", "fdatasync", "fsync"}  # after these --direct looks at the file's times again
 HOUR = 3600
 EARLY = 0.3  # seconds; what happens so early in a second is over before the next one
@@ -51,7 +53,7 @@ def modes() -> list[Mode]:
             one_file("new, named", (), values, named=True), replacement("replace", ()), linked_output(COUNT), golden(COUNT),
             differences(COUNT), split(COUNT), in_place("in place", values),
             in_place("in place, nothing to do", array("f", [HIGHEST] * COUNT)), linked_input(COUNT), *flagless(COUNT),
-            in_place("direct", batches(2), "--direct", direct=True), *streams()[1:],
+            in_place("direct", batches(2), "--direct"), *streams()[1:],
             many_files("3 files, --output-dir", ("--output-dir", "made"), "made/", directories=("made",)),
             many_files("3 files, --in-place", ("--in-place",), "", durable=True),
             *archives(COUNT, STORED), archives(COUNT, DEFLATED)[1],
@@ -86,15 +88,16 @@ def targets(mode: Mode) -> list[str]:
     names = list({**mode.before, **mode.after})
     if len(names) > 5 or len(mode.after) > 2:
         names = [name for name in names if name.endswith(("b.npy", "b.npz"))]
-    if mode.direct:
-        names.append("o/" + JOURNAL)
     return [*names, TEMPORARIES, "i", "o", *mode.directories]
 
 
 def can_be_noticed(mode: Mode, name: str, target: str) -> bool:
     """Whether clipper can notice the action, and ends after it. It cannot notice a write into its own temporary file, and with
-    several files it reads an input twice, which would wait forever for a second writer of a FIFO."""
+    several files it reads an input twice, which would wait forever for a second writer of a FIFO. --direct looks only at the
+    modification time, because its own writes change the other one."""
     if name == "put a FIFO" and len(mode.after) > 2 and target.startswith("i/"):
+        return False
+    if ACTIONS[name].hides and mode.direct:
         return False
     if target == TEMPORARIES:
         return not ACTIONS[name].writes and not ACTIONS[name].may_be_absent and name != ANOTHER
@@ -166,6 +169,9 @@ def all_cases(mode: Mode) -> Iterator[Case]:
             for killed in (False, True) if mode.direct else (False,):
                 writes = ACTIONS[action].writes
                 late = at > (file_looked_at if writes else name_looked_at)
+                late |= ACTIONS[action].hides and at > last_look_before(run, EXCHANGES, LOOKS_AT_THE_FILE)
+                late |= ACTIONS[action].protects and not mode.in_place and at > last_look_before(run, {"fchmod"}, LOOKS_AT_A_NAME)
+                late |= ACTIONS[action].protects and mode.flagless
                 late |= writes and mode.direct and (call.name in OWN_WRITES or run.calls[at - 2].name in OWN_WRITES)
                 late |= writes and mode.direct and mode.coarse and any(each.name == "pwrite" for each in run.calls[: at - 1])
                 yield Case(mode, at, call.name, action, target, late, killed)
@@ -175,6 +181,12 @@ def last(mode: Mode, run: Run, looks: set[str]) -> int:
     """The last look at a file. If there are several files: the first of their last looks."""
     found = [at for at, call in enumerate(run.calls, 1) if call.name in looks]
     return found[-min(len(mode.after) or 1, len(found))] if found else 0
+
+
+def last_look_before(run: Run, calls: set[str], looks: set[str]) -> int:
+    """The number of the last look before the first of the calls; of all looks if there is no such call."""
+    end = next((at for at, call in enumerate(run.calls) if call.name in calls), len(run.calls))
+    return max((at for at, call in enumerate(run.calls[:end], 1) if call.name in looks), default=0)
 
 
 def ticks(runs: int, seed: int) -> list[Case]:
@@ -280,11 +292,19 @@ def try_case(case: Case) -> Outcome:
     scene = Scene(mode, outsider.action, outsider.path, case.late, outsider.stuff, outsider.stopped, outsider.acted, outsider.outputs,
                   tree(), run, frozenset(outsider.outputs_read), begun=begun,
                   took_result=took_result(mode, case.action, outsider.path, outsider.stopped, outsider.acted))
-    outcome.violations += [f"{case} ({case.call}): {text}" for text in conservation.violations(scene)]
+    outcome.violations += [f"{case} ({case.call}): {text}" for text in [*conservation.violations(scene), *unprotected(scene)]]
     if conservation.can_go_on(scene) and not outsider.is_feeding_nothing():
         again = go_on(scene)
         outcome.violations += [f"{case} ({case.call}), and then: {text}" for text in conservation.violations(again)]
     return outcome
+
+
+def unprotected(scene: Scene) -> list[str]:
+    """Whether a result that is in place lacks the mode that the outsider gave to its file."""
+    if not scene.action.protects or scene.late or not scene.is_done or scene.path not in scene.end.keys() & scene.mode.after.keys():
+        return []
+    mode = stat.S_IMODE(os.stat(scene.path).st_mode)
+    return [] if mode == actions.PRIVATE else [f"exit {scene.run.code}, but {scene.path} has the mode {mode:o}"]
 
 
 def took_result(mode: Mode, action: str, path: str, stopped: Tree, acted: Tree) -> bool:

@@ -60,7 +60,7 @@ def cases_of(mode: Mode, target: str) -> tuple[list[Case], list[Case]]:
     renames = [at for at, call in enumerate(loops.clipper.run(mode).calls, 1) if call.name in RENAMES]
     rename = renames[len(renames) // 2]  # of 3 files, the second
     opens_fifo = not mode.in_place or len(mode.after) > 1  # and waits for its other end
-    names = [name for name, action in ACTIONS.items() if not action.of_directory and not (name == "put a FIFO" and opens_fifo)]
+    names = [name for name, action in ACTIONS.items() if not action.of_directory and not action.hides and not (name == "put a FIFO" and opens_fifo)]
     found = [Case(mode, target, at, later, first, second) for at in range(1, rename + 1) for later in range(1, LATER + 1)
              for first in names for second in names]
     return [case for case in found if case.at < rename], [case for case in found if case.at == rename]

@@ -48,7 +48,7 @@ def power_modes() -> list[Mode]:
         many_files("3 files in place", ("--in-place",), "", durable=True),
         one_file("new, --sync", ("--sync",), numbers(100_000), durable=True),
         replacement("replace, --sync", ("--sync",), durable=True),
-        in_place("direct", batches(4), "--direct", direct=True),
+        in_place("direct", batches(4), "--direct"),
         archives(100_000, STORED)[1],
     ]
 

@@ -19,9 +19,10 @@ MOST_PIPE = 1 << 20
 MOVES_BYTES, INTERRUPTIBLE, TAKES_SPACE = 1, 2, 4
 KINDS = {"EIO": 0, "ENOSPC": TAKES_SPACE, "EINTR": INTERRUPTIBLE, "short": MOVES_BYTES, "byte": MOVES_BYTES,
          "TERM": 0, "KILL": 0, "KILL after": 0}
+SIGNALS = {"TERM": signal.SIGTERM, "INT": signal.SIGINT, "KILL": signal.SIGKILL, "STOP": signal.SIGSTOP}
 TEXTS = {"EIO": f"e{errno.EIO}", "ENOSPC": f"e{errno.ENOSPC}", "EINTR": f"e{errno.EINTR}", "short": "d2",
-         "byte": f"d{10**9}", "TERM": f"s{signal.SIGTERM:d}", "KILL": f"s{signal.SIGKILL:d}",
-         "KILL after": f"a{signal.SIGKILL:d}", "STOP": f"s{signal.SIGSTOP:d}", "ENOMEM": "m0"}
+         "byte": f"d{10**9}", "ENOMEM": "m0", **{name: f"s{number:d}" for name, number in SIGNALS.items()},
+         **{f"{name} after": f"a{number:d}" for name, number in SIGNALS.items()}}
 FOR_EVER = ("EIO", "ENOSPC", "EINTR", "short", "ENOMEM")
 
 
@@ -49,7 +50,7 @@ class Fault:
     def signal(self) -> int:
         if self.what.isdigit():  # a signal that `killer` has sent
             return int(self.what)
-        return {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL, "KILL after": signal.SIGKILL}.get(self.what, 0)
+        return SIGNALS.get(self.what.removesuffix(" after"), 0)
 
 
 @dataclass(frozen=True)

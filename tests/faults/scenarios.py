@@ -15,7 +15,7 @@ from pathlib import Path
 import checks
 import direct
 from actions import overwrite
-from modes import BATCH, HIGHEST, LOWEST, OPERATION, Mode, archive, archives, batches, few_changes, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
+from modes import BATCH, HIGHEST, LOWEST, OPERATION, REPEATABLE, Mode, archive, archives, batches, few_changes, in_place, many_archives, many_files, numbers, one_file, replacement, result, tensor
 from mounts import OUTSIDE, PLACE, System, bound, mount_again, share_blocks
 from place import Place, differences
 from process import KINDS, Fault, wait_for_stop
@@ -163,7 +163,7 @@ def written_before_sharing(place: Place) -> list[str]:
     return texts
 
 
-DIRECT = in_place("direct", batches(3), "--direct", direct=True)
+DIRECT = in_place("direct", batches(3), "--direct")
 
 
 def direct_with_links(place: Place) -> list[str]:
@@ -248,7 +248,7 @@ def full_disk(place: Place) -> list[str]:
     texts = []
     for words in (("in.npy", "new.npy"), ("in.npy", "out.npy"), ("--in-place", "in.npy"), ("--in-place", "--direct", "in.npy"),
                   ("in.npz", "new.npz"), ("--in-place", "in.npz"), ("in.npz:w", "new.npy")):
-        run = place.run(*OPERATION, *words)
+        run = place.run(*(REPEATABLE if "--direct" in words else OPERATION), *words)
         texts += [f"{' '.join(words)}: {text}" for text in place.unchanged(run, before, 4, 5)]
     for filler in fillers:
         with suppress(FileNotFoundError):

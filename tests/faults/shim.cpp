@@ -113,9 +113,15 @@ ssize_t read(int fd, void* to, size_t size) {
   return counted("read", kReads, [&](Part part) { return next(fd, to, part(size)); });
 }
 
+// Without standard error, a failure could not be told.
+ssize_t write(int fd, const void* from, size_t size) {
+  static const auto next = real<ssize_t(int, const void*, size_t)>("write");
+  if (fd == STDERR_FILENO) return next(fd, from, size);
+  return counted("write", kWrites, [&](Part part) { return next(fd, from, part(size)); });
+}
+
 // clang-format off
 COUNTED(kReads, ssize_t, pread, (int fd, void* to, size_t size, off_t at), (fd, to, part(size), at))
-COUNTED(kWrites, ssize_t, write, (int fd, const void* from, size_t size), (fd, from, part(size)))
 COUNTED(kWrites, ssize_t, pwrite, (int fd, const void* from, size_t size, off_t at), (fd, from, part(size), at))
 COUNTED(kInterruptible | kTakesSpace, int, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
 COUNTED(kReturnsErrno | kTakesSpace, int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size))

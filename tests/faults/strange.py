@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from checks import MODE, found
-from modes import OPERATION, Mode, numbers, result, tensor
+from modes import OPERATION, REPEATABLE, Mode, numbers, result, tensor
 from mounts import ANYONE, PLACE, append_only, bound, command
 from place import Place, differences, refused
 from process import Run
-from scenarios import NEW, OLD, OTHER, Scenario
+from scenarios import FEW, NEW, OLD, OTHER, Scenario
 
 NAME_MAX, PATH_MAX = 255, 4096
 NARROW, WIDE = "n" * (NAME_MAX - 4) + ".npy", "€" * 83 + "ab.npy"
@@ -24,7 +24,7 @@ def ways(name: str, directory: str = "") -> list[Mode]:
             Mode("-n", ("-n", source, target), {source: OLD}, {target: NEW}),
             Mode("replace", (source, target), {source: OLD, target: OTHER}, {target: NEW}),
             Mode("in place", ("--in-place", target), {target: OLD}, {target: NEW}),
-            Mode("direct", ("--in-place", "--direct", target), {target: OLD}, {target: NEW}),
+            Mode("direct", ("--in-place", "--direct", target), {target: OLD}, {target: tensor(result(FEW, bias=0))}),
             Mode("shard", ("--shard", "0/1", source, target), {source: OLD}, {}, shared=True)]
 
 
@@ -42,12 +42,12 @@ def answered(place: Place, mode: Mode, run: Run, must: Iterable[str] = (), may: 
 
 
 def long_name(place: Place, name: str) -> list[str]:
-    """A name of max length. clipper's temporary files need longer names and must work all the same. --direct and --shard may
-    refuse, because they cannot shorten the names of journals and parts."""
+    """A name of max length. clipper's temporary files need longer names and must work all the same. --shard may
+    refuse, because it cannot shorten the names of parts."""
     texts = []
     for mode in ways(name):
         place.put(mode.before)
-        texts += answered(place, mode, place.run(*mode.arguments), may=("direct", "shard"))
+        texts += answered(place, mode, place.run(*mode.arguments), may=("shard",))
     return texts
 
 
@@ -113,7 +113,7 @@ def append_only_directory(place: Place) -> list[str]:
         place.put(mode.before)
         with append_only("d"):
             run = place.run(*mode.arguments)
-        texts += answered(place, mode, run, must=("replace", "in place"), may=("direct", "shard"))
+        texts += answered(place, mode, run, must=("replace", "in place"), may=("shard",))
     return texts
 
 
@@ -188,7 +188,7 @@ def descriptor_as_path(place: Place) -> list[str]:
         place.put(before)
         fd = os.open("a/x.npy", os.O_RDWR)
         with bound(PLACE / "b", PLACE / "a"):
-            run = place.run(*OPERATION, *words, f"/proc/self/fd/{fd}", pass_fds=(fd,))
+            run = place.run(*(REPEATABLE if "--direct" in words else OPERATION), *words, f"/proc/self/fd/{fd}", pass_fds=(fd,))
         os.close(fd)
         after = before if code else before | {"a/x.npy": NEW}
         more = differences(after) + (refused(run, code) if code else [] if run.code == 0 else [f"exit {run.code}: {run.stderr}"])

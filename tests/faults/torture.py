@@ -37,6 +37,7 @@ ROWS = (
     Row("faults", f"{FAULTS} errnos", "--runs 2000", "--runs 6000", ""),
     Row("faults", f"{FAULTS} outsiders", "--runs 3000", "--runs 12000", ""),
     Row("faults", f"{FAULTS} ticks", "--runs 60", "--runs 400", ""),
+    Row("faults", f"{FAULTS} signals", "--runs 1000", "--runs 6000", ""),
     Row("faults", f"{FAULTS} pairs", "--runs 2000", "--runs 20000", "--runs 200000"),
     Row("faults", f"{FAULTS} stale", "--runs 50", "--runs 500", "--runs 5000"),
     Row("faults", f"{FAULTS} arrays", "--runs 300", "--runs 1200", ""),

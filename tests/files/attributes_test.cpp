@@ -40,6 +40,34 @@ TEST_CASE("a replacement gets all user attributes, of any length, and keeps its 
   CHECK(attribute_of(files.to, "user.other") == "stays");
 }
 
+TEST_CASE("each change of the mode, the owner, the ACL or a kept attribute is noticed, and no other one") {
+  const std::string large(4000, 'l');
+  using Change = std::function<bool(const std::string& path)>;
+  const std::vector<std::pair<std::string, Change>> changes{
+      {"mode", [](const std::string& path) { return ::chmod(path.c_str(), 0600) == 0; }},
+      {"group",
+       [](const std::string& path) { return ::geteuid() != 0 || ::chown(path.c_str(), 0, 5678) == 0; }},
+      {"ACL", [](const std::string& path) { return set_attribute(path, kAccessList, access_list()); }},
+      {"new", [](const std::string& path) { return set_attribute(path, "user.other", "x"); }},
+      {"value", [](const std::string& path) { return set_attribute(path, "user.unit", "miles!"); }},
+      {"longer", [&](const std::string& path) { return set_attribute(path, "user.unit", large); }},
+      {"empty", [](const std::string& path) { return set_attribute(path, "user.unit", ""); }},
+      {"removed", [](const std::string& path) { return ::removexattr(path.c_str(), "user.unit") == 0; }},
+  };
+  for (const auto& [name, change] : changes) {
+    CAPTURE(name);
+    const Files files;
+    REQUIRE(::chmod(files.from.c_str(), 0640) == 0);
+    if (!set_attribute(files.from, "user.unit", "metres")) return;
+    const InputFile input = InputFile::open(files.from);
+    KeptAttributes kept(input);
+    write_file(files.from, "contents");
+    CHECK(kept.are_unchanged());
+    REQUIRE(change(files.from));
+    if (name != "group" || ::geteuid() == 0) CHECK_FALSE(kept.are_unchanged());
+  }
+}
+
 TEST_CASE("a replacement gets no trusted attributes") {
   const Files files;
   if (::geteuid() != 0) return skip_unless_possible("an attribute that is root's");

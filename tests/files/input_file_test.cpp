@@ -70,6 +70,16 @@ TEST_CASE("all reads of a small file give its bytes of one instant, and a later 
         directory / "file: changed while it was read");
 }
 
+TEST_CASE("a write whose program sets the modification time back is an I/O error") {
+  const TemporaryDirectory directory{{"file", "0123456789"}};
+  const auto time = std::filesystem::last_write_time(directory / "file");
+  const InputFile file = InputFile::open(directory / "file");
+  directory.write("file", "9876543210");
+  std::filesystem::last_write_time(directory / "file", time);
+  CHECK(refusal(ErrorKind::io, [&] { file.expect_unwritten(); }) ==
+        directory / "file: was written to, or its attributes changed, while it was read");
+}
+
 TEST_CASE("reads at the end of the bytes that are read first, and beyond, give the file's bytes") {
   const TemporaryDirectory directory;
   std::string contents;

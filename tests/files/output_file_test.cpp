@@ -2,6 +2,7 @@
 
 #include "error.hpp"
 #include "files/temporary_file.hpp"
+#include "support/attributes.hpp"
 #include "support/files.hpp"
 #include "support/refusal.hpp"
 #include "support/removed_file.hpp"
@@ -112,6 +113,19 @@ TEST_CASE("a replacement keeps the mode, and an open reader keeps the old file")
   std::string old;
   reader >> old;
   CHECK(old == "old");
+}
+
+TEST_CASE("a replacement keeps the mode and the ACL that the old file has when it is replaced") {
+  const TemporaryDirectory directory{{"out", "old"}};
+  REQUIRE(::chmod((directory / "out").c_str(), 0644) == 0);
+  OutputFile file = OutputFile::create(directory / "out", kReplace, OutputFile::Durability::none);
+  file.write(bytes("new"));
+  REQUIRE(::chmod((directory / "out").c_str(), 0600) == 0);
+  const bool has_list = set_attribute(directory / "out", kAccessList, access_list());
+  file.commit();
+  CHECK(directory.read("out") == "new");
+  CHECK((mode_of(directory / "out") & 07) == 0);
+  if (has_list) CHECK(attribute_of(directory / "out", kAccessList) == access_list());
 }
 
 TEST_CASE("an output that may replace nothing is refused if a file appears before the commit") {

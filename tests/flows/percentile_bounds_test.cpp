@@ -32,23 +32,11 @@ class Intruder : public ClipObserver {
   std::string path_;
 };
 
-TensorLayout layout_of(DType dtype, std::uint64_t count) {
-  TensorLayout layout;
-  layout.dtype = dtype;
-  layout.shape = {static_cast<std::int64_t>(count)};
-  layout.count = count;
-  return layout;
-}
-
 template <class T>
 Plan planned(const Request& request, const TensorLayout& layout, const std::vector<T>& elements) {
   const auto read = [&](const ElementSource::Look& look) { look(std::as_bytes(std::span(elements))); };
   return plan_with_percentiles(request, layout, {layout.dtype, kNativeOrder, layout.count, read},
                                simd_levels().back());
-}
-
-std::optional<Plan> recorded(const Request& request, const TensorLayout& layout, const Plan& plan) {
-  return recorded_plan(request, layout, plan.fingerprint(), plan.min, plan.max);
 }
 
 }  // namespace
@@ -82,25 +70,20 @@ TEST_CASE("every number of threads and chunk size finds the same percentiles") {
 }
 
 TEST_CASE("a file that changes after its percentiles were read is refused, and nothing is written") {
-  for (const bool in_place : {false, true}) {
-    const TemporaryDirectory directory;
-    const std::string path = directory / "x.npy";
-    write_file(path, float32_file(scattered_floats(100'000)));
-    Engine engine{{}};
-    const ClipSettings settings{.request = percentiles(), .dtype = std::nullopt, .max_clipped = std::nullopt};
-    Intruder intruder(path);
-    ClipResult result;
-    std::string message;
-    const Clipping clipping{settings, engine, intruder, result};
-    if (in_place)
-      message = refusal(ErrorKind::io, [&] { prepare_direct(clipping, path)->write(); });
-    else
-      message = refusal(ErrorKind::io, [&] {
-        prepare_to_file(clipping, path, directory / "y.npy", OutputFile::Existing::replace)->write();
-      });
-    CHECK(message.starts_with(path + ": "));
-    CHECK(directory.entries() == std::vector<std::string>{"x.npy"});
-  }
+  const TemporaryDirectory directory;
+  const std::string path = directory / "x.npy";
+  write_file(path, float32_file(scattered_floats(100'000)));
+  Engine engine{{}};
+  const ClipSettings settings{.request = percentiles(), .dtype = std::nullopt, .max_clipped = std::nullopt};
+  Intruder intruder(path);
+  ClipResult result;
+  const std::string message = refusal(ErrorKind::io, [&] {
+    prepare_to_file({settings, engine, intruder, result}, path, directory / "y.npy",
+                    OutputFile::Existing::replace)
+        ->write();
+  });
+  CHECK(message.starts_with(path + ": "));
+  CHECK(directory.entries() == std::vector<std::string>{"x.npy"});
 }
 
 TEST_CASE("a file that changed since it was opened has no percentiles") {
@@ -142,55 +125,6 @@ TEST_CASE("the check before a run finds everything that does not depend on the e
   CHECK(refused({.max = Given::percentile(99), .profile = profile_named("openvino")})
             .ends_with("min is missing"));
   CHECK_NOTHROW(plan_before_reading({.min = 255, .max = Given::percentile(0)}, header));
-}
-
-TEST_CASE("a recorded plan is that of the same request only") {
-  const TensorLayout layout = layout_of(DType::float32, 4);
-  const Plan plan = planned<float>(percentiles(), layout, {5, -2, 7, 0});
-  CHECK(plan.percentiles == " min=1% max=99%");
-  const std::optional<Plan> found = recorded(percentiles(), layout, plan);
-  REQUIRE(found.has_value());
-  CHECK(found->operation.lo == plan.operation.lo);
-  CHECK(describe(*found) == describe(plan));
-  CHECK_FALSE(recorded({.min = Given::percentile(1)}, layout, plan));
-  CHECK_FALSE(recorded({.min = Given::percentile(1), .max = 6}, layout, plan));
-  CHECK_FALSE(recorded({.min = Given::percentile(2), .max = Given::percentile(99)}, layout, plan));
-  CHECK_FALSE(recorded_plan(percentiles(), layout, "", plan.min, plan.max));
-  TensorLayout other = layout;
-  other.shape = {2, 2};
-  CHECK_FALSE(recorded(percentiles(), other, plan));
-}
-
-TEST_CASE(
-    "a plan is recorded also where only the exact percentile exceeds max, or only the nearest element") {
-  const TensorLayout bytes = layout_of(DType::uint8, 2);
-  Request request{
-      .min = Given::percentile(50), .max = Number(*parse_number("1.2")), .min_above_max = MinAboveMax::min};
-  const Plan plan = planned<std::uint8_t>(request, bytes, {1, 2});  // 1.5
-  CHECK(plan.operation.hi == 1);
-  CHECK(plan.cut.empty());
-  CHECK(recorded(request, bytes, plan).has_value());
-
-  const TensorLayout halves = layout_of(DType::float16, 2);
-  request = {.min = Given::percentile(75), .max = Number(*parse_number("1.0008"))};
-  const Plan nearest = planned<std::uint16_t>(request, halves, {0x3c00, 0x3c01});  // 1.00073, nearest 1.00098
-  CHECK(nearest.operation.lo == 0x3c01);
-  CHECK(recorded(request, halves, nearest).has_value());
-}
-
-TEST_CASE("a plan is recorded with the max that replaces NaN, also where min exceeds max") {
-  const TensorLayout layout = layout_of(DType::float32, 3);
-  Request request{.min = 10, .max = Given::percentile(50), .min_above_max = MinAboveMax::min};
-  for (const OnNan& nan : {OnNan(OnNan::max), OnNan(OnNan::min), OnNan(OnNan::error), OnNan(Given(20))}) {
-    request.nan = nan;
-    for (const auto& min : {Given(10), Given::percentile(100)}) {
-      request.min = min;
-      const Plan plan = planned<float>(request, layout, {5, -2, 7});
-      const auto found = recorded(request, layout, plan);
-      REQUIRE(found.has_value());
-      CHECK(found->operation.nan == plan.operation.nan);
-    }
-  }
 }
 
 }  // namespace clipper::testing

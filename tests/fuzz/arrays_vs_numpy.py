@@ -109,9 +109,10 @@ class Trial(trials.Trial):
         expected = expected or self.expected
         said = [json.loads(line) for line in run.out.splitlines()]
         self.check(len(said) == parts, f"{len(said)} objects of JSON, not {parts}")
-        counts = [sum(each[name] for each in said) for name in ("raised", "lowered", "nan")]
-        right = [expected.raised, expected.lowered, expected.nan]
-        self.check(counts == right, f"raised, lowered and NaN are {counts}, not {right}")
+        counts = [sum(each.get(name, 0) for each in said) for name in ("raised", "lowered", "nan", "became_infinite", "became_zero")]
+        right = [expected.raised, expected.lowered, expected.nan, expected.infinite, expected.zero]
+        right = [number if each is None else each for each, number in zip(right, counts)]
+        self.check(counts == right, f"raised, lowered, NaN, became infinite and became 0 are {counts}, not {right}")
 
     def check_result(self, run, before, name):
         self.check_done(run)
@@ -183,8 +184,16 @@ def in_archive(trial):
             trial.check_bytes(archive.read("x.npy"), trial.expected.result, "out.npz:x.npy")
 
 
+AGAIN = "clips every element again"  # the reason why --direct refuses
+
+
 def in_place_direct(trial):
-    in_place(trial, "--direct")
+    """What would change elements a second time is refused. Whether a replacement would, clipper alone decides."""
+    parameters, before = trial.case.parameters, trial.files()
+    refused = {"--scale", "--bias", "--round", "--to"} & set(parameters)
+    if refused or ({"--nan", "--replace-below", "--replace-above"} & set(parameters) and trial.clip("--in-place", "--direct", "--dry-run", "in.npy").code):
+        return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, (2,), [{AGAIN}] if not refused else ())
+    return in_place(trial, "--direct")
 
 
 def batch(trial):
@@ -281,7 +290,9 @@ def dry_run(trial):
 def fail_if_clipped(trial):
     before = trial.files()
     count = trial.case.x.elements.size
-    clipped = trial.expected.raised + trial.expected.lowered
+    if trial.expected.raised is None:
+        return to_file(trial)
+    clipped = trial.expected.raised + trial.expected.lowered + trial.expected.infinite
     limit = trial.rng.choice([0, 1, 25, 50, 99, 100])
     run = trial.clip("--fail-if-clipped", f"{limit}%", "in.npy", "out.npy")
     if clipped * 100 > limit * count:

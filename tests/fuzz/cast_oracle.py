@@ -65,17 +65,30 @@ class Rule:
             return bits, 0
         return bits - 1, 1 if y < 0 else -1
 
-    def convert(self, g, lo, hi):
-        """The bits of the result, or None for a NaN that is kept, and whether the number was raised or lowered."""
+    def convert(self, g, lo, hi, above):
+        """The bits of the result, or None for a NaN that is kept, and whether the number was raised or lowered. `above`: the bound
+        that is the only one if lo exceeds hi."""
         if g != g:
             y = {"min": lo, "max": hi}.get(self.nan, self.nan)
             return (None, 0) if y is None else (self.store(y)[0], 0)
+        if lo > hi:
+            lo = hi = lo if above == "min" else hi
         moved = int(g < lo) - int(g > hi)
         other = {1: self.below, -1: self.above, 0: None}[moved]
         if other is not None and other != other:
             return nearest(other, self.to), moved
         bits, limited = self.store(other if other is not None else lo if moved > 0 else hi if moved < 0 else g)
         return bits, moved or limited
+
+    def loss(self, g, lo, hi, finite, underflows):
+        """Whether a number within the bounds becomes infinite, and whether it becomes 0."""
+        if not lo <= g <= hi:  # also NaN
+            return 0, 0
+        bits, limited = self.store(g)
+        if self.to in INTEGERS:
+            return 0, int(not limited and bits == self.zero_point % (1 << np.iinfo(self.to).bits) and (g != 0 or underflows))
+        number = as_float(bits, self.to)
+        return int(finite and abs(number) == math.inf), int(number == 0 and (g != 0 or underflows))
 
     def range_of(self, y):
         """1 or -1 for a bound above or below all numbers of the dtype."""
@@ -85,13 +98,11 @@ class Rule:
 
 
 def kept_nans(elements, source, target):
-    """NaNs of one float dtype as those of another: with the sign and the upper bits of the payload, and quiet, except that halves
-    become float32 as they are, as numpy does."""
+    """NaNs of one float dtype as those of another: quiet, with the sign and the upper bits of the payload."""
     exponent, fraction = contract.FLOATS[source]
     to_exponent, to_fraction = contract.FLOATS[target]
     bits = [int(each) for each in elements.view(f"u{elements.itemsize}")]
-    quiet = 0 if target == "float32" and fraction < 23 else 1 << (to_fraction - 1)
-    quiet |= ((1 << to_exponent) - 1) << to_fraction
+    quiet = 1 << (to_fraction - 1) | ((1 << to_exponent) - 1) << to_fraction
     shift = to_fraction - fraction
     payloads = [each & ((1 << fraction) - 1) for each in bits]
     return [each >> (exponent + fraction) << (to_exponent + to_fraction) | quiet | (payload << shift if shift > 0 else payload >> -shift)
@@ -118,13 +129,12 @@ class Cast(Case):
             return None
         if array_cases.in_float32(self.x.dtype):
             return "float32"
-        typed = [self.parameters.get(side) for side in BOUNDS]
-        fractions = [each for each in typed if isinstance(each, str) and "inf" not in each and Fraction(each).denominator > 1]
-        return object if self.exact and not self.divides and not fractions else "float64"
+        return object if self.exact and not self.divides else "float64"
 
     @property
     def bound_dtype(self):
-        return self.arithmetic or self.x.dtype
+        """Bounds beside a scale or bias are numbers of the arithmetic only with --to or --round."""
+        return self.arithmetic if self.arithmetic and {"--to", "--round"} & {*self.parameters} else self.x.dtype
 
     def bound(self, side):
         """The bound as one number, or as an array of numbers."""
@@ -138,7 +148,7 @@ class Cast(Case):
         if given.endswith("%"):
             return self.percentile(given[:-1], side)
         if self.arithmetic is object:
-            return float(given) if "inf" in given else int(Fraction(given))
+            return float(given) if "inf" in given else Fraction(given)
         if self.bound_dtype in FLOATS:
             return as_float(contract.float_bound(NATIVE, self.bound_dtype, given, side), self.bound_dtype)
         bits = contract.int_bound(NATIVE, self.bound_dtype, given, side)
@@ -183,7 +193,7 @@ class Cast(Case):
 
     def rule(self):
         given, to_integer = self.parameters, self.to in INTEGERS
-        truncates = to_integer and "--to" not in given and self.arithmetic == "float64" and self.x.dtype in INTEGERS
+        truncates = to_integer and "--to" not in given and self.scaled and self.x.dtype in INTEGERS
         mode = self.mode or ("trunc" if truncates else "half-even" if to_integer else None)
         zero_point = int(given.get("--zero-point", 0))
         if "--zero-point" in given and ("--to" not in given or not to_integer or not np.iinfo(self.to).min <= zero_point <= np.iinfo(self.to).max):
@@ -196,9 +206,9 @@ class Cast(Case):
             refuse("--nan without its bound")
         nan = self.nan if self.nan in ("min", "max") else None
         if self.nan not in ("", "keep", "error", "min", "max"):
-            nan = as_float(nearest(contract.exact(self.nan), self.bound_dtype), self.bound_dtype)
+            nan = contract.exact(self.nan)
         rule = Rule(self.to, mode, zero_point, "--saturate" in given, nan, *map(self.replacement, ("--replace-below", "--replace-above")))
-        if isinstance(nan, float) and rule.range_of(nan):
+        if self.x.dtype in FLOATS and nan not in (None, "min", "max") and rule.range_of(nan):
             refuse("--nan beyond the dtype")
         return rule
 
@@ -213,19 +223,23 @@ def plain(numbers):
 def expected(case):
     """Raises Refused with the exit code for a case that clipper must refuse."""
     rule, lo, hi = case.rule(), *(plain(case.bound(side)) for side in BOUNDS)
-    if np.any(lo > hi) or case.typed_above():
+    if not case.above and (np.any(lo > hi) or case.typed_above()):
         refuse("min above max")
     for bound, wrong in ((lo, 1), (hi, -1)):
         if (case.x.elements.size or bound.size == 1) and any(rule.range_of(each) == wrong for each in set(bound.ravel())):
             refuse("bound beyond the dtype")
     g = case.numbers()
-    shape, cache, moves, results = g.shape, {}, [0, 0, 0], []
-    for key in zip(*(np.broadcast_to(each, shape).ravel().tolist() for each in (g, lo, hi))):
+    finite = np.isfinite(array_cases.wide(case.x.elements, case.x.dtype).astype(float))
+    underflows = array_cases.underflows(case, case.arithmetic, case.divides) if case.arithmetic in ("float32", "float64") else False
+    shape, cache, moves, results, infinite, zero = g.shape, {}, [0, 0, 0], [], 0, 0
+    for key in zip(*(np.broadcast_to(each, shape).ravel().tolist() for each in (g, lo, hi, finite, underflows))):
         text = repr(key)  # 0.0 and -0.0 are equal
         if text not in cache:
-            cache[text] = rule.convert(*key)
+            cache[text] = *rule.convert(*key[:3], case.above), *rule.loss(*key)
         results.append(cache[text][0])
         moves[cache[text][1]] += 1
+        infinite += cache[text][2]
+        zero += cache[text][3]
     nans = np.array([each != each for each in g.ravel().tolist()], bool)
     unsigned = stored_type(case.to).itemsize
     if nans.any() and rule.nan is None:
@@ -237,4 +251,6 @@ def expected(case):
         results = [next(kept) if each is None else each for each in results]
     elements = np.array(results, f"u{unsigned}").view(stored_type(case.to)).reshape(shape)
     big = case.x.big and (case.x.elements.itemsize > 1 or case.to == case.x.dtype)
-    return Expected(Tensor(case.to, elements, case.x.fortran, big), moves[1], moves[-1], int(nans.sum()), nans.reshape(shape))
+    if "--saturate" in case.parameters and (math.inf in lo.ravel() or -math.inf in hi.ravel()):
+        moves = [None] * 3  # elements beyond the limit of the dtype, which is that bound now, may count as raised or as lowered
+    return Expected(Tensor(case.to, elements, case.x.fortran, big), moves[1], moves[-1], int(nans.sum()), nans.reshape(shape), infinite, zero)

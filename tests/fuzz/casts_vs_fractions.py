@@ -27,7 +27,7 @@ NUMBERS = [*range(-3, 4), *(sign * 2**power + step for power in (7, 8, 15, 16, 2
            *(Fraction(each, 2) for each in (-257, -5, -3, -1, 1, 3, 5, 253, 255, 509, 511)), 65504, 65520, 65519,
            Fraction(1, 2**24), Fraction(1, 2**25), Fraction(1, 2**133), Fraction(1, 2**134), 2**128, 1 + Fraction(1, 2**8) + Fraction(1, 2**30)]
 BOUND_TEXTS = ["0", "-0.0", "1", "-1", "0.5", "-2.5", "6", "127", "128", "-128", "254.5", "255.5", "256", "-0.6", "0.1", "65504", "65519", "65520",
-               "-70000", "2147483647.5", "16777217", "9007199254740993", "9223372036854775807", "18446744073709551615", "1e30"]
+               "-70000", "2147483647.5", "16777217", "9007199254740993", "9007199254740992.5", "9223372036854775807", "18446744073709551615", "1e30", "1e39"]
 SCALES = ["1", "2", "-1", "0.5", "0.1", "255", "1e-3", "3", "-0.017", "1e10", "0.00784313725490196", "100"]
 BIASES = ["0", "0.5", "-0.5", "128", "-1", "0.1", "1e10", "-3", "9007199254740993", "2.5"]
 
@@ -92,14 +92,14 @@ class Draw(array_cases.Draw):
         case = Cast(Tensor(source, np.zeros(shape, stored_type(source))), given)
         if source != target or self.chance(0.6):
             given["--to"] = target
-        if "--to" not in given or self.chance(0.3):
+        if self.chance(0.3):
             given["--round"] = rng.choice(list(ROUNDS))
         if target in INTEGERS and "--to" in given and self.chance(0.3):
             given["--zero-point"] = str(rng.choice([0, 1, 3, 100, 127, 128, -1, -128, -100]))
         if "--to" in given and self.chance(0.2):
             given["--saturate"] = ""
         if source in FLOATS and self.chance(0.4):
-            case.nan = rng.choice(["error", "keep", "min", "max", "0", "-0.0", "2.5", "-1", "100", "300"])
+            case.nan = rng.choice(["error", "keep", "min", "max", "0", "-0.0", "2.5", "-1", "100", "300", "2049", "16777217", "1e39"])
         for option, texts in (("--scale", SCALES), ("--bias", BIASES)):
             if self.chance(0.3):
                 given[option] = rng.choice(texts) if self.chance(0.7) else self.factor(source, shape, option)
@@ -113,11 +113,19 @@ class Draw(array_cases.Draw):
             for side in BOUNDS:
                 given.pop(side, None)
             kind = source if case.arithmetic in (None, object) or self.chance(0.5) else case.arithmetic
-            given |= {side: self.tensor(kind, each) for side, each in zip(BOUNDS, self.bounds(kind, [self.parameter_shape(shape) for _ in BOUNDS]))}
+            arrays = [self.tensor(kind, each) for each in self.bounds(kind, [self.parameter_shape(shape) for _ in BOUNDS])]
+            given |= zip(BOUNDS, arrays)
+            if self.chance(0.3):
+                side = rng.choice(BOUNDS)
+                given[side] = self.bound_text(side, target)
         for option, side in (("--replace-below", "--min"), ("--replace-above", "--max")):
             if side in given and self.chance(0.25) or self.chance(0.01):
-                values = ["0", "1", "7", "-1", "100"] + ([] if case.mode or case.to in INTEGERS else ["nan", "-0.5", "0.1"])
+                values = ["0", "1", "7", "-1", "100"] + ([] if case.mode or case.to in INTEGERS else ["nan", "-0.5", "0.1", "inf"])
                 given[option] = rng.choice(values)
+        if self.chance(0.1) and not any(option.startswith("--replace") for option in given):
+            case.above = rng.choice(["min", "max"])
+        if not {"--to", "--round", "--replace-below", "--replace-above"} & {*given} and not case.divides:
+            given["--round"] = rng.choice(list(ROUNDS))
         self.draw_pool(case)
         case.x = self.tensor(source, self.elements(source, shape, nan=True))
         return case
@@ -131,7 +139,7 @@ class Draw(array_cases.Draw):
     def bound_text(self, side, target):
         number = self.rng.choice(BOUND_TEXTS)
         if self.chance(0.1):
-            return "-inf" if side == "--min" else "inf"
+            return "-inf" if (side == "--min") != self.chance(0.1) else "inf"
         if side == "--min" and self.chance(0.6) and not number.startswith("-"):
             return "-" + number
         return number
@@ -152,7 +160,7 @@ class Trial(ways.Trial):
         for option, given in case.parameters.items():
             value = given if isinstance(given, str) else f"@{option[2:]}.npy"
             pairs.append([option] if option == "--saturate" else [option, f"1/{value}" if case.divides and option == "--scale" else value])
-        pairs += [["--nan", case.nan]] if case.nan else []
+        pairs += [[option, value] for option, value in (("--nan", case.nan), ("--min-above-max", case.above)) if value]
         self.rng.shuffle(pairs)
         return [word for pair in pairs for word in pair]
 
@@ -170,16 +178,8 @@ def refused(trial, code, words):
     trial.check_refused(run, before, (code,), [words] if words else ())
 
 
-def direct(trial):
-    """Overwrites the file, which must have elements of the same size."""
-    if "--to" not in trial.case.parameters:
-        return ways.in_place_direct(trial)
-    before = trial.files()
-    return trial.check_refused(trial.clip("--in-place", "--direct", "in.npy"), before, (USAGE,), [{"--direct"}])
-
-
 ONE_FILE = {ways.to_file: 6, ways.in_place: 2, ways.in_archive: 2, ways.verify: 1, ways.verify_another: 1, ways.dry_run: 1, ways.fail_if_clipped: 1}
-WAYS = ONE_FILE | {ways.through_pipes: 2, ways.from_pipe: 2, ways.batch: 2, ways.shards: 2, ways.split_output: 2, direct: 1}
+WAYS = ONE_FILE | {ways.through_pipes: 2, ways.from_pipe: 2, ways.batch: 2, ways.shards: 2, ways.split_output: 2, ways.in_place_direct: 1}
 
 
 def try_one(trial):

@@ -10,7 +10,7 @@ import zipfile
 from fractions import Fraction
 
 import trials
-from trials import FLOATS, INTEGERS, edges, np, save
+from trials import FLOATS, INTEGERS, edges, np, save, with_other_trues
 
 BATCH = 40  # pairs per run of clipper
 COMPLEX = [np.dtype("c8"), np.dtype("c16")]
@@ -271,8 +271,8 @@ def compare_batch(trial):
         else:
             others = COMPLEX + TIMES + [np.dtype(bool)] if i + 1 < BATCH and rng.random() < 0.4 else []
             actual, expected = tensors(rng, trial.generator, rng.choice(others or INTEGERS + FLOATS))
-        save(trial.path(f"got/{i:03}.npy"), actual, rng)
-        pairs.append((actual, expected, save(trial.path(f"want/{i:03}.npy"), expected, rng)))
+        save(trial.path(f"got/{i:03}.npy"), with_other_trues(actual, trial.generator), rng)
+        pairs.append((actual, expected, save(trial.path(f"want/{i:03}.npy"), with_other_trues(expected, trial.generator), rng)))
     run = trial.run("compare", "--json", *options, *["--any-dtype"] * is_mixed, "got", "want")
     *lines, summary = [json.loads(line) for line in run.out.splitlines()]
     status = max((line["status"] for line in lines), default=0)

@@ -26,6 +26,8 @@ libraries.require({name: libraries.PEERS[name] for name in ("numpy", "ml_dtypes"
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
 
+import contract  # noqa: E402
+
 FORMATS = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e8m0fnu")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64", "bfloat16")
@@ -174,6 +176,26 @@ def try_casts_from(check, form):
         check.expect(f"{form.name} to {other.name}", elements[~is_nan], wanted, "--dtype", form.name, "--to", other.name, "--saturate")
 
 
+def try_nans(check, form):
+    """A NaN stays a quiet one, with its sign and its payload where the format has them, also where results saturate."""
+    bits = np.flatnonzero(np.isnan(form.values))
+    for name in FLOATS:
+        exponent, fraction = contract.FLOATS[name]
+        quiet = ((2 << exponent) - 1) << (fraction - 1)
+        signs = (bits >> 7) * bool(form.has_minus_zero)
+        payloads = (bits & 3) << (fraction - 2) if form.has_infinity else 0 * bits
+        wanted = (signs << (exponent + fraction) | quiet | payloads).astype(f"u{dtype_of(name).itemsize}")
+        check.expect(f"NaN of {form.name} to {name}", bits.astype(np.uint8).view(form.dtype), wanted, "--dtype", form.name, "--to", name)
+        infinity = (1 << exponent) - 1 << fraction
+        nans = np.array([infinity + payload for payload in (1, 1 << (fraction - 1), (1 << fraction) - 1)], f"u{dtype_of(name).itemsize}")
+        for mode in ("", "half-even", "half-away", "trunc", "floor", "ceil"):
+            check.cases += nans.size
+            words = ["--to", form.name, "--saturate", *(["--round", mode] if mode else [])]
+            run = check.run(nans.view(dtype_of(name)), *words)
+            if run.returncode != 0 or not np.isnan(form.values[check.output(np.uint8)]).all():
+                check.complain(f"NaN of {name} {words}: {run.stderr or check.output(np.uint8)}")
+
+
 def try_clips(check, form, random):
     elements = np.arange(256, dtype=np.uint8).view(form.dtype)
     for _ in range(200):
@@ -194,6 +216,7 @@ def main(clipper):
         for form in map(Format, FORMATS):
             try_casts_to(check, form, random)
             try_casts_from(check, form)
+            try_nans(check, form)
             try_clips(check, form, random)
     print(f"{check.cases:,} cases, {check.violations} violations")
     sys.exit(1 if check.violations else 0)

@@ -21,7 +21,7 @@ using namespace clipper;
 
 std::string dump_as(std::span<const std::byte> file, npy::Types types) {
   try {
-    const npy::Header header = npy::parse(file, std::nullopt, npy::Opaque::refused, types);
+    const npy::Header header = npy::parse(file, {}, npy::Opaque::refused, types);
     const std::string line =
         fmt::format("{}\t{}\t{}\t{}\t{}", type_name(header), header.order == ByteOrder::little ? '<' : '>',
                     header.fortran_order ? "fortran" : "c", header.data_offset, fmt::join(header.shape, ","));

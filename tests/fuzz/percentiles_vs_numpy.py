@@ -130,7 +130,7 @@ def random_options(rng):
         options += ["--chunk-size", rng.choice(["4096", "8192", "65536"])]
     if rng.random() < 0.3:
         options += ["--simd", "baseline"]
-    return options + rng.choice([[], [], ["--in-place"], ["--in-place", "--direct"]])
+    return options + rng.choice([[], [], ["--in-place"]])
 
 
 def check(trial):

@@ -58,6 +58,13 @@ def save(path, tensor, rng):
     return order
 
 
+def with_other_trues(tensor, generator):
+    """The tensor; of bool with any byte but 0 for True, as views of masks have."""
+    if tensor.dtype != bool:
+        return tensor
+    return np.asarray(tensor.view("u1") * generator.integers(1, 256, tensor.shape, "u1")).view(bool)
+
+
 @dataclass
 class Run:
     code: int

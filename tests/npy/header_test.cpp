@@ -128,7 +128,7 @@ TEST_CASE("A header is written as np.save writes it") {
     CAPTURE(row.descr, row.written);
     npy::Header header =
         header_of(dtype_of(row.descr), row.descr[0] == '>' ? kBig : kLittle, row.fortran_order, row.shape);
-    header.opaque = row.descr == "|V2";
+    if (row.descr == "|V2") header.stored_as = "|V2";
     CHECK(npy::format(header) == "\x93NUMPY\1\0\x76\0"s +
                                      fmt::format("{{'descr': '{}', {}", row.descr, row.written) +
                                      std::string(row.blanks, ' ') + '\n');
@@ -277,9 +277,19 @@ TEST_CASE("The bytes before the header text must be valid") {
 }
 
 TEST_CASE("A file that --direct left unfinished is refused to avoid data loss") {
-  const std::string file = "\x93NUMPY\xcc\0\x76\0"s;
-  CHECK(refusal(ErrorKind::refused, [&] { return npy::data_offset(view_of(file)); }) ==
-        "left unfinished by a direct change; run the same change again to finish it");
+  for (const char major : {1, 2, 3}) {
+    npy::Start start{};
+    std::ranges::copy(std::as_bytes(std::span(npy::kMagic)), start.begin());
+    start[npy::kVersionAt] = static_cast<std::byte>(major);
+    const npy::Start unfinished = npy::unfinished_start(start, 0xFEDC'BA98'7654'3210);
+    CHECK(npy::is_unfinished(unfinished));
+    CHECK(npy::finished_start(unfinished) == start);
+    CHECK(refusal(ErrorKind::refused, [&] { return npy::data_offset(unfinished); }) ==
+          "left unfinished by a direct change; run the same change again to finish it");
+  }
+  const std::string older = "\x93NUMPY\xcc\0\x76\0"s;
+  CHECK(refusal(ErrorKind::refused, [&] { return npy::data_offset(view_of(older)); }) ==
+        "left unfinished by a direct change of an older clipper; finish it with that version");
 }
 
 TEST_CASE("A malformed header is refused with what is wrong and where") {
@@ -412,7 +422,7 @@ TEST_CASE("A dtype that is not one of the twelve is refused by its name") {
 TEST_CASE("The user's dtype makes |V2 bfloat16, and must agree with every other descriptor") {
   for (const std::string descr : {"'|V2'", "'V2'", "'=V2'"}) {
     CHECK(read(with_descr(descr)) == fmt::format("dtype {} may be bfloat16; if it is, say so", descr));
-    const npy::Header header = npy::parse(view_of(with_descr(descr)), DType::bfloat16);
+    const npy::Header header = npy::parse(view_of(with_descr(descr)), std::optional(DType::bfloat16));
     CHECK(header.dtype == DType::bfloat16);
     CHECK(header.order == kNativeOrder);
     CHECK(npy::format(header).substr(10, 15) == "{'descr': '|V2'");
@@ -428,6 +438,42 @@ TEST_CASE("The user's dtype makes |V2 bfloat16, and must agree with every other 
   CHECK(
       read(with_descr("'|O'"), DType::bfloat16) ==
       "dtype '|O' (Python objects) is not supported; convert it in Python: np.save('x.npy', x.astype('f8'))");
+}
+
+TEST_CASE(
+    "The user's dtype reads raw bytes and, in a file that the user names, integers, and they are kept") {
+  const auto written = [](const std::string& descr, DType dtype, bool over_integers) -> std::string {
+    npy::GivenDType given(dtype);
+    given.over_integers = over_integers;
+    try {
+      const npy::Header header = npy::parse(view_of(with_descr(fmt::format("'{}'", descr))), given);
+      CHECK(header.dtype == dtype);
+      const std::string text = npy::format(header);
+      return text.substr(text.find(": '") + 3, 3) + (header.order == kLittle ? "" : " big");
+    } catch (const Error&) {
+      return "refused";
+    }
+  };
+  for (const DTypeTraits& row : kDTypes) {
+    CAPTURE(row.name);
+    const bool is_float8 = row.size == 1 && row.kind == NumberKind::floating;
+    const bool is_bfloat16 = row.dtype == DType::bfloat16;
+    for (const std::string descr : {"|V1", "<V1"})
+      CHECK(written(descr, row.dtype, false) == (is_float8 ? descr : "refused"));
+    CHECK(written("<f1", row.dtype, true) == (row.dtype == DType::float8_e5m2 ? "<f1" : "refused"));
+    for (const std::string descr : {"|u1", "|i1"}) {
+      const bool is_own = row.descr == descr.substr(1);
+      CHECK(written(descr, row.dtype, true) == (is_float8 || is_own ? descr : "refused"));
+      CHECK(written(descr, row.dtype, false) == (is_own ? descr : "refused"));
+    }
+    for (const std::string descr : {"<u2", ">u2", "<i2", ">i2"}) {
+      const bool is_own = row.descr == descr.substr(1);
+      const std::string same = descr + (descr[0] == '>' ? " big" : "");
+      CHECK(written(descr, row.dtype, true) == (is_bfloat16 || is_own ? same : "refused"));
+      CHECK(written(descr, row.dtype, false) == (is_own ? same : "refused"));
+    }
+    CHECK(written("<f2", row.dtype, true) == (row.dtype == DType::float16 ? "<f2" : "refused"));
+  }
 }
 
 TEST_CASE("The first bytes give the position of the data") {

@@ -1,5 +1,8 @@
 #include "parallel/pool.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <atomic>
 
 #include "error.hpp"
@@ -41,6 +44,28 @@ TEST_CASE("an exception in the work is thrown again, and the threads can be reus
     };
     CHECK(refusal(ErrorKind::io, [&] { pool->pipe(100, 6, fail_to_read, nothing, nothing); }) == "no");
   }
+}
+
+TEST_CASE("within a host's arena the threads are those of the arena") {
+  Pool::start(2)->call([] {});
+  CHECK(Pool::surrounding_threads() == 0);
+  tbb::task_arena arena(3);
+  arena.execute([&] {
+    REQUIRE(Pool::surrounding_threads() == 3);
+    std::atomic<int> strange = 0;
+    static thread_local bool is_inside = false;
+    tbb::parallel_for(0, 16, [&](int) {
+      if (is_inside) ++strange;  // a thread that waits for the inner work has taken the host's
+      is_inside = true;
+      const auto pool = Pool::surrounding();
+      pool->for_each(1000, Pool::Effort::uneven, [&](std::uint64_t) {
+        if (Pool::this_thread() >= 3) ++strange;
+      });
+      is_inside = false;
+    });
+    CHECK(strange == 0);
+  });
+  CHECK(Pool::surrounding_threads() == 0);
 }
 
 TEST_CASE("nothing is written after a failure") {

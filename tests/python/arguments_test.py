@@ -102,6 +102,20 @@ def test_truncation_warns_once_for_each_call_site():
         clipper.clip(x, 0.5, profile="onnx-13")
 
 
+def test_bounds_of_floats_that_become_other_integers():
+    half = np.zeros(2, np.float16)
+    for bound, integer in ((1e-8, 0), (0.99999, 1), (2049, 2048), ("2049", 2048), (-2049, -2048), (np.float32(0.99999), 1)):
+        with pytest.warns(clipper.TruncationWarning, match=f"max .* becomes {integer}, because x has dtype float16"):
+            clipper.clip(half, max=bound)
+    with pytest.warns(clipper.TruncationWarning, match="min 9007199254740993 becomes 9007199254740992"):
+        clipper.clip(np.zeros(2), 2**53 + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for bound in (0.1, 2048, 1e6, 10**400, 1e30, np.inf, "0.5", np.float16(0.1)):
+            clipper.clip(half, max=bound)
+        clipper.clip(np.zeros(2, np.float32), 1e30, 3.4e38)
+
+
 def test_arguments_of_np_clip():
     out = np.empty_like(X)
     assert clipper.clip(X, 0, 6, out) is out
@@ -149,6 +163,10 @@ def test_names_that_are_refused(name, words):
 def test_messages():
     with pytest.raises(clipper.ClipperError, match=r"'lo.npy' is not a number; a file is pathlib.Path\('lo.npy'\)"):
         clipper.clip(X, "lo.npy")
+    with pytest.raises(clipper.ClipperError, match="nan 'err' is unknown; expected one of: keep, error, min, max, or a number; did you mean 'error'[?]"):
+        clipper.clip(np.zeros(2), nan="err")
+    with pytest.raises(clipper.ClipperError, match="expected one of: half-even, .*; did you mean 'trunc'[?]"):
+        clipper.clip(np.zeros(2), round="trunk")
     with pytest.raises(clipper.ClipperError, match="expected one of: native, directml, "):
         clipper.clip(X, 0, profile="onx")
     with pytest.raises(clipper.ClipperError, match="min_above_max") as caught:

@@ -143,11 +143,14 @@ def test_bfloat16():
     x = np.array([-1, 0.1, 7], ml_dtypes.bfloat16)
     expected = np.array([0, 0.1, 6], ml_dtypes.bfloat16)
     assert_same_bits(clipper.clip(x, 0, 6), expected)
-    for raw in (x.view(np.uint16), x.view("V2")):
+    for raw in (x.view(np.uint16), x.view(np.int16), x.view("V2")):
         result = clipper.clip(raw, 0, 6, dtype="bfloat16")
         assert result.dtype == raw.dtype
         assert_same_bits(result.view(ml_dtypes.bfloat16), expected)
         clipper.clip(raw.copy(), 0, 6, dtype=ml_dtypes.bfloat16, out=result)
+        for other in ("u2", "i2", "V2", ml_dtypes.bfloat16):
+            out = np.zeros(6, other)[::2]
+            assert_same_bits(clipper.clip(raw, 0, 6, dtype="bfloat16", out=out).view(ml_dtypes.bfloat16), expected)
     assert 'dtype="bfloat16"' in str(error_of(x.view("V2"), 0))
     assert clipper.clip(x, ml_dtypes.bfloat16(0), 6)[0] == 0
     assert error_of(x, dtype="float16").field == "dtype"

@@ -15,7 +15,7 @@ DTYPES = INTEGERS + FLOATS
 
 
 def dtype_of(name):
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def load(path):

@@ -42,7 +42,7 @@ def test_clip_file_as_the_program(paths, program, tmp_path):
     assert program("--min", 0, "--max", "6", "--scale", "0.5", x, expected)[0] == 0
     for given in (x, str(x), os.fsencode(x)):
         counts = clipper.clip_file(given, y, 0, "6", scale=0.5)
-        assert counts == (6, 1, 0, 1, True, 0)
+        assert counts == (6, 1, 0, 1, True, 0, 0, 0)
         assert y.read_bytes() == expected.read_bytes()
     assert clipper.clip_in_place(x, 0, 6, scale=0.5).elements == 6
     assert clipper.clip_file(y, y, 1, 3, replace_below=-1, replace_above=9).replaced == 4
@@ -238,6 +238,18 @@ def test_raw_bfloat16(tmp_path):
     clipper.assert_same(tmp_path / "raw.npy", x.view(np.uint16), dtype="bfloat16")
     clipper.clip_in_place(tmp_path / "raw.npy", max=2, dtype="bfloat16")
     assert clipper.clip(np.load(tmp_path / "raw.npy"), dtype="bfloat16").dtype == np.dtype("V2")
+
+
+@pytest.mark.parametrize("kept, name", [("u2", "bfloat16"), (">u2", "bfloat16"), ("i2", "bfloat16"), ("u1", "float8_e4m3fn"), ("V1", "float8_e5m2")])
+def test_files_that_keep_floats_as_integers(tmp_path, kept, name):
+    x = np.array([-1, 2.5, 7]).astype(getattr(ml_dtypes, name))
+    order = kept[0] if kept[0] == ">" else "="
+    keep = lambda array: (array.view(f"u{x.itemsize}").astype(order + f"u{x.itemsize}")).view(kept)
+    np.save(tmp_path / "x.npy", keep(x))
+    clipper.clip_file(tmp_path / "x.npy", tmp_path / "y.npy", 0, 6, dtype=name)
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), keep(np.array([0, 2.5, 6]).astype(x.dtype)))
+    assert clipper.info(tmp_path / "y.npy", dtype=name).max == 6
+    clipper.assert_same(tmp_path / "x.npy", x.view(f"u{x.itemsize}"), dtype=name)
 
 
 def test_profiles(program):

@@ -1,22 +1,19 @@
 #include "python/core/arguments.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 namespace clipper::python {
 namespace {
 
-[[noreturn]] void refuse_word(std::string_view field, std::string_view word, std::string_view expected) {
-  throw Error(ErrorKind::usage, argument(field) + (" '" + std::string(word) + "' is unknown; expected " +
-                                                   std::string(expected)));
-}
-
 /// The dtype of this name.
 DType dtype_of_name(std::string_view field, std::string_view name) {
   if (const std::optional<DType> found = dtype_named(name)) return *found;
-  std::string names;
-  for (const DTypeTraits& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  refuse_word(field, name, "one of: " + names);
+  std::vector<std::string_view> names;
+  for (const DTypeTraits& row : kDTypes) names.push_back(row.name);
+  refuse_word(field, name, names);
 }
 
 /// What np.dtype() makes of the argument.
@@ -48,14 +45,17 @@ std::optional<Round> round_of(nb::handle round) {
   const std::string_view text = characters_of(round);
   const auto* const word = std::ranges::find(kRoundWords, text);
   if (word != kRoundWords.end()) return static_cast<Round>(word - kRoundWords.begin());
-  std::string words;
-  for (const std::string_view other : kRoundWords) words += (words.empty() ? "" : ", ") + std::string(other);
-  refuse_word("round", text, "one of: " + words);
+  refuse_word("round", text, kRoundWords);
 }
 
 bool saturate_of(nb::handle saturate) {
   if (!PyBool_Check(saturate.ptr())) refuse_type("saturate", saturate, "a bool");
   return saturate.is(Py_True);
+}
+
+void warn_of_truncation(const std::string& text) {
+  const nb::object category = nb::module_::import_("clipper._errors").attr("TruncationWarning");
+  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) < 0) throw nb::python_error();
 }
 
 }  // namespace
@@ -75,8 +75,29 @@ void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profi
   const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) +
                            " is no integer: its fraction is cut off, because x has dtype " +
                            std::string(traits(dtype).name);
-  const nb::object category = nb::module_::import_("clipper._errors").attr("TruncationWarning");
-  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) < 0) throw nb::python_error();
+  warn_of_truncation(text);
+}
+
+void warn_of_integer(std::string_view field, nb::handle bound, nb::handle /*profile*/, DType dtype) {
+  constexpr std::int64_t kDigits = 20;  // as for the program's warning
+  PyObject* const object = bound.ptr();
+  const bool is_number = PyFloat_Check(object) || PyLong_Check(object) || PyArray_IsScalar(object, Number);
+  std::optional<Number> number;
+  if (PyUnicode_Check(object)) number = parse_number(characters_of(bound));
+  if (is_number) number = number_of_argument(field, bound).number;
+  if (!number || number->kind != Number::Kind::finite || number->exponent > kDigits) return;
+  const std::uint64_t zero = 0;
+  double element = 0;
+  try {
+    clip(dtype, &zero, &element, 1, {.min = *number, .max = *number, .to = DType::float64});
+  } catch (const Error&) {
+    return;  // beyond the range of the dtype
+  }
+  if (!std::isfinite(element) || element != std::trunc(element) || Number(element) == *number) return;
+  const std::string text = std::string(field) + " " + nb::cast<std::string>(nb::str(bound)) + " becomes " +
+                           nb::cast<std::string>(nb::str(nb::steal(PyLong_FromDouble(element)))) +
+                           ", because x has dtype " + std::string(traits(dtype).name);
+  warn_of_truncation(text);
 }
 
 const Profile* profile_of(nb::handle profile) {
@@ -84,15 +105,14 @@ const Profile* profile_of(nb::handle profile) {
   if (!PyUnicode_Check(profile.ptr())) refuse_type("profile", profile, "a str");
   const std::string_view name = characters_of(profile);
   if (const Profile* const found = profile_named(name)) return found;
-  std::string names;
+  std::vector<std::string_view> names;
   std::string_view family;
   for (const Profile& row : profiles()) {
-    if (row.family != family && row.family != row.name)
-      names += (names.empty() ? "" : ", ") + std::string(row.family);
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    if (row.family != family && row.family != row.name) names.push_back(row.family);
+    names.push_back(row.name);
     family = row.family;
   }
-  refuse_word("profile", name, "one of: " + names);
+  refuse_word("profile", name, names);
 }
 
 std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
@@ -102,7 +122,7 @@ std::optional<MinAboveMax> min_above_max_of(nb::handle word) {
   if (text == "error") return MinAboveMax::error;
   if (text == "min") return MinAboveMax::min;
   if (text == "max") return MinAboveMax::max;
-  refuse_word("min_above_max", text, "one of: error, min, max");
+  refuse_word("min_above_max", text, std::array<std::string_view, 3>{"error", "min", "max"});
 }
 
 std::optional<OnNan::Action> nan_word_of(nb::handle nan) {

@@ -57,4 +57,7 @@ struct HeldRequest {
 /// Issues a TruncationWarning if the profile cuts off the fraction of this bound of integers.
 void warn_of_fraction(std::string_view field, nb::handle bound, nb::handle profile, DType dtype);
 
+/// Issues a TruncationWarning for a bound that becomes an integer of a float dtype and is another number.
+void warn_of_integer(std::string_view field, nb::handle bound, nb::handle profile, DType dtype);
+
 }  // namespace clipper::python

@@ -80,6 +80,16 @@ bool is_dense(PyArrayObject* array) {
   return true;
 }
 
+/// Whether a step along each axis passes the same number of elements in both arrays. Bytes say nothing: the
+/// elements may differ in size.
+bool have_same_steps(PyArrayObject* a, PyArrayObject* b) {
+  for (int i = 0; i < PyArray_NDIM(a); ++i)
+    if (PyArray_DIM(a, i) != 1 &&
+        PyArray_STRIDE(a, i) * PyArray_ITEMSIZE(b) != PyArray_STRIDE(b, i) * PyArray_ITEMSIZE(a))
+      return false;
+  return true;
+}
+
 }  // namespace
 
 std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given) {
@@ -87,8 +97,8 @@ std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> give
   std::optional<DType> dtype = dtype_of(descr);
   const bool is_raw = descr->type_num == NPY_VOID && descr->kind == 'V';
   const bool has_size = given && static_cast<npy_intp>(traits(*given).size) == PyDataType_ELSIZE(descr);
-  const bool is_unsigned = dtype && traits(*dtype).kind == NumberKind::unsigned_integer;
-  if (has_size && is_of_ml_dtypes(*given) && (is_raw || is_unsigned)) dtype = given;
+  const bool is_integer = dtype && !is_floating(*dtype);
+  if (has_size && is_of_ml_dtypes(*given) && (is_raw || is_integer)) dtype = given;
   if (!dtype) return std::nullopt;
   return ArrayType{*dtype, PyArray_ISNOTSWAPPED(array) ? kNativeOrder : ByteOrder::big};
 }
@@ -109,9 +119,7 @@ bool have_same_shape(PyArrayObject* a, PyArrayObject* b) {
 bool have_same_layout(PyArrayObject* a, PyArrayObject* b) {
   const bool in_c_order = PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b);
   if (in_c_order || (PyArray_IS_F_CONTIGUOUS(a) && PyArray_IS_F_CONTIGUOUS(b))) return true;
-  for (int i = 0; i < PyArray_NDIM(a); ++i)
-    if (PyArray_DIM(a, i) != 1 && PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i)) return false;
-  return is_dense(a);
+  return have_same_steps(a, b) && is_dense(a);
 }
 
 Array new_like(PyArrayObject* array, NPY_ORDER order) {

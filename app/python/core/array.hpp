@@ -41,8 +41,8 @@ struct ArrayType {
   return dtype == DType::bfloat16 || is_float8(dtype);
 }
 
-/// The array's dtype, or nothing if clipper does not take it. `given` is what the user says about raw bytes:
-/// `|V2` and uint16 can be bfloat16, `|V1` and uint8 a float8.
+/// The array's dtype, or nothing if clipper does not take it. `given` is what the user says about raw bytes
+/// and integers: those of two bytes can be bfloat16, those of one byte a float8.
 [[nodiscard]] std::optional<ArrayType> type_of(PyArrayObject* array, std::optional<DType> given = {});
 
 /// "float64 (2, 3)", for messages.

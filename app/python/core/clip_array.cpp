@@ -111,8 +111,23 @@ auto work_on(PyArrayObject* x, Work work) {
   return interruptible(stop, [&] { return work(&stop); });
 }
 
+/// The elements, of one or two bytes, as unsigned integers.
+Array as_integers(PyArrayObject* array) {
+  PyArray_Descr* descr = PyArray_DescrFromType(PyArray_ITEMSIZE(array) == 1 ? NPY_UINT8 : NPY_UINT16);
+  if (!PyArray_ISNOTSWAPPED(array)) {
+    PyArray_Descr* const swapped = PyArray_DescrNewByteorder(descr, NPY_SWAP);
+    Py_DECREF(reinterpret_cast<PyObject*>(descr));
+    descr = swapped;
+  }
+  return Array(descr == nullptr ? nullptr : PyArray_View(array, descr, nullptr));
+}
+
+/// Copies elements of one dtype. numpy would convert bfloat16 that one array calls uint16 or raw bytes.
 void copy(PyArrayObject* to, PyArrayObject* from) {
-  if (PyArray_CopyInto(to, from) != 0) throw nb::python_error();
+  const bool is_same = PyArray_EquivTypenums(PyArray_TYPE(to), PyArray_TYPE(from));
+  const int failed =
+      is_same ? PyArray_CopyInto(to, from) : PyArray_CopyInto(as_integers(to).get(), as_integers(from).get());
+  if (failed != 0) throw nb::python_error();
 }
 
 void run(const PreparedClip& prepared, PyArrayObject* from, PyArrayObject* to, unsigned threads) {
@@ -270,9 +285,10 @@ class PlainArguments {
     const std::optional<DType> dtype = arguments.act_after_clip() ? std::nullopt : std::optional(type.dtype);
     make_plain("min", plain_.min, min_, x, dtype);
     make_plain("max", plain_.max, max_, x, dtype);
-    if (is_floating(type.dtype) || !dtype) return;
-    warn_of_fraction("min", plain_.min, arguments.profile, type.dtype);
-    warn_of_fraction("max", plain_.max, arguments.profile, type.dtype);
+    if (!dtype) return;
+    const auto warn = is_floating(type.dtype) ? warn_of_integer : warn_of_fraction;
+    warn("min", plain_.min, arguments.profile, type.dtype);
+    warn("max", plain_.max, arguments.profile, type.dtype);
   }
 
   [[nodiscard]] const RequestArguments& get() const { return plain_; }
@@ -304,13 +320,27 @@ PlanCache* plan_cache() {
 #endif
 }
 
+/// Whether a number may become an integer of the float dtype and be another number. -1 also stands for an
+/// integer of Python that exceeds all doubles.
+bool may_become_integer(double value, DType dtype) {
+  if (value == -1) PyErr_Clear();
+  const int digits = traits(dtype).fraction_bits + 1;
+  const double nearest = std::nearbyint(value);
+  if (value == nearest) return std::fabs(value) >= std::ldexp(1, digits);
+  return std::fabs(value - nearest) <= std::ldexp(std::max(std::fabs(nearest), 0x1p-6), 1 - digits);
+}
+
 /// Whether a bound must be made plain, or may deserve a warning. Quick for the usual ones: this is part of
 /// each call.
 bool deserves_a_look(nb::handle bound, PyArrayObject* x, const ArrayType& type) {
   PyObject* const object = bound.ptr();
-  if (object == Py_None || PyLong_Check(object)) return false;
-  if (PyFloat_Check(object))
-    return !is_floating(type.dtype) && PyFloat_AsDouble(object) != std::trunc(PyFloat_AsDouble(object));
+  if (object == Py_None) return false;
+  const bool is_float = is_floating(type.dtype);
+  if (PyLong_Check(object)) return is_float && may_become_integer(PyLong_AsDouble(object), type.dtype);
+  if (PyFloat_Check(object)) {
+    const double value = PyFloat_AsDouble(object);
+    return is_float ? may_become_integer(value, type.dtype) : value != std::trunc(value);
+  }
   return !PyArray_CheckExact(object) || PyArray_DESCR(array_in(bound)) != PyArray_DESCR(x);
 }
 

@@ -100,7 +100,7 @@ auto run(FileOptions options, Work work) {
 
 nb::object object_of(const Counts& counts) {
   return nb::make_tuple(counts.elements, counts.raised, counts.lowered, counts.nan, counts.changed,
-                        counts.replaced);
+                        counts.replaced, counts.became_infinite, counts.became_zero);
 }
 
 /// A tuple with the arguments of the package's functions, in their order.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "command_line/nearest_name.hpp"
+
 namespace clipper::python {
 namespace {
 
@@ -29,6 +31,7 @@ Given given_of_text(std::string_view field, const std::string& text) {
     throw Error(ErrorKind::usage,
                 argument(field) + (" '" + text + "' is not a number; a file is pathlib.Path('" + text +
                                    "') or '@" + text + "'"));
+  if (!number && field == "nan") refuse_word(field, text, kNanWords, ", or a number");
   if (!number) throw Error(ErrorKind::usage, argument(field) + (" '" + text + "' is not a number"));
   if (!is_percentile) return {*std::move(number), quoted(text)};
   try {
@@ -106,6 +109,16 @@ Message argument(std::string_view field) {
 void refuse_type(std::string_view field, nb::handle object, std::string_view expected) {
   const auto type = nb::cast<std::string>(object.type().attr("__name__"));
   throw nb::type_error((std::string(field) + " must be " + std::string(expected) + ", not " + type).c_str());
+}
+
+void refuse_word(std::string_view field, std::string_view word, std::span<const std::string_view> words,
+                 std::string_view others) {
+  std::string text = " '" + std::string(word) + "' is unknown; expected one of: ";
+  for (const std::string_view& each : words) text += (&each == words.data() ? "" : ", ") + std::string(each);
+  text += others;
+  if (const std::optional<std::string_view> meant = nearest_name(word, words))
+    text += "; did you mean '" + std::string(*meant) + "'?";
+  throw Error(ErrorKind::usage, argument(field) + text);
 }
 
 std::string_view characters_of(nb::handle text) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,11 @@ namespace clipper::python {
 
 /// Throws a TypeError: `field` must be what is expected, not an object of this type.
 [[noreturn]] void refuse_type(std::string_view field, nb::handle object, std::string_view expected);
+
+/// Throws Error{usage}: the word is none of these, nor what `others` adds to them. Names the one that was
+/// meant.
+[[noreturn]] void refuse_word(std::string_view field, std::string_view word,
+                              std::span<const std::string_view> words, std::string_view others = "");
 
 /// A parameter, or nothing for None. An array is held in `arrays`. Error{usage}, TypeError, or the errors of
 /// from_file().

@@ -28,7 +28,8 @@ Args:
         shape, strides and byte order. What is no array becomes one by np.asarray or np.from_dlpack.
     min, max: int, float, Decimal, Fraction, text such as "0.1" or "1e400", which is exact, "1%" for a percentile of
         x, a numpy scalar, an array or sequence that broadcasts with x and whose numbers x's dtype has exactly,
-        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning.
+        "@lo.npy" or a path. None: no bound. A fraction as a bound of integers is cut off, with a TruncationWarning,
+        which a bound of floats has, too, if it becomes another integer: 2049 as float16 is 2048.
     a_min, a_max: the same, as np.clip calls them.
     scale, bias: y = x * scale + bias before clipping; also arrays of float32 or float64. scale=reciprocal(s)
         divides by s.
@@ -45,8 +46,8 @@ Args:
     out: array, or another package's tensor in this memory, of the result's shape and dtype that is written and
         returned; out=x clips in place, which needs the same dtype. It may hold anything after Ctrl-C, and after
         an error if `to`, `round` or a replacement is given.
-    dtype: "bfloat16" if x is raw bytes (|V2) or uint16 that hold bfloat16, the name of a float8 for |V1 or
-        uint8; otherwise x's dtype, as `to`, or None.
+    dtype: "bfloat16" if x is raw bytes (|V2) or integers of two bytes that are bfloat16, the name of a float8
+        for |V1 or integers of one byte; otherwise x's dtype, as `to`, or None.
     threads: max number of threads; 0: all CPUs that this process may use.
 
 Returns:

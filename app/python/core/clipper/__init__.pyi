@@ -41,6 +41,8 @@ class Counts(NamedTuple):
     nan: int
     changed: bool
     replaced: int
+    became_infinite: int
+    became_zero: int
 
 class reciprocal(NamedTuple):
     divisor: _Parameter

@@ -34,7 +34,8 @@ class ClipperPermissionError(ClipperError, PermissionError):
 
 
 class TruncationWarning(UserWarning):
-    """The fraction of a bound of an integer array was cut off: min=0.5 is 0."""
+    """The fraction of a bound of an integer array was cut off: min=0.5 is 0. Or a bound of a float array became an integer
+    and is another number: max=2049 is 2048 as float16."""
 
 
 _NOT_SUPPORTED = {

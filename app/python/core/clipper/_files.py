@@ -17,6 +17,9 @@ class Counts(NamedTuple):
         nan: NaNs after scale and bias.
         changed: whether the bits of any element changed; True if the dtype changed and there are elements.
         replaced: elements that became replace_below or replace_above.
+        became_infinite: finite elements, neither raised nor lowered, whose result is infinite.
+        became_zero: elements, neither raised nor lowered, whose x * scale + bias is not 0, and whose result is 0
+            before zero_point is added.
     """
 
     elements: int
@@ -25,6 +28,8 @@ class Counts(NamedTuple):
     nan: int
     changed: bool
     replaced: int
+    became_infinite: int
+    became_zero: int
 
 
 def clip_file(
@@ -66,7 +71,8 @@ def clip_file(
         only: kinds of members to clip: "float", "int", "bool", "date", "all", or names of dtypes. Empty: whatever
             `members` names; otherwise floats and integers that the profile takes, and with `to` only floats; float8
             only by its name.
-        dtype: "bfloat16" if the file holds raw bytes (|V2); the name of a float8 for <V1 and |V1.
+        dtype: "bfloat16" if the file holds raw bytes (|V2) or integers of two bytes that are bfloat16; the name of a
+            float8 for <V1, |V1 and integers of one byte. The output's header says what the input's says.
         ignore_trailing: accept bytes after the array.
         overwrite: False: an output that exists is a ClipperError of kind "refused".
         sync: flush the output to disk before returning.
@@ -127,8 +133,9 @@ def clip_in_place(
 
     Args:
         path: the file.
-        direct: overwrite the elements, without a second file and in the same dtype. If it is
-            interrupted, the same call finishes the work.
+        direct: overwrite the elements, which needs no room for a second file, and parameters that leave a
+            clipped element as it is: no scale, bias, round, to or percentiles. If it is interrupted, the same
+            call finishes the work.
         others: as for clip_file().
 
     Returns:

@@ -77,7 +77,7 @@ def _is_path(tensor) -> bool:
 
 
 @contextlib.contextmanager
-def _files(dtype, **tensors):
+def _files(**tensors):
     """The paths of tensors: arrays are written to files in memory. Errors name the argument instead."""
     paths, names = [], {}
     with contextlib.ExitStack() as stack:
@@ -86,7 +86,7 @@ def _files(dtype, **tensors):
                 paths.append(tensor)
                 continue
             file = stack.enter_context(os.fdopen(os.memfd_create("clipper"), "wb"))
-            _write(np.asanyarray(tensor), dtype, file)
+            _write(np.asanyarray(tensor), file)
             paths.append(f"/proc/self/fd/{file.fileno()}")
             names[paths[-1]] = name
         try:
@@ -98,11 +98,11 @@ def _files(dtype, **tensors):
             raise type(error)(message, error.kind, error.field) from None
 
 
-def _write(array, dtype, file) -> None:
+def _write(array, file) -> None:
     if np.ma.isMaskedArray(array):
         raise TypeError("a masked array cannot be a tensor, because the mask would be lost")
     descr = array.dtype.str
-    if array.dtype.name == "bfloat16" or (array.dtype == np.uint16 and str(dtype) == "bfloat16"):
+    if array.dtype.name == "bfloat16":
         descr = "<V2"
     elif array.dtype.name.startswith("float8_"):
         descr = array.dtype.name  # "<V1" would not say which one
@@ -141,7 +141,7 @@ def compare(
         nan_equal: any NaN matches any NaN.
         bits: only identical bits match; the other rules are ignored.
         max_listed: how many mismatches Comparison.first lists.
-        dtype: "bfloat16" if a tensor is raw bytes (|V2) or uint16 that hold bfloat16.
+        dtype: "bfloat16" if a tensor is raw bytes (|V2) or integers of two bytes that are bfloat16.
         ignore_trailing, no_cache, threads: as for clip_file().
 
     Returns:
@@ -152,7 +152,7 @@ def compare(
     '1 of 2 differ (50 %); first [1] actual 2 expected 2.5 (0.5, 2097152 ulp); max abs 0.5 at [1]; would pass with \
 atol=0.5 or ulp=2097152'
     """
-    with _files(dtype, actual=actual, expected=expected) as (first, second):
+    with _files(actual=actual, expected=expected) as (first, second):
         *found, listed, largest = _core.compare(
             first, second, rtol, atol, ulp, nan_equal, bits, max_listed, dtype, ignore_trailing, no_cache, threads
         )
@@ -172,7 +172,7 @@ def info(tensor, *, stats=True, dtype=None, ignore_trailing=False, no_cache=Fals
     >>> about.dtype, about.shape, about.min, about.max, about.mean, about.median
     ('int16', (2, 2), 1, 10, 4.0, 2)
     """
-    with _files(dtype, tensor=tensor) as (path,):
+    with _files(tensor=tensor) as (path,):
         header = _core.tensor_in(path, dtype, ignore_trailing, no_cache)
         if not stats:
             return Info(*header)
@@ -198,5 +198,5 @@ def percentiles(tensor, percentages, *, dtype=None, ignore_trailing=False, no_ca
     """
     if isinstance(percentages, (str, bytes)):
         raise TypeError(f"percentages must be a sequence of numbers, not text; [{percentages!r}] is one")
-    with _files(dtype, tensor=tensor) as (path,):
+    with _files(tensor=tensor) as (path,):
         return _core.percentiles(path, list(percentages), dtype, ignore_trailing, no_cache, threads)

@@ -1,0 +1,242 @@
+#include "console/ending.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include "console/progress.hpp"
+#include "files/cleanup_registry.hpp"
+
+namespace clipper {
+namespace {
+
+std::atomic<int> finishing = 0;  ///< threads that have a Finishing
+std::atomic<int> waiting = 0;    ///< the signal that waits
+std::atomic<bool> work_left = true;
+std::atomic<bool> is_over = false;  ///< main() has ended
+std::atomic<bool> given_up = false;
+thread_local int depth = 0;  ///< Finishing objects of this thread
+
+/// Changed during a Finishing, read when there is none.
+struct Tally {
+  std::atomic<std::size_t> files = 1;
+  std::atomic<std::size_t> done = 0;
+  std::atomic<std::size_t> failed = 0;
+  std::atomic<std::size_t> in_place = 0;
+  std::atomic<int> summary = -1;
+  std::array<char, 8192> line{};  ///< names the first result
+  std::size_t line_size = 0;
+} tally;
+
+/// Whether the signal's default action ends the process (signal(7)).
+constexpr bool ends_process(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGURG:
+    case SIGWINCH:
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU: return false;
+    default: return true;
+  }
+}
+
+/// Whether the thread cannot go on.
+constexpr bool is_fault(int signal) {
+  switch (signal) {
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGSEGV:
+    case SIGSYS:
+    case SIGTRAP: return true;
+    default: return false;
+  }
+}
+
+/// Whether the signal asks for an end that the program was about to reach. SIGINT is not: a shell ends a loop
+/// only if the program ends by it.
+constexpr bool is_forgotten(int signal) {
+  return signal == SIGTERM || signal == SIGHUP;
+}
+
+bool is_writable(int fd, int milliseconds) noexcept {
+  pollfd stream{fd, POLLOUT, 0};
+  return ::poll(&stream, 1, milliseconds) != 0 && stream.revents != 0;
+}
+
+bool wait_until_writable(int fd) noexcept {
+  constexpr int kEach = 100;  // a signal may interrupt another thread's poll()
+  for (int wait = 0; !is_writable(fd, wait); wait = kEach) {
+    if (waiting == 0) continue;
+    given_up = true;
+    return false;
+  }
+  return true;
+}
+
+/// Writes at most PIPE_BUF bytes at once, for which a writable pipe has room.
+bool write_all(int fd, std::string_view text) noexcept {
+  constexpr std::size_t kMax = 4096;
+  while (!text.empty()) {
+    if (!wait_until_writable(fd)) return false;
+    const ssize_t put = ::write(fd, text.data(), std::min(kMax, text.size()));
+    if (put < 0 && errno != EINTR && errno != EAGAIN) return false;
+    text.remove_prefix(put < 0 ? 0 : static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+/// Prints what is done and in place. Uses neither the heap nor locks, because a handler may call it.
+void print_last_words(int signal) noexcept {
+  std::array<char, 512> text{};
+  const auto print = [&](int fd, auto format, auto... values) {
+    const auto end = fmt::format_to_n(text.begin(), text.size(), format, values...).out;
+    if (is_writable(fd, 0)) write_all(fd, {text.begin(), end});
+  };
+  const std::size_t done = tally.done;
+  const std::size_t failed = tally.failed;
+  if (tally.summary >= 0 && done != 0)
+    print(
+        tally.summary,
+        FMT_STRING("{{\"version\":2,\"summary\":true,\"status\":{},\"files\":{},\"ok\":{},\"failed\":{}}}\n"),
+        128 + signal, done, done - failed, failed);
+  if (tally.in_place == 0) return;
+  if (tally.in_place == 1 && is_writable(STDERR_FILENO, 0))
+    write_all(STDERR_FILENO, {tally.line.data(), tally.line_size});
+  else
+    print(STDERR_FILENO, FMT_STRING("clipper: {} of {} files are in place; ended by a signal\n"),
+          tally.in_place.load(), std::max(tally.files.load(), done));
+}
+
+/// Ends the process as if it did not handle the signal. In another thread than the first that calls this,
+/// waits for the end.
+void end_by_signal(int signal) noexcept {
+  become_the_last();
+  erase_progress();
+  if (!is_fault(signal)) print_last_words(signal);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  sigset_t own;
+  ::sigemptyset(&own);
+  ::sigaddset(&own, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+  ::_exit(128 + signal);  // PID 1 of a container survives its own signals
+}
+
+/// A reader that has gone comes as SIGPIPE in the middle of a report.
+extern "C" void take_signal(int signal) {
+  if (is_fault(signal)) return end_by_signal(signal);
+  if (is_over && is_forgotten(signal)) return;
+  if (signal == SIGPIPE) given_up = true;
+  int before = waiting;
+  while ((before == 0 || is_forgotten(before)) && !waiting.compare_exchange_weak(before, signal)) {
+  }
+  if (is_over || (work_left && finishing == 0)) end_by_signal(signal);
+}
+
+}  // namespace
+
+void become_the_last() {
+  static std::atomic_flag has_begun;
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // a fault in this thread then ends the process at once
+  if (has_begun.test_and_set())
+    for (;;) ::pause();
+  remove_temporaries();
+}
+
+/// The actions of others, SIG_IGN from nohup or a sanitizer's handler, are put back: to ask for each action
+/// first would take twice as many calls. Signals wait meanwhile.
+void handle_signals() {
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond RLIMIT_FSIZE then fails with EFBIG
+  struct sigaction action {};
+  action.sa_handler = take_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigfillset(&action.sa_mask);
+  sigset_t blocked;
+  ::pthread_sigmask(SIG_SETMASK, &action.sa_mask, &blocked);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    struct sigaction before {};
+    if (ends_process(signal) && ::sigaction(signal, &action, &before) == 0 && before.sa_handler != SIG_DFL)
+      ::sigaction(signal, &before, nullptr);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+/// The handler stores the signal before it looks for a Finishing: one of the two sees the other.
+Finishing::Finishing() noexcept {
+  if (depth++ > 0) return;
+  ++finishing;
+  if (waiting == 0 || !work_left) return;
+  if (--finishing == 0) end_by_signal(waiting);
+  for (;;) ::pause();  // the last Finishing of the other threads ends the process
+}
+
+Finishing::~Finishing() {
+  if (--depth == 0 && --finishing == 0 && work_left && waiting != 0) end_by_signal(waiting);
+}
+
+void expect_files(std::size_t files) noexcept {
+  tally.files = files;
+}
+
+void count_done(bool failed) noexcept {
+  ++tally.done;
+  if (failed) ++tally.failed;
+}
+
+void count_in_place(std::string_view name) noexcept {
+  if (tally.in_place++ != 0) return;
+  const auto end = fmt::format_to_n(tally.line.begin(), tally.line.size(),
+                                    FMT_STRING("clipper: {}: is in place; ended by a signal\n"), name);
+  tally.line_size = std::min(end.size, tally.line.size());
+}
+
+void set_summary(int fd) noexcept {
+  tally.summary = fd;
+}
+
+void end_work() noexcept {
+  work_left = false;
+}
+
+void end_by_waiting_signal() noexcept {
+  is_over = true;
+  const int signal = waiting;
+  if (signal != 0 && (given_up || !is_forgotten(signal))) end_by_signal(signal);
+}
+
+bool has_given_up() noexcept {
+  return given_up;
+}
+
+bool write_texts(int fd, std::initializer_list<std::string_view> texts) noexcept {
+  std::array<char, 4096> buffer;
+  std::size_t size = 0;
+  for (std::string_view text : texts) {
+    while (!text.empty()) {
+      const std::size_t part = std::min(text.size(), buffer.size() - size);
+      std::copy_n(text.begin(), part, buffer.begin() + size);
+      text.remove_prefix(part);
+      size += part;
+      if (size < buffer.size()) continue;
+      if (!write_all(fd, {buffer.data(), size})) return false;
+      size = 0;
+    }
+  }
+  return write_all(fd, {buffer.data(), size});
+}
+
+}  // namespace clipper

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "clip/clip.hpp"
+#include "clip/clip_vectors.hpp"
+#include "clip/conversion.hpp"
+#include "simd/levels.hpp"
+
+namespace clipper {
+
+/// Counts the elements that arithmetic or a conversion makes infinite or 0. It calculates x * scale + bias
+/// once more, from the elements before the operation, so that no kernel has to count. Those of
+/// Arithmetic::integer are counted by convert().
+class LossCounter {
+ public:
+  /// For an operation, whose parameters may still vary, and the conversion around it.
+  LossCounter(const Operation& operation, const std::optional<Conversion>& conversion) noexcept;
+
+  /// Adds to became_infinite and became_zero of `counts`. `vectors` and `in` are those of convert(), or
+  /// without a conversion of clip().
+  void count(const Operation& operation, const ParameterVectors* vectors, const std::byte* in,
+             std::size_t count, SimdLevel level, ElementCounts& counts) const noexcept;
+
+ private:
+  template <class Working>
+  class Block;
+
+  Conversion conversion_;
+  DType working_;
+  DType bounds_;  ///< the dtype of lo and hi
+  bool may_be_infinite_ = false;
+  bool may_be_zero_ = false;
+  ElementBits zero_lowest_ = 0;  ///< see zero_limits()
+  ElementBits zero_highest_ = 0;
+};
+
+}  // namespace clipper
